@@ -457,9 +457,13 @@ impl<'a> Generator<'a> {
             _ => None,
         };
         match (object, name) {
-            (Some(Binding::PacketIn), "extract") if given.len() == 1 => {
+            (Some(Binding::PacketIn), "extract") => {
                 let Some(target) = first else { return Ok(None) };
-                self.extract(target)?;
+                let width = match given.get(1) {
+                    Some(Given::Expr(expr)) => Some(*expr),
+                    _ => None,
+                };
+                self.extract(target, width)?;
                 Ok(None)
             }
             (Some(Binding::PacketIn), "lookahead") => {

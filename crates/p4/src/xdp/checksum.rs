@@ -56,13 +56,27 @@ impl<'a> Generator<'a> {
     }
 
     /// Returns the numbers of a value with their widths.
-    fn fields_of_data(&mut self, data: &'a Expr) -> Result<Vec<(String, u32)>> {
+    fn fields_of_data(&mut self, data: &'a Expr, is_sum: bool) -> Result<Vec<(String, u32)>> {
         let mut numbers = Vec::new();
         self.data_fields(data, &mut numbers)?;
-        Ok(numbers
-            .into_iter()
-            .map(|(place, ty)| (place, plain(&ty).width().unwrap_or(0)))
-            .collect())
+        let mut fields = Vec::new();
+        let count = numbers.len();
+        for (at, (place, ty)) in numbers.into_iter().enumerate() {
+            match plain(&ty) {
+                // The bytes after its width are zero, which a sum ignores.
+                Type::Varbit(width) if is_sum && at + 1 == count && width.is_multiple_of(8) => {
+                    fields.extend((0..width / 8).map(|at| (format!("{place}.bytes[{at}]"), 8)));
+                }
+                Type::Bit(width) | Type::Int(width) => fields.push((place, width)),
+                other => {
+                    return self.unsupported(
+                        data.span,
+                        format!("{other} in a hash, or before other fields of a checksum,"),
+                    );
+                }
+            }
+        }
+        Ok(fields)
     }
 
     fn data_fields(&mut self, data: &'a Expr, numbers: &mut Vec<(String, Type)>) -> Result<()> {
@@ -100,7 +114,7 @@ impl<'a> Generator<'a> {
 
     /// Returns the data as big-endian units of `unit` bits, padded with zeros.
     fn units(&mut self, data: &'a Expr, unit: u32, span: Span) -> Result<Vec<String>> {
-        let fields = self.fields_of_data(data)?;
+        let fields = self.fields_of_data(data, unit == 16)?;
         let mut units = Vec::new();
         let (mut parts, mut filled) = (Vec::<(String, u32)>::new(), 0);
         for (value, width) in fields {

@@ -378,6 +378,9 @@ impl<'a> Generator<'a> {
         if is_scalar(ty) {
             return format!("{a} == {b}");
         }
+        if let Type::Varbit(width) = ty {
+            return format!("varbit_{width}_equal(&{a}, &{b})");
+        }
         let parts: Vec<String> = self
             .members(ty)
             .iter()

@@ -254,7 +254,7 @@ impl<'a> Generator<'a> {
 
     fn zero(&self, place: &str, ty: &Type) -> String {
         match ty {
-            Type::Fields(..) | Type::Stack(..) | Type::Tuple(_) => {
+            Type::Fields(..) | Type::Stack(..) | Type::Tuple(_) | Type::Varbit(_) => {
                 format!("__builtin_memset(&{place}, 0, sizeof({place}));")
             }
             _ => format!("{place} = 0;"),

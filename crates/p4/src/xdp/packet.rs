@@ -1,6 +1,6 @@
 //! Access to the packet: extraction, lookahead, and emission of headers.
 
-use super::storage::{HeaderField, is_scalar};
+use super::storage::{HeaderField, bytes_of, is_scalar, segments};
 use super::*;
 
 /// Neighbouring fields that fill whole bytes.
@@ -63,8 +63,8 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Emits `extract(header)`.
-    pub(super) fn extract(&mut self, target: &'a Expr) -> Result<()> {
+    /// Emits `extract(header)`, or `extract(header, width)` with the width of a `varbit` in bits.
+    pub(super) fn extract(&mut self, target: &'a Expr, width: Option<&'a Expr>) -> Result<()> {
         let span = target.span;
         let ty = self.ty(target);
         let place = match &target.kind {
@@ -78,17 +78,27 @@ impl<'a> Generator<'a> {
             },
         };
         let fields = self.header_fields(&ty, span)?;
-        let bytes = fields.iter().map(|field| field.width).sum::<u32>() / 8;
-        self.need(bytes, span)?;
+        let bytes = bytes_of(&fields);
+        match width {
+            None => {
+                self.need(bytes, span)?;
+                if let Some((place, _)) = &place {
+                    self.load_fields(place, &fields)?;
+                }
+                self.put(format!("pos += {bytes};"));
+                self.put(format!("parsed += {bytes};"));
+            }
+            Some(width) => {
+                let place = place.as_ref().map(|one| &*one.0);
+                self.extract_variable(place, &fields, width, span)?;
+            }
+        }
         if let Some((place, siblings)) = &place {
-            self.load_fields(place, &fields)?;
             self.put(format!("{place}.valid_ = 1;"));
             for sibling in siblings {
                 self.put(format!("{sibling}.valid_ = 0;"));
             }
         }
-        self.put(format!("pos += {bytes};"));
-        self.put(format!("parsed += {bytes};"));
         // `next` moves on, also in `next.header` of a stack of unions.
         let mut part = target;
         while let ExprKind::Member { base, name } = &part.kind {
@@ -100,6 +110,81 @@ impl<'a> Generator<'a> {
             }
             part = base;
         }
+        Ok(())
+    }
+
+    /// Emits the extraction of a header with a `varbit` field.
+    fn extract_variable(
+        &mut self,
+        place: Option<&str>,
+        fields: &[HeaderField],
+        width: &'a Expr,
+        span: Span,
+    ) -> Result<()> {
+        let parts = segments(fields);
+        let varbits: Vec<&HeaderField> = parts.iter().filter_map(|part| part.1).collect();
+        let [HeaderField { ty: Type::Varbit(most), .. }] = varbits[..] else {
+            return self.unsupported(span, "a header with several varbit fields");
+        };
+        let value = self.value_as(width, &Type::Bit(32))?;
+        let bits = self.save("bits", &Type::Bit(32), &value)?;
+        self.put(format!("if ({bits} & 7) {{"));
+        self.reject("ParserInvalidArgument", span)?;
+        self.put("}");
+        self.put(format!("if ({bits} > {most}) {{"));
+        self.reject("HeaderTooShort", span)?;
+        self.put("}");
+        let bytes = self.save("bytes", &Type::Bit(32), &format!("{bits} >> 3"))?;
+        let fixed = bytes_of(fields);
+        self.put(format!("if (pos + {fixed} + {bytes} > end) {{"));
+        self.reject("PacketTooShort", span)?;
+        self.put("}");
+        for (fields, varbit) in segments(fields) {
+            let fixed = bytes_of(fields);
+            self.need(fixed, span)?;
+            if let Some(place) = place {
+                self.load_fields(place, fields)?;
+            }
+            self.put(format!("pos += {fixed};"));
+            let Some(varbit) = varbit else { continue };
+            if let Some(place) = place {
+                let place = format!("{place}.{}", varbit.path);
+                self.put(format!("{place}.bits = {bits};"));
+                self.each_byte(
+                    most.div_ceil(8),
+                    &bytes,
+                    |at| format!("{place}.bytes[{at}] = LOAD8(pos + {at});"),
+                    |at| format!("{place}.bytes[{at}] = 0;"),
+                )?;
+            }
+            self.bound(&bytes, most.div_ceil(8));
+            self.put(format!("pos += {bytes};"));
+        }
+        self.put(format!("parsed += {fixed} + {bytes};"));
+        Ok(())
+    }
+
+    /// Emits a limit that holds already, where the kernel's verifier does not know so.
+    fn bound(&mut self, number: &str, most: u32) {
+        self.put(format!("asm volatile(\"\" : \"+r\"({number}));"));
+        self.put(format!("if ({number} > {most}) return XDP_ABORTED;"));
+    }
+
+    /// Emits a statement for the first bytes after `pos`, and one for the rest up to `most`.
+    fn each_byte(
+        &mut self,
+        most: u32,
+        bytes: &str,
+        first: impl Fn(&str) -> String,
+        rest: impl Fn(&str) -> String,
+    ) -> Result<()> {
+        let at = self.uninitialised("at", &Type::Bit(64))?;
+        self.put(format!("for ({at} = 0; {at} < {most}; {at}++) {{"));
+        self.put(format!("if ({at} < {bytes}) {{"));
+        self.put(format!("if (pos + {at} + 1 > end) return XDP_ABORTED;"));
+        self.put(first(&at));
+        self.put(format!("}} else {{ {} }}", rest(&at)));
+        self.put("}");
         Ok(())
     }
 
@@ -141,7 +226,10 @@ impl<'a> Generator<'a> {
             return self.save("ahead", ty, &value);
         }
         let fields = self.header_fields(ty, span)?;
-        let bytes = fields.iter().map(|field| field.width).sum::<u32>() / 8;
+        let bytes = bytes_of(&fields);
+        if fields.iter().any(|field| matches!(field.ty, Type::Varbit(_))) {
+            return self.unsupported(span, "lookahead of a varbit");
+        }
         self.need(bytes, span)?;
         let name = self.variable("ahead", ty)?;
         self.load_fields(&name, &fields)?;
@@ -186,6 +274,12 @@ impl<'a> Generator<'a> {
                 let bytes = self.header_size(ty, span)?;
                 let flag = self.save("emitted", &Type::Bool, &format!("{place}.valid_"))?;
                 self.put(format!("if ({flag}) length += {bytes};"));
+                for field in self.header_fields(ty, span)? {
+                    if let Type::Varbit(_) = field.ty {
+                        let bits = format!("{place}.{}.bits", field.path);
+                        self.put(format!("if ({flag}) length += {bits} >> 3;"));
+                    }
+                }
                 self.emits.push(Emit { flag, place: place.to_owned(), ty: ty.clone() });
                 Ok(())
             }
@@ -203,46 +297,66 @@ impl<'a> Generator<'a> {
     pub(super) fn write_headers(&mut self) -> Result<()> {
         for emit in std::mem::take(&mut self.emits) {
             let fields = self.header_fields(&emit.ty, Span::default())?;
-            let bytes = fields.iter().map(|field| field.width).sum::<u32>() / 8;
             self.put(format!("if ({}) {{", emit.flag));
-            self.put(format!("if (pos + {bytes} > end) return XDP_ABORTED;"));
-            for group in groups(&fields) {
-                let kind = if group.width > 64 {
-                    "u128"
-                } else if group.width > 32 {
-                    "u64"
-                } else {
-                    "u32"
-                };
-                let parts: Vec<String> = group
-                    .fields
-                    .iter()
-                    .map(|(number, shift)| {
-                        let field = &fields[*number];
-                        let value = match field.ty {
-                            Type::Int(width) => format!(
-                                "(({kind}){}.{} & {})",
-                                emit.place,
-                                field.path,
-                                storage::mask(width)
-                            ),
-                            _ => format!("({kind}){}.{}", emit.place, field.path),
-                        };
-                        if *shift > 0 { format!("({value} << {shift})") } else { value }
-                    })
-                    .collect();
-                let whole = self.save("stored", &Type::Bit(group.width), &parts.join(" | "))?;
-                let (mut at, mut left) = (group.offset, group.width);
-                while left > 0 {
-                    let size = [64, 32, 16, 8].into_iter().find(|size| *size <= left).unwrap_or(8);
-                    left -= size;
-                    self.put(format!("STORE{size}(pos + {at}, {whole} >> {left});"));
-                    at += size / 8;
-                }
+            for (fields, varbit) in segments(&fields) {
+                self.write_fields(&emit.place, fields)?;
+                let Some(field) = varbit else { continue };
+                let Type::Varbit(most) = field.ty else { continue };
+                let place = format!("{}.{}", emit.place, field.path);
+                let bytes = self.save("bytes", &Type::Bit(32), &format!("{place}.bits >> 3"))?;
+                self.each_byte(
+                    most.div_ceil(8),
+                    &bytes,
+                    |at| format!("STORE8(pos + {at}, {place}.bytes[{at}]);"),
+                    |_| "break;".to_owned(),
+                )?;
+                self.bound(&bytes, most.div_ceil(8));
+                self.put(format!("pos += {bytes};"));
             }
-            self.put(format!("pos += {bytes};"));
             self.put("}");
         }
+        Ok(())
+    }
+
+    /// Emits the stores of fields at `pos`, which moves on.
+    fn write_fields(&mut self, place: &str, fields: &[HeaderField]) -> Result<()> {
+        let bytes = bytes_of(fields);
+        if bytes == 0 {
+            return Ok(());
+        }
+        self.put(format!("if (pos + {bytes} > end) return XDP_ABORTED;"));
+        for group in groups(fields) {
+            let kind = if group.width > 64 {
+                "u128"
+            } else if group.width > 32 {
+                "u64"
+            } else {
+                "u32"
+            };
+            let parts: Vec<String> = group
+                .fields
+                .iter()
+                .map(|(number, shift)| {
+                    let field = &fields[*number];
+                    let value = match field.ty {
+                        Type::Int(width) => {
+                            format!("(({kind}){}.{} & {})", place, field.path, storage::mask(width))
+                        }
+                        _ => format!("({kind}){}.{}", place, field.path),
+                    };
+                    if *shift > 0 { format!("({value} << {shift})") } else { value }
+                })
+                .collect();
+            let whole = self.save("stored", &Type::Bit(group.width), &parts.join(" | "))?;
+            let (mut at, mut left) = (group.offset, group.width);
+            while left > 0 {
+                let size = [64, 32, 16, 8].into_iter().find(|size| *size <= left).unwrap_or(8);
+                left -= size;
+                self.put(format!("STORE{size}(pos + {at}, {whole} >> {left});"));
+                at += size / 8;
+            }
+        }
+        self.put(format!("pos += {bytes};"));
         Ok(())
     }
 }

@@ -262,6 +262,9 @@ impl<'a> Generator<'a> {
         for (value, ty) in values {
             self.leaves(value, ty, &mut numbers);
         }
+        if numbers.iter().any(|one| !is_scalar(&one.1)) {
+            return self.unsupported(set.span, "a value set of such values");
+        }
         let key = self.key_struct(&name, &numbers, 0)?;
         let variable = self.fresh("member");
         self.locals.push(format!("struct {name}_key {variable};"));
@@ -295,9 +298,9 @@ impl<'a> Generator<'a> {
         Ok(vec![found])
     }
 
-    /// Adds the numbers that a value is made of.
+    /// Adds the numbers and `varbit` values that a value is made of.
     pub(super) fn leaves(&self, place: &str, ty: &Type, numbers: &mut Vec<(String, Type)>) {
-        if is_scalar(ty) {
+        if is_scalar(ty) || matches!(ty, Type::Varbit(_)) {
             numbers.push((place.to_owned(), ty.clone()));
             return;
         }

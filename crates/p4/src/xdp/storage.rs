@@ -32,8 +32,25 @@ pub(super) struct HeaderField {
     pub path: String,
     /// Type of the number.
     pub ty: Type,
-    /// Width in bits.
+    /// Width in bits; 0 for `varbit`, whose width is not constant.
     pub width: u32,
+}
+
+/// Returns fields of constant width, each time with the `varbit` field after them.
+pub(super) fn segments(fields: &[HeaderField]) -> Vec<(&[HeaderField], Option<&HeaderField>)> {
+    let is_varbit = |field: &HeaderField| matches!(field.ty, Type::Varbit(_));
+    let parts = fields.split_inclusive(is_varbit);
+    parts
+        .map(|part| match part.split_last() {
+            Some((last, before)) if is_varbit(last) => (before, Some(last)),
+            _ => (part, None),
+        })
+        .collect()
+}
+
+/// Returns the number of whole bytes of fields.
+pub(super) fn bytes_of(fields: &[HeaderField]) -> u32 {
+    fields.iter().map(|field| field.width).sum::<u32>() / 8
 }
 
 impl<'a> Generator<'a> {
@@ -60,12 +77,30 @@ impl<'a> Generator<'a> {
             },
             Type::Integer => "u32".to_owned(),
             ty @ (Type::Fields(..) | Type::Tuple(_) | Type::Stack(..)) => self.c_struct(&ty)?,
-            Type::Varbit(width) => {
-                return self.unsupported(Span::default(), format!("varbit<{width}>"));
-            }
+            Type::Varbit(width) => self.c_varbit(width),
             other => return self.unsupported(Span::default(), format!("a value of type {other}")),
         };
         Ok(name)
+    }
+
+    /// Defines the C struct of `varbit`: bytes after its width are zero. Returns its name.
+    fn c_varbit(&mut self, width: u32) -> String {
+        let (name, bytes) = (format!("struct varbit_{width}"), width.div_ceil(8).max(1));
+        let text = format!(
+            "{name} {{
+    u32 bits;
+    u8 bytes[{bytes}];
+}};
+static inline __attribute__((always_inline)) u8 varbit_{width}_equal(const {name} *a, const {name} *b)
+{{
+    if (a->bits != b->bits) return 0;
+    for (u64 i = 0; i < {bytes}; i++) if (a->bytes[i] != b->bytes[i]) return 0;
+    return 1;
+}}
+"
+        );
+        self.define(&name, &text);
+        name
     }
 
     /// Defines the C struct of a type, and returns its name.
@@ -147,12 +182,14 @@ impl<'a> Generator<'a> {
     pub(super) fn header_fields(&self, ty: &Type, span: Span) -> Result<Vec<HeaderField>> {
         let mut fields = Vec::new();
         self.add_fields(ty, "", span, &mut fields)?;
-        let bits: u32 = fields.iter().map(|field| field.width).sum();
-        if bits % 8 != 0 {
-            return self.unsupported(
-                span,
-                format!("header {ty} of {bits} bits, which are not whole bytes,"),
-            );
+        for (part, _) in segments(&fields) {
+            let bits: u32 = part.iter().map(|field| field.width).sum();
+            if !bits.is_multiple_of(8) {
+                return self.unsupported(
+                    span,
+                    format!("header {ty} of {bits} bits, which are not whole bytes,"),
+                );
+            }
         }
         Ok(fields)
     }
@@ -173,6 +210,7 @@ impl<'a> Generator<'a> {
                 ty @ (Type::Fields(..) | Type::Stack(..) | Type::Tuple(_)) => {
                     self.add_fields(&ty, &format!("{path}."), span, fields)?;
                 }
+                ty @ Type::Varbit(_) => fields.push(HeaderField { path, ty, width: 0 }),
                 other => return self.unsupported(span, format!("a header field of type {other}")),
             }
         }
@@ -181,7 +219,7 @@ impl<'a> Generator<'a> {
 
     /// Returns the size of a header in bytes.
     pub(super) fn header_size(&self, ty: &Type, span: Span) -> Result<u32> {
-        Ok(self.header_fields(ty, span)?.iter().map(|field| field.width).sum::<u32>() / 8)
+        Ok(bytes_of(&self.header_fields(ty, span)?))
     }
 
     /// Returns a C expression reduced to the width of a type, in the C type of the type.

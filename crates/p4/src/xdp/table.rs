@@ -461,6 +461,9 @@ impl<'a> Generator<'a> {
             let kind = self.match_kind(key)?;
             let text = name_of(&key.annotations).unwrap_or_else(|| self.key_text(&key.value));
             for (part, of) in &numbers[before..] {
+                if !is_scalar(of) {
+                    return self.unsupported(key.value.span, format!("a key of type {of}"));
+                }
                 if kind == MatchKind::Range && matches!(plain(of), Type::Int(_)) {
                     return self.unsupported(key.kind.span, "a range of a signed number");
                 }
