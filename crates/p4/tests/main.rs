@@ -2,6 +2,7 @@
 //! once.
 
 mod entries;
+mod constants;
 mod headers;
 mod parser;
 mod preprocess;

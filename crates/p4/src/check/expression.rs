@@ -84,10 +84,19 @@ impl<'a> Checker<'a> {
                 fields.iter().all(|(_, value)| self.is_compile_time(value))
             }
             ExprKind::Call { args, .. } => {
-                matches!(
-                    self.out.calls.get(&expr.id).map(|call| call.callee),
-                    Some(Callee::Constructor(..) | Callee::ExternFunction(_))
-                ) && args.iter().all(|arg| self.is_compile_time(&arg.value))
+                let is_pure = |id| {
+                    self.decls.get(&id).is_some_and(|decl: &&Decl| {
+                        decl.annotations.iter().any(|one| &*one.name.text == "pure")
+                    })
+                };
+                let is_fixed = match self.out.calls.get(&expr.id).map(|call| call.callee) {
+                    Some(Callee::Constructor(..)) => true,
+                    Some(Callee::ExternFunction(id)) => {
+                        is_pure(id) || matches!(self.out.type_of(expr), Type::Extern(_))
+                    }
+                    _ => false,
+                };
+                is_fixed && args.iter().all(|arg| self.is_compile_time(&arg.value))
             }
             ExprKind::Mask { value, mask } => {
                 self.is_compile_time(value) && self.is_compile_time(mask)
