@@ -422,7 +422,7 @@ impl<'a> Generator<'a> {
         Ok(name)
     }
 
-    fn has_place(&self, expr: &Expr) -> bool {
+    pub(super) fn has_place(&self, expr: &Expr) -> bool {
         match &expr.kind {
             ExprKind::Name { .. } => {
                 matches!(

@@ -272,7 +272,15 @@ impl<'a> Generator<'a> {
         match ty {
             Type::Fields(FieldsKind::Header, _) => {
                 let bytes = self.header_size(ty, span)?;
-                let flag = self.save("emitted", &Type::Bool, &format!("{place}.valid_"))?;
+                // A branch may leave the header out.
+                let flag = self.fresh("emitted");
+                self.locals.push(format!("u8 {flag} = 0;"));
+                self.put(format!("{flag} = {place}.valid_;"));
+                let place = match place.starts_with("s->") {
+                    true => place.to_owned(),
+                    // The deparser may change its own headers after it emits them.
+                    false => self.save("copy", ty, place)?,
+                };
                 self.put(format!("if ({flag}) length += {bytes};"));
                 for field in self.header_fields(ty, span)? {
                     if let Type::Varbit(_) = field.ty {
@@ -280,7 +288,7 @@ impl<'a> Generator<'a> {
                         self.put(format!("if ({flag}) length += {bits} >> 3;"));
                     }
                 }
-                self.emits.push(Emit { flag, place: place.to_owned(), ty: ty.clone() });
+                self.emits.push(Emit { flag, place, ty: ty.clone() });
                 Ok(())
             }
             Type::Fields(..) | Type::Stack(..) | Type::Tuple(_) => {

@@ -63,12 +63,17 @@ impl<'a> Generator<'a> {
                 }
                 let condition = self.value(condition)?;
                 self.put(format!("if ({condition}) {{"));
+                let before = self.next.clone();
                 self.statement(yes)?;
+                let after = std::mem::replace(&mut self.next, before);
                 if let Some(no) = no {
                     self.put("} else {");
                     self.statement(no)?;
                 }
                 self.put("}");
+                if self.next != after {
+                    return self.unsupported(span, "a branch that moves on in a stack");
+                }
             }
             StmtKind::Switch { value, cases } => self.switch(value, cases)?,
             StmtKind::Return(value) => {
@@ -99,10 +104,83 @@ impl<'a> Generator<'a> {
                 self.put(format!("goto {label};"));
             }
             StmtKind::Declare(decl) => self.declare(decl)?,
-            StmtKind::For { .. } | StmtKind::ForIn { .. } => {
-                return self.unsupported(span, "a loop of a control");
+            StmtKind::For { start, condition, updates, body } => {
+                self.statements(start)?;
+                self.looped(span, |this, labels| {
+                    let condition = this.value(condition)?;
+                    this.put(format!("if (!{condition}) goto {};", labels.0));
+                    this.statement(body)?;
+                    this.put(format!("{}:;", labels.1));
+                    this.statements(updates)
+                })?;
+            }
+            StmtKind::ForIn { declared, variable, range, body } => {
+                self.for_in(span, declared.as_ref(), variable, range, body)?
             }
         }
+        Ok(())
+    }
+
+    /// Emits a loop without end; the closure has the labels of its end and its next round.
+    fn looped(
+        &mut self,
+        span: Span,
+        emit: impl FnOnce(&mut Self, &(String, String)) -> Result<()>,
+    ) -> Result<()> {
+        let labels = (self.fresh("end"), self.fresh("next"));
+        self.put("for (;;) {");
+        let (next, emits) = (self.next.clone(), self.emits.len());
+        self.loops.push(labels.clone());
+        let done = emit(self, &labels);
+        self.loops.pop();
+        done?;
+        if self.next != next || self.emits.len() != emits {
+            return self.unsupported(span, "a loop that extracts into a stack, or emits,");
+        }
+        self.put("}");
+        self.put(format!("{}:;", labels.0));
+        Ok(())
+    }
+
+    /// Emits `for (variable in low..high)`.
+    fn for_in(
+        &mut self,
+        span: Span,
+        declared: Option<&'a Decl>,
+        variable: &'a Expr,
+        range: &'a Expr,
+        body: &'a Stmt,
+    ) -> Result<()> {
+        let ExprKind::Range { low, high } = &range.kind else {
+            return self.unsupported(range.span, "a loop over this value");
+        };
+        let ty = match declared {
+            Some(decl) => self.declared(decl.id),
+            None => self.ty(variable),
+        };
+        let low = self.value_as(low, &ty)?;
+        let count = self.save("count", &ty, &low)?;
+        let high = self.value_as(high, &ty)?;
+        let last = self.save("last", &ty, &high)?;
+        if let Some(decl) = declared {
+            let place = self.uninitialised(&decl.name.text, &ty)?;
+            self.bindings.insert(decl.id, Binding::Place(place));
+        }
+        let one = self.fit(&format!("{count} + 1"), &ty);
+        self.put(format!("if ({count} <= {last}) {{"));
+        self.looped(span, |this, labels| {
+            match declared.and_then(|decl| this.bindings.get(&decl.id).cloned()) {
+                Some(Binding::Place(place)) => this.put(format!("{place} = {count};")),
+                _ => this.store(variable, &count)?,
+            }
+            this.statement(body)?;
+            this.put(format!("{}:;", labels.1));
+            // The last value has no next one, where it is the largest of its type.
+            this.put(format!("if ({count} == {last}) goto {};", labels.0));
+            this.put(format!("{count} = {one};"));
+            Ok(())
+        })?;
+        self.put("}");
         Ok(())
     }
 
@@ -141,6 +219,17 @@ impl<'a> Generator<'a> {
 
     /// Assigns to an expression of the program, whose place is decided before the value.
     fn assign_to(&mut self, target: &'a Expr, value: &'a Expr) -> Result<()> {
+        if let (ExprKind::Member { name, .. }, Some(Value::Number(number))) =
+            (&target.kind, self.constant(value))
+            && &*name.text == "mcast_grp"
+            && number == num_bigint::BigInt::ZERO
+            && self.has_place(target)
+        {
+            // The group of no ports.
+            let (place, zero) = (self.place(target)?, self.value_as(value, &self.ty(target))?);
+            self.put(format!("{place} = {zero};"));
+            return Ok(());
+        }
         let to = self.target(target)?;
         if is_scalar(&to.ty) {
             let number = self.value_as(value, &to.ty)?;
@@ -194,6 +283,13 @@ impl<'a> Generator<'a> {
     /// Decides where an expression of the program stores.
     pub(super) fn target(&mut self, target: &'a Expr) -> Result<Target> {
         let ty = self.ty(target);
+        if let ExprKind::Member { base, name } = &target.kind
+            && &*name.text == "mcast_grp"
+            && let Type::Fields(_, named) = self.ty(base)
+            && &*named.name == "standard_metadata_t"
+        {
+            return self.unsupported(target.span, "a packet to several ports");
+        }
         match &target.kind {
             ExprKind::DontCare => Ok(Target { choices: Vec::new(), ty, bits: None }),
             ExprKind::Slice { base, high, low } => {
@@ -427,6 +523,16 @@ impl<'a> Generator<'a> {
         }
     }
 
+    /// Emits the block of a case, which must not move on in a stack.
+    fn case(&mut self, body: &'a Block) -> Result<()> {
+        let before = self.next.clone();
+        self.block(body)?;
+        match self.next == before {
+            true => Ok(()),
+            false => self.unsupported(body.span, "a branch that moves on in a stack"),
+        }
+    }
+
     fn switch(&mut self, value: &'a Expr, cases: &'a [SwitchCase]) -> Result<()> {
         let ty = self.ty(value);
         let (number, labels) = match ty {
@@ -479,13 +585,13 @@ impl<'a> Generator<'a> {
             let start = if first { "if" } else { "} else if" };
             first = false;
             self.put(format!("{start} ({}) {{", conditions.join(" || ")));
-            self.block(body)?;
+            self.case(body)?;
         }
         match (default, first) {
-            (Some(body), true) => self.block(body)?,
+            (Some(body), true) => self.case(body)?,
             (Some(body), false) => {
                 self.put("} else {");
-                self.block(body)?;
+                self.case(body)?;
                 self.put("}");
             }
             (None, false) => self.put("}"),
