@@ -78,7 +78,7 @@ def test_a_second_requirement_does_not_replace_the_first() -> None:
         run = slowpath("bound", GOOD, "--require", first, "--require", second)
         assert run.returncode == 2
         assert "--require" in run.stderr
-        assert "was given twice; run the command once for each value" in run.stderr
+        assert "is given twice; remove one, or run the command once for each value" in run.stderr
 
 
 def test_packet_file(tmp_path: Path) -> None:

@@ -232,6 +232,27 @@ def test_wrong_usage(arguments: list[str]) -> None:
     assert "Traceback" not in run.stderr
 
 
+@pytest.mark.parametrize("time", ["-3s", "-0.5", "-.5m"])
+@pytest.mark.parametrize(
+    "command", ["bound", "annotate", "watch", "measure", "compile", "sweep -D N=1"]
+)
+def test_deadlines_are_positive(command: str, time: str) -> None:
+    file = "examples/count_min.bpf.c" if command.startswith("sweep") else FIREWALL
+    run = slowpath(*command.split(), file, "--deadline", time, codes=True)
+    assert (run.returncode, run.stdout) == (2, "")
+    reason = "a deadline must be positive, such as 10s [SP0101]"
+    assert run.stderr.splitlines()[0] == f"error: invalid value for '--deadline': {reason}"
+
+
+@pytest.mark.parametrize(
+    "words", [("lsp", "--delay", "-3s"), ("reproduce", "contention", "--deadline", "-3s")]
+)
+def test_other_times_are_not_negative(words: tuple[str, ...]) -> None:
+    run = slowpath(*words)
+    assert (run.returncode, run.stdout) == (2, "")
+    assert "-3s is not allowed; write 0 or more" in run.stderr
+
+
 def test_targets() -> None:
     names = [line.split()[0] for line in slowpath("targets", "list").stdout.splitlines()]
     assert "agilio-cx-2x40" in names

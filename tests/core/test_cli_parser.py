@@ -7,6 +7,8 @@ import pytest
 
 from slowpath.core.command import Command, Example, Heading, argument, within
 from slowpath.core.parser import Parser, read
+from slowpath.core.quantities import duration
+from support import commands, slowpath
 
 PLAIN, OUTPUT = Heading("Plain"), Heading("Output")
 COMMAND = Command(
@@ -17,6 +19,7 @@ COMMAND = Command(
         PLAIN.option("-s, --section GLOB", "So", "Repeatable.", action="append", default=[]),
         PLAIN.option("--cores N", "A number", type=within(int, 1, 8)),
         OUTPUT.option("--time SECONDS", "A number", type=within(float, 0)),
+        OUTPUT.option("--wait TIME", "A time", type=within(duration, 0, 60)),
         PLAIN.flag("-v, --verbose", "A flag"),
         PLAIN.flag("-k, --quick", "Another flag", common=False),
         OUTPUT.option("--format", "A word", choices=("table", "json"), default="table"),
@@ -35,6 +38,7 @@ def test_missing_options_have_defaults() -> None:
         "section": [],
         "cores": None,
         "time": None,
+        "wait": None,
         "verbose": False,
         "quick": False,
         "format": "table",
@@ -85,8 +89,60 @@ def test_runs_do_not_share_values() -> None:
     assert parse("a", "b").section == []
 
 
-def test_the_last_one_counts() -> None:
-    assert parse("a", "b", "--cores", "3", "--cores", "4").cores == 4
+VALUES = ("1%", "60%", "1", "100", "10s", "x.html", "x.svg", "1,2", "A=1", "0.5")
+"""Values, of which each option accepts at least one."""
+SINGLE = [
+    (path, entry.names[-1])
+    for path, command in commands()
+    for entry in Parser(path, command).entries
+    if entry.names[-1].startswith("-")
+    and not entry.is_flag
+    and entry.settings.get("action") != "append"
+]
+
+
+@pytest.mark.parametrize(("path", "name"), SINGLE)
+def test_an_option_with_one_value_is_refused_twice(
+    path: str, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = dict(commands())[path]
+    parser = Parser(f"slowpath {path}", command)
+    (entry,) = (one for one in parser.entries if one.names[-1] == name)
+    arguments = [
+        "bash" if one.names == ("shell",) else "1"
+        for one in parser.entries
+        if not one.names[0].startswith("-") and one.settings.get("nargs") in (None, "+")
+    ]
+    required = [
+        f"{one.names[-1]}=x"
+        for one in parser.entries
+        if one.settings.get("required") and one.names[-1] != name
+    ]
+    for value in (*map(str, entry.settings.get("choices", ())), *VALUES):
+        once = [*arguments, *required, f"{name}={value}"]
+        try:
+            read(parser, once)
+        except SystemExit:
+            continue
+        read(parser, once)  # a second command line does not repeat the option
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as left:
+            read(parser, [*once, f"{name}={value}"])
+        assert left.value.code == 2
+        first = capsys.readouterr().err.splitlines()[0]
+        assert first == (
+            f"error: {'/'.join(entry.names)}: is given twice; remove one, or run the command once "
+            "for each value [SP0106]"
+        )
+        return
+    pytest.fail(f"no value fits {name}")
+
+
+def test_general_options_are_refused_twice_in_front_of_the_command() -> None:
+    run = slowpath("--color", "never", "targets", "--color=always", codes=True)
+    assert run.returncode == 2
+    assert "error: --color: is given twice" in run.stderr
+    assert "[SP0106]" in run.stderr
 
 
 @pytest.mark.parametrize(
@@ -107,6 +163,8 @@ def test_the_last_one_counts() -> None:
         (["a", "b", "--cores", "x"], "--cores: 'x' is not a whole number; write 1 to 8"),
         (["a", "b", "--time", "-1"], "--time: -1 is not allowed; write 0 or more"),
         (["a", "b", "--time", "soon"], "--time: 'soon' is not a number; write 0 or more"),
+        (["a", "b", "--wait", "-3s"], "--wait: -3s is not allowed; write 0 to 60"),
+        (["a", "b", "--wait", "-.5"], "--wait: -.5 is not allowed; write 0 to 60"),
         (["a", "b", "--time", "nan"], "--time: nan is not allowed; write 0 or more"),
         (["a", "b", "--format", "xml"], "--format: no value 'xml'; known are table, json"),
         (["a", "b", "--no\n\x1bpe"], "no option '--no\\n\\x1bpe'"),
@@ -153,6 +211,7 @@ def test_help_text(
         "",
         "Output:",
         "  --time SECONDS         A number",
+        "  --wait TIME            A time",
         "  --format {table,json}  A word [default: table]",
         "  -o, --output FILE      Write the result to FILE",
         "                         [default: standard output]",

@@ -18,7 +18,7 @@ from running_kernel import needs_kernel
 from slowpath import app as cli
 from slowpath.core import codes
 from slowpath.core.engine import kernel
-from slowpath.core.errors import UnavailableError
+from slowpath.core.errors import OptionError, UnavailableError
 from slowpath.sweep.definitions import (
     Definition,
     check_definitions,
@@ -106,12 +106,22 @@ def test_values(text: str, values: list[str]) -> None:
     ],
 )
 def test_invalid_definitions(text: str, reason: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(reason)):
+    with pytest.raises((OptionError, ValueError), match=re.escape(reason)):
         parse_definition(text)
     run = slowpath("sweep", COUNT_MIN, "-D", text)
     assert (run.returncode, run.stdout) == (2, "")
     assert "invalid value for '-D': " in run.stderr
     assert reason in run.stderr
+
+
+@pytest.mark.parametrize("definitions", [["N=1", "N=2"], ["N=1..3,2"]])
+def test_repeated_names_and_values_have_the_code_of_repeated_options(
+    definitions: list[str],
+) -> None:
+    words = [word for one in definitions for word in ("-D", one)]
+    run = slowpath("sweep", COUNT_MIN, *words, codes=True)
+    assert run.returncode == 2
+    assert "[SP0106]" in run.stderr
 
 
 def test_several_definitions_are_a_grid() -> None:
@@ -120,7 +130,7 @@ def test_several_definitions_are_a_grid() -> None:
     assert named == [{"A": a, "B": b} for a in "12" for b in "xy"]
     assert flags(next(points(both))) == ("-DA=1", "-DB=x")
     for wrong in ([both[0], both[0]], [Definition(n, tuple(map(str, range(200)))) for n in "AB"]):
-        with pytest.raises(ValueError, match=r"twice|40,000 programs"):
+        with pytest.raises((OptionError, ValueError), match=r"twice|40,000 programs"):
             check_definitions(wrong)
 
 

@@ -4,7 +4,7 @@ from argparse import Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from slowpath.core.command import Heading, Once, Option, argument, within
+from slowpath.core.command import Heading, Option, argument, within
 from slowpath.core.quantities import duration
 
 if TYPE_CHECKING:
@@ -173,7 +173,6 @@ REQUIRE = GUARANTEE.option(
     "minimum, such as 5Mpps or 40Gbit/s. On a SmartNIC, it must be guaranteed. On a server, the "
     "pessimistic end of the estimate must reach it. Prints the assumptions that the guarantee "
     "relies on. A run takes one requirement.",
-    action=Once,
 )
 ACCEPT_ASSUMPTIONS = GUARANTEE.flag(
     "--accept-assumptions",

@@ -406,7 +406,7 @@ def check_deadline(seconds: float | None) -> float | None:
     """
     if seconds is None or 0 < seconds < float("inf"):
         return seconds
-    raise ValueError("a deadline must be above 0 seconds")
+    raise ValueError("a deadline must be positive, such as 10s")
 
 
 def parse_cflags(text: str, files: Sequence[str]) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 Every run of the command line imports this module, so it imports only fast modules.
 """
 
-from argparse import Action, ArgumentError, ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentTypeError, Namespace
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from types import MappingProxyType
@@ -19,25 +19,6 @@ STANDARD_OUTPUT = "-"
 """Value of `--output` that stands for standard output."""
 ARGUMENTS = "Arguments"
 """Heading above the positional arguments in help texts."""
-
-
-class Once(Action):
-    """An action that stores a value and refuses a second one.
-
-    For gates: if the last value counted, the gates before it would vanish without notice.
-    """
-
-    def __call__(
-        self,
-        _parser: ArgumentParser,
-        namespace: Namespace,
-        values: object,
-        _option_string: str | None = None,
-    ) -> None:
-        """Store the value of the option; see `argparse.Action`."""
-        if getattr(namespace, self.dest, None) is not None:
-            raise ArgumentError(self, "was given twice; run the command once for each value")
-        setattr(namespace, self.dest, values)
 
 
 class Option(NamedTuple):

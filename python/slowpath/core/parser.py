@@ -5,6 +5,7 @@ other options, argparse creates a help formatter, which queries the width of the
 """
 
 import argparse
+import re
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -29,6 +30,10 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, path: str, member: Command | Group) -> None:
         # Without a usage, argparse formats one whenever it parses.
         super().__init__(prog=path, usage=path, add_help=False, allow_abbrev=False)
+        for stored in (None, "store"):
+            self.register("action", stored, _StoreOnce)
+        self._negative_number_matcher = _NEGATIVE
+        self.given = set[str]()  # options that the command line being read has so far
         self.path, self.member = path, member
         self.command = path.partition(" ")[2]
         self.own_output = any("--output" in one.names for one in member.options)
@@ -100,11 +105,46 @@ def _code_of(message: str) -> Code:
     """Return the code of an error of argparse, which has only a text."""
     if "are required" in message or ": expected " in message or "is required" in message:
         return codes.MISSING_ARGUMENT
-    if "given twice" in message:
+    if _TWICE in message:
         return codes.REPEATED_OPTION
     if "not allowed with" in message:
         return codes.CONFLICTING_OPTIONS
     return codes.INVALID_VALUE
+
+
+_NEGATIVE = re.compile(r"-\.?\d")
+"""Words that are values rather than options, such as `-3s`; argparse knows only plain numbers."""
+_TWICE = "is given twice"
+
+
+def _give(parser: argparse.ArgumentParser, action: argparse.Action) -> None:
+    """Record that the command line has an option with one value; reject a second value.
+
+    If the last value counted, the values before it, such as a requirement, would vanish without
+    notice.
+    """
+    given = parser.given if isinstance(parser, Parser) else set()
+    if action.dest in given:
+        raise argparse.ArgumentError(
+            action, f"{_TWICE}; remove one, or run the command once for each value"
+        )
+    if action.option_strings:
+        given.add(action.dest)
+
+
+class _StoreOnce(argparse.Action):
+    """The action of all options and arguments whose settings name no other."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        _option: object = None,
+    ) -> None:
+        """Store the value; called by argparse."""
+        _give(parser, self)
+        setattr(namespace, self.dest, values)
 
 
 class PrintAction(argparse.Action):
@@ -132,12 +172,13 @@ class _ColourAction(argparse.Action):
 
     def __call__(
         self,
-        _parser: object,
+        parser: argparse.ArgumentParser,
         _namespace: object,
         when: Any,  # noqa: ANN401 - one of the choices
         _option: object = None,
     ) -> None:
         """Choose when output has styles; called by argparse."""
+        _give(parser, self)
         terminal.choose_styles(terminal.Styles(when))
 
 
@@ -210,6 +251,7 @@ def read(parser: Parser, words: Sequence[str]) -> argparse.Namespace:
     files = [f"./{word}" if word.startswith("-") else word for word in words[end + 1 :]]
     named = respelled(parser.command, _joined(words[:end]))
     joined = [*named, *words[end : end + 1], *files]
+    parser.given.clear()
     args, unknown = parser.parse_known_intermixed_args(joined)
     if unknown:
         parser.reject(unknown)

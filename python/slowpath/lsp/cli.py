@@ -4,7 +4,7 @@ from argparse import Namespace
 
 from slowpath.bounds.cli import REPEATED
 from slowpath.bounds.flags import ANALYSIS
-from slowpath.core.command import Command, Example, Heading
+from slowpath.core.command import Command, Example, Heading, within
 from slowpath.core.quantities import duration
 
 _EDITOR = Heading("Editor")
@@ -33,7 +33,7 @@ LSP = Command(
             "--delay TIME",
             "Start the analysis TIME after the last edit [default: 300ms]",
             "A save starts it at once.",
-            type=duration,
+            type=within(duration, 0),
             default=0.3,
         ),
         _EDITOR.flag(

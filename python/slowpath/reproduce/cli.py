@@ -42,7 +42,7 @@ REPRODUCE = Command(
             "--deadline TIME",
             "Compute for at most TIME [default: no limit]",
             "After TIME, the report has the items computed so far.",
-            type=duration,
+            type=within(duration, 0),
         ),
         _WORK.option(
             "--jobs N",

@@ -58,6 +58,7 @@ def parse_definition(text: str) -> Definition:
 
     Raises:
         ValueError: if the text has another form.
+        OptionError: if it has a value twice.
     """
     name, equals, values = text.partition("=")
     if not re.fullmatch(_NAME, name, re.ASCII) or not equals:
@@ -65,8 +66,12 @@ def parse_definition(text: str) -> Definition:
     found = [value for piece in values.split(",") for value in _values(piece.strip(), name)]
     twice = next((value for value in found if found.count(value) > 1), None)
     if twice is not None:
-        raise ValueError(f"{name} has the value {twice} twice")
+        raise _repeated(f"{name} has the value {twice} twice; remove one")
     return Definition(name, tuple(found))
+
+
+def _repeated(reason: str) -> OptionError:
+    return OptionError(codes.REPEATED_OPTION, "-D", reason)
 
 
 def _values(piece: str, name: str) -> list[str]:
@@ -104,12 +109,13 @@ def check_definitions(definitions: Sequence[Definition]) -> None:
     """Check that macro names differ, and that the number of programs is within the limit.
 
     Raises:
-        ValueError: if a name occurs twice, or the limit is exceeded.
+        OptionError: if a name occurs twice.
+        ValueError: if the limit is exceeded.
     """
     names = [one.name for one in definitions]
     for name in names:
         if names.count(name) > 1:
-            raise ValueError(f"{name} is given twice; write all its values with commas")
+            raise _repeated(f"{name} is given twice; write all its values with commas")
     if (count := prod(len(one.values) for one in definitions)) > _MOST:
         raise ValueError(
             f"the definitions give {count:,} programs, more than the limit of {_MOST:,}"
