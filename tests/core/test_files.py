@@ -211,11 +211,33 @@ def test_known_kinds_of_file_are_named(tmp_path: Path, name: str) -> None:
     content, message = KNOWN[name]
     file = tmp_path / name
     file.write_bytes(content.encode("latin-1"))
-    for command in ("bound", "insights"):
-        run = slowpath(command, file)
+    source = name == "prog" or name.endswith(".p4")
+    expected = "SP0216" if source else "SP0208"
+    for command, code in (("bound", expected), ("show", expected), ("insights", "SP1105")):
+        run = slowpath(command, file, codes=True)
         assert run.returncode == 3
         (line,) = [line for line in run.stderr.splitlines() if line.startswith("error: ")]
         assert message in line
+        assert line.endswith(f"[{code}]")
+
+
+@pytest.mark.parametrize(
+    ("file", "code"),
+    [("README.md", "SP0208"), ("/dev/null", "SP0207"), ("examples/two_protocols.asm", "SP0216")],
+)
+def test_commands_for_objects_refuse_other_files_with_the_same_code(file: str, code: str) -> None:
+    commands: list[tuple[str, ...]] = [
+        ("show", file),
+        ("compile", file),
+        ("chain", "verify", file, "examples/firewall.bpf.o"),
+    ]
+    if not file.endswith(".asm"):
+        commands.append(("bound", file))
+    for words in commands:
+        run = slowpath(*words, codes=True)
+        assert run.returncode == 3
+        (line,) = [line for line in run.stderr.splitlines() if line.startswith("error: ")]
+        assert line.endswith(f"[{code}]"), words
 
 
 def test_programs_are_no_other_known_kind() -> None:

@@ -162,7 +162,8 @@ def test_files_that_are_not_traces(tmp_path: Path) -> None:
         (source, "the file is not a capture: it starts with 23 69 6e 63"),
         (empty, "contains no packets"),
         (cut, "the capture is cut off"),
-        (tmp_path / "none", "the capture cannot be read: No such file or directory"),
+        (tmp_path / "none", "no such file"),
+        (tmp_path, "is a directory; name a capture in it"),
     ):
         error = error_of("insights", "counts", source, "--pcap", file)
         assert error.startswith(f"error: {file}: ")

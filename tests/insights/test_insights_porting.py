@@ -346,5 +346,5 @@ def test_captures_are_read_with_their_times(tmp_path: Path) -> None:
     file = tmp_path / "trace.pcap"
     write_pcap(str(file), [b"first frame", b"second"])
     assert list(captured(str(file))) == [(b"first frame", 11, 0), (b"second", 6, 1000)]
-    with pytest.raises(InputError, match="the capture cannot be read"):
+    with pytest.raises(InputError, match="no such file"):
         list(captured(str(tmp_path / "none")))

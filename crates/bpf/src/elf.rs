@@ -219,7 +219,7 @@ fn check_ident(data: &[u8]) -> Result<(), ObjectError> {
     }
     if !data.starts_with(b"\x7fELF") {
         return Err(ObjectError::file(
-            codes::NOT_A_BPF_OBJECT,
+            codes::UNKNOWN_FILE_TYPE,
             "not an ELF file",
             "pass a file of clang -target bpf -c",
         ));

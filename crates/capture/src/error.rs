@@ -30,7 +30,7 @@ impl CaptureError {
 #[derive(Debug, Error)]
 pub enum Problem {
     /// The file could not be opened or read.
-    #[error("the capture cannot be read: {0}")]
+    #[error("{}", failure(.0))]
     Io(#[from] io::Error),
     /// The file is neither pcap nor pcapng.
     #[error("the file is not a capture: it starts with {start}, unlike pcap and pcapng{hint}")]
@@ -76,7 +76,11 @@ impl Problem {
     /// Returns the code of the error's cause.
     pub fn code(&self) -> codes::Code {
         match self {
-            Problem::Io(_) => codes::FILE_UNREADABLE,
+            Problem::Io(error) => match error.kind() {
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => codes::NO_SUCH_FILE,
+                io::ErrorKind::IsADirectory => codes::IS_A_DIRECTORY,
+                _ => codes::FILE_UNREADABLE,
+            },
             Problem::OtherFile { .. } => codes::NOT_A_CAPTURE,
             Problem::Empty => codes::FILE_EMPTY,
             Problem::CutOff
@@ -85,6 +89,14 @@ impl Problem {
             | Problem::NoInterface { .. } => codes::CAPTURE_DAMAGED,
             Problem::OtherLink { .. } => codes::CAPTURE_NOT_ETHERNET,
         }
+    }
+}
+
+fn failure(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "no such file".into(),
+        io::ErrorKind::IsADirectory => "is a directory; name a capture in it".into(),
+        _ => format!("the capture cannot be read: {error}"),
     }
 }
 

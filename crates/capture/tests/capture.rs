@@ -4,6 +4,7 @@ use std::io::Cursor;
 
 use proptest::prelude::*;
 use slowpath_capture::{Capture, CaptureError, Format, Packet, Problem};
+use slowpath_codes::{IS_A_DIRECTORY, NO_SUCH_FILE};
 
 /// Byte order in which the numbers of a capture file are written.
 #[derive(Clone, Copy)]
@@ -219,6 +220,9 @@ fn other_files_are_refused() {
     assert!(matches!(problem(&file).problem, Problem::NoInterface { interface: 3 }));
     let missing = Capture::open("/does/not/exist".as_ref()).unwrap_err();
     assert!(matches!(missing.problem, Problem::Io(_)));
+    assert_eq!((missing.to_string().as_str(), missing.code()), ("no such file", NO_SUCH_FILE));
+    let folder = Capture::open("/".as_ref()).unwrap_err();
+    assert_eq!(folder.code(), IS_A_DIRECTORY);
 }
 
 /// Generates undamaged capture files in both formats (pcap and pcapng).

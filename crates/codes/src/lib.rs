@@ -39,6 +39,8 @@ macro_rules! codes {
 codes! {
     INVALID_VALUE = 101,
     OPTION_WITHOUT_EFFECT = 108,
+    NO_SUCH_FILE = 201,
+    IS_A_DIRECTORY = 202,
     FILE_UNREADABLE = 203,
     FILE_EMPTY = 207,
     UNKNOWN_FILE_TYPE = 208,

@@ -105,7 +105,7 @@ def load_members(file: str, description: ProgramDescription, clang: Clang) -> li
             data = load_program(path, clang)
             read[path] = data, objects.read_object(path, data)
         data, found = read[path]
-        program = _choose_program(file, member, line, path, found)
+        program = _choose_program(file, member, line, path, read[path])
         loaded.append(LoadedMember(found, program.number, data, program.needs_kernel))
     return loaded
 
@@ -119,7 +119,7 @@ def _read_description(file: str) -> str:
     data = read_program(file)
     known = advice_for(file, data)
     if known is not None:
-        raise InputError(codes.NOT_EBPF_SOURCE, file, known)
+        raise InputError(known.code, file, known)
     return text_of(file, data)
 
 
@@ -175,7 +175,11 @@ def _task(
 
 
 def _choose_program(
-    file: str, member: tuple[str, str, str | None], line: int, path: str, read: objects.Object
+    file: str,
+    member: tuple[str, str, str | None],
+    line: int,
+    path: str,
+    content: tuple[bytes, objects.Object],
 ) -> objects.ProgramInfo:
     """Return the program of an object that a member of a chain or topology runs.
 
@@ -184,7 +188,7 @@ def _choose_program(
         member: Name of the member, file, and name of the program if given.
         line: Line of the member in the description.
         path: File of the object, for errors.
-        read: The object.
+        content: The file's bytes, and the object read from them.
 
     Raises:
         InputError: if the object lacks the program, or has several and the member names none.
@@ -192,8 +196,9 @@ def _choose_program(
     (name, _, program) = member
     # A chain made of one object has no description with line numbers.
     name = f"line {line}: {name}" if _is_description(file) else name
+    data, read = content
     programs = objects.programs(read)
-    chosen = find_program(path, programs, program)
+    chosen = find_program(path, data, programs, program)
     if isinstance(chosen, Coded):
         reason = f"{chosen}; a chain consists of BPF objects" if programs is None else chosen
         raise InputError(chosen.code, file, f"{name}: {reason}")

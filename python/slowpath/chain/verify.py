@@ -163,8 +163,9 @@ def _program(file: str, name: str | None, clang: Clang) -> tuple[objects.Object,
     Raises:
         InputError: if the file cannot be read or lacks the program.
     """
-    read = objects.read_object(file, load_program(file, clang))
-    chosen = find_program(file, objects.programs(read), name)
+    data = load_program(file, clang)
+    read = objects.read_object(file, data)
+    chosen = find_program(file, data, objects.programs(read), name)
     if isinstance(chosen, Coded):
         raise InputError(chosen.code, file, chosen.removeprefix(f"{file} "))
     return read, chosen.number, chosen.needs_kernel

@@ -36,7 +36,13 @@ from slowpath.core.programs.selection import (
     nothing_to_choose,
     remark_on,
 )
-from slowpath.core.programs.sources import Clang, is_source, provenance, provenance_lines
+from slowpath.core.programs.sources import (
+    Clang,
+    is_source,
+    not_an_object,
+    provenance,
+    provenance_lines,
+)
 from slowpath.core.schema.compiled import Compiled, Verification
 from slowpath.core.terminal import complain, error, note
 
@@ -72,7 +78,7 @@ def compile_object(job: Job) -> ExitCode:
     clang = Clang(job.cflags, options.deadline_seconds, memory_bytes=options.memory_bytes)
     data = load_program(job.file, clang)
     found = objects.read_object(job.file, data)
-    program, notes = _one_program(job, found)
+    program, notes = _one_program(job, data, found)
     types = btf.for_program(needed=program.needs_kernel)
     subject = objects.Subject(job.file, found, program.number, types)
     results = _Results(job)
@@ -218,7 +224,9 @@ def _check_target(target: targets.Target) -> None:
     )
 
 
-def _one_program(job: Job, found: objects.Object) -> tuple[objects.ProgramInfo, list[str]]:
+def _one_program(
+    job: Job, data: bytes, found: objects.Object
+) -> tuple[objects.ProgramInfo, list[str]]:
     """Return the program of the object that the options select, and notes on the choice.
 
     Raises:
@@ -227,11 +235,8 @@ def _one_program(job: Job, found: objects.Object) -> tuple[objects.ProgramInfo, 
     """
     programs = objects.programs(found)
     if programs is None:
-        raise InputError(
-            codes.NOT_A_BPF_OBJECT,
-            job.file,
-            ("is not an ELF file; pass an object that clang -target bpf -c wrote"),
-        )
+        wrong = not_an_object(data)
+        raise InputError(wrong.code, job.file, wrong)
     chosen, others = choose(programs, job.selection)
     if len(chosen) == 1:
         remark = remark_on(chosen[0])

@@ -19,7 +19,7 @@ from slowpath.core.jobs.isolated_job import IsolatedJob
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
 from slowpath.core.programs.loading import KernelBtf, load_program
 from slowpath.core.programs.selection import Selection, no_match
-from slowpath.core.programs.sources import Clang, is_source, provenance, provenance_lines
+from slowpath.core.programs.sources import Clang, is_source, not_an_object, provenance, provenance_lines
 from slowpath.core.schema.shown import BpfObject, Program
 from slowpath.core.terminal import Line, error
 from slowpath.show.report import object_report
@@ -133,9 +133,7 @@ def _choose(
             continue
         programs = objects.programs(found)
         if programs is None:
-            reason = "is not an ELF file; pass an object that clang -target bpf -c wrote"
-            wrong = Coded(codes.NOT_A_BPF_OBJECT, reason)
-            chosen.append(_Chosen(file, None, "", [], wrong))
+            chosen.append(_Chosen(file, None, "", [], not_an_object(data)))
             continue
         meant = [p for p in programs if selection.matches(p.section, p.name)]
         if meant:

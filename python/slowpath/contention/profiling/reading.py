@@ -56,10 +56,11 @@ def read_program(found: Spanned, folder: Path) -> Program:
     wanted = text(parts["program"]) if "program" in parts else None
     path = str(folder / text(parts["object"]))
     try:
-        read = objects.read_object(path, load_program(path, Clang(())))
+        data = load_program(path, Clang(()))
+        read = objects.read_object(path, data)
     except InputError as problem:
         parts["object"].place.refuse(str(problem))
-    meant = find_program(path, objects.programs(read), wanted)
+    meant = find_program(path, data, objects.programs(read), wanted)
     if isinstance(meant, str):
         parts.get("program", parts["object"]).place.refuse(meant)
     destination, port = parts.get("destination"), parts.get("destination_port")

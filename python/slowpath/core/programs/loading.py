@@ -24,7 +24,7 @@ def load_program(file: str, clang: Clang) -> bytes:
     data = read_program(file)
     advice = advice_for(file, data)
     if advice is not None:
-        raise InputError(codes.NOT_EBPF_SOURCE, file, advice)
+        raise InputError(advice.code, file, advice)
     kind = kind_of(file, data)
     if kind is None:
         return data

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from slowpath.core import codes
 from slowpath.core.engine.objects import ProgramInfo
 from slowpath.core.errors import Coded, OptionError
+from slowpath.core.programs.sources import not_an_object
 
 UNKNOWN = "unknown"
 """Kind of a program whose section names no program type of the kernel."""
@@ -63,15 +64,15 @@ def choose(
 
 
 def find_program(
-    path: str, programs: Sequence[ProgramInfo] | None, name: str | None
+    path: str, data: bytes, programs: Sequence[ProgramInfo] | None, name: str | None
 ) -> ProgramInfo | Coded:
-    """Return the program `name` of the file `path`, or the text of an error.
+    """Return the program `name` of the file `path` with content `data`, or the text of an error.
 
     `programs` are those of the BPF object; None if the file is not a BPF object. If `name` is
     None, return the only XDP program of the object.
     """
     if programs is None:
-        return Coded(codes.NOT_A_BPF_OBJECT, f"{path} is not a BPF object")
+        return Coded(not_an_object(data).code, f"{path} is not a BPF object")
     if name is not None:
         there_are = f"it has {list_programs(programs)}"
         found = (one for one in programs if one.name == name)

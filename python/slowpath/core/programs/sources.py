@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import NamedTuple, NotRequired, TypedDict
 
+from slowpath.core import codes
+from slowpath.core.errors import Coded
 from slowpath.core.inputs import STANDARD_INPUT, read_program
 from slowpath.core.printable import one_line
 from slowpath.core.terminal import Line
@@ -97,13 +99,16 @@ def kind_of(file: str, data: bytes) -> str | None:
     return next(found, None)
 
 
-def advice_for(file: str, data: bytes) -> str | None:
-    """Return an error text with advice if a file is of a known kind, but not a program; else None.
+def advice_for(file: str, data: bytes) -> Coded | None:
+    """Return an error with advice if a file is of a known kind, but not a program; else None.
 
     For a packet capture, for example, the text has the option that reads it.
     """
     if data.startswith(_CAPTURES):
-        return "is a packet capture; name a program, and pass the capture to measure --pcap"
+        return Coded(
+            codes.UNKNOWN_FILE_TYPE,
+            "is a packet capture; name a program, and pass the capture to measure --pcap",
+        )
     head = data[:HEAD]
     name = file.rpartition("/")[2].rpartition(".")
     extension = name[2].lower() if name[1] else ""
@@ -113,7 +118,21 @@ def advice_for(file: str, data: bytes) -> str | None:
     if found is None and not is_listing(head):
         looks = ((kind, pattern) for kind, (pattern, _) in _OTHERS.items())
         found = next((kind for kind, one in looks if re.search(one, head, re.MULTILINE)), None)
-    return None if found is None else _OTHERS[found][1]
+    return None if found is None else Coded(codes.UNKNOWN_FILE_TYPE, _OTHERS[found][1])
+
+
+def not_an_object(data: bytes) -> Coded:
+    """Return the error of a command that reads only BPF objects, for a file that is not ELF."""
+    if not data:
+        return Coded(codes.FILE_EMPTY, "is empty; pass an object that clang -target bpf -c wrote")
+    if is_listing(data[:HEAD]):
+        return Coded(
+            codes.NOT_EBPF_SOURCE, "is an NFP listing, not an object; slowpath bound analyses it"
+        )
+    return Coded(
+        codes.UNKNOWN_FILE_TYPE,
+        "is not an ELF file; pass an object that clang -target bpf -c wrote",
+    )
 
 
 def is_listing(head: bytes) -> bool:

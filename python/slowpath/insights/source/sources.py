@@ -130,11 +130,11 @@ def load_source(file: str, clang: Clang) -> Source:
         return Source(file, data, "text", compiled=False)
     if not data:
         raise InputError(codes.FILE_EMPTY, file, "the file is empty")
-    known = ", ".join(_COMPILED)
+    extensions = ", ".join(_COMPILED)
     raise InputError(
         codes.NOT_INSIGHTS_SOURCE,
         file,
-        f"the file is neither a source in C or C++ ({known}) nor LLVM IR (.ll, .bc)",
+        f"the file is neither a source in C or C++ ({extensions}) nor LLVM IR (.ll, .bc)",
     )
 
 
