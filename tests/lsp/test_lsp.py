@@ -120,6 +120,24 @@ def test_bounds_and_costs_are_those_of_the_commands(tmp_path: Path) -> None:
             editor.end()
 
 
+def test_a_file_that_was_never_saved_is_analysed(editor: Editor, project: Path) -> None:
+    new = project / "new.bpf.c"
+    editor.open(new, SOURCE)
+    assert editor.hints(new).keys() == {RETURN}
+    assert problems(editor, new) == []
+    editor.change(new, below(REFUSED.replace("bpf_get", "bpf_got"), 1))
+    (problem,) = problems(editor, new)
+    assert problem["code"] == "SP0222"
+    assert not new.exists()
+    absent = project / "absent" / "new.bpf.c"  # its folder does not exist either
+    editor.open(absent, SOURCE.replace('"verdict.h"', '"../verdict.h"'))
+    assert editor.hints(absent).keys() == {RETURN}
+    unnamed = {"uri": "untitled:Untitled-1", "languageId": "c", "version": 1, "text": SOURCE}
+    editor.notify("textDocument/didOpen", {"textDocument": unnamed})
+    asked = editor.ask("textDocument/codeLens", {"textDocument": {"uri": unnamed["uri"]}})
+    assert editor.answer(asked)["result"] == []
+
+
 def test_only_the_last_of_fifty_edits_is_shown(editor: Editor, project: Path) -> None:
     """Each edit moves the program by a line, so that hints of another version are recognised."""
     file = project / "filter.bpf.c"

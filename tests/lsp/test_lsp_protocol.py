@@ -1,6 +1,8 @@
 """Tests the protocol of `slowpath lsp`: messages, errors, positions, and the end of the server."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -45,7 +47,7 @@ def test_data_without_lengths_is_refused(data: bytes) -> None:
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"", "it is empty"),
+        (b"", "is empty"),
         (b"hello\n", "ends within a message"),
         (message("{}")[:-1], "ends within a message"),
     ],
@@ -58,9 +60,22 @@ def test_input_ends_between_messages(data: bytes, reason: str) -> None:
 
 
 def test_input_that_no_editor_writes_is_named() -> None:
-    done = slowpath("lsp")
+    done = slowpath("lsp", codes=True)
     assert done.returncode == 1
-    assert "standard input: is not the protocol of a language server: it is empty" in done.stderr
+    assert done.stderr == "error: standard input: is empty; editors start this command [SP0207]\n"
+
+
+def test_input_in_another_protocol_is_named() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "slowpath", "lsp"],
+        input="GET / HTTP/1.1\r\n\r\n",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    reason = "is not the protocol of a language server: a header lacks Content-Length [SP0250]"
+    assert done.stderr == f"error: standard input: {reason}\n"
 
 
 def test_requests_have_an_order(tmp_path: Path) -> None:

@@ -28,6 +28,10 @@ class ProtocolError(Exception):
     """The other side violates the protocol, so its further messages cannot be found."""
 
 
+class NoInputError(ProtocolError):
+    """The input ends before the first message."""
+
+
 class Connection:
     """A connection to an editor: splits received bytes into messages, and sends messages."""
 
@@ -71,12 +75,13 @@ class Connection:
         """Check that the input did not end within a message.
 
         Raises:
-            ProtocolError: if it did, or if the input had no message at all.
+            ProtocolError: if it did.
+            NoInputError: if the input had no message at all.
         """
         if self._received:
             raise ProtocolError("it ends within a message")
         if not self._begun:
-            raise ProtocolError("it is empty; editors start this command")
+            raise NoInputError("is empty; editors start this command")
 
     def answer(self, request: object, result: object) -> None:
         """Send the result of a request, which is given by its identifier."""

@@ -17,7 +17,7 @@ from slowpath.core.jobs.stopping import handling_signals
 from slowpath.core.jobs.supervision import ProcessWorker
 from slowpath.core.terminal import error, note
 from slowpath.lsp.analysis import buffer_job
-from slowpath.lsp.messages import Connection, ProtocolError
+from slowpath.lsp.messages import Connection, NoInputError, ProtocolError
 from slowpath.lsp.server import Server, Timing
 
 _CHUNK = 1 << 20
@@ -34,9 +34,12 @@ def serve(args: Namespace, options: Sequence[Option]) -> int:
         server = Server(connection, worker, Timing(args.delay, args.on_save))
         try:
             return _loop(server, connection, worker)
+        except NoInputError as problem:
+            error(codes.FILE_EMPTY, "standard input", str(problem))
+            return ExitCode.FAILED
         except ProtocolError as problem:
             error(
-                codes.WRONG_DOCUMENT,
+                codes.NOT_JSON,
                 "standard input",
                 f"is not the protocol of a language server: {problem}",
             )

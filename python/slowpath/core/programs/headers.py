@@ -8,7 +8,8 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from slowpath.core.programs.clang import CompilationError, SourceError
+from slowpath.core.errors import InputError
+from slowpath.core.programs.clang import CompilationError, SourceError, compile_c
 from slowpath.core.programs.loading import load_program
 from slowpath.core.programs.p4 import included_files
 from slowpath.core.programs.sources import Clang, is_p4, is_source
@@ -48,8 +49,11 @@ class RecordingLoader:
             return self._load_p4(file, clang)
         hidden = ("-MMD", "-MF", self._rule, *self._overlay)
         self.errors.pop(file, None)
+        load = load_program
+        if file in self._texts and not os.path.lexists(file):
+            load = _compile_unsaved
         try:
-            data = load_program(file, clang._replace(hidden=hidden))
+            data = load(file, clang._replace(hidden=hidden))
         except CompilationError as problem:
             self.errors[file] = problem.errors
             named = [error.file for error in problem.errors if error.file != file]
@@ -57,7 +61,8 @@ class RecordingLoader:
             self.headers[file] = list(dict.fromkeys((*self.headers.get(file, ()), *named)))
             raise
         with open(self._rule, encoding="utf-8", errors="surrogateescape") as rule:
-            self.headers[file] = [name for name in prerequisites(rule.read()) if name != file]
+            named = prerequisites(rule.read())
+        self.headers[file] = [name for name in named if name not in {file, os.devnull}]
         return data
 
     def _load_p4(self, file: str, clang: Clang) -> bytes:
@@ -69,6 +74,24 @@ class RecordingLoader:
         except CompilationError as problem:
             self.errors[file] = problem.errors
             raise
+
+
+def _compile_unsaved(file: str, clang: Clang) -> bytes:
+    """Compile a text of the overlay whose file does not exist.
+
+    The driver of clang refuses a missing file before it reads the overlay, so the text is included
+    in an empty source.
+
+    Raises:
+        InputError: as `load_program`; it names `file`.
+    """
+    flags = ("-x", "c", *clang.flags, "-include", file)
+    try:
+        return compile_c(os.devnull, clang._replace(flags=flags))
+    except CompilationError as problem:
+        raise CompilationError(problem.code, file, problem.reason, problem.errors) from None
+    except InputError as problem:
+        raise type(problem)(problem.code, file, problem.reason) from None
 
 
 def prerequisites(rule: str) -> list[str]:
