@@ -7,7 +7,7 @@ import pytest
 from code_registry import entries
 from slowpath.core import codes
 from slowpath.core.errors import OptionError
-from slowpath.explain.run import entry
+from slowpath.explain.run import entries_of
 from support import slowpath
 
 
@@ -15,7 +15,8 @@ from support import slowpath
     "text", ["SP0201", "sp201", "201", "0201", "[SP0201]", "no-such-file", "No_Such_File"]
 )
 def test_a_code_has_many_spellings(text: str) -> None:
-    assert entry(text).code == codes.NO_SUCH_FILE
+    (entry,) = entries_of(text)
+    assert entry.code == codes.NO_SUCH_FILE
 
 
 @pytest.mark.parametrize(
@@ -32,9 +33,18 @@ def test_a_code_has_many_spellings(text: str) -> None:
 )
 def test_an_unknown_code_suggests_a_similar_one(text: str, hint: str) -> None:
     with pytest.raises(OptionError) as raised:
-        entry(text)
+        entries_of(text)
     assert raised.value.code == codes.UNKNOWN_CODE
     assert hint in raised.value.reason
+
+
+@pytest.mark.parametrize(("text", "start"), [("SP02", "SP02"), ("sp14", "SP14"), ("02", "SP02")])
+def test_a_block_is_listed(text: str, start: str) -> None:
+    run = slowpath("explain", text)
+    assert (run.returncode, run.stderr) == (0, "")
+    shown = [line.split()[0] for line in run.stdout.splitlines()[1:]]
+    assert shown == [one.code for one in entries() if one.code.startswith(start)]
+    assert len(shown) > 3
 
 
 def test_the_text_has_cause_remedy_and_example() -> None:

@@ -8,14 +8,15 @@ _FORMATS = Formats(_RUN, text="codes_text", json=JSON)
 EXPLAIN = Command(
     (
         "Explain the code of an error, refusal, warning or finding",
-        "Errors end with a code such as [SP0201]. Prints its cause, what to do, and an example.",
+        "Errors end with a code such as [SP0201]. Prints its cause, what to do, and an example. "
+        "For a block, prints one line for each of its codes.",
         "A code keeps its meaning in all later versions; docs/reference/codes.md lists all codes.",
         "Exit codes: 0 success, 2 wrong usage or an unknown code.",
     ),
     (
         argument(
             "CODE",
-            "A code (SP0201, sp201 or 201) or its name (no-such-file)",
+            "A code (SP0201, sp201 or 201), its name (no-such-file), or a block (SP02)",
             "*",
         ),
         OUTPUT.flag("--list", "Print one line for each code; with CODE, for each named one"),

@@ -3,6 +3,7 @@
 import re
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
 from slowpath.core import codes
@@ -25,29 +26,34 @@ def explain(args: Namespace, reporter: Reporter) -> ExitCode:
     Raises:
         OptionError: if a code is unknown, or none is named.
     """
-    found = [entry(text) for text in args.code]
-    if not found and not args.list:
+    named = [entries_of(text) for text in args.code]
+    if not named and not args.list:
         raise OptionError(codes.MISSING_ARGUMENT, "CODE", "name a code, or list all with --list")
-    reporter.write(_document(found or ENTRIES), "list" if args.list else "texts")
+    found = list(dict.fromkeys(chain.from_iterable(named)))
+    listed = args.list or any(len(some) > 1 for some in named)
+    reporter.write(_document(found or ENTRIES), "list" if listed else "texts")
     return ExitCode.FINE
 
 
-def entry(text: str) -> Entry:
-    """Return the entry of a code, given by its number or its name.
+def entries_of(text: str) -> list[Entry]:
+    """Return the entry of a code, given by its number or its name, or those of a block of codes.
+
+    A block is given by the first digits of its codes: `SP02` stands for SP0200 to SP0299.
 
     Raises:
         OptionError: if the code is unknown; the error suggests a similar one.
     """
     number = _NUMBER.fullmatch(text)
     if number is not None:
-        wanted = f"SP{int(number[1]):04}"
-        found = next((one for one in ENTRIES if one.code == wanted), None)
-        near = f"; the nearest is {_nearest(int(number[1]))}"
+        digits = number[1]
+        whole = [one for one in ENTRIES if one.code == f"SP{int(digits):04}"]
+        found = whole or [one for one in ENTRIES if one.code.startswith(f"SP{digits}")]
+        near = f"; the nearest is {_nearest(int(digits))}"
     else:
         name = text.lower().replace("_", "-")
-        found = next((one for one in ENTRIES if one.name == name), None)
+        found = [one for one in ENTRIES if one.name == name]
         near = _similar(name)
-    if found is None:
+    if not found:
         what = f"no code {text!r}{near}; --list prints all codes"
         raise OptionError(codes.UNKNOWN_CODE, "CODE", what)
     return found

@@ -114,6 +114,7 @@ MEASURE = Command(
         _MEASUREMENT.option(
             "--seconds TIME",
             "Measure each program for at most TIME [default: 10s]",
+            "Each program is loaded at least 3 times, usually 6 times, even if this takes longer.",
             type=within(duration, 0.1, 86_400),
             default=10.0,
         ),

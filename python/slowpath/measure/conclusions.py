@@ -123,11 +123,15 @@ def warnings_of(record: MeasuredProgram, outcome: Outcome) -> list[Coded]:
 
 
 def imprecise(seconds: float) -> Coded:
-    """Return a warning that confidence intervals are still too wide after `seconds`."""
+    """Return a warning that confidence intervals are still too wide after `seconds`.
+
+    The time can differ from `--seconds`: the fewest loads can take longer, and a user can interrupt
+    the measurement.
+    """
     return Coded(
         codes.IMPRECISE,
-        f"Within --seconds ({seconds:.1f} s), some intervals did not reach the requested "
-        "--precision.",
+        f"In the {seconds:.1f} s of the measurement, some intervals did not reach the requested "
+        "--precision; allow more with --seconds.",
     )
 
 

@@ -68,7 +68,7 @@ class LiveLine(terminal.LiveLine):
         """Show the elapsed time, the number of loads and the precision so far."""
         sure = "" if progress.widest is None else f", ± {progress.widest:.1%} at worst"
         self.show(
-            f"measured for {progress.seconds:.1f} of at most {self._seconds:g} s, loaded "
+            f"measured for {progress.seconds:.1f} s (--seconds {self._seconds:g}), loaded "
             f"{progress.loads} times{sure}"
         )
 
