@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from slowpath.core.command import load
+from slowpath.reproduce.cli import REPRODUCE
 from slowpath.reproduce.registry import PAPERS, Figure, Paper, all_figures
-from support import ROOT
+from support import ROOT, slowpath
 
 DOCS = ROOT / "docs"
 FIGURES = [(f"{paper.name} {figure.name}", paper, figure) for paper, figure in all_figures()]
@@ -95,3 +96,23 @@ def test_names_are_unique_and_sayable() -> None:
 def test_the_product_contains_no_path_of_our_copies() -> None:
     for path in (ROOT / "python/slowpath/reproduce").glob("*.py"):
         assert "shared/" not in path.read_text()
+
+
+def test_the_help_names_the_figures_whose_data_a_checkout_includes() -> None:
+    included = [one for one in FIGURES if one[2].needs.startswith("included data: ")]
+    assert len(included) >= 2
+    text = " ".join(REPRODUCE.help)
+    for _, paper, figure in included:
+        needed = re.fullmatch(r"included data: (\S+) in (\S+) of a checkout", figure.needs)
+        assert needed is not None
+        assert (ROOT / needed[2] / needed[1]).is_file()
+        assert f"{figure.name} of {paper.name} ({needed[2]})" in text
+
+
+def test_a_glob_without_a_match_lists_the_items() -> None:
+    run = slowpath("reproduce", "insights", "figure-15", "examples/insights", "--only", "?")
+    assert (run.returncode, run.stdout) == (2, "")
+    _, _, listed = run.stderr.splitlines()[0].partition("no item '?'; known are ")
+    items = listed.split("; ")
+    assert len(items) == len(set(items)) > 3
+    assert all(re.fullmatch(r"udp-counter(-long-chains)?, IMEM .* as EMEM", one) for one in items)

@@ -48,5 +48,6 @@ def unknown(kind: str, word: str, names: Iterable[str]) -> str:
     known = list(names)
     hint = did_you_mean(word, known)
     if not hint and known:
-        hint = f"; known are {', '.join(known)}"
+        separator = "; " if any("," in name for name in known) else ", "
+        hint = f"; known are {separator.join(known)}"
     return f"no {kind} {word!r}{hint}"

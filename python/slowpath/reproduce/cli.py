@@ -12,7 +12,8 @@ REPRODUCE = Command(
         "Compare a published figure with values that slowpath computes",
         "Without arguments, lists the papers and figures that the documentation compares with, and "
         "the data that each figure needs. slowpath contains no published data: name your copy of "
-        "the artefact.",
+        "the artefact. A checkout of slowpath includes the data of two figures: example of chains "
+        "(examples/chain) and figure-15 of insights (examples/insights).",
         "A copy can be a clone, a folder with the needed files, or single files. A clone at "
         "another commit causes a warning. After Ctrl-C, the report has the items computed so far.",
         "The papers contention and insights need the extras `contention` and `insights`, and "
@@ -28,7 +29,8 @@ REPRODUCE = Command(
         _WORK.option(
             "--only GLOB",
             "Compute only the items whose name matches GLOB",
-            "Items are programs, models or tables, by figure. Repeatable.",
+            "Items depend on the figure, such as `published` and `slomo` in table-5 of contention. "
+            "A GLOB without a match, such as ?, lists them. Repeatable.",
             action="append",
         ),
         _WORK.option(
@@ -68,6 +70,10 @@ REPRODUCE = Command(
         Example(
             "slowpath reproduce throughput-guarantees table-2 nfp-pred-artifacts",
             "Compare guarantees with those of a clone of the published artefact",
+        ),
+        Example(
+            "slowpath reproduce chains example examples/chain",
+            "Compare sizes with data that a checkout includes",
         ),
         Example(
             "slowpath reproduce contention table-5 Yala --html table-5.html",
