@@ -10,9 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from slowpath.calibrate.cli import CALIBRATE
 from slowpath.calibrate.experiments.specification import shipped_names
+from slowpath.calibrate.settings import read_settings
 from slowpath.calibrate.testbeds import TESTBEDS
 from slowpath.core.extras import not_installed
+from slowpath.core.parser import Parser, read
 from support import ROOT, heed_interrupts, slowpath
 from test_schema import check
 
@@ -171,6 +174,16 @@ def test_a_point_that_cannot_be_is_an_error(tmp_path: Path) -> None:
     assert "bytes = 512: packets of 100 bytes are too short; this program needs 554" in run.stderr
 
 
+@pytest.mark.parametrize("example", [one.command for one in CALIBRATE.examples])
+def test_examples_of_the_help_name_experiments(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, example: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    args = read(Parser("slowpath calibrate", CALIBRATE), example.split()[2:])
+    if args.rerun is None and not args.list:
+        assert read_settings(args).experiments
+
+
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
@@ -182,7 +195,12 @@ def test_a_point_that_cannot_be_is_an_error(tmp_path: Path) -> None:
         (
             ["--component", "x"],
             2,
-            "'x' is not an experiment; list the names with slowpath calibrate --list",
+            "'x' is not an experiment; names begin with arithmetic, array, branches, calls, ",
+        ),
+        (
+            ["--component", "hash-table"],
+            2,
+            "'hash-table' is not an experiment; similar: helper-map-delete-elem-hash, ",
         ),
         (["--component", "calls", "--range", "5"], 2, "'5' is not a range; write FIRST..LAST"),
         (
@@ -196,7 +214,7 @@ def test_a_point_that_cannot_be_is_an_error(tmp_path: Path) -> None:
             "calls cannot be 1,000,000,000; it must be",
         ),
         (["--range", "1..2"], 2, "the range is for one experiment; name this"),
-        (["--component", "calls", "--component", "calls"], 3, "two experiments have this name"),
+        (["--component", "calls", "--component", "calls"], 2, "calls is named twice; name it once"),
         (
             ["--component", "loops", "--testbed", "dpdk"],
             3,

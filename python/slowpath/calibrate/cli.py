@@ -119,7 +119,7 @@ CALIBRATE = Command(
         Example("slowpath calibrate --quick", "Calibrate this machine in 30 s"),
         Example("slowpath calibrate --list", "List the built-in experiments"),
         Example(
-            "slowpath calibrate --component hash-lookup --range 100..2e6",
+            "slowpath calibrate --component table-exact-entries --range 100..2e6",
             "Run one experiment over a range of table sizes",
         ),
     ),

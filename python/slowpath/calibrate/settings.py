@@ -155,6 +155,10 @@ def _bed(name: str, *, quick: bool = False) -> TestBed:
 
 def _experiments(options: Namespace, bed: TestBed) -> list[Experiment]:
     """Return the requested experiments; without any, all that the test bed supports."""
+    again = next((one for one in options.component if options.component.count(one) > 1), None)
+    if again is not None:
+        reason = f"{again} is named twice; name it once"
+        raise OptionError(codes.REPEATED_OPTION, "--component", reason)
     experiments = [load_experiment(file) for file in options.spec]
     experiments += [shipped_experiment(name) for name in options.component]
     if not experiments:

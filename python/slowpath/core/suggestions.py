@@ -40,6 +40,18 @@ def did_you_mean(word: str, names: Iterable[str]) -> str:
     return "" if name is None or name == word else f"; did you mean {name!r}?"
 
 
+def with_common_words(name: str, names: Iterable[str]) -> str:
+    """Return `; similar: NAME, NAME` for names that share words, or an empty text.
+
+    Names that share most words come first. Hyphens separate words. Words of at most three letters,
+    such as `the` and `not`, do not count.
+    """
+    words = {word for word in name.split("-") if len(word) > 3}  # noqa: PLR2004 - as said above
+    alike = [one for one in names if words & {*one.split("-")}]
+    alike.sort(key=lambda one: -len(words & {*one.split("-")}))
+    return f"; similar: {', '.join(alike[:5])}" if alike else ""
+
+
 def unknown(kind: str, word: str, names: Iterable[str]) -> str:
     """Return the error for an unknown name: the nearest name, else all names.
 

@@ -67,12 +67,10 @@ def _nearest(number: int) -> str:
 
 def _similar(name: str) -> str:
     """Return a hint to a code with a similar name, or with a common word; empty without one."""
-    from slowpath.core.suggestions import did_you_mean
+    from slowpath.core.suggestions import did_you_mean, with_common_words
 
     names = [one.name for one in ENTRIES]
-    words = {word for word in name.split("-") if len(word) > 3}  # noqa: PLR2004 - no `the`, `not`
-    alike = [one for one in names if words & {*one.split("-")}]
-    return did_you_mean(name, names) or (f"; similar: {', '.join(alike[:5])}" if alike else "")
+    return did_you_mean(name, names) or with_common_words(name, names)
 
 
 def _document(entries: Sequence[Entry]) -> "ExplainDocument":

@@ -355,8 +355,11 @@ def shipped_experiment(name: str) -> Experiment:
         OptionError: when no experiment has this name.
     """
     if name not in (names := shipped_names()):
-        from slowpath.core.suggestions import did_you_mean
+        from slowpath.core.suggestions import did_you_mean, with_common_words
 
-        hint = did_you_mean(name, names) or "; list the names with slowpath calibrate --list"
+        hint = did_you_mean(name, names) or with_common_words(name, names)
+        if not hint:
+            first_words = dict.fromkeys(one.partition("-")[0] for one in names)
+            hint = f"; names begin with {', '.join(first_words)}; --list prints all"
         raise OptionError(codes.UNKNOWN_NAME, "--component", f"{name!r} is not an experiment{hint}")
     return load_experiment(str(_FOLDER / f"{name}.yaml"))
