@@ -95,6 +95,19 @@ def test_ticks_are_few_round_and_inside(logarithmic: bool) -> None:
             assert len({tick_text(tick) for tick in ticks}) == len(ticks)
 
 
+def test_axes_of_whole_numbers_have_whole_ticks() -> None:
+    draw = random.Random(2)  # noqa: S311 - no secrets
+    for _ in range(300):
+        low, most = draw.randrange(-3, 50), 10 ** draw.randrange(6)
+        values = [float(low), float(low + draw.randrange(1, 5) * most)]
+        ticks = with_room(scale_of(values)).ticks()
+        assert ticks
+        assert all(one.is_integer() for one in ticks), values
+    assert 0.2 in scale_of([0.0, 0.9, 1.0]).ticks()
+    assert with_room(scale_of([1.0, 2.0])).ticks() == [1.0, 2.0]
+    assert with_room(scale_of([3.0])).ticks() == [2.0, 3.0, 4.0]
+
+
 def test_places_are_in_order_and_ends_at_the_ends() -> None:
     for scale in (Scale(2, 2000, logarithmic=True), Scale(-3, 9, logarithmic=False)):
         assert scale.share(scale.low) == 0
@@ -138,6 +151,19 @@ def chart(y: list[float], half: float | None = None) -> Chart:
     points = Points(x, y, low, high, [HOSTILE] * len(y))
     curve = Curve(x, y, [v - 1 for v in y], [v + 1 for v in y], 0)
     return Chart(HOSTILE, HOSTILE, points, [curve], [1.5], HOSTILE)
+
+
+@pytest.mark.parametrize("y", [[6.0, 12.0, 18.0], [10.0, 11.0, 12.0], [1.0, 10.0, 1000.0]])
+def test_bands_up_to_three_times_the_values_are_not_cut(y: list[float]) -> None:
+    """Check that no two edges of a band that differ fall on the same end of the axis."""
+    x = [float(at) for at in range(len(y))]
+    nothing = Points([], [], [], [], [])
+    curve = Curve(x, y, [one / 2 for one in y], [one * 2.5 for one in y], 0)
+    _, scale = Chart("", "", nothing, [curve]).scales()
+    assert all(0 < scale.share(one) < 1 for one in (*curve.low, *curve.high))
+    endless = curve._replace(high=[1e9 for _ in y])
+    _, scale = Chart("", "", nothing, [endless]).scales()
+    assert scale.share(max(y)) > 0.2  # the values stay readable
 
 
 @pytest.mark.parametrize(

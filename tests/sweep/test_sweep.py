@@ -202,6 +202,17 @@ def test_csv_has_a_line_for_each_target(source: Path) -> None:
         assert bool(row["packetrate_pps"]) is not counts
 
 
+def test_estimates_have_the_intervals_of_bound() -> None:
+    words = ("--target", "linux-xdp", "--format")
+    run = slowpath("sweep", COUNT_MIN, "-D", "HASHES=3", *words, "csv")
+    (row,) = csv.DictReader(run.stdout.splitlines())
+    bound = slowpath("bound", COUNT_MIN, "--cflags=-DHASHES=3", *words, "json")
+    estimate = json.loads(bound.stdout)["results"][0]["estimate"]
+    for name in ("warm", "cold"):
+        for key in ("ns", "low_ns", "high_ns"):
+            assert float(row[f"{name}_{key}"]) == pytest.approx(estimate[name][key])
+
+
 def test_values_without_a_program_have_a_reason(source: Path) -> None:
     words = ("-D", "VALUE=1,9", "--target", "ebpf")
     document = swept(source, *words, code=3)

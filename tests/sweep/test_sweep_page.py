@@ -60,6 +60,31 @@ def test_charts_have_units_and_every_value(swept: Made) -> None:
     assert points == expected
 
 
+def test_bands_are_the_intervals_of_estimates_as_a_whole(swept: Made) -> None:
+    document, root, _ = swept
+    _, times = section(root, "Growth").iter("figure")
+    bands = [one.attrib["points"].split() for one in times.iter("polygon")]
+    assert len(bands) == 2
+    for name, band in zip(("warm", "cold"), bands, strict=True):
+        ends = [
+            program["results"][0][f"{name}_{end}_ns"]
+            for end, order in (("high", 1), ("low", -1))
+            for program in document["results"][::order]
+        ]
+        heights = [-float(place.partition(",")[2]) for place in band]
+        scale = (max(heights) - min(heights)) / (max(ends) - min(ends))
+        expected = [min(heights) + scale * (one - min(ends)) for one in ends]
+        assert heights == pytest.approx(expected, abs=0.2)
+
+
+def test_ticks_of_whole_numbers_are_whole(tmp_path: Path) -> None:
+    _, root, _ = made(tmp_path, "-D", "HASHES=1,2", "--target", "ebpf")
+    (chart,) = section(root, "Growth").iter("svg")
+    ticks = [texts(one) for one in chart.iter("text")]
+    assert {"1", "2"} <= set(ticks)
+    assert not any("." in tick for tick in ticks)
+
+
 def test_the_page_has_the_data_as_csv(swept: Made) -> None:
     _, root, _ = swept
     (link,) = section(root, "Results").iter("a")

@@ -40,6 +40,10 @@ class SweptResult(TypedDict):
     warm_ns: float | None
     """Estimated time of the program with few map entries in warm caches, in nanoseconds; null
     without an estimate."""
+    warm_low_ns: float | None
+    """Lower end of the interval of `warm_ns` that contains 90 of 100 measurements."""
+    warm_high_ns: float | None
+    """Upper end of this interval."""
     cold_ns: float | None
     """Estimated time of the program with full maps in cold caches, or with `--entries`."""
     cold_low_ns: float | None

@@ -29,8 +29,10 @@ _RESULT = ("target", "metric", "packetrate_pps", "bitrate_bps")
 _REST = ("verdict", "bottleneck", "stopped", "error")
 _TIME = ("ns", "low_ns", "high_ns", "program_ns")
 _ESTIMATED = ("warm ns", "cold ns")
-ESTIMATE = ("warm_ns", "cold_ns", "cold_low_ns", "cold_high_ns")
-"""Keys of a target's estimated times, and of the ends of the interval with cold caches."""
+_WARM = ("warm_ns", "warm_low_ns", "warm_high_ns")
+_COLD = ("cold_ns", "cold_low_ns", "cold_high_ns")
+ESTIMATE = ("warm_ns", *_COLD, *_WARM[1:])
+"""Keys of a target's estimated times, and of the ends of their intervals, as columns of CSV."""
 
 
 def text_report(sweep: Sweep) -> Iterator[Line]:
@@ -264,10 +266,11 @@ def _values(program: SweptProgram) -> Iterator[tuple[str, str, tuple[float, floa
             continue
         unit, scale = (metric_words(result["metric"]), 1) if rate is None else _UNITS[rate]
         yield unit, result["target"], (value / scale,) * 3
-        warm, *cold = (result[name] for name in ESTIMATE)  # type: ignore[literal-required]
-        if warm is not None:
-            yield "ns", f"estimated by {result['target']}, warm caches", (warm,) * 3
-            yield "ns", f"estimated by {result['target']}, cold caches", tuple(cold)
+        if result["warm_ns"] is not None:
+            for caches, names in (("warm", _WARM), ("cold", _COLD)):
+                label = f"estimated by {result['target']}, {caches} caches"
+                time = tuple(result[name] for name in names)  # type: ignore[literal-required]
+                yield "ns", label, time
     measured = program["measured"]
     if measured is not None and measured["ns"] is not None:
         whole, program_ns = measured["ns"], measured["program_ns"] or 0.0

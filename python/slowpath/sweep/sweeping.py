@@ -274,6 +274,8 @@ def swept_result(result: Result) -> SweptResult:
         known["stopped"] = known["stopped"] or estimate["stopped"]
         known["assumptions"] += [reservation(text) for text in notes]
         known["warm_ns"], known["cold_ns"] = estimate["warm"]["ns"], estimate["cold"]["ns"]
+        known["warm_low_ns"] = estimate["warm"]["low_ns"]
+        known["warm_high_ns"] = estimate["warm"]["high_ns"]
         known["cold_low_ns"] = estimate["cold"]["low_ns"]
         known["cold_high_ns"] = estimate["cold"]["high_ns"]
     return known
@@ -292,6 +294,8 @@ def unknown(target: str, metric: str, reason: str | None, code: str | None) -> S
         "stopped": None,
         "assumptions": [],
         "warm_ns": None,
+        "warm_low_ns": None,
+        "warm_high_ns": None,
         "cold_ns": None,
         "cold_low_ns": None,
         "cold_high_ns": None,

@@ -10,6 +10,8 @@ from slowpath.core.html.page import COLOURS
 
 _WIDE = 50.0
 """If the largest value is at least this multiple of the smallest, an axis is logarithmic."""
+_GROWTH = 3.0
+"""Growth of a linear y-axis for ends of intervals, relative to the span of the values."""
 _TICKS = 5  # approximate number of ticks on a linear axis
 _FINE = 2.5  # maximum decades of a logarithmic axis with ticks at 1, 2 and 5; above, only at 1
 _LARGE, _HUGE = 10_000, 1e15
@@ -21,6 +23,7 @@ class Scale(NamedTuple):
     low: float
     high: float
     logarithmic: bool
+    whole: bool = False  # true: the axis has whole numbers only, such as counts
 
     def share(self, value: float) -> float:
         """Return the position of a value on the axis, from 0 to 1; values outside are clamped."""
@@ -32,11 +35,12 @@ class Scale(NamedTuple):
     def ticks(self) -> list[float]:
         """Return the round values within the axis that get a label."""
         if not self.logarithmic:
-            return _linear(self.low, self.high)
+            return _linear(self.low, self.high, whole=self.whole)
         decades = math.log10(self.high / self.low)
         digits = (1, 2, 5) if decades <= _FINE else (1,)
         powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
         found = [digit * 10.0**power for power in powers for digit in digits]
+        found = [one for one in found if not self.whole or one.is_integer()]
         inside = [one for one in found if self.low <= one * (1 + 1e-9) and one <= self.high * 1.001]
         step = math.ceil(len(inside) / (_TICKS + 3))
         return inside[::step]
@@ -47,17 +51,21 @@ def scale_of(values: Iterable[float], *, from_zero: bool = False) -> Scale:
     known = [value for value in values if math.isfinite(value)]
     low, high = min(known, default=0.0), max(known, default=0.0)
     if low > 0 and high > _WIDE * low:
-        return Scale(low, high, logarithmic=True)
+        return Scale(low, high, logarithmic=True, whole=_are_whole(known))
     return linear_scale([*known, *([0.0] if from_zero else [])])
 
 
 def linear_scale(values: Iterable[float]) -> Scale:
     """Return a linear axis that covers these values."""
     known = [value for value in values if math.isfinite(value)]
-    low, high = min(known, default=0.0), max(known, default=1.0)
+    low, high, whole = min(known, default=0.0), max(known, default=1.0), _are_whole(known)
     if not high - low > abs(high) * 1e-9:
         low, high = low - abs(low or 1.0) / 2, high + abs(high or 1.0) / 2
-    return Scale(low, high, logarithmic=False)
+    return Scale(low, high, logarithmic=False, whole=whole)
+
+
+def _are_whole(values: Sequence[float]) -> bool:
+    return bool(values) and all(float(one).is_integer() for one in values)
 
 
 def with_room(scale: Scale, share: float = 0.06) -> Scale:
@@ -70,10 +78,13 @@ def with_room(scale: Scale, share: float = 0.06) -> Scale:
     return scale._replace(low=low, high=scale.high + room if scale.high != 0 else 0.0)
 
 
-def _linear(low: float, high: float) -> list[float]:
+def _linear(low: float, high: float, *, whole: bool) -> list[float]:
     rough = (high - low) / _TICKS
     power = 10.0 ** math.floor(math.log10(rough))
-    step = next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= rough * 0.999)
+    steps = [factor * power for factor in (1, 2, 2.5, 5, 10)]
+    if whole:
+        steps = [one for one in steps if one.is_integer()] or [1.0]
+    step = next(one for one in steps if one >= rough * 0.999)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     return [number * step for number in range(first, last + 1)]
 
@@ -131,7 +142,8 @@ class Chart(NamedTuple):
     def scales(self) -> tuple[Scale, Scale]:
         """Return x-axis and y-axis that cover all values of the chart.
 
-        To cover ends of intervals, the y-axis grows at most by the span of the values at each end.
+        To cover ends of intervals, the y-axis grows at each end at most by `_GROWTH` times the span
+        of the values; on a logarithmic axis, by the factor `_WIDE`.
         """
         x_values = list(chain(self.points.x, *(one.x for one in self.curves)))
         x = scale_of(x_values)
@@ -139,13 +151,15 @@ class Chart(NamedTuple):
             x = linear_scale([-0.5, len(self.labels) - 0.5])
         values = [*self.points.y, *chain.from_iterable(one.y for one in self.curves)]
         y = scale_of(values, from_zero=True)
-        if not y.logarithmic:
-            known = [*self.points.low, *self.points.high]
-            known += chain.from_iterable((*one.low, *one.high) for one in self.curves)
-            span = y.high - y.low
-            near = [min(max(one, y.low - span), y.high + span) for one in known if one is not None]
-            ends = [*values, *near, -self.reach, self.reach]
-            y = linear_scale(ends)
+        known = [one for one in (*self.points.low, *self.points.high) if one is not None]
+        known += chain.from_iterable((*one.low, *one.high) for one in self.curves)
+        if y.logarithmic:
+            near = [min(max(one, y.low / _WIDE), y.high * _WIDE) for one in known if one > 0]
+            y = y._replace(low=min(y.low, *near), high=max(y.high, *near)) if near else y
+        else:
+            room = _GROWTH * (y.high - y.low)
+            near = [min(max(one, y.low - room), y.high + room) for one in known]
+            y = linear_scale([*values, *near, -self.reach, self.reach])
         return with_room(x, 0.02), with_room(y)
 
 
