@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pages import check_contained, check_links, of_class, section
+from pages import Element, check_contained, check_links, of_class, section
 from running_kernel import measured, needs_kernel
 from slowpath.measure.page import measure_page
 from support import ROOT, slowpath
@@ -92,6 +92,35 @@ def test_a_trace_has_a_distribution() -> None:
     assert {"nanoseconds per packet", "packets (%)"} <= set(labels)
     mean = found["results"][0]["trace"]["mix"]["mean_ns"]
     assert f"{mean:.1f} ns" in texts(part)
+
+
+def spaced(part: Element) -> str:
+    """Return the text of a part of a page, with single spaces."""
+    return " ".join(texts(part).split())
+
+
+def test_all_warnings_are_shown_with_their_codes(document: Any) -> None:
+    changed = copy.deepcopy(document)
+    changed["disturbances"] = [
+        {"code": "load", "severity": "warning", "what": "Busy.", "advice": "Wait."},
+        {"code": "virtual", "severity": "note", "what": "Virtual.", "advice": "Mind."},
+    ]
+    changed["results"][0]["warnings"] = ["Too wide.", "Not quiet."]
+    changed["results"][0]["warning_codes"] = ["SP0861", "SP0860"]
+    changed["results"][0]["paths"][0] |= {"error": "no time", "code": "SP0505"}
+    root = parsed(measure_page(changed))
+    (hero,) = of_class(root, "hero")
+    assert "3 warnings" in texts(hero)
+    for text in ("Busy. [SP0845]", "Too wide. [SP0861]", "Not quiet. [SP0860]"):
+        assert text in spaced(hero)
+    warned = [spaced(one) for one in of_class(root, "warn")]
+    assert {"Busy. Wait. [SP0845]", "Too wide. [SP0861]", "Not quiet. [SP0860]"} <= set(warned)
+    assert "path 1 was not measured: no time [SP0505]" in warned
+    notes = [spaced(one) for one in of_class(root, "soft")]
+    assert "Virtual. Mind. [SP0851]" in notes
+    assert {one.attrib["title"] for one in of_class(hero, "code")} == {
+        f"slowpath explain {code}" for code in ("SP0845", "SP0860", "SP0861")
+    }
 
 
 def test_what_was_not_measured_has_a_reason(document: Any) -> None:

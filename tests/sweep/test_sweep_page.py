@@ -98,6 +98,7 @@ def test_words_are_named_on_the_axis_and_failures_are_told(tmp_path: Path) -> No
     assert {"1", "4", "bad"} <= {texts(one) for one in chart.iter("text")}
     (problem,) = of_class(root, "warn")
     assert texts(problem).startswith("HASHES = bad: clang: ")
+    assert texts(problem).endswith("[SP0222]")
 
 
 def test_nothing_known_is_a_page_too(swept: Made) -> None:

@@ -23,7 +23,7 @@ from slowpath.bounds.report_rates import format_cycles
 from slowpath.bounds.what_if import CORES, ENTRIES, LENGTH, Alternative
 from slowpath.core.html.elements import Column, Content, Html, element, join, prose, table
 from slowpath.core.html.explorer import card, hero, pairs, several, style, switch, value
-from slowpath.core.html.page import facts, page
+from slowpath.core.html.page import facts, page, problem
 from slowpath.core.programs.packet import witness_bytes
 from slowpath.core.quantities import significant
 from slowpath.core.schema.derived import (
@@ -102,7 +102,7 @@ def _article(name: str, one: Explored, *, heading: str) -> Html:
     head = [element(heading, named), element("p", words, class_="soft small")]
     guarantee, ways = result["guarantee"], ways_of(result, detail)
     if guarantee is None:
-        failed = element("p", f"Not analysed: {result['error']}", class_="warn")
+        failed = problem(f"Not analysed: {result['error']}", result["code"])
         return element("article", *head, failed, id=name)
     if not ways:
         lines = _bound_card(name, result, guarantee)

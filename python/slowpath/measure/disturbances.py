@@ -93,6 +93,11 @@ def _coded(each: Disturbance) -> Coded:
     return Coded(_CODES[each["code"]], f"{each['what']} {each['advice']}")
 
 
+def code_of(each: Disturbance) -> codes.Code | None:
+    """Return the code of a disturbance; None for a kind that this version does not know."""
+    return _CODES.get(each["code"])
+
+
 def print_notes(found: Sequence[Disturbance]) -> None:
     """Print notes, without warnings, to standard error."""
     for each in found:

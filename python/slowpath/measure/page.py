@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from slowpath.bounds.page_packet import field_cells, header_list, packet_table
 from slowpath.core.html.chart import Chart, Curve, Points, draw
-from slowpath.core.html.elements import Column, Content, Html, element, join, prose, table
+from slowpath.core.html.elements import Column, Content, Html, element, join, table
 from slowpath.core.html.explorer import (
     PATHS,
     card,
@@ -22,11 +22,13 @@ from slowpath.core.html.explorer import (
     switch,
     value,
 )
-from slowpath.core.html.page import facts, page
+from slowpath.core.html.page import facts, page, problem
 from slowpath.core.html.strips import Strip, draw_strips
 from slowpath.core.programs.packet import Packet
 from slowpath.core.programs.packet_fields import Field, header_fields
+from slowpath.core.result_warnings import coded
 from slowpath.measure.conclusions import initial_maps, largest, untimed_packets, where
+from slowpath.measure.disturbances import code_of
 from slowpath.measure.documents import (
     Breakdown,
     ComparedPath,
@@ -131,7 +133,7 @@ def _comparison(compared: ComparedVersions) -> Html:
     whole = f"{compared['old']} \u2192 {compared['new']}"
     programs = (compared[side].rpartition(":")[2] for side in ("old", "new"))
     errors = (
-        element("p", f"{row['path']} was not compared: {row['error']}", class_="warn")
+        problem(f"{row['path']} was not compared: {row['error']}", row["code"])
         for row in rows
         if row["error"] is not None
     )
@@ -248,7 +250,7 @@ def _article(
     ]
     timed = _timed(record)
     if not timed and record["trace"] is None:
-        reason = element("p", f"Not measured: {record['error']}", class_="warn")
+        reason = problem(f"Not measured: {record['error']}", record["code"])
         return element("article", *head, reason, *_problems(record), id=name)
     shown = timed[:PATHS]
     cards = [_time_card(record, shown), _conditions_card(document, record)]
@@ -390,7 +392,8 @@ def _field_ids(name: str, number: int, packet: Packet) -> Mapping[int, str]:
 
 def _conditions_card(document: MeasureDocument, record: MeasuredProgram) -> Html:
     found = [one for one in document["disturbances"] if one["severity"] == "warning"]
-    warnings = [one["what"] for one in found] + record["warnings"]
+    warnings: list[tuple[str, str | None]] = [(one["what"], code_of(one)) for one in found]
+    warnings += zip(record["warnings"], record["warning_codes"], strict=True)
     words = f"{len(warnings)} warning{'s'[: len(warnings) != 1]}" if warnings else "undisturbed"
     environment = document["environment"]
     kernel, processor = environment["kernel"], environment["processor"]
@@ -405,8 +408,8 @@ def _conditions_card(document: MeasureDocument, record: MeasuredProgram) -> Html
         ("samples omitted", f"{100 * discarded:.0f} % of {record['samples']:,}"),
     ]
     link = element("p", element("a", "Conditions and notes", href="#conditions"), class_="small")
-    first = element("p", prose(warnings[0]), class_="small") if warnings else None
-    return card("Conditions", value(words), pairs(known), first, link)
+    texts = (problem(text, code, "small") for text, code in warnings)
+    return card("Conditions", value(words), pairs(known), *texts, link)
 
 
 # --- times ---------------------------------------------------------------------------------------
@@ -447,8 +450,8 @@ def _times(
 
 def _problems(record: MeasuredProgram) -> Iterator[Html]:
     """Yield the reasons why paths were not measured, and warnings about the program."""
-    for text in (*errors_of(record), *record["warnings"]):
-        yield element("p", prose(text.strip()), class_="warn")
+    texts = (*errors_of(record), *coded(record["warnings"], record["warning_codes"]))
+    yield from map(problem, texts)
 
 
 def _distribution(timed: Sequence[tuple[MeasuredPath, _Time]], *, live: bool) -> Html:
@@ -520,11 +523,16 @@ def _trace(trace: MeasuredTrace) -> Html:
     parts.append(_text_table(TRACE_COLUMNS, TRACE_RIGHT, rows, narrow))
     if len(trace["paths"]) > len(shown):
         parts.append(element("p", f"{len(trace['paths']) - len(shown):,} more paths are rarer."))
-    problems = [
-        f"path {p['number']} was not timed: {p['error']}" for p in trace["paths"] if p["error"]
+    if trace["error"] is not None:
+        parts.append(problem(trace["error"], trace["code"]))
+    parts += [
+        problem(f"path {p['number']} was not timed: {p['error']}", p["code"])
+        for p in trace["paths"]
+        if p["error"]
     ]
-    more = [trace["error"], *problems, *trace["warnings"], untimed_packets(trace)]
-    parts += [element("p", prose(text), class_="warn") for text in more if text is not None]
+    parts += map(problem, coded(trace["warnings"], trace["warning_codes"]))
+    untimed = untimed_packets(trace)
+    parts += [] if untimed is None else [problem(untimed)]
     return element("section", *parts)
 
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from slowpath.core.html.elements import Column, Html, element, prose, table
-from slowpath.core.html.page import facts
-from slowpath.measure.disturbances import Disturbance
+from slowpath.core.html.elements import Column, Html, element, table
+from slowpath.core.html.page import facts, problem
+from slowpath.measure.disturbances import Disturbance, code_of
 from slowpath.measure.environment import Environment
 
 COLUMNS = [Column("what"), Column("value")]
@@ -27,8 +27,8 @@ def machine_facts(record: Environment) -> Html:
 
 def disturbance(one: Disturbance, count: str = "") -> Html:
     """Return a disturbance with its remedy; notes are less prominent than warnings."""
-    words = prose(f"{one['what']} {one['advice']}{count}")
-    return element("p", words, class_="warn" if one["severity"] == "warning" else "small soft")
+    kind = "warn" if one["severity"] == "warning" else "small soft"
+    return problem(f"{one['what']} {one['advice']}{count}", code_of(one), kind)
 
 
 def complete_record(parts: object) -> Html:

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-from slowpath.core.errors import with_code
+from slowpath.core import codes
+from slowpath.core.codes import Code
+from slowpath.core.errors import Coded, with_code
 from slowpath.core.printable import csv_line, one_line
 from slowpath.core.result_warnings import coded
 from slowpath.core.terminal import Line, grid
@@ -342,11 +344,12 @@ def path_table(
     return columns, rows
 
 
-def errors_of(record: MeasuredProgram) -> Iterator[str]:
+def errors_of(record: MeasuredProgram) -> Iterator[Coded]:
     """Yield the reasons why paths of a program were not measured, one line for each path."""
     for path in record["paths"]:
         if path["error"] is not None:
-            yield f"  path {path['rank']} was not measured: {path['error']}"
+            text = f"  path {path['rank']} was not measured: {path['error']}"
+            yield Coded(Code(path["code"] or codes.STOPPED), text)
 
 
 def why_not(record: MeasuredProgram, path: MeasuredPath, *, measured: bool) -> str | None:

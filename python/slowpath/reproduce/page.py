@@ -10,6 +10,7 @@ from slowpath.core.html.chart import Chart, Curve, Points, Scale, colour, scale_
 from slowpath.core.html.chart import draw as draw_chart
 from slowpath.core.html.elements import Column, Html, element, join, table
 from slowpath.core.html.page import facts, page, warning_boxes
+from slowpath.core.result_warnings import coded
 from slowpath.reproduce.comparison import quantities
 from slowpath.reproduce.documents import ComparedValue, Reproduction
 from slowpath.reproduce.report import cells, reference, revisions, summary_text, title
@@ -55,7 +56,7 @@ def comparison_page(document: Reproduction, axis: str | None) -> str:
         heading,
         element("h1", heading),
         element("p", f"{figure['title'][:1].upper()}{figure['title'][1:]}."),
-        warning_boxes(document["warnings"]),
+        warning_boxes(coded(document["warnings"], document["warning_codes"])),
         about,
         *_sections(document, axis),
         element("section", element("h2", "Conditions"), conditions),

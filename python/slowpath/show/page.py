@@ -13,7 +13,7 @@ from slowpath.bounds.report_path import count_of
 from slowpath.core.html.elements import Column, Content, Html, element, join, table
 from slowpath.core.html.explorer import card, graph, hero, pairs, region, several, style, value
 from slowpath.core.html.flow import Arrow, Box, Flow, key
-from slowpath.core.html.page import page
+from slowpath.core.html.page import page, problem
 from slowpath.core.schema.derived import refusal_text
 from slowpath.core.schema.shown import BpfObject, Call, Instruction, Loop, Map, Program
 from slowpath.show.blocks import Function, called, functions, referenced_map
@@ -94,7 +94,7 @@ def show_page(objects: Sequence[BpfObject], head: Mapping[str, object]) -> str:
 
 
 def _failed(shown: BpfObject) -> Html:
-    return element("p", f"{shown['file']}: {shown['error']}", class_="warn")
+    return problem(f"{shown['file']}: {shown['error']}", shown["code"])
 
 
 def _overview(subjects: Sequence[_Subject]) -> Html:
@@ -124,7 +124,7 @@ def _article(subject: _Subject, heading: str, *maps: Html) -> Html:
         element("p", words, class_="soft small"),
     ]
     if program["error"] is not None:
-        reason = element("p", f"Cannot be linked: {program['error']}", class_="warn")
+        reason = problem(f"Cannot be linked: {program['error']}", program["code"])
         return element("article", *head, reason, id=subject.id)
     flows = functions(program) if subject.listed else []
     cards = [_size_card(program), _verdict_card(program), _uses_card(subject)]

@@ -8,12 +8,12 @@ from typing import NamedTuple
 from slowpath.core.html.chart import Chart, Curve, Points, colour, draw
 from slowpath.core.html.elements import Column, Content, Html, element, prose, table
 from slowpath.core.html.explorer import card, hero, pairs, style, value
-from slowpath.core.html.page import download, page, warning_boxes
+from slowpath.core.html.page import download, page, problem, warning_boxes
 from slowpath.core.quantities import significant
 from slowpath.measure import disturbances
 from slowpath.measure.page_machine import complete_record, disturbance, machine_facts
 from slowpath.sweep.definitions import Definition
-from slowpath.sweep.documents import Sweep
+from slowpath.sweep.documents import Sweep, SweptProgram
 from slowpath.sweep.report import MEASURED, Series, csv_report, panels, table_cells
 
 _CARDS = 3
@@ -155,11 +155,11 @@ def _figure(definition: Definition, unit: str, series: Sequence[Series]) -> Html
 def _results(sweep: Sweep) -> Html:
     cells = table_cells(sweep)
     names = [one["name"] for one in sweep["definitions"]]
-    remarks, rows = list[str](), list[list[Content]]()
-    for *row, remark in cells.rows:
+    remarks, rows = list[Html](), list[list[Content]]()
+    for program, (*row, remark) in zip(sweep["results"], cells.rows, strict=True):
         if len(remark) > _REMARK:
             point = ", ".join(f"{name} = {at}" for name, at in zip(names, row, strict=False))
-            remarks.append(f"{point}: {remark}")
+            remarks.append(problem(f"{point}: {remark}", _only_code(program)))
             remark = "see below"  # noqa: PLW2901 - short in the table
         rows.append([*row, remark])
     shown = {*names, *(name for name in cells.columns if name in cells.right)}
@@ -176,8 +176,14 @@ def _results(sweep: Sweep) -> Html:
         element("p", csv, class_="small"),
         table(columns, rows) if rows else element("p", "There are no results."),
         *(element("p", prose(text), class_="small soft") for text in cells.notes),
-        *(element("p", text, class_="warn") for text in remarks),
+        *remarks,
     )
+
+
+def _only_code(program: SweptProgram) -> str | None:
+    """Return the code of all errors of a program; None if there is none, or several."""
+    found = {one["code"] for one in program["results"]} - {None}
+    return found.pop() if len(found) == 1 else None
 
 
 def _machine(sweep: Sweep) -> Iterator[Html]:

@@ -1,8 +1,9 @@
 """Writes self-contained HTML pages with their style sheet."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from slowpath.core.html.elements import Content, Html, element, join
+from slowpath.core.errors import Coded
+from slowpath.core.html.elements import Content, Html, element, join, prose
 
 STYLE = """
 :root { color-scheme: light dark; --paper: #f6f7f9; --card: #fff; --text: #1c2128; --soft: #5b6470;
@@ -191,9 +192,31 @@ def facts(*pairs: tuple[str, str | None]) -> Html:
     return element("dl", *rows, class_="facts")
 
 
+def problem(text: str, code: str | None = None, class_: str = "warn") -> Html:
+    """Return a paragraph about an error or a warning, with its code as in reports.
+
+    The code is that of a `Coded` text, unless `code` replaces it.
+    """
+    if code is None and isinstance(text, Coded):
+        code = text.code
+    return element("p", prose(text.strip()), *coded_end(code), class_=class_)
+
+
+def coded_end(code: str | None) -> Iterator[Content]:
+    """Yield the end of a sentence about a problem: its code, and the command that explains it."""
+    if code is not None:
+        yield " "
+        yield element("span", f"[{code}]", title=f"slowpath explain {code}", class_="code")
+
+
 def warning_boxes(warnings: Sequence[str]) -> Html:
     """Return warnings about the result, for the start of a page."""
-    return join(*(element("p", f"Warning: {text}", class_="warn") for text in warnings))
+    return join(
+        *(
+            element("p", f"Warning: {text}", *coded_end(getattr(text, "code", None)), class_="warn")
+            for text in warnings
+        )
+    )
 
 
 def download(text: str, file: str, words: str) -> Html:
