@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -67,6 +68,36 @@ def test_one_target_for_all_files(
 ) -> None:
     monkeypatch.chdir(ROOT)
     assert default_target(files) == target
+
+
+def test_a_listing_that_decides_for_other_files_is_named(tmp_path: Path) -> None:
+    for file in (OBJECT, LISTING):
+        shutil.copy(ROOT / file, tmp_path)
+    listing = tmp_path / Path(LISTING).name
+    reason = f"is a listing, so {CARD} is the target of another file too"
+    note = f"note: {listing}: {reason}; choose another with --target"
+    run = command("bound", tmp_path, "--format", "json")
+    assert note in run.stderr.splitlines()
+    document = json.loads(run.stdout)
+    assert note.removeprefix("note: ") in document["notes"]
+    assert {one["target"] for one in document["results"]} == {CARD}
+    noted: list[tuple[str | Path, ...]] = [
+        ("annotate", tmp_path),
+        ("bound", tmp_path / Path(OBJECT).name, listing),
+        ("diff", listing, tmp_path / Path(OBJECT).name),
+    ]
+    for words in noted:
+        assert note in command(*words).stderr
+    others: list[tuple[str | Path, ...]] = [
+        ("bound", listing),
+        ("bound", listing, listing),
+        ("bound", tmp_path, "--target", CARD),
+        ("bound", OBJECT),
+        ("bound", listing, "missing.bpf.o"),
+        ("diff", tmp_path, tmp_path),  # each pair of files has its own target
+    ]
+    for words in others:
+        assert "is a listing, so" not in command(*words).stderr
 
 
 def test_a_listing_is_known_below_a_long_head(tmp_path: Path) -> None:

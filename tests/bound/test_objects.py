@@ -21,7 +21,8 @@ CARD = ("--target", "agilio-cx-2x40")
 
 
 def analyse(*arguments: str | Path) -> list[dict[str, Any]]:
-    run = slowpath("bound", *COUNT, *arguments, "--format", "json")
+    target = () if "--target" in arguments else COUNT
+    run = slowpath("bound", *target, *arguments, "--format", "json")
     assert run.returncode == 0, run.stderr
     results: list[dict[str, Any]] = json.loads(run.stdout)["results"]
     return results

@@ -35,6 +35,23 @@ def default_target(files: Sequence[str]) -> str:
     return CARD if any(map(_has_listing, files)) else SERVER
 
 
+def default_remark(files: Sequence[str]) -> tuple[str, str] | None:
+    """Return a remark on the first listing if it also determines the target of other files.
+
+    The remark is the file and a text. Missing files have errors of their own.
+    """
+    listing = next(filter(_has_listing, files), None)
+    if listing is None:
+        return None
+    others = [one for one in files if one == STANDARD_INPUT or os.path.exists(one)]
+    count = sum(not _has_listing(one) for one in others)
+    if not count:
+        return None
+    named = "another file" if count == 1 else f"{count} other files"
+    text = f"is a listing, so {CARD} is the target of {named} too; choose another with --target"
+    return listing, text
+
+
 def _has_listing(file: str) -> bool:
     if file == STANDARD_INPUT:
         with suppress(InputError):

@@ -51,7 +51,7 @@ _DEVICE = "Analyse for a built-in device, or one that a file describes [default:
 _DEVICES = (
     "linux-xdp counts instructions and estimates their time on a server. ebpf counts instructions "
     "without a time. agilio-cx-2x40 guarantees rates on a SmartNIC, for which slowpath compiles "
-    "objects. It is the default if a file is a listing."
+    "objects. It is the default of all files if one is a listing; a note then says so."
 )
 TARGET = GUARANTEE.option(
     "--target NAME|FILE.toml,...", _DEVICE, f"{_DEVICES} Commas separate several targets."

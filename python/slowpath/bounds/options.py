@@ -10,6 +10,7 @@ from slowpath.bounds.default_target import (
     CARD,
     calibration,
     calibration_file,
+    default_remark,
     default_target,
     nearest_target,
 )
@@ -297,6 +298,7 @@ def read_request(files: Sequence[str], written: WrittenOptions) -> Request:
         requirement=requirement,
         accept_assumptions=written.accept_assumptions,
         reproduce=repeat(written, target),
+        remark=default_remark(files) if written.target is None else None,
         option_files={option: name for option, name in named.items() if name is not None},
     )
 

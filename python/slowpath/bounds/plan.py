@@ -43,6 +43,7 @@ class Request(NamedTuple):
     reproduce: list[str]  # options that repeat the analysis, except target and metric
     option_files: Mapping[str, str]  # file names by option, such as `--assume`
     program_requirements: tuple["ProgramRequirement", ...] = ()  # of the project's settings
+    remark: tuple[str, str] | None = None  # on the default target: a file and a text
     cache: Cache | None = None  # kept results of earlier analyses; None: analyse each program
 
     @property
@@ -88,7 +89,7 @@ def make_plan(request: Request, load: Load = load_program) -> Plan:
     Raises:
         OptionError: if no program is selected, or an option does not fit the target.
     """
-    plan = Plan([], [])
+    plan = Plan([], [] if request.remark is None else [request.remark])
     known: list[ProgramInfo] = []
     for file in request.files:
         plan.tasks.extend(_tasks(file, request, load, plan.remarks, known))

@@ -9,10 +9,10 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slowpath.bounds.analyst import RunContext, Session, sessions_of
-from slowpath.bounds.default_target import default_target
+from slowpath.bounds.default_target import default_remark, default_target
 from slowpath.bounds.multi_target import by_target, read_requests
 from slowpath.bounds.options import WrittenOptions
-from slowpath.bounds.outcomes import Analysed, ComplaintsByTarget, Unmatched, note_remarks
+from slowpath.bounds.outcomes import Analysed, ComplaintsByTarget, Unmatched, note_on, note_remarks
 from slowpath.bounds.plan import Request
 from slowpath.core import codes
 from slowpath.core.engine import targets
@@ -412,11 +412,18 @@ def _content(name: str) -> _Content:
 
 
 def _target(contents: Collection[_Content]) -> str:
-    """Return the default targets: built-in targets of saved results, else that of the files."""
+    """Return the default targets: built-in targets of saved results, else that of the files.
+
+    Note on standard error if a listing determines the target of other files.
+    """
     names = dict.fromkeys(result["target"] for content in contents for result in content.saved)
     if names and names.keys() <= set(targets.target_names()):
         return ",".join(names)
-    return default_target([file for content in contents for file in content.files])
+    files = [file for content in contents for file in content.files]
+    remark = default_remark(files)
+    if remark is not None:
+        note_on(*remark)
+    return default_target(files)
 
 
 def _read(file: str) -> bytes:
