@@ -3,6 +3,7 @@
 import doctest
 import inspect
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 import slowpath
 from slowpath.bounds.cli import BOUND
+from slowpath.core import codes
 from slowpath.core.engine.analyses import Progress
 from support import ROOT
 from support import slowpath as command
@@ -52,7 +54,7 @@ def test_results_are_those_of_the_command(target: str) -> None:
 def test_every_option_of_the_command_can_be_given() -> None:
     words = {name for entry in BOUND.options for name in entry.names if name.startswith("--")}
     reports = {"--format", "--report", "--html", "--pcap-out", "--verbose"}
-    only_command = reports | {"--jobs", "--scheduler"}
+    only_command = reports | {"--scheduler"}
     parameters = set(inspect.signature(slowpath.bound).parameters) - {"files", "progress"}
     assert {f"--{name.replace('_', '-')}" for name in parameters} == words - only_command
 
@@ -93,6 +95,28 @@ def test_progress_is_reported() -> None:
     code = ROOT / "examples/dns_cache.bpf.o"
     slowpath.bound(code, target="ebpf", progress=lambda *values: calls.append(values))
     assert {label for label, _ in calls} <= {f"{code}:dns_cache"}
+
+
+def test_folders_and_jobs_are_those_of_the_command(tmp_path: Path) -> None:
+    for name in ("count_min.1", "firewall", "tunnel"):
+        shutil.copy(ROOT / f"examples/{name}.bpf.o", tmp_path)
+    (tmp_path / "notes.txt").write_text("no program")
+    run = command("bound", tmp_path, "--target", "ebpf", "--format", "json")
+    expected = json.loads(run.stdout)["results"]
+    assert len(expected) == 3
+    for jobs in (1, 2):
+        results = slowpath.bound(tmp_path, target="ebpf", jobs=jobs, no_cache_dir=True)
+        assert [one.result["guarantee"] for one in results] == [
+            one["guarantee"] for one in expected
+        ]
+        assert [one.label for one in results] == [
+            f"{one['file']}:{one['program']}" for one in expected
+        ]
+        assert "insns" in str(results[1])  # details of paths, as from a single process
+    (missing,) = slowpath.bound(tmp_path / "none", jobs=2)
+    assert missing.code == codes.NO_SUCH_FILE
+    with pytest.raises(slowpath.OptionError, match="--jobs: 0 is not from 1 to 1024"):
+        slowpath.bound(OBJECT, jobs=0)
 
 
 def test_invalid_arguments_are_errors() -> None:

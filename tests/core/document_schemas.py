@@ -24,7 +24,12 @@ from slowpath.calibrate.documents import CalibrateDocument, Catalogue
 from slowpath.calibrate.experiments.specification import Experiment
 from slowpath.chain.documents import ChainReport, PlanReport, VerifyReport
 from slowpath.config.documents import ConfigDocument
-from slowpath.contention.documents import DiagnosisReport, SavedModel
+from slowpath.contention.documents import (
+    DiagnosisReport,
+    EvaluationDocument,
+    PredictionDocument,
+    SavedModel,
+)
 from slowpath.contention.placement.documents import PlacementReport, SuggestionReport
 from slowpath.contention.profiling.setup import ProfileRecord
 from slowpath.diff.documents import DiffDocument
@@ -62,12 +67,14 @@ DOCUMENTS: dict[str, Any] = {
     "counts": CountsReport,
     "diagnosis": DiagnosisReport,
     "diff": DiffDocument,
+    "evaluation": EvaluationDocument,
     "experiment": Experiment,
     "figures": FigureList,
     "fit": FitDocument,
     "measure": MeasureDocument,
     "placement": PlacementReport,
     "plan": PlanReport,
+    "predictions": PredictionDocument,
     "verify": VerifyReport,
     "profile": ProfileRecord,
     "reproduction": Reproduction,

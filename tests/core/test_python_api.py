@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, assert_type
+from typing import Any, assert_type, get_args, get_origin
 
 import pytest
 
@@ -20,6 +20,7 @@ from running_kernel import needs_kernel
 from slowpath import InputError, OptionError, api
 from slowpath.annotate.documents import AnnotatedLine
 from slowpath.api import options as option_types
+from slowpath.contention.documents import EvaluatedModel, EvaluationDocument, PredictedRow
 from slowpath.core import codes
 from slowpath.core.calls import default_of, is_for_terminals, parameters
 from slowpath.core.command import ARGUMENTS, Command
@@ -28,9 +29,11 @@ from slowpath.core.extras import not_installed
 from slowpath.core.parser import Parser, read
 from slowpath.core.results import Result, Table, csv_rows, flat
 from slowpath.core.schema.results import PathResult
+from slowpath.core.schema.validation import schema_names
 from slowpath.diff.documents import ComparedProgram, DiffDocument, StoppedProgram
 from successful_calls import FRESH, LISTING, OBJECT, every_command, formats
 from support import ROOT, check_golden, commands, remembered, slowpath
+from test_schema import check
 
 COMMANDS = dict(covered())
 MEASURED = {"measure", "contention profile"}
@@ -305,6 +308,52 @@ def test_results_have_precise_types() -> None:
         api.annotate(LISTING, map_abi="stack")  # type: ignore[arg-type]
     with pytest.raises(TypeError):
         api.diff(LISTING)  # type: ignore[call-arg]
+
+
+def test_predictions_and_evaluations_have_precise_types() -> None:
+    pytest.importorskip("sklearn")
+    memory = "examples/contention.csv"
+    found = api.contention.evaluate(memory, recipe=["constant"])
+    assert_type(found.document, EvaluationDocument)
+    assert_type(found.models, list[EvaluatedModel])
+    assert_type(found.models[0]["errors"]["mape"], float)
+    check("evaluation", found.to_json())
+    assert [one["recipe"] for one in found.models] == ["constant"]
+    model, traffic = "examples/fleet/nat.model.json", "flows=16000,size=1500"
+    predicted = api.contention.predict(model, traffic=traffic, beside=[model])
+    assert_type(predicted.predictions, list[PredictedRow])
+    check("predictions", predicted.to_json())
+    assert predicted.predictions[0]["throughput"] > 0
+
+
+def test_every_document_has_a_schema_and_a_type() -> None:
+    """Check that no command names a schema that does not exist, and no result is untyped."""
+    named = set[str]()
+    for file in (ROOT / "python").rglob("*.py"):
+        named.update(re.findall(r'engine\.head\(\s*"[^"]*",\s*"(\w+)"', file.read_text()))
+    assert {"predictions", "evaluation", "diagnosis"} <= named
+    assert named - {"cores", "colocation"} <= set(schema_names())  # these two have none
+    modules = (api, api.chain, api.config, api.contention, api.insights, api.targets)
+    results = {
+        one
+        for module in modules
+        for one in vars(module).values()
+        if inspect.isclass(one) and issubclass(one, Result) and one is not Result
+    }
+    assert len(results) > 10
+    for one in results:
+        parts = [part for base in vars(one).get("__orig_bases__", ()) for part in get_args(base)]
+        assert all(get_origin(part) is not dict for part in parts), one
+
+
+def test_results_have_short_names() -> None:
+    listed = api.targets.list()
+    for one, name in (
+        (listed, f"slowpath.api.targets.BuiltInTargets of {len(listed.rows)} rows"),
+        (api.targets.show("ebpf"), "slowpath.api.targets.Description of ebpf"),
+        (api.targets.check("targets/ebpf.toml"), "slowpath.api.targets.TargetChecks of 1 row"),
+    ):
+        assert repr(one) == f"<{name}>"
 
 
 def test_rows_become_a_data_frame() -> None:

@@ -1,6 +1,6 @@
 """The commands `slowpath contention` as Python functions."""
 
-from typing import Any, Unpack
+from typing import Unpack
 
 from slowpath.api.options import (
     ContentionDiagnoseOptions,
@@ -13,7 +13,15 @@ from slowpath.api.options import (
     File,
 )
 from slowpath.contention.cli import DIAGNOSE, EVALUATE, PREDICT, TRAIN
-from slowpath.contention.documents import Diagnosed, DiagnosisReport, SavedModel
+from slowpath.contention.documents import (
+    Diagnosed,
+    DiagnosisReport,
+    EvaluatedModel,
+    EvaluationDocument,
+    PredictedRow,
+    PredictionDocument,
+    SavedModel,
+)
 from slowpath.contention.fleet_cli import PLACE, PROFILE, SUGGEST
 from slowpath.contention.placement.documents import (
     PlacementReport,
@@ -71,14 +79,13 @@ def train(*tables: File, **options: Unpack[ContentionTrainOptions]) -> TrainedMo
     return TrainedModel(run(TRAIN, "contention train", {"table": tables, **options}))
 
 
-class PredictionResult(Result[dict[str, Any]]):
+class PredictionResult(Result[PredictionDocument]):
     """Predictions of the throughput of a function beside others."""
 
     @property
-    def predictions(self) -> list[dict[str, Any]]:
+    def predictions(self) -> list[PredictedRow]:
         """The predictions, one for each row of the query."""
-        found: list[dict[str, Any]] = self.document["results"]
-        return found
+        return self.document["results"]
 
 
 @interface(PREDICT, "contention predict")
@@ -94,8 +101,13 @@ def predict(
     return PredictionResult(run(PREDICT, "contention predict", {"model": model, **options}))
 
 
-class EvaluationResult(Result[dict[str, Any]]):
+class EvaluationResult(Result[EvaluationDocument]):
     """The errors of all memory models at measurements held out from training."""
+
+    @property
+    def models(self) -> list[EvaluatedModel]:
+        """The memory models, and the choice between them, with their errors."""
+        return self.document["results"]
 
 
 @interface(EVALUATE, "contention evaluate")

@@ -49,6 +49,9 @@ class Description(NamedTuple):
     def __str__(self) -> str:
         return self.text.rstrip("\n")
 
+    def __repr__(self) -> str:
+        return f"<{__name__}.Description of {self.name}>"
+
 
 class TargetModels(Table):
     """The cost models of a target's components; `str()` returns the command's table."""

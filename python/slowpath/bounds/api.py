@@ -8,6 +8,7 @@ from typing import Literal, overload
 
 from slowpath.bounds.analyst import RunContext, Session
 from slowpath.bounds.caching import open_cache
+from slowpath.bounds.flags import MOST_JOBS
 from slowpath.bounds.options import DEFAULT_DEADLINE, WrittenOptions, read_request
 from slowpath.bounds.outcomes import Analysed
 from slowpath.bounds.plan import Request
@@ -15,8 +16,11 @@ from slowpath.bounds.progress import Watcher
 from slowpath.bounds.report import text_reporter
 from slowpath.bounds.report_csv import csv_header, csv_row
 from slowpath.bounds.requirement import Decision, Judgement, judge
+from slowpath.core import codes
 from slowpath.core.engine import head
 from slowpath.core.engine.analyses import Progress, Run
+from slowpath.core.errors import OptionError
+from slowpath.core.folders import expanded
 from slowpath.core.html.elements import preformatted
 from slowpath.core.jobs.stopping import heeding_signals
 from slowpath.core.printable import one_line
@@ -38,6 +42,7 @@ from slowpath.core.schema.results import (
     Result,
     Verdict,
 )
+from slowpath.core.terminal import listening
 
 
 def page_part(results: Sequence[Result]) -> str:
@@ -286,6 +291,7 @@ def bound(  # noqa: PLR0913 - one parameter for each option of the command
     map_abi: str | None = None,
     receive: str | None = None,
     btf: File | None = None,
+    jobs: int = 1,
     cache_dir: File | None = None,
     no_cache_dir: bool = False,
     progress: OnProgress | None = None,
@@ -294,12 +300,13 @@ def bound(  # noqa: PLR0913 - one parameter for each option of the command
 
     Args:
         files: BPF objects (`*.bpf.o`), C sources, which clang compiles, and assembly listings for
-            NFP network cards.
+            NFP network cards. A folder stands for all such files below it.
         section: Globs for sections of objects, such as `xdp*`; by default all XDP programs.
         prog_name: Globs for names of programs.
         cflags: Flags for clang.
         target: Name of a built-in target, or file of a description (`*.toml`); by default
-            `linux-xdp`, a server, or `agilio-cx-2x40`, a network card, if a file is a listing.
+            `linux-xdp`, a server, or for all files `agilio-cx-2x40`, a network card, if one is a
+            listing.
         metric: Metric to guarantee: `bitrate`, `packetrate`, or a count of the target.
         cores: Number of cores; by default all cores of the target.
         require: A rate or count that the guarantees have to meet; see `Program.met`.
@@ -320,10 +327,11 @@ def bound(  # noqa: PLR0913 - one parameter for each option of the command
             `veth`, `generic`, `test-run`, or numbers (`head=0..216,length=60..1514`); by default
             `any`.
         btf: A file with kernel types (BTF); by default those of the running kernel.
+        jobs: Number of programs to analyse in parallel; they share the free memory.
         cache_dir: Folder of kept results; by default `$SLOWPATH_CACHE_DIR`, else
             `~/.cache/slowpath`.
         no_cache_dir: True to neither read nor write kept results.
-        progress: Callback during the analyses.
+        progress: Callback during the analyses, with a single job.
 
     Returns:
         One result per program, including programs that could not be analysed (`Program.error`).
@@ -356,15 +364,26 @@ def bound(  # noqa: PLR0913 - one parameter for each option of the command
         receive=receive,
         btf=_path(btf),
     )
-    request = read_request([os.fspath(file) for file in files], written)
+    if not 1 <= jobs <= MOST_JOBS:
+        raise OptionError(codes.INVALID_VALUE, "--jobs", f"{jobs} is not from 1 to {MOST_JOBS}")
+    request = read_request(expanded([os.fspath(file) for file in files]), written)
     request = request._replace(cache=open_cache(_path(cache_dir), off=no_cache_dir))
-    return results_of([(request, Session(request))], progress=progress)
+    return results_of([(request, Session(request))], progress=progress, jobs=jobs)
 
 
-def results_of(parts: Parts, command: str = "bound", progress: OnProgress | None = None) -> Results:
+def results_of(
+    parts: Parts, command: str = "bound", progress: OnProgress | None = None, jobs: int = 1
+) -> Results:
     """Analyse the programs of sessions, and return the results of the command."""
     found = list[Program]()
     with heeding_signals() as stopping:
+        if jobs > 1:
+            from slowpath.bounds.bulk import analyse_all
+            from slowpath.core.jobs.local_pool import LocalPool
+
+            with listening(lambda _: None):  # no progress on standard error
+                all_analysed = analyse_all(parts, LocalPool(jobs), stopping, DESCRIBED_PATHS)
+                return Results([Program(each, parts[at][0]) for at, each in all_analysed], command)
         context = RunContext(stopping, lambda label, *_: _CallbackWatcher(label, progress))
         for request, session in parts:
             options = request.options._replace(path_details=DESCRIBED_PATHS)

@@ -160,11 +160,12 @@ BTF = ASSUMED.option(
     "Read kernel types (BTF) from FILE [default: the running kernel]",
     common=False,
 )
+MOST_JOBS = 1024
 JOBS = WHERE.option(
     "--jobs N",
     "Run N analyses in parallel; they share the free memory [default: 1]",
     common=False,
-    type=within(int, 1, 1024),
+    type=within(int, 1, MOST_JOBS),
 )
 REQUIRE = GUARANTEE.option(
     "--require RATE|'<=COUNT'",

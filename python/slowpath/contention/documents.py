@@ -1,4 +1,4 @@
-"""Types of the JSON documents that `slowpath contention train` and `diagnose` write."""
+"""Types of the JSON documents of `slowpath contention train`, `predict`, `evaluate`, `diagnose`."""
 
 from typing import Literal, NotRequired, TypedDict
 
@@ -128,6 +128,118 @@ class SavedModel(Document):
     """Warnings about the execution pattern; missing in files of older versions."""
     warning_codes: NotRequired[list[str]]
     """Codes of the causes of `warnings`, in the same order; absent in models of older versions."""
+
+
+class PredictedRow(TypedDict):
+    """Prediction for one row of a query."""
+
+    row: str
+    """Name of the row."""
+    throughput: float
+    """Predicted throughput."""
+    low: float | None
+    """Lower end of the interval of `throughput`; null if the error is unknown."""
+    high: float | None
+    """Upper end of the interval of `throughput`; null if the error is unknown."""
+    share_of_solo: float | None
+    """`throughput` as a share of the solo throughput under the same traffic, at most 1; null if
+    unknown."""
+    bottleneck: str
+    """The limiting resource."""
+    outside: list[str]
+    """Columns whose values are outside the training range."""
+    memory: float
+    """Throughput that contention for memory alone would allow."""
+    accelerator: float | None
+    """Throughput that the accelerator alone would allow; null without one."""
+
+
+class PredictionDocument(Warned):
+    """Output of `slowpath contention predict --format json`."""
+
+    function: str | None
+    """The network function; null if the model does not name it. The same holds for the two fields
+    below."""
+    device: str | None
+    """The device of the function's profile."""
+    unit: str | None
+    """Unit of throughput."""
+    pattern: Literal["pipeline", "run-to-completion"]
+    """Execution pattern of the function."""
+    recipe: str
+    """Name of the memory model that made the predictions."""
+    method: Literal["slowpath", "sum", "min", "slomo"]
+    """Method of `--method`."""
+    confidence: float | None
+    """Coverage of intervals, as a share; null for methods without intervals."""
+    results: list[PredictedRow]
+    """Predictions, one for each row of the query."""
+
+
+class EvaluatedErrors(TypedDict):
+    """Absolute relative errors of predictions for held-out rows, as shares."""
+
+    mape: float
+    """Mean."""
+    standard_error: float
+    """Standard error of the mean, with rows as random samples."""
+    median: float
+    """Median."""
+    largest: float
+    """Largest error."""
+    within_5: float
+    """Share of rows with an error of at most 5 %."""
+    within_10: float
+    """Share of rows with an error of at most 10 %."""
+
+
+class EvaluatedRow(TypedDict):
+    """Prediction for a row when it was first held out."""
+
+    row: str
+    """Name of the row."""
+    measured: float
+    """Measured throughput."""
+    predicted: float
+    """Predicted throughput."""
+    low: float
+    """Lower end of its interval."""
+    high: float
+    """Upper end of its interval."""
+
+
+class EvaluatedModel(TypedDict):
+    """Errors of a memory model, or of the choice of one, on rows held out from training."""
+
+    recipe: str
+    """Name of the memory model, or of the choice."""
+    errors: EvaluatedErrors
+    """Errors of all rows."""
+    coverage: float
+    """Share of rows inside their intervals."""
+    width: float
+    """Median width of the intervals, relative to their lower ends."""
+    ends: EvaluatedErrors | None
+    """Errors of held-out rows at the ends of axes; null for the choice."""
+    chosen: dict[str, int] | None
+    """Number of times that each recipe was chosen; null for a single model."""
+    predictions: list[EvaluatedRow]
+    """Predictions for the rows of the profile."""
+
+
+class EvaluationDocument(Document):
+    """Output of `slowpath contention evaluate --format json`."""
+
+    files: list[str]
+    """Files of the profile, as the user named them."""
+    rows: int
+    """Number of rows of the profile."""
+    repetitions: int
+    """Number of times that the cross-validation was repeated."""
+    confidence: float
+    """Coverage of intervals, as a share."""
+    results: list[EvaluatedModel]
+    """Memory models, and the choice between them."""
 
 
 class ResourcePart(TypedDict):

@@ -1,11 +1,12 @@
 """Prints models and predictions as text, CSV, JSON and Parquet."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Literal, NamedTuple, TypedDict
 
 from slowpath.contention.cells import write_columns
 from slowpath.contention.columns import Query
 from slowpath.contention.composition import Reason
+from slowpath.contention.documents import PredictedRow, PredictionDocument
 from slowpath.contention.memory.recipes import RECIPES, Recipe
 from slowpath.contention.methods import METHODS, Method
 from slowpath.contention.model import FunctionModel
@@ -54,20 +55,21 @@ def predictions_csv(answer: PredictionReport) -> Iterator[str]:
     """
     yield csv_line(COLUMNS)
     for row in _rows(answer):
-        cells = [row[name] for name in COLUMNS[:-1]]
+        cells = [row[name] for name in COLUMNS[:-1]]  # type: ignore[literal-required]
         yield csv_line([*cells, " ".join(row["outside"])])
 
 
 def predictions_json(answer: PredictionReport) -> Iterator[str]:
     """Yield the predictions as one JSON document."""
-    confidence = answer.confidence / 100 if answer.intervals else None
-    rest = {
-        "confidence": confidence,
+    document: PredictionDocument = {
+        **engine.head("contention predict", "predictions"),
+        **_subject(answer),
+        "confidence": answer.confidence / 100 if answer.intervals else None,
         "warnings": [*answer.warnings],
         "warning_codes": codes_of(answer.warnings),
         "results": _rows(answer),
     }
-    yield json_line({**_shared(answer), **rest})
+    yield json_line(document)
 
 
 def predictions_parquet(file: str, answer: PredictionReport) -> None:
@@ -77,20 +79,32 @@ def predictions_parquet(file: str, answer: PredictionReport) -> None:
         InputError: when the file cannot be written.
     """
     rows = _rows(answer)
-    columns = {name: [row[name] for row in rows] for name in (*COLUMNS, *RESOURCES)}
+    columns = {
+        name: [row[name] for row in rows]  # type: ignore[literal-required]
+        for name in (*COLUMNS, *RESOURCES)
+    }
     confidence = f"{answer.confidence / 100:g}" if answer.intervals else None
     warnings = "\n".join(answer.warnings) or None
-    metadata = {**_shared(answer), "confidence": confidence, "warnings": warnings}
-    write_columns(file, columns, {name: one for name, one in metadata.items() if one is not None})
+    head = engine.head("contention predict", "predictions")
+    metadata = {**head, **_subject(answer), "confidence": confidence, "warnings": warnings}
+    known = {name: str(one) for name, one in metadata.items() if one is not None}
+    write_columns(file, columns, known)
 
 
-def _shared(answer: PredictionReport) -> dict[str, str | None]:
-    """Return the properties of a report that are the same for all rows, such as the function."""
-    origin, head = answer.model.memory.origin, engine.head("contention predict", "predictions")
+class _Subject(TypedDict):
+    """Properties of a report that are the same for all rows."""
+
+    function: str | None
+    device: str | None
+    unit: str | None
+    pattern: Literal["pipeline", "run-to-completion"]
+    recipe: str
+    method: Method
+
+
+def _subject(answer: PredictionReport) -> _Subject:
+    origin = answer.model.memory.origin
     return {
-        "slowpath": head["slowpath"],
-        "command": head["command"],
-        "schema": head["schema"],
         "function": origin.function,
         "device": origin.device,
         "unit": origin.unit,
@@ -100,7 +114,7 @@ def _shared(answer: PredictionReport) -> dict[str, str | None]:
     }
 
 
-def _rows(answer: PredictionReport) -> list[dict[str, Any]]:
+def _rows(answer: PredictionReport) -> list[PredictedRow]:
     found, share = answer.found, answer.found.share
     known = [
         answer.intervals and error_known(*map(float, one))
@@ -112,7 +126,7 @@ def _rows(answer: PredictionReport) -> list[dict[str, Any]]:
             "throughput": float(found.throughput[at]),
             "low": float(found.low[at]) if known[at] else None,
             "high": float(found.high[at]) if known[at] else None,
-            SHARE: None if share is None else float(share[at]),
+            "share_of_solo": None if share is None else float(share[at]),
             "bottleneck": found.bottleneck[at],
             "outside": found.outside[at],
             "memory": float(found.memory[at]),
@@ -133,7 +147,7 @@ def predictions_text(answer: PredictionReport) -> Iterator[Line]:
         (
             row["row"],
             *_numbers(row),
-            "unknown" if row[SHARE] is None else f"{row[SHARE]:.2f}",
+            "unknown" if (share := row["share_of_solo"]) is None else f"{share:.2f}",
             row["bottleneck"],
             ", ".join(row["outside"]),
         )
@@ -168,9 +182,9 @@ def interval_lines(confidence: float, known: int, unknown: int) -> Iterator[Line
         yield Line(f"{values} is unknown, as all measured rows lie exactly on the model.")
 
 
-def _numbers(row: dict[str, Any]) -> tuple[str, ...]:
+def _numbers(row: PredictedRow) -> tuple[str, ...]:
     """Format a throughput and its interval; the ends are empty if there is no interval."""
-    if row["low"] is None:
+    if row["low"] is None or row["high"] is None:
         return significant(row["throughput"]), "", ""
     return with_interval(row["throughput"], row["low"], row["high"])
 

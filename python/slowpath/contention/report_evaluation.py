@@ -4,7 +4,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from slowpath.contention.columns import MemoryProfile
+from slowpath.contention.documents import EvaluatedErrors, EvaluationDocument
 from slowpath.contention.memory.evaluation import Evaluated
+from slowpath.contention.memory.selection import Errors
 from slowpath.core import engine
 from slowpath.core.formats import Lines, json_report
 from slowpath.core.html.chart import Chart, Curve, Points, draw
@@ -58,7 +60,7 @@ class Evaluation(NamedTuple):
 
 def evaluation_json(report: Evaluation) -> Lines:
     """Return the evaluation as a JSON document."""
-    document = {
+    document: EvaluationDocument = {
         **engine.head("contention evaluate", "evaluation"),
         "files": [*report.memory.origin.files],
         "rows": len(report.memory.rows),
@@ -67,17 +69,31 @@ def evaluation_json(report: Evaluation) -> Lines:
         "results": [
             {
                 "recipe": one.name,
-                "errors": one.errors._asdict(),
+                "errors": _errors(one.errors),
                 "coverage": one.coverage,
                 "width": one.width,
-                "ends": None if one.ends is None else one.ends._asdict(),
+                "ends": None if one.ends is None else _errors(one.ends),
                 "chosen": one.chosen,
-                "predictions": [dict(zip(ROW, row, strict=True)) for row in report.rows(one)],
+                "predictions": [
+                    {"row": row, "measured": measured, "predicted": own, "low": low, "high": high}
+                    for row, measured, own, low, high in report.rows(one)
+                ],
             }
             for one in report.models
         ],
     }
     return json_report(document)
+
+
+def _errors(found: Errors) -> EvaluatedErrors:
+    return {
+        "mape": found.mape,
+        "standard_error": found.standard_error,
+        "median": found.median,
+        "largest": found.largest,
+        "within_5": found.within_5,
+        "within_10": found.within_10,
+    }
 
 
 def evaluation_csv(report: Evaluation) -> Iterator[str]:

@@ -41,6 +41,10 @@ class Table(ABC):
         """
         return dataframe(self.rows)
 
+    def __repr__(self) -> str:
+        count, kind = len(self.rows), type(self)
+        return f"<{kind.__module__}.{kind.__name__} of {count} row{'s'[: count != 1]}>"
+
     def _repr_html_(self) -> str:
         """Return the rows as a table for notebooks."""
         return html_table(self.rows)

@@ -16,8 +16,9 @@ SCHEMA = Command(
         "Print the JSON Schema of a command's output",
         "The schema (2020-12) describes the output of the command with --format json.",
         "Some documents have other names than their command: chain (slowpath chain facts and "
-        "optimize), plan and verify (slowpath chain), contention, diagnosis, placement, profile "
-        "and suggestion (slowpath contention train, diagnose, place, profile and suggest), advice, "
+        "optimize), plan and verify (slowpath chain), contention, predictions, evaluation, "
+        "diagnosis, placement, profile and suggestion (slowpath contention train, predict, "
+        "evaluate, diagnose, place, profile and suggest), advice, "
         "accelerators, blocks, coalescing, counts and state_placement (slowpath insights), "
         "catalogue (slowpath calibrate --list), calibration (slowpath show TARGET.toml), "
         "reproduction and figures (slowpath reproduce and slowpath reproduce --list). "
@@ -30,9 +31,9 @@ SCHEMA = Command(
             "A command such as bound or measure, or another name",
             None,
             "accelerators, advice, annotate, blocks, bound, calibrate, calibration, catalogue, "
-            "chain, coalescing, compile, config, contention, counts, diagnosis, diff, experiment, "
-            "explain, figures, fit, measure, placement, plan, profile, reproduction, show, "
-            "state_placement, suggestion, sweep or verify.",
+            "chain, coalescing, compile, config, contention, counts, diagnosis, diff, evaluation, "
+            "experiment, explain, figures, fit, measure, placement, plan, predictions, profile, "
+            "reproduction, show, state_placement, suggestion, sweep or verify.",
         ),
     ),
     _schema,
