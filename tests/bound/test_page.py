@@ -78,7 +78,10 @@ def test_a_switch_has_each_path_once_and_the_first_is_chosen(firewall: Made) -> 
     assert len(result["paths"]) == 3
     style = "".join(texts(one) for one in root.iter("style"))
     for number in (1, 2, 3):
-        assert f"article:has(.s{number}:checked) .k:not(.k{number})" in style
+        chosen = f"article:has(> fieldset > label > .s{number}:checked)"
+        assert f"{chosen} .k:not(.k{number})" in style
+    steps = root.findall(".//article/fieldset/label/input")
+    assert steps == buttons
 
 
 def test_bytes_lead_to_the_branches_that_read_them(firewall: Made) -> None:

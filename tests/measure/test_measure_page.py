@@ -52,7 +52,9 @@ def test_the_chart_has_every_load(document: Any) -> None:
 def test_packets_have_fields_and_the_switch_has_every_path(document: Any) -> None:
     root = parsed(measure_page(document))
     paths = document["results"][0]["paths"]
-    assert len(list(root.iter("input"))) == len(paths)
+    buttons = list(root.iter("input"))
+    assert len(buttons) == len(paths)
+    assert root.findall(".//article/fieldset/label/input") == buttons  # as the style assumes
     tables = of_class(root, "packet")
     assert len(tables) == len(paths)
     assert "EtherType" in texts(tables[0])

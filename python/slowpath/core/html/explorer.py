@@ -88,10 +88,14 @@ tr { scroll-margin-top: 5rem; }
 
 
 def style() -> str:
-    """Return the style sheet, with the rules that show the elements of the chosen path only."""
+    """Return the style sheet, with the rules that show the elements of the chosen path only.
+
+    The selectors name each step to a button. With a descendant of unknown depth, browsers search
+    the whole article for each hidden element whose style a script asks for, such as axe-core.
+    """
     rules = list[str]()
     for number in range(1, PATHS + 1):
-        chosen = f"article:has(.s{number}:checked)"
+        chosen = f"article:has(> fieldset > label > .s{number}:checked)"
         rules.append(f"{chosen} .k:not(.k{number}) {{ display: none; }}")
         rules.append(f"{chosen} rect.l{number} {{ fill: var(--c1); }}")
     # Pages about a single path have no switch.
