@@ -10,7 +10,7 @@ from slowpath.core.schema.validation import check_shape, schema, schema_names
 from successful_calls import FRESH, SLOW, every_command
 from support import slowpath
 
-UNPUBLISHED = {"cores", "colocation", "predictions", "evaluation"}
+UNPUBLISHED = {"colocation", "cores"}
 """Documents whose schema slowpath does not print."""
 WITH_JSON = [
     words
