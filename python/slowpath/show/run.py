@@ -19,7 +19,13 @@ from slowpath.core.jobs.isolated_job import IsolatedJob
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
 from slowpath.core.programs.loading import KernelBtf, load_program
 from slowpath.core.programs.selection import Selection, no_match
-from slowpath.core.programs.sources import Clang, is_source, not_an_object, provenance, provenance_lines
+from slowpath.core.programs.sources import (
+    Clang,
+    is_source,
+    not_an_object,
+    provenance,
+    provenance_lines,
+)
 from slowpath.core.schema.shown import BpfObject, Program
 from slowpath.core.terminal import Line, error
 from slowpath.show.report import object_report
