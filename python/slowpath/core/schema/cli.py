@@ -21,7 +21,7 @@ SCHEMA = Command(
         "evaluate, diagnose, place, profile and suggest), advice, "
         "accelerators, blocks, coalescing, counts and state_placement (slowpath insights), "
         "catalogue (slowpath calibrate --list), calibration (slowpath show TARGET.toml), "
-        "reproduction and figures (slowpath reproduce and slowpath reproduce --list). "
+        "reproduction and figures (slowpath reproduce, figures with --list). "
         "experiment describes the YAML files that slowpath calibrate reads.",
         "Later versions may add keys; older versions may lack some; see docs/reference/json.md.",
     ),
