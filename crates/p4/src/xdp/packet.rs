@@ -244,7 +244,7 @@ impl<'a> Generator<'a> {
         if let Some(Value::Number(number)) = self.constant(bits) {
             let span = bits.span;
             let bits: u32 = num_traits::ToPrimitive::to_u32(&number).unwrap_or(u32::MAX);
-            if bits % 8 != 0 || bits > 1 << 19 {
+            if !bits.is_multiple_of(8) || bits > 1 << 19 {
                 return self.unsupported(span, "an advance that is not of whole bytes");
             }
             self.need(bits / 8, span)?;

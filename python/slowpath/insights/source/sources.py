@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from slowpath.core import codes
-from slowpath.core.errors import InputError
+from slowpath.core.errors import Coded, InputError
 from slowpath.core.inputs import read_program
 from slowpath.core.programs.clang import BITCODE, Form, compile_c
 from slowpath.core.programs.sources import Clang, advice_for, is_p4, kind_of
@@ -108,7 +108,8 @@ def load_source(file: str, clang: Clang) -> Source:
     data = read_program(file)
     known = advice_for(file, data)
     if known is None and is_p4(file):
-        known = "is P4; slowpath bound and slowpath annotate read it"
+        advice = "is P4; slowpath bound and slowpath annotate read it"
+        known = Coded(codes.NOT_INSIGHTS_SOURCE, advice)
     if known is not None:
         raise InputError(codes.NOT_INSIGHTS_SOURCE, file, known)
     if data.startswith(_BITCODE):
