@@ -1,8 +1,8 @@
 //! Contains all integration tests of the P4 front end in one program, so that they are linked only
 //! once.
 
-mod entries;
 mod constants;
+mod entries;
 mod headers;
 mod parser;
 mod preprocess;

@@ -25,62 +25,10 @@ use num_bigint::{BigInt, Sign};
 use slowpath_codes as codes;
 use thiserror::Error;
 
+pub use super::entry::{ActionCall, Entry, KeyValue, Setting};
 use super::layout::{
     ActionLayout, KeyLayout, Layout, MatchKind, Number, ObjectLayout, TableLayout, TableMaps,
 };
-
-/// A key of an entry.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum KeyValue {
-    /// One value.
-    Exact(BigInt),
-    /// Values with the first bits of a value.
-    Prefix(BigInt, u32),
-    /// Values that are equal under a mask.
-    Mask(BigInt, BigInt),
-    /// Values between two limits, both included.
-    Range(BigInt, BigInt),
-    /// All values.
-    Any,
-}
-
-/// An action with its arguments, each with the name of its parameter or in order.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ActionCall {
-    /// Name of the action.
-    pub name: String,
-    /// Arguments.
-    pub args: Vec<(Option<String>, BigInt)>,
-}
-
-/// What an entry sets.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Setting {
-    /// An action for keys, each with its name or in order.
-    Entry {
-        /// Keys.
-        keys: Vec<(Option<String>, KeyValue)>,
-        /// Priority; higher numbers win.
-        priority: Option<u32>,
-        /// The action.
-        action: ActionCall,
-    },
-    /// The action without a matching entry.
-    Default(ActionCall),
-    /// A member of a value set.
-    Member(Vec<(Option<String>, KeyValue)>),
-}
-
-/// An entry of a table, or a member of a value set.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// Line of the file; 0 for an entry of the program.
-    pub line: u32,
-    /// Name of the table or value set.
-    pub table: String,
-    /// What the entry sets.
-    pub setting: Setting,
-}
 
 /// A write to a map.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use serde::Serialize;
 
-use super::entries::Entry;
+use super::entry::Entry;
 
 /// Match kind of a key, as far as it decides on the map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]

@@ -10,6 +10,7 @@
 mod call;
 mod checksum;
 pub mod entries;
+pub mod entry;
 mod expression;
 pub mod layout;
 mod packet;
