@@ -46,6 +46,9 @@ _Translation = tuple[str | None, list[_Fault], list[str], str]
 JSON text, a list of `TableLayout`."""
 _Fault = tuple[str, str, int, int, str]
 """A fault of a P4 program: code, file, line, column, and message."""
+_Entries = tuple[str | None, tuple[str, int, str] | None]
+"""Map content as JSON text, or a fault: code, line of the file of entries (0: of the program), and
+message."""
 _Upstream = tuple[Object, int, list[int], str]
 """An upstream program: its object, its number in the object, the results that pass packets on, and
 the content of its maps."""
@@ -709,6 +712,14 @@ def show(
 ) -> tuple[str, bool]:
     """Shows the content of programs of a BPF object. Returns JSON text, and true if no limit
     affected it. Raises `Error` if the file is not a BPF object."""
+
+def p4_entries(
+    file: str, text: str, folders: list[str], defines: list[tuple[str, str]], entries: str
+) -> _Entries:
+    """Returns the map content for a file with entries of a P4 program's tables, in the form that
+    `--maps` reads. Tables that the file does not name keep arbitrary content; those that it names
+    have the default action of the program, unless the file sets it. The other arguments are those
+    of `p4_to_c`."""
 
 def p4_to_c(
     file: str, text: str, folders: list[str], defines: list[tuple[str, str]], scratch: bool

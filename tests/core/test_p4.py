@@ -171,3 +171,27 @@ def test_map_content_of_a_witness_has_the_names_of_tables() -> None:
         "RouterIngress.neighbours metadata.next_hop = 0x0 -> set_destination(address = any)"
     )
     assert neighbours in run.stdout
+
+
+def test_maps_can_be_entries_of_tables(tmp_path: Path) -> None:
+    entries = tmp_path / "routes.txt"
+    entries.write_text(
+        "# one route, and no neighbour for its next hop\n"
+        "routes 10.0.0.0/8 -> set_next_hop(next_hop=10.0.0.1, port=3)\n"
+        "neighbours 10.0.0.2 -> set_destination(02:00:00:00:00:01)\n"
+    )
+    run = slowpath("bound", ROUTER, "--maps", entries, "--format", "json")
+    assert run.returncode == 0, run.stderr
+    result = json.loads(run.stdout)["results"][0]
+    fewer = result["guarantee"]["counts"]["instructions"]
+    free = slowpath("bound", ROUTER, "--format", "json")
+    assert fewer < json.loads(free.stdout)["results"][0]["guarantee"]["counts"]["instructions"]
+
+
+def test_a_fault_of_an_entry_names_its_line(tmp_path: Path) -> None:
+    entries = tmp_path / "routes.txt"
+    entries.write_text("\nroutes 10.0.0.0/40 -> drop()\n")
+    run = slowpath("bound", ROUTER, "--maps", entries, codes=True)
+    assert run.returncode == 3
+    assert f"{entries}: line 2: table 'RouterIngress.routes': prefix length 40" in run.stderr
+    assert "[SP0286]" in run.stderr

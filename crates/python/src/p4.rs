@@ -67,3 +67,40 @@ fn described(fault: P4Error, sources: &Sources, program: &Path) -> Fault {
     let P4Error { code, span, message } = &fault;
     (code.to_string(), file.display().to_string(), span.line, span.column, message.clone())
 }
+
+/// Map content as JSON text, or a fault: code, line of the file of entries (0: of the program), and
+/// message.
+type Entries = (Option<String>, Option<(String, u32, String)>);
+
+/// Returns the map content for a file with entries of a P4 program's tables, in the form that
+/// `--maps` reads. Tables that the file does not name keep arbitrary content; those that it names
+/// have the default action of the program, unless the file sets it. The other arguments are those
+/// of `p4_to_c`.
+#[pyfunction]
+pub fn p4_entries(
+    py: Python<'_>,
+    file: PathBuf,
+    text: String,
+    folders: Vec<PathBuf>,
+    defines: Vec<(String, String)>,
+    entries: String,
+) -> Entries {
+    let options = Options { include_folders: folders, defines };
+    py.detach(|| {
+        let (sources, translated) = translate(&file, &text, &options, false);
+        let layout = match translated {
+            Ok(output) => output.layout,
+            Err(faults) => {
+                let fault = faults.into_iter().next();
+                let fault = fault.map(|one| (one.code.to_string(), 0, one.render(&sources)));
+                return (None, fault);
+            }
+        };
+        let written = xdp::entries::parse(&entries)
+            .and_then(|entries| xdp::entries::map_content(&layout, &entries));
+        match written {
+            Ok(maps) => (serde_json::to_string(&maps).ok(), None),
+            Err(fault) => (None, Some((fault.code.to_string(), fault.line, fault.message))),
+        }
+    })
+}

@@ -18,6 +18,7 @@ from slowpath.bounds.plan import Request
 from slowpath.core import codes
 from slowpath.core.codes import Code
 from slowpath.core.engine import analyses, targets
+from slowpath.core.engine.errors import MapsFile
 from slowpath.core.errors import InputError, OptionError
 from slowpath.core.inputs import check_page, check_writable, read_pipes_within, read_text
 from slowpath.core.programs.selection import Selection
@@ -285,6 +286,9 @@ def read_request(files: Sequence[str], written: WrittenOptions) -> Request:
     until = None if total is None else time.monotonic() + total
     foreign_cpu = None if target.machine is None else _foreign_cpu(name)
     options = read_options(written)._replace(metric=metric, foreign_cpu=foreign_cpu)
+    if options.maps is not None and written.maps is not None and len(files) == 1:
+        maps = MapsFile(written.maps, options.maps)
+        options = options._replace(maps=_maps_of(files[0], written.cflags, maps))
     named = {"--target": target.name, "--assume": written.assume, "--maps": written.maps}
     return Request(
         files=files,
@@ -301,6 +305,19 @@ def read_request(files: Sequence[str], written: WrittenOptions) -> Request:
         remark=default_remark(files) if written.target is None else None,
         option_files={option: name for option, name in named.items() if name is not None},
     )
+
+
+def _maps_of(file: str, flags: Sequence[str], maps: MapsFile) -> str:
+    """Return the text of `--maps`; entries of P4 tables become map content.
+
+    Raises:
+        InputError: if an entry or the program has a fault.
+    """
+    if not file.endswith(".p4"):
+        return maps.text
+    from slowpath.core.programs.p4 import maps_of
+
+    return maps_of(file, flags, maps)
 
 
 def read_options(written: WrittenOptions) -> analyses.Options:

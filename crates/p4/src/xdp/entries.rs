@@ -18,10 +18,11 @@
 //! - Among entries that match a packet, the one with the highest priority wins, then the first one
 //!   in the file. Priorities have no effect if all keys are exact, or all but one with a prefix.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use num_bigint::{BigInt, Sign};
+use serde::Serialize;
 use slowpath_codes as codes;
 use thiserror::Error;
 
@@ -90,6 +91,39 @@ pub fn updates(layout: &Layout, entries: &[Entry]) -> Result<Vec<Update>> {
         table_writes(table, rows, &mut writes)?;
     }
     Ok(writes)
+}
+
+/// An element of a map, in hexadecimal digits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Element {
+    /// Key in the map.
+    pub key: String,
+    /// Value.
+    pub value: String,
+}
+
+/// Returns the content of the maps of all tables that entries name, as users state map content.
+///
+/// A table without an entry for its default action has the default action of the program.
+///
+/// # Errors
+///
+/// As [`updates`].
+pub fn map_content(layout: &Layout, entries: &[Entry]) -> Result<BTreeMap<String, Vec<Element>>> {
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let mut maps: BTreeMap<String, Vec<Element>> = BTreeMap::new();
+    for write in updates(layout, entries)? {
+        let element = Element { key: hex(&write.key), value: hex(&write.value) };
+        maps.entry(write.map).or_default().push(element);
+    }
+    for table in layout.tables.iter().filter(|table| table.has_default_map) {
+        let default = format!("{}_default", table.map);
+        if maps.contains_key(&table.map) && !maps.contains_key(&default) {
+            let value = hex(&vec![0; table.value_size as usize]);
+            maps.insert(default, vec![Element { key: hex(&[0; 4]), value }]);
+        }
+    }
+    Ok(maps)
 }
 
 enum Found<'a> {

@@ -531,7 +531,7 @@ impl<'a> Generator<'a> {
                 self.tuple_space(&map, &numbers, masks, size, &pointer)?;
             }
             TableMaps::Scan { .. } => {
-                self.scan(&map, &numbers, &kinds, &names, size, &mut layout, &pointer)?
+                self.scan(&map, &numbers, &kinds, &names, &mut layout, &pointer)?
             }
         }
         if !matches!(maps, TableMaps::None) {
@@ -839,10 +839,10 @@ impl<'a> Generator<'a> {
         numbers: &[(String, Type)],
         kinds: &[MatchKind],
         names: &[Rc<str>],
-        size: u32,
         layout: &mut TableLayout,
         pointer: &str,
     ) -> Result<()> {
+        let size = layout.size;
         // used, first numbers, second numbers, value of the action
         let (fields, half, lines) = self.place_numbers(numbers, 0, "k")?;
         let align = fields.iter().map(|field| field.size.min(8)).max().unwrap_or(4).max(4);

@@ -6,6 +6,8 @@ from typing import NamedTuple, TypedDict
 
 from slowpath import _core
 from slowpath.core.codes import Code
+from slowpath.core.engine.errors import MapsFile
+from slowpath.core.errors import InputError
 from slowpath.core.inputs import read_program
 
 
@@ -81,12 +83,39 @@ def translate(file: str, flags: Sequence[str], *, scratch: bool = False) -> Tran
     Raises:
         InputError: if the file cannot be read.
     """
-    folders = [flag[2:] for flag in flags if flag.startswith("-I")]
-    defines = [_definition(flag[2:]) for flag in flags if flag.startswith("-D")]
+    folders, defines = _settings(flags)
     text = read_program(file).decode(errors="replace")
     c, faults, files, tables = _core.p4_to_c(file, text, folders, defines, scratch)
     _tables[file] = json.loads(tables)
     return Translation(c, [Fault(Code(one[0]), *one[1:]) for one in faults], files)
+
+
+def map_content(file: str, flags: Sequence[str], entries: MapsFile) -> str:
+    """Return entries of tables as map content, in the form that the engine reads (JSON).
+
+    Args:
+        file: The P4 program.
+        flags: Flags `-I` and `-D`, each as one word.
+        entries: File with one entry on each line; see `crates/p4/src/xdp/entries.rs`.
+
+    Raises:
+        InputError: if an entry or the program has a fault.
+    """
+    folders, defines = _settings(flags)
+    text = read_program(file).decode(errors="replace")
+    content, fault = _core.p4_entries(file, text, folders, defines, entries.text)
+    if content is not None:
+        return content
+    code, line, message = fault or ("", 0, "")
+    if line == 0:
+        raise InputError(Code(code), file, message)
+    raise InputError(Code(code), entries.name, f"line {line}: {message}")
+
+
+def _settings(flags: Sequence[str]) -> tuple[list[str], list[tuple[str, str]]]:
+    """Return the folders of `-I` and the macros of `-D`."""
+    folders = [flag[2:] for flag in flags if flag.startswith("-I")]
+    return folders, [_definition(flag[2:]) for flag in flags if flag.startswith("-D")]
 
 
 def _definition(text: str) -> tuple[str, str]:

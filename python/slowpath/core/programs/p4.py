@@ -3,11 +3,13 @@
 Lines of errors, and of the object's debug information, are those of the P4 program.
 """
 
+import re
 from collections.abc import Sequence
 
-from slowpath.core.engine.p4 import Fault, translate
+from slowpath.core.engine.errors import MapsFile
+from slowpath.core.engine.p4 import Fault, map_content, translate
 from slowpath.core.programs.clang import CompilationError, SourceError, compile_c
-from slowpath.core.programs.sources import Clang
+from slowpath.core.programs.sources import Clang, is_p4
 
 _STACK = ("stack limit", "stack size")
 """Texts in clang's errors about programs that need more than the stack of 512 bytes."""
@@ -53,6 +55,21 @@ def included_files(file: str, flags: Sequence[str]) -> list[str]:
         InputError: if the program cannot be read.
     """
     return list(translate(file, _divided(flags)[0]).files[1:])
+
+
+_ENTRY = re.compile(r"^[ \t]*[A-Za-z_][\w.]*[ \t].*->", re.MULTILINE)
+"""A line with an entry of a table; no line of TOML or JSON is like it."""
+
+
+def maps_of(file: str, flags: Sequence[str], maps: MapsFile) -> str:
+    """Return the text of a maps file; entries of a P4 program's tables become map content.
+
+    Raises:
+        InputError: if an entry or the program has a fault.
+    """
+    if is_p4(file) and not maps.text.lstrip().startswith("{") and _ENTRY.search(maps.text):
+        return map_content(file, _divided(flags)[0], maps)
+    return maps.text
 
 
 def _error(file: str, faults: Sequence[Fault]) -> CompilationError:
