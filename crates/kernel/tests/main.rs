@@ -33,6 +33,8 @@ mod maps;
 mod merged;
 mod namespaces;
 mod object_writer;
+mod p4;
+mod p4_expressions;
 mod packet;
 mod random_packets;
 mod rejections;

@@ -6,6 +6,7 @@ pub mod assemble;
 pub mod bounds;
 pub mod clang;
 pub mod isa;
+pub mod p4;
 pub mod pin;
 pub mod random;
 pub mod replay_pair;

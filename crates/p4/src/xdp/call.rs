@@ -510,7 +510,7 @@ impl<'a> Generator<'a> {
             Some(Some(Binding::Constant(Value::Number(number)))) => number.to_u32(),
             _ => None,
         };
-        let map = Self::map_name(&instance.path);
+        let map = self.map_name(&instance.path);
         let size = number(0).unwrap_or(1).max(1);
         match (&**kind, name) {
             ("counter", "count") => {
@@ -557,16 +557,7 @@ impl<'a> Generator<'a> {
                     let read = self.variable("read", &of)?;
                     self.put(format!("if ({element}) {read} = *{element};"));
                     if let Some(Given::Expr(target)) = given.first() {
-                        match is_scalar(&of) {
-                            true => {
-                                let value = self.fit(&read, &of);
-                                self.store(target, &value)?;
-                            }
-                            false => {
-                                let place = self.place(target)?;
-                                self.put(format!("{place} = {read};"));
-                            }
-                        }
+                        self.store(target, &read)?;
                     }
                 } else {
                     let Some(Given::Expr(value)) = given.get(1) else {

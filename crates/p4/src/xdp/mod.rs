@@ -72,6 +72,8 @@ pub fn to_c(
         struct_names: HashMap::new(),
         maps: Vec::new(),
         map_names: HashSet::new(),
+        path_maps: HashMap::new(),
+        taken: HashSet::new(),
         locals: Vec::new(),
         body: Vec::new(),
         main: (0, 1),
@@ -166,6 +168,9 @@ struct Generator<'a> {
     struct_names: HashMap<String, String>,
     maps: Vec<String>,
     map_names: HashSet<String>,
+    /// Names of maps by path, and all names that they take.
+    path_maps: HashMap<String, String>,
+    taken: HashSet<String>,
     /// Declarations of variables at the start of the C function.
     locals: Vec<String>,
     body: Vec<String>,
@@ -357,9 +362,26 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Returns the C name of a map for a path in the program.
-    fn map_name(path: &str) -> String {
-        c_name(&path.replace('.', "_"))
+    /// Returns the C name of a map for a path in the program: its own, also with the endings of
+    /// related maps.
+    fn map_name(&mut self, path: &str) -> String {
+        if let Some(name) = self.path_maps.get(path) {
+            return name.clone();
+        }
+        let base = c_name(&path.replace('.', "_"));
+        let names = |name: &str| ["", "_masks", "_default"].map(|end| format!("{name}{end}"));
+        let is_free = |name: &String| {
+            names(name).iter().all(|one| !self.taken.contains(one) && !OWN_NAMES.contains(&&**one))
+        };
+        let mut name = base.clone();
+        let mut number = 2;
+        while !is_free(&name) {
+            name = format!("{base}_{number}");
+            number += 1;
+        }
+        self.taken.extend(names(&name));
+        self.path_maps.insert(path.to_owned(), name.clone());
+        name
     }
 }
 
@@ -384,6 +406,29 @@ const C_WORDS: &[&str] = &[
     "register", "restrict", "return", "s", "s128", "s16", "s32", "s64", "s8", "short", "signed",
     "sizeof", "static", "struct", "switch", "typedef", "typeof", "u128", "u16", "u32", "u64", "u8",
     "union", "unsigned", "valid_", "void", "volatile", "while",
+];
+
+/// Names of variables, maps and the function of each program.
+const OWN_NAMES: &[&str] = &[
+    "ctx",
+    "data",
+    "end",
+    "pos",
+    "parsed",
+    "length",
+    "packet_length",
+    "parser_error",
+    "s",
+    "state",
+    "scratch",
+    "scratch_at",
+    "record",
+    "record_at",
+    "recorded",
+    "ports",
+    "program",
+    "crc16_table",
+    "crc32_table",
 ];
 
 /// Definitions before the program: integer types, the context, helpers, and access to the packet.

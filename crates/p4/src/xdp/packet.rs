@@ -54,6 +54,43 @@ fn load(base: &str, offset: u32, width: u32) -> String {
     format!("({})", parts.join(" | "))
 }
 
+/// Returns a C expression that loads a field of a group byte by byte.
+fn bytewise(group: &Group, position: u32, width: u32) -> String {
+    let kind = if width > 64 { "u128" } else { "u64" };
+    let (start, end) = (group.width - position - width, group.width - position);
+    let parts: Vec<String> = (start / 8..end.div_ceil(8))
+        .map(|byte| {
+            // Bits of the byte that belong to the field.
+            let (first, last) = ((byte * 8).max(start), (byte * 8 + 8).min(end));
+            let loaded = format!("LOAD8(pos + {})", group.offset + byte);
+            let down = byte * 8 + 8 - last;
+            let bits = format!("(({kind})({loaded} >> {down}) & {})", storage::mask(last - first));
+            format!("({bits} << {})", end - last)
+        })
+        .collect();
+    parts.join(" | ")
+}
+
+/// Returns C expressions for the bytes of a group, from fields as unsigned numbers.
+fn bytes_of_group(group: &Group, values: &[(String, u32, u32)]) -> Vec<String> {
+    let mut bytes = Vec::new();
+    for byte in 0..group.width / 8 {
+        let (from, to) = (byte * 8, byte * 8 + 8);
+        let mut parts = Vec::new();
+        for (value, position, width) in values {
+            let (start, end) = (group.width - position - width, group.width - position);
+            let (first, last) = (from.max(start), to.min(end));
+            if first < last {
+                let bits =
+                    format!("((u32)({value} >> {}) & {})", end - last, storage::mask(last - first));
+                parts.push(format!("({bits} << {})", to - last));
+            }
+        }
+        bytes.push(parts.join(" | "));
+    }
+    bytes
+}
+
 impl<'a> Generator<'a> {
     /// Emits the end of parsing with an error, unless the packet has this many bytes at `pos`.
     fn need(&mut self, bytes: u32, span: Span) -> Result<()> {
@@ -191,7 +228,13 @@ impl<'a> Generator<'a> {
     fn load_fields(&mut self, place: &str, fields: &[HeaderField]) -> Result<()> {
         for group in groups(fields) {
             if group.width > 128 {
-                return self.unsupported(Span::default(), "a field wider than 128 bits");
+                for (number, position) in &group.fields {
+                    let field = &fields[*number];
+                    let value = bytewise(&group, *position, field.width);
+                    let value = self.fit(&value, &field.ty);
+                    self.put(format!("{place}.{} = {value};", field.path));
+                }
+                continue;
             }
             let whole = load("pos", group.offset, group.width);
             if let [(number, 0)] = group.fields[..] {
@@ -334,6 +377,25 @@ impl<'a> Generator<'a> {
         }
         self.put(format!("if (pos + {bytes} > end) return XDP_ABORTED;"));
         for group in groups(fields) {
+            if group.width > 128 {
+                let mut values = Vec::new();
+                for (number, position) in &group.fields {
+                    let field = &fields[*number];
+                    let value = format!("{place}.{}", field.path);
+                    let unsigned = match field.ty {
+                        Type::Int(width) => {
+                            let size = storage::c_width(width).unwrap_or(128);
+                            format!("((u{size}){value} & {})", storage::mask(width))
+                        }
+                        _ => value,
+                    };
+                    values.push((unsigned, *position, field.width));
+                }
+                for (at, byte) in bytes_of_group(&group, &values).into_iter().enumerate() {
+                    self.put(format!("STORE8(pos + {}, {byte});", group.offset + at as u32));
+                }
+                continue;
+            }
             let kind = if group.width > 64 {
                 "u128"
             } else if group.width > 32 {

@@ -252,7 +252,7 @@ impl<'a> Generator<'a> {
             return self.unsupported(set.span, "this set");
         };
         let path = self.paths.get(&id).cloned().unwrap_or_default();
-        let name = Self::map_name(&path);
+        let name = self.map_name(&path);
         let size = self
             .constant(size)
             .and_then(|value| value.number().and_then(num_traits::ToPrimitive::to_u32))

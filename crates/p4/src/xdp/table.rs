@@ -452,7 +452,7 @@ impl<'a> Generator<'a> {
         values: &[(String, Type)],
         applied: &Applied,
     ) -> Result<()> {
-        let map = Self::map_name(path);
+        let map = self.map_name(path);
         let mut numbers = Vec::new();
         let (mut kinds, mut names) = (Vec::new(), Vec::<Rc<str>>::new());
         for (key, (value, ty)) in properties.keys.iter().zip(values) {

@@ -1,0 +1,103 @@
+//! P4 programs in the running kernel.
+
+use std::path::Path;
+
+use slowpath_bpf::Object;
+use slowpath_kernel::{Kernel, LoadedProgram};
+use slowpath_p4::xdp::entries::{parse, updates};
+use slowpath_p4::xdp::layout::Layout;
+use slowpath_p4::xdp::{Options, Output, to_c};
+
+use super::clang::Clang;
+
+/// A packet that a program sends: its port and its bytes.
+pub type Sent = (u32, Vec<u8>);
+
+/// A loaded P4 program.
+pub struct P4 {
+    loaded: LoadedProgram,
+    layout: Layout,
+}
+
+/// Translates a program to C that records its output port.
+///
+/// # Panics
+///
+/// If the program has a fault.
+pub fn translate(text: &str, scratch: bool) -> Output {
+    let options = Default::default();
+    let read = slowpath_p4::preprocess::preprocess(Path::new("test.p4"), text, &options);
+    let (tokens, sources) = read.unwrap_or_else(|(error, _)| panic!("{error:?}"));
+    let shown = |error: slowpath_p4::P4Error| -> ! { panic!("{}\n{text}", error.render(&sources)) };
+    let program = slowpath_p4::parse(&tokens).unwrap_or_else(|error| shown(error));
+    let checked = slowpath_p4::check(&program)
+        .unwrap_or_else(|errors| shown(errors.into_iter().next().expect("an error")));
+    let options = Options { scratch, record: true };
+    to_c(&program, &checked, &sources, options).unwrap_or_else(|error| shown(error))
+}
+
+impl P4 {
+    /// Translates, compiles and loads a program.
+    ///
+    /// # Panics
+    ///
+    /// If one of these fails.
+    pub fn load(kernel: &Kernel, clang: &Clang, text: &str, scratch: bool) -> P4 {
+        let output = translate(text, scratch);
+        let data = clang.compile(&output.c).unwrap_or_else(|e| panic!("{e}\n{}", output.c));
+        let object = Object::parse(&data).unwrap_or_else(|e| panic!("{e}"));
+        let loaded = kernel.load(&object, 0).unwrap_or_else(|e| panic!("{e}\n{}", output.c));
+        let program = P4 { loaded, layout: output.layout };
+        if let Some(ports) = program.loaded.map("ports") {
+            // Test runs need a device for each port; all have the loopback device.
+            let keys: Vec<u8> = (0u32..512).flat_map(u32::to_ne_bytes).collect();
+            ports.update_each(&keys, &1u32.to_ne_bytes()).unwrap_or_else(|e| panic!("{e}"));
+        }
+        program.write("");
+        program
+    }
+
+    /// Writes the entries of a file and of the program to the maps.
+    ///
+    /// # Panics
+    ///
+    /// If an entry does not fit.
+    pub fn write(&self, entries: &str) {
+        let entries = parse(entries).unwrap_or_else(|e| panic!("{e}"));
+        for update in updates(&self.layout, &entries).unwrap_or_else(|e| panic!("{e}")) {
+            let map = self.loaded.map(&update.map);
+            let map = map.unwrap_or_else(|| panic!("there is no map {}", update.map));
+            map.update(&update.key, &update.value).unwrap_or_else(|e| panic!("{e}"));
+        }
+    }
+
+    /// Runs a packet, and returns the packet that the program sends, if it sends one.
+    ///
+    /// # Panics
+    ///
+    /// If the kernel does not run the packet.
+    pub fn run(&self, packet: &[u8]) -> Option<Sent> {
+        let run = self.loaded.run(packet, 1).unwrap_or_else(|e| panic!("{e}"));
+        // Aborted, or dropped.
+        if run.return_value < 2 {
+            return None;
+        }
+        let port = self.loaded.map("record").map_or(0, |record| number(&element(record, 0)[0]));
+        Some((port as u32, run.packet))
+    }
+
+    /// Returns the values of an element of a map, one for each CPU in per-CPU maps.
+    pub fn element(&self, map: &str, at: u32) -> Vec<Vec<u8>> {
+        element(self.loaded.map(map).unwrap_or_else(|| panic!("there is no map {map}")), at)
+    }
+}
+
+fn element(map: &slowpath_kernel::Map, at: u32) -> Vec<Vec<u8>> {
+    let values = map.lookup_all(&at.to_ne_bytes()).unwrap_or_else(|e| panic!("{e}"));
+    values.expect("an element of an array")
+}
+
+/// Returns a number in little-endian order.
+pub fn number(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte))
+}
