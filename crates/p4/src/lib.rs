@@ -1,7 +1,7 @@
 //! P4_16 programs (specification 1.2.4): preprocessor, parser, type checker, and translation to C.
 //!
 //! [`preprocess`] reads a program and its headers as tokens, [`parse`] makes a tree of them, and
-//! [`check`] finds the type of each expression and the meaning of each name.
+//! [`check()`] finds the type of each expression and the meaning of each name.
 
 pub mod ast;
 pub mod check;
