@@ -14,8 +14,9 @@ header H { bit<32> a; bit<32> b; bit<32> c; bit<16> d; bit<8> e; bit<8> f; }
 header X { bit<16> v; }
 header S { bit<8> last; bit<8> v; }
 header L { bit<8> n; varbit<64> v; }
+header W { bit<200> w; }
 header_union U { X x; S s; }
-struct Hs { H h; X x; S[3] s; L l; U u; }
+struct Hs { H h; X x; S[3] s; L l; U u; W w; W z; }
 struct M { bit<8> m; bit<16> w; int<8> i; }
 "#;
 
@@ -702,6 +703,78 @@ fn variable_headers_keep_their_length() {
     cases.push((with(0, 0, 12, &rest), Some((2, with(0, 0, 12, &rest)))));
     cases.push((with(0, 0, 64, &rest[..8]), Some((3, with(0, 0, 64, &rest[..8])))));
     sends(&program, &cases);
+}
+
+#[test]
+fn numbers_wider_than_128_bits_are_copied_and_compared() {
+    let parts = Parts {
+        states: "state next { transition select(hdr.h.e) { 0: accept; default: wide; } }
+            state wide {
+                b.extract(hdr.w);
+                transition select(hdr.w.w) { 0x0102: more; default: accept; }
+            }
+            state more { b.extract(hdr.z); transition accept; }",
+        body: "if (hdr.w.isValid() && hdr.z.isValid()) {
+                   bit<200> kept = hdr.w.w;
+                   if (hdr.z.w == kept) { s.egress_spec = 1; }
+                   if (hdr.z.w != 200w7) { s.egress_spec = s.egress_spec + 2; }
+                   hdr.h.a = hdr.z.w[199:168]; hdr.h.b = hdr.z.w[36:5];
+                   hdr.h.c = (bit<32>)hdr.z.w;
+                   hdr.w.w = hdr.z.w; hdr.z.w = 0xff << 190;
+               }",
+        checksums: [
+            "",
+            "update_checksum(hdr.z.isValid(), { hdr.w.w, hdr.h.e }, hdr.h.d, HashAlgorithm.csum16);",
+        ],
+        ..Parts::default()
+    };
+    let Some(program) = load(&parts) else { return };
+    let wide = |start: &[u8], end: &[u8]| {
+        let mut bytes = [0; 25];
+        bytes[..start.len()].copy_from_slice(start);
+        bytes[25 - end.len()..].copy_from_slice(end);
+        bytes
+    };
+    let with =
+        |[a, b, c]: [u32; 3], d, w: &[u8], z: &[u8]| [&packet(a, b, c, d, 1, 0)[..], w, z].concat();
+    let (known, other) = (wide(&[], &[1, 2]), wide(&[9, 8, 7, 6, 5], &[0xa5, 0, 0, 0, 0x21]));
+    // 0xff << 190 has its highest bits at 197 to 190; the type has 200 bits.
+    let high = wide(&[0x3f, 0xc0], &[]);
+    let sum = |wide: &[u8]| internet_checksum(&[wide, &[1]].concat());
+    let none = [0, 0, 0];
+    sends(
+        &program,
+        &[
+            (
+                with(none, 0, &known, &known),
+                Some((3, with([0, 8, 0x102], sum(&known), &known, &high))),
+            ),
+            (
+                with(none, 0, &known, &wide(&[], &[7])),
+                Some((0, with([0, 0, 7], sum(&wide(&[], &[7])), &wide(&[], &[7]), &high))),
+            ),
+            (
+                with(none, 0, &known, &other),
+                Some((2, with([0x0908_0706, 0x2800_0001, 0x21], sum(&other), &other, &high))),
+            ),
+            (with(none, 0, &other, &known), Some((0, with(none, 0, &other, &known)))),
+        ],
+    );
+}
+
+#[test]
+fn a_control_is_an_argument_of_others() {
+    let parts = Parts {
+        top: "control Step(inout bit<8> x);
+              control One(inout bit<8> x) { apply { x = x + 1; } }
+              control Ten(inout bit<8> x)(bit<8> by) { apply { x = x + by; } }
+              control Twice(inout bit<8> x)(Step step) { apply { step.apply(x); step.apply(x); } }",
+        locals: "One() one; Ten(10) ten; Twice(one) first; Twice(ten) second;",
+        body: "first.apply(hdr.h.e); second.apply(hdr.h.f);",
+        ..Parts::default()
+    };
+    let Some(program) = load(&parts) else { return };
+    sends(&program, &[(packet(0, 0, 0, 0, 1, 1), Some((0, packet(0, 0, 0, 0, 3, 21))))]);
 }
 
 #[test]

@@ -20,7 +20,7 @@ const PROGRAMS: u64 = 30;
 const EXPRESSIONS: usize = 12;
 /// Number of packets for each program.
 const PACKETS: usize = 12;
-/// Widest number whose products, variable shifts and saturating sums can be compiled.
+/// Widest number whose products and saturating sums can be compiled.
 const WIDE: u32 = 64;
 
 /// A type of numbers: signed, and its width in bits.
@@ -314,7 +314,7 @@ impl Source<'_> {
                 let op = self.pick(&["<<", ">>"]);
                 let a = self.expr(ty, depth);
                 let width = self.rng.random_range(1..=8);
-                let by = match narrow && self.rng.random_bool(0.6) {
+                let by = match self.rng.random_bool(0.6) {
                     true => self.expr(Type { signed: false, width }, depth),
                     false => Box::new(Expr::Plain(self.rng.random_range(0..140u32).into())),
                 };
@@ -496,7 +496,10 @@ fn random_expressions_have_the_values_of_the_specification() {
         let mut source = Source { rng: &mut rng, fields: &fields };
         let exprs: Vec<Box<Expr>> = results.iter().map(|ty| source.expr(*ty, 4)).collect();
         let text = program(&fields, &results, &exprs);
-        let loaded = P4::load(&kernel, &clang, &text, seed % 2 == 0);
+        let load = |scratch| P4::load_if_it_fits(&kernel, &clang, &text, scratch);
+        // What is computed, too, needs space on the stack.
+        let loaded = if seed % 2 == 0 { load(true) } else { load(false).or_else(|| load(true)) };
+        let Some(loaded) = loaded else { continue };
         for _ in 0..PACKETS {
             let values: Vec<(Type, BigInt)> = fields
                 .iter()
@@ -520,5 +523,7 @@ fn random_expressions_have_the_values_of_the_specification() {
             count += results.len();
         }
     }
+    // A few programs may be too large.
+    assert!(count >= programs as usize * EXPRESSIONS * PACKETS * 9 / 10, "{count} values");
     Oracle::Kernel.compared(count, "values of P4 expressions");
 }

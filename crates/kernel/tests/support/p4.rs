@@ -43,8 +43,27 @@ impl P4 {
     ///
     /// If one of these fails.
     pub fn load(kernel: &Kernel, clang: &Clang, text: &str, scratch: bool) -> P4 {
+        let program = P4::load_if_it_fits(kernel, clang, text, scratch);
+        program.expect("the program needs at most 512 bytes of stack")
+    }
+
+    /// Like [`P4::load`], but returns none if the program needs more stack than the kernel allows.
+    ///
+    /// # Panics
+    ///
+    /// As [`P4::load`].
+    pub fn load_if_it_fits(
+        kernel: &Kernel,
+        clang: &Clang,
+        text: &str,
+        scratch: bool,
+    ) -> Option<P4> {
         let output = translate(text, scratch);
-        let data = clang.compile(&output.c).unwrap_or_else(|e| panic!("{e}\n{}", output.c));
+        let data = match clang.compile(&output.c) {
+            Ok(data) => data,
+            Err(fault) if fault.contains("BPF stack limit") => return None,
+            Err(fault) => panic!("{fault}\n{}", output.c),
+        };
         let object = Object::parse(&data).unwrap_or_else(|e| panic!("{e}"));
         let loaded = kernel.load(&object, 0).unwrap_or_else(|e| panic!("{e}\n{}", output.c));
         let program = P4 { loaded, layout: output.layout };
@@ -54,7 +73,7 @@ impl P4 {
             ports.update_each(&keys, &1u32.to_ne_bytes()).unwrap_or_else(|e| panic!("{e}"));
         }
         program.write("");
-        program
+        Some(program)
     }
 
     /// Writes the entries of a file and of the program to the maps.

@@ -241,9 +241,6 @@ impl<'a> Generator<'a> {
         function: &'a Expr,
         given: Vec<Given<'a>>,
     ) -> Result<()> {
-        let Some(decl) = self.nodes.get(&id).copied() else {
-            return self.unsupported(expr.span, "this control");
-        };
         let instance = match &function.kind {
             ExprKind::Member { base, .. } => match &base.kind {
                 ExprKind::Name { .. } => match self.object_of(base) {
@@ -253,6 +250,14 @@ impl<'a> Generator<'a> {
                 _ => None,
             },
             _ => None,
+        };
+        // The argument for a parameter with the type of a control decides on the control.
+        let of = match instance.as_ref().map(|one| &one.ty) {
+            Some(Type::Parser(named) | Type::Control(named)) => named.id,
+            _ => id,
+        };
+        let Some(decl) = self.nodes.get(&of).copied() else {
+            return self.unsupported(expr.span, "this control");
         };
         let instance = instance.unwrap_or_else(|| Instance {
             ty: Type::Unknown,

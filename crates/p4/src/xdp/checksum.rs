@@ -67,6 +67,9 @@ impl<'a> Generator<'a> {
                 Type::Varbit(width) if is_sum && at + 1 == count && width.is_multiple_of(8) => {
                     fields.extend((0..width / 8).map(|at| (format!("{place}.bytes[{at}]"), 8)));
                 }
+                Type::Bit(width) | Type::Int(width) if width > 128 => {
+                    fields.extend((0..width / 8).map(|at| (format!("{place}.bytes[{at}]"), 8)));
+                }
                 Type::Bit(width) | Type::Int(width) => fields.push((place, width)),
                 other => {
                     return self.unsupported(
@@ -113,14 +116,11 @@ impl<'a> Generator<'a> {
     }
 
     /// Returns the data as big-endian units of `unit` bits, padded with zeros.
-    fn units(&mut self, data: &'a Expr, unit: u32, span: Span) -> Result<Vec<String>> {
+    fn units(&mut self, data: &'a Expr, unit: u32) -> Result<Vec<String>> {
         let fields = self.fields_of_data(data, unit == 16)?;
         let mut units = Vec::new();
         let (mut parts, mut filled) = (Vec::<(String, u32)>::new(), 0);
         for (value, width) in fields {
-            if width > 128 {
-                return self.unsupported(span, "a field wider than 128 bits in a checksum");
-            }
             let kind = if width > 64 { "u128" } else { "u64" };
             let mut left = width;
             while left > 0 {
@@ -145,7 +145,7 @@ impl<'a> Generator<'a> {
     fn compute(&mut self, algorithm: &str, data: &'a Expr, span: Span) -> Result<String> {
         match algorithm {
             "csum16" => {
-                let units = self.units(data, 16, span)?;
+                let units = self.units(data, 16)?;
                 let sum = self.save("sum", &Type::Bit(32), "0")?;
                 for unit in units {
                     self.put(format!("{sum} += {unit};"));
@@ -155,7 +155,7 @@ impl<'a> Generator<'a> {
                 Ok(format!("(u16)~{sum}"))
             }
             "xor16" => {
-                let units = self.units(data, 16, span)?;
+                let units = self.units(data, 16)?;
                 let sum = self.save("sum", &Type::Bit(16), "0")?;
                 for unit in units {
                     self.put(format!("{sum} ^= {unit};"));
@@ -163,7 +163,7 @@ impl<'a> Generator<'a> {
                 Ok(sum)
             }
             "identity" => {
-                let units = self.units(data, 8, span)?;
+                let units = self.units(data, 8)?;
                 let sum = self.save("sum", &Type::Bit(64), "0")?;
                 for unit in units {
                     self.put(format!("{sum} = ({sum} << 8) | {unit};"));
@@ -173,7 +173,7 @@ impl<'a> Generator<'a> {
             "crc16" | "crc32" => {
                 let wide = algorithm == "crc32";
                 self.define(&format!("{algorithm}_table"), &table(algorithm));
-                let units = self.units(data, 8, span)?;
+                let units = self.units(data, 8)?;
                 let ty = if wide { Type::Bit(32) } else { Type::Bit(16) };
                 let crc = self.save("crc", &ty, if wide { "0xffffffffU" } else { "0" })?;
                 for unit in units {

@@ -2,7 +2,7 @@
 
 use num_traits::ToPrimitive;
 
-use super::storage::{c_width, is_scalar, mask, plain};
+use super::storage::{c_width, is_scalar, mask, plain, wide};
 use super::*;
 
 /// A place with the condition under which it is meant, for indices that are not constant.
@@ -41,6 +41,10 @@ impl<'a> Generator<'a> {
         {
             return self.literal(&value, &ty, expr.span);
         }
+        if wide(&ty).is_some() {
+            return self
+                .unsupported(expr.span, format!("arithmetic of {ty}, wider than 128 bits,"));
+        }
         match &expr.kind {
             ExprKind::Name { .. } | ExprKind::Index { .. } => self.read(expr, &ty),
             ExprKind::Member { base, name } => match self.ty(base) {
@@ -69,12 +73,13 @@ impl<'a> Generator<'a> {
                 }
             }
             ExprKind::Slice { base, high, low } => {
-                let value = self.value(base)?;
                 let (high, low) = (self.bit_number(high)?, self.bit_number(low)?);
-                Ok(self.fit(
-                    &format!("{} >> {low}", unsigned(&value, &self.ty(base))),
-                    &Type::Bit(high - low + 1),
-                ))
+                if let Some(width) = wide(&self.ty(base)) {
+                    return self.wide_slice(base, width, high, low);
+                }
+                let value = self.value(base)?;
+                let shifted = self.shifted_right(&value, &self.ty(base), &low.to_string());
+                Ok(self.fit(&shifted, &Type::Bit(high - low + 1)))
             }
             ExprKind::Unary { op, operand } => {
                 let value = self.value(operand)?;
@@ -105,6 +110,9 @@ impl<'a> Generator<'a> {
             }
             ExprKind::Cast { operand, .. } => {
                 let from = self.ty(operand);
+                if let (Some(width), Type::Bit(to @ 1..)) = (wide(&from), plain(&ty)) {
+                    return self.wide_slice(operand, width, to - 1, 0);
+                }
                 let value = self.value(operand)?;
                 match (plain(&from), &ty) {
                     (_, Type::Bool) => Ok(format!("(u8)({value} != 0)")),
@@ -113,6 +121,22 @@ impl<'a> Generator<'a> {
             }
             _ => self.unsupported(expr.span, format!("this expression of type {ty}")),
         }
+    }
+
+    /// Returns bits of a number that is an array of bytes.
+    fn wide_slice(&mut self, base: &'a Expr, width: u32, high: u32, low: u32) -> Result<String> {
+        let place = self.place(base)?;
+        let kind = if high - low >= 64 { "u128" } else { "u64" };
+        let parts: Vec<String> = (low / 8..=high / 8)
+            .map(|byte| {
+                let loaded = format!("({kind}){place}.bytes[{}]", width / 8 - 1 - byte);
+                match (byte * 8).checked_sub(low) {
+                    Some(up) => format!("({loaded} << {up})"),
+                    None => format!("({loaded} >> {})", low - byte * 8),
+                }
+            })
+            .collect();
+        Ok(self.fit(&format!("({})", parts.join(" | ")), &Type::Bit(high - low + 1)))
     }
 
     /// Returns a number from a place; several places are possible if an index is not constant.
@@ -295,36 +319,67 @@ impl<'a> Generator<'a> {
         let amount = b.known.as_ref().and_then(ToPrimitive::to_u32);
         let is_constant = b.known.is_some();
         let a = a.text;
-        if width > 64 && !is_constant {
-            return self
-                .unsupported(span, format!("a shift of {ty} by an amount that is not constant"));
-        }
         let right_shift = op == BinaryOp::ShiftRight;
-        let shifted = |by: &str| {
-            if right_shift && signed {
-                format!("{a} >> {by}")
-            } else if right_shift {
-                format!("{} >> {by}", unsigned(&a, ty))
-            } else {
-                format!("{} << {by}", unsigned(&a, ty))
-            }
-        };
         match amount {
-            Some(by) if by < width => Ok(self.fit(&shifted(&by.to_string()), ty)),
+            Some(by) if by < width => {
+                let shifted = self.shifted(right_shift, &a, ty, &by.to_string());
+                Ok(self.fit(&shifted, ty))
+            }
             _ if is_constant && right_shift && signed => {
-                Ok(self.fit(&shifted(&(width - 1).to_string()), ty))
+                let shifted = self.shifted(true, &a, ty, &(width - 1).to_string());
+                Ok(self.fit(&shifted, ty))
             }
             _ if is_constant => self.literal(&Value::Number(0.into()), ty, span),
             _ => {
                 let by = self.save("shift", &b.ty, &b.text)?;
-                let value = self.fit(&shifted(&by), ty);
+                let a = self.save("shifted", ty, &a)?;
+                let shifted = self.shifted(right_shift, &a, ty, &by);
+                let value = self.fit(&shifted, ty);
                 let rest = match right_shift && signed {
-                    true => self.fit(&shifted(&(width.max(1) - 1).to_string()), ty),
+                    true => {
+                        let most = (width.max(1) - 1).to_string();
+                        let shifted = self.shifted(true, &a, ty, &most);
+                        self.fit(&shifted, ty)
+                    }
                     false => self.literal(&Value::Number(0.into()), ty, span)?,
                 };
                 Ok(format!("({by} < {width} ? {value} : {rest})"))
             }
         }
+    }
+
+    /// Returns a number shifted by less than its width.
+    fn shifted(&mut self, right: bool, a: &str, ty: &Type, by: &str) -> String {
+        match (right, plain(ty)) {
+            (true, Type::Int(65..)) => {
+                self.define_shifts();
+                format!("sar128({a}, {by})")
+            }
+            (true, Type::Int(_)) => format!("{a} >> {by}"),
+            (true, _) => self.shifted_right(a, ty, by),
+            (false, Type::Bit(65..) | Type::Int(65..)) => {
+                self.define_shifts();
+                format!("shl128({a}, {by})")
+            }
+            (false, _) => format!("{} << {by}", unsigned(a, ty)),
+        }
+    }
+
+    /// Returns the bits of a number shifted to the right.
+    pub(super) fn shifted_right(&mut self, a: &str, ty: &Type, by: &str) -> String {
+        match plain(ty).width() {
+            Some(65..) => {
+                self.define_shifts();
+                format!("shr128({a}, {by})")
+            }
+            _ => format!("{} >> {by}", unsigned(a, ty)),
+        }
+    }
+
+    /// Defines shifts of 128 bits: BPF has none by an amount that is not constant, and the compiler
+    /// makes one of two in a conditional.
+    fn define_shifts(&mut self) {
+        self.define("shifts", SHIFTS);
     }
 
     fn saturating(
@@ -377,6 +432,9 @@ impl<'a> Generator<'a> {
     pub(super) fn equal(&self, a: &str, b: &str, ty: &Type) -> String {
         if is_scalar(ty) {
             return format!("{a} == {b}");
+        }
+        if let Some(width) = wide(ty) {
+            return format!("wide_{width}_equal(&{a}, &{b})");
         }
         if let Type::Varbit(width) = ty {
             return format!("varbit_{width}_equal(&{a}, &{b})");
@@ -568,8 +626,33 @@ impl<'a> Generator<'a> {
     }
 }
 
+/// Shifts of 128 bits by less than 128, made of shifts of 64 bits.
+const SHIFTS: &str = "static inline __attribute__((always_inline)) u128 shl128(u128 a, u32 by)
+{
+    u64 low = a, high = a >> 64;
+    if (by >= 64) return (u128)(low << (by & 63)) << 64;
+    if (by) { high = high << by | low >> (64 - by); low <<= by; }
+    return (u128)high << 64 | low;
+}
+static inline __attribute__((always_inline)) u128 shr128(u128 a, u32 by)
+{
+    u64 low = a, high = a >> 64;
+    if (by >= 64) return high >> (by & 63);
+    if (by) { low = low >> by | high << (64 - by); high >>= by; }
+    return (u128)high << 64 | low;
+}
+static inline __attribute__((always_inline)) s128 sar128(s128 a, u32 by)
+{
+    u64 low = a;
+    s64 high = a >> 64;
+    if (by >= 64) return high >> (by & 63);
+    if (by) { low = low >> by | (u64)high << (64 - by); high >>= by; }
+    return (s128)((u128)(u64)high << 64 | low);
+}
+";
+
 /// Returns a value as an unsigned number of at least 32 bits, so that C computes without overflow.
-pub(super) fn unsigned(value: &str, ty: &Type) -> String {
+fn unsigned(value: &str, ty: &Type) -> String {
     match plain(ty).width() {
         Some(width) if width > 64 => format!("(u128){value}"),
         Some(width) if width > 32 => format!("(u64){value}"),

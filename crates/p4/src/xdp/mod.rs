@@ -260,6 +260,9 @@ impl<'a> Generator<'a> {
 
     fn zero(&self, place: &str, ty: &Type) -> String {
         match ty {
+            _ if storage::wide(ty).is_some() => {
+                format!("__builtin_memset(&{place}, 0, sizeof({place}));")
+            }
             Type::Fields(..) | Type::Stack(..) | Type::Tuple(_) | Type::Varbit(_) => {
                 format!("__builtin_memset(&{place}, 0, sizeof({place}));")
             }

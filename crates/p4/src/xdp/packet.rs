@@ -201,6 +201,17 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
+    /// Checks that a wide field stands alone in whole bytes.
+    fn whole_group(&self, group: &Group, field: &HeaderField) -> Result<()> {
+        match group.fields.len() == 1 && group.width == field.width {
+            true => Ok(()),
+            false => self.unsupported(
+                Span::default(),
+                format!("a field of {} bits that does not start at a byte", field.width),
+            ),
+        }
+    }
+
     /// Emits a limit that holds already, where the kernel's verifier does not know so.
     fn bound(&mut self, number: &str, most: u32) {
         self.put(format!("asm volatile(\"\" : \"+r\"({number}));"));
@@ -230,6 +241,17 @@ impl<'a> Generator<'a> {
             if group.width > 128 {
                 for (number, position) in &group.fields {
                     let field = &fields[*number];
+                    if storage::wide(&field.ty).is_some() {
+                        self.whole_group(&group, field)?;
+                        let at = self.uninitialised("at", &Type::Bit(64))?;
+                        self.put(format!(
+                            "for ({at} = 0; {at} < {}; {at}++) {place}.{}.bytes[{at}] = LOAD8(pos + {} + {at});",
+                            group.width / 8,
+                            field.path,
+                            group.offset
+                        ));
+                        continue;
+                    }
                     let value = bytewise(&group, *position, field.width);
                     let value = self.fit(&value, &field.ty);
                     self.put(format!("{place}.{} = {value};", field.path));
@@ -267,6 +289,9 @@ impl<'a> Generator<'a> {
             let whole = load("pos", 0, bytes * 8);
             let value = self.fit(&format!("{whole} >> {}", bytes * 8 - width), ty);
             return self.save("ahead", ty, &value);
+        }
+        if !matches!(ty, Type::Fields(..) | Type::Tuple(_)) {
+            return self.unsupported(span, format!("lookahead of {ty}"));
         }
         let fields = self.header_fields(ty, span)?;
         let bytes = bytes_of(&fields);
@@ -378,9 +403,24 @@ impl<'a> Generator<'a> {
         self.put(format!("if (pos + {bytes} > end) return XDP_ABORTED;"));
         for group in groups(fields) {
             if group.width > 128 {
+                let first = group.fields.first().map(|(number, _)| &fields[*number]);
+                if let Some(field) = first.filter(|field| storage::wide(&field.ty).is_some()) {
+                    self.whole_group(&group, field)?;
+                    let at = self.uninitialised("at", &Type::Bit(64))?;
+                    self.put(format!(
+                        "for ({at} = 0; {at} < {}; {at}++) STORE8(pos + {} + {at}, {place}.{}.bytes[{at}]);",
+                        group.width / 8,
+                        group.offset,
+                        field.path
+                    ));
+                    continue;
+                }
                 let mut values = Vec::new();
                 for (number, position) in &group.fields {
                     let field = &fields[*number];
+                    if storage::wide(&field.ty).is_some() {
+                        self.whole_group(&group, field)?;
+                    }
                     let value = format!("{place}.{}", field.path);
                     let unsigned = match field.ty {
                         Type::Int(width) => {

@@ -210,6 +210,9 @@ impl<'a> Generator<'a> {
     ) -> Result<()> {
         match &set.kind {
             ExprKind::Default | ExprKind::DontCare => {}
+            ExprKind::Mask { .. } | ExprKind::Range { .. } if !is_scalar(ty) => {
+                return self.unsupported(set.span, format!("a mask or range of {ty}"));
+            }
             ExprKind::Mask { value: wanted, mask } => {
                 let (wanted, mask) = (self.value_as(wanted, ty)?, self.value_as(mask, ty)?);
                 conditions.push(format!("({value} & {mask}) == ({wanted} & {mask})"));
@@ -300,7 +303,7 @@ impl<'a> Generator<'a> {
 
     /// Adds the numbers and `varbit` values that a value is made of.
     pub(super) fn leaves(&self, place: &str, ty: &Type, numbers: &mut Vec<(String, Type)>) {
-        if is_scalar(ty) || matches!(ty, Type::Varbit(_)) {
+        if is_scalar(ty) || matches!(ty, Type::Varbit(_)) || storage::wide(ty).is_some() {
             numbers.push((place.to_owned(), ty.clone()));
             return;
         }

@@ -302,6 +302,10 @@ impl<'a> Generator<'a> {
                     return self.unsupported(target.span, "these bit numbers");
                 };
                 let (whole, start) = inner.bits.unwrap_or((inner.ty, 0));
+                if storage::wide(&whole).is_some() {
+                    return self
+                        .unsupported(target.span, format!("an assignment to bits of {whole}"));
+                }
                 Ok(Target {
                     choices: inner.choices,
                     ty: Type::Bit(high - low + 1),
@@ -373,8 +377,8 @@ impl<'a> Generator<'a> {
             let read = match &from.bits {
                 None => choice.place.clone(),
                 Some((whole, low)) => {
-                    let place = expression::unsigned(&choice.place, whole);
-                    self.fit(&format!("{place} >> {low}"), &from.ty)
+                    let shifted = self.shifted_right(&choice.place, whole, &low.to_string());
+                    self.fit(&shifted, &from.ty)
                 }
             };
             value = match &choice.condition {
@@ -399,7 +403,15 @@ impl<'a> Generator<'a> {
             self.put(format!("{place} = {number};"));
             return Ok(());
         }
+        if let (Some(_), Some(known)) = (storage::wide(ty), self.constant(value)) {
+            return self.assign_value(place, ty, &known, value.span);
+        }
         match &value.kind {
+            ExprKind::Cast { operand, .. }
+                if storage::wide(ty).is_some() && plain(&self.ty(operand)) != plain(ty) =>
+            {
+                return self.unsupported(value.span, format!("a cast to {ty}"));
+            }
             ExprKind::List { items, .. } => {
                 let members = self.members(ty);
                 let mut parts = Vec::new();
@@ -504,6 +516,18 @@ impl<'a> Generator<'a> {
         if is_scalar(ty) {
             let number = self.literal(value, ty, span)?;
             self.put(format!("{place} = {number};"));
+            return Ok(());
+        }
+        if let (Some(width), Value::Number(number)) = (storage::wide(ty), value) {
+            let zero = self.zero(place, ty);
+            self.put(zero);
+            let number = crate::check::wrap(number, &Type::Bit(width));
+            for (at, byte) in number.to_bytes_le().1.into_iter().enumerate() {
+                let at = width as usize / 8 - 1 - at;
+                if byte != 0 {
+                    self.put(format!("{place}.bytes[{at}] = {byte};"));
+                }
+            }
             return Ok(());
         }
         match value {

@@ -23,7 +23,12 @@ pub(super) fn c_width(width: u32) -> Option<u32> {
 
 /// Returns true if a value is one number in C.
 pub(super) fn is_scalar(ty: &Type) -> bool {
-    matches!(plain(ty), Type::Bit(_) | Type::Int(_))
+    matches!(plain(ty), Type::Bit(width) | Type::Int(width) if width <= 128)
+}
+
+/// Returns the width of a number that is an array of bytes in C, because no type of C holds it.
+pub(super) fn wide(ty: &Type) -> Option<u32> {
+    plain(ty).width().filter(|width| *width > 128)
 }
 
 /// A field of a header in a packet.
@@ -59,27 +64,38 @@ impl<'a> Generator<'a> {
         let name = match plain(ty) {
             Type::Bit(width) => match c_width(width) {
                 Some(size) => format!("u{size}"),
-                None => {
-                    return self.unsupported(
-                        Span::default(),
-                        format!("bit<{width}>, wider than 128 bits,"),
-                    );
-                }
+                None => self.c_wide(width)?,
             },
             Type::Int(width) => match c_width(width) {
                 Some(size) => format!("s{size}"),
-                None => {
-                    return self.unsupported(
-                        Span::default(),
-                        format!("int<{width}>, wider than 128 bits,"),
-                    );
-                }
+                None => self.c_wide(width)?,
             },
             Type::Integer => "u32".to_owned(),
             ty @ (Type::Fields(..) | Type::Tuple(_) | Type::Stack(..)) => self.c_struct(&ty)?,
             Type::Varbit(width) => self.c_varbit(width),
             other => return self.unsupported(Span::default(), format!("a value of type {other}")),
         };
+        Ok(name)
+    }
+
+    /// Defines the C struct of a number wider than 128 bits, in network byte order. Returns its name.
+    fn c_wide(&mut self, width: u32) -> Result<String> {
+        if !width.is_multiple_of(8) {
+            return self.unsupported(Span::default(), format!("a number of {width} bits"));
+        }
+        let (name, bytes) = (format!("struct wide_{width}"), width / 8);
+        let text = format!(
+            "{name} {{
+    u8 bytes[{bytes}];
+}};
+static inline __attribute__((always_inline)) u8 wide_{width}_equal(const {name} *a, const {name} *b)
+{{
+    for (u64 i = 0; i < {bytes}; i++) if (a->bytes[i] != b->bytes[i]) return 0;
+    return 1;
+}}
+"
+        );
+        self.define(&name, &text);
         Ok(name)
     }
 
