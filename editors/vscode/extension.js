@@ -20,6 +20,7 @@ async function start() {
     // Headers, because the server analyses their unsaved text, too.
     documentSelector: [
       { scheme: "file", language: "c" },
+      { scheme: "file", pattern: "**/*.p4" },
       { scheme: "file", pattern: "**/*.h" },
     ],
     synchronize: {

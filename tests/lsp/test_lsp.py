@@ -375,3 +375,28 @@ def test_several_targets_have_a_line_each(project: Path) -> None:
         titles = [lens["command"]["title"] for lens in found]
         assert [title.rpartition(" on ")[2] for title in titles] == ["ebpf", "agilio-cx-2x40"]
         editor.end()
+
+
+def test_p4_programs_have_costs_and_problems_of_unsaved_texts(
+    editor: Editor, tmp_path: Path
+) -> None:
+    file = tmp_path / "router.p4"
+    text = (EXAMPLES / "p4/router.p4").read_text()
+    file.write_text(text)
+    editor.open(file)
+    lines = text.splitlines()
+    costs = editor.hints(file)
+    assert "packet.extract(headers.ipv4);" in {lines[line - 1].strip() for line in costs}
+    (line, lens), *others = editor.lenses(file).items()
+    assert not others
+    assert "main;" in lines[line - 1]
+    assert lens.startswith("at most ")
+    wrong = below(text.replace("ttl - 1;", "ttl - true;"), 3)
+    editor.change(file, wrong)
+    (problem,) = problems(editor, file)
+    assert problem["code"] == "SP0283"
+    at = next(n for n, one in enumerate(wrong.splitlines()) if "ttl - true" in one)
+    assert problem["range"]["start"]["line"] == at
+    editor.change(file, text)
+    assert problems(editor, file) == []
+    assert editor.hints(file) == costs

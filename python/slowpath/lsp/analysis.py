@@ -189,9 +189,7 @@ class _View:
     def _source_errors(self, errors: Sequence[SourceError]) -> None:
         for error in errors:
             if self._is_own(error.file):
-                self._problem(
-                    error.line, error.text, code=codes.COMPILATION_FAILED, column=error.column
-                )
+                self._problem(error.line, error.text, code=error.code, column=error.column)
                 continue
             # The editor shows problems of this text; that of a header is a link.
             name = _absolute(error.file)
@@ -200,17 +198,23 @@ class _View:
             self._problem(
                 1,
                 f"{error.file}:{error.line}:{error.column}: {error.text}",
-                code=codes.COMPILATION_FAILED,
+                code=error.code,
                 related=[
                     {"location": {"uri": uri_of(name), "range": place}, "message": error.text}
                 ],
             )
 
+    def _program_line(self, name: str) -> int | None:
+        """Return the line of a program's name; of a P4 program, the line of its package."""
+        if self._path.endswith(".p4"):
+            return self._places.package()
+        return self._places.function(name)
+
     def _add(self, request: Request, analysed: Analysed, *, several: bool) -> None:
         """Add the lens of a program, and problems with its guarantee."""
         result = analysed.result
         name = result["program"]
-        line = (self._places.function(name) if name else None) or 1
+        line = (self._program_line(name) if name else None) or 1
         on = f" on {result['target']}" if several else ""
         if result["guarantee"] is None:
             self._refused(analysed, line, on)

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 _SECTION = re.compile(r"\bSEC\s*\(")
 """The macro of libbpf that states the type of a program."""
+_PACKAGE = re.compile(r"\)\s*main\s*;")
+"""The package of a P4 program (P4_16 specification, section 17); included files have none."""
 
 
 def path_of(uri: str) -> str | None:
@@ -49,8 +51,12 @@ class Buffer:
 
     @property
     def has_programs(self) -> bool:
-        """Return true if the text is to be analysed: C source with programs for BPF."""
-        if self.path is None or not self.path.endswith(".c"):
+        """Return true if the text is to be analysed: C with programs for BPF, or a P4 program."""
+        if self.path is None:
+            return False
+        if self.path.endswith(".p4"):
+            return _PACKAGE.search(self.text) is not None
+        if not self.path.endswith(".c"):
             return False
         return self.path.endswith(".bpf.c") or _SECTION.search(self.text) is not None
 

@@ -67,6 +67,11 @@ class Places:
                 return self._line(found.start())
         return None if first is None else self._line(first)
 
+    def package(self) -> int | None:
+        """Return the line of the name `main` of a P4 program's package; None if it has none."""
+        found = re.search(r"\)\s*(main)\s*;", self._code)
+        return None if found is None else self._line(found.start(1))
+
     def _is_definition(self, at: int) -> bool:
         """Return true if parameters and a body follow at an offset."""
         opening = re.compile(r"\s*\(").match(self._code, at)

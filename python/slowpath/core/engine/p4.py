@@ -72,19 +72,23 @@ def tables_of(file: str) -> list[Table]:
     return _tables.get(file, [])
 
 
-def translate(file: str, flags: Sequence[str], *, scratch: bool = False) -> Translation:
+def translate(
+    file: str, flags: Sequence[str], *, text: str | None = None, scratch: bool = False
+) -> Translation:
     """Translate a P4 program to C for XDP.
 
     Args:
         file: The P4 program.
         flags: Flags `-I` and `-D`, each as one word.
+        text: Content in place of that of the file.
         scratch: Keep headers in a map instead of on the stack.
 
     Raises:
         InputError: if the file cannot be read.
     """
     folders, defines = _settings(flags)
-    text = read_program(file).decode(errors="replace")
+    if text is None:
+        text = read_program(file).decode(errors="replace")
     c, faults, files, tables = _core.p4_to_c(file, text, folders, defines, scratch)
     _tables[file] = json.loads(tables)
     return Translation(c, [Fault(Code(one[0]), *one[1:]) for one in faults], files)

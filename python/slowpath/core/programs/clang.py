@@ -52,12 +52,13 @@ _DIAGNOSIS = re.compile(
 
 
 class SourceError(NamedTuple):
-    """An error that clang finds in a source file."""
+    """An error that a compiler finds in a source file."""
 
     file: str
     line: int
     column: int
     text: str
+    code: Code = codes.COMPILATION_FAILED
 
 
 class CompilationError(InputError):

@@ -11,7 +11,7 @@ from pathlib import Path
 from slowpath.core.errors import InputError
 from slowpath.core.programs.clang import CompilationError, SourceError, compile_c
 from slowpath.core.programs.loading import load_program
-from slowpath.core.programs.p4 import included_files
+from slowpath.core.programs.p4 import compile_p4, included_files
 from slowpath.core.programs.sources import Clang, is_p4, is_source
 
 _WORD = re.compile(r"(?:\\.|[^\s\\])+")
@@ -68,9 +68,10 @@ class RecordingLoader:
     def _load_p4(self, file: str, clang: Clang) -> bytes:
         """Load a P4 program; its headers are the files that it includes."""
         self.errors.pop(file, None)
-        self.headers[file] = included_files(file, clang.flags)
+        text = self._texts.get(file)
+        self.headers[file] = included_files(file, clang.flags, text)
         try:
-            return load_program(file, clang)
+            return load_program(file, clang) if text is None else compile_p4(file, clang, text)
         except CompilationError as problem:
             self.errors[file] = problem.errors
             raise

@@ -15,8 +15,8 @@ _STACK = ("stack limit", "stack size")
 """Texts in clang's errors about programs that need more than the stack of 512 bytes."""
 
 
-def compile_p4(file: str, clang: Clang) -> bytes:
-    """Compile a P4 program to a BPF object.
+def compile_p4(file: str, clang: Clang, text: str | None = None) -> bytes:
+    """Compile a P4 program to a BPF object; with `text`, its content is this text.
 
     Headers stand on the stack, or in a map if they need more than 512 bytes.
 
@@ -28,33 +28,33 @@ def compile_p4(file: str, clang: Clang) -> bytes:
     _, others = _divided(clang.flags)
     settings = clang._replace(flags=others, hidden=())
     try:
-        return compile_c(file, settings, text=to_c(file, clang.flags).encode())
+        return compile_c(file, settings, text=to_c(file, clang.flags, text=text).encode())
     except CompilationError as problem:
         if not any(text in problem.reason for text in _STACK):
             raise
-    return compile_c(file, settings, text=to_c(file, clang.flags, scratch=True).encode())
+    return compile_c(file, settings, text=to_c(file, clang.flags, text=text, scratch=True).encode())
 
 
-def to_c(file: str, flags: Sequence[str], *, scratch: bool = False) -> str:
+def to_c(file: str, flags: Sequence[str], *, text: str | None = None, scratch: bool = False) -> str:
     """Translate a P4 program to C for XDP, with the flags `-I` and `-D` among `flags`.
 
     Raises:
         CompilationError: if the program has faults.
         InputError: if the file cannot be read.
     """
-    translated = translate(file, _divided(flags)[0], scratch=scratch)
+    translated = translate(file, _divided(flags)[0], text=text, scratch=scratch)
     if translated.c is None:
         raise _error(file, translated.faults)
     return translated.c
 
 
-def included_files(file: str, flags: Sequence[str]) -> list[str]:
+def included_files(file: str, flags: Sequence[str], text: str | None = None) -> list[str]:
     """Return the files that a P4 program includes, without standard headers.
 
     Raises:
         InputError: if the program cannot be read.
     """
-    return list(translate(file, _divided(flags)[0]).files[1:])
+    return list(translate(file, _divided(flags)[0], text=text).files[1:])
 
 
 _ENTRY = re.compile(r"^[ \t]*[A-Za-z_][\w.]*[ \t].*->", re.MULTILINE)
@@ -78,7 +78,11 @@ def _error(file: str, faults: Sequence[Fault]) -> CompilationError:
     if first.file != file and place:
         place = f"{first.file}, {place}"
     rest = f" (and {more} more error{'s'[: more > 1]})" if more else ""
-    errors = [SourceError(one.file, one.line, one.column, one.text) for one in faults if one.line]
+    errors = [
+        SourceError(one.file, one.line, one.column, one.text, one.code)
+        for one in faults
+        if one.line
+    ]
     return CompilationError(first.code, file, f"{place}{first.text}{rest}", errors)
 
 
