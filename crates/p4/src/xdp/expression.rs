@@ -626,10 +626,12 @@ impl<'a> Generator<'a> {
     }
 }
 
-/// Shifts of 128 bits by less than 128, made of shifts of 64 bits.
+/// Shifts of 128 bits by less than 128, made of shifts of 64 bits. The compiler does not look
+/// through the assembly, and so does not join them.
 const SHIFTS: &str = "static inline __attribute__((always_inline)) u128 shl128(u128 a, u32 by)
 {
     u64 low = a, high = a >> 64;
+    asm(\"\" : \"+r\"(low), \"+r\"(high));
     if (by >= 64) return (u128)(low << (by & 63)) << 64;
     if (by) { high = high << by | low >> (64 - by); low <<= by; }
     return (u128)high << 64 | low;
@@ -637,6 +639,7 @@ const SHIFTS: &str = "static inline __attribute__((always_inline)) u128 shl128(u
 static inline __attribute__((always_inline)) u128 shr128(u128 a, u32 by)
 {
     u64 low = a, high = a >> 64;
+    asm(\"\" : \"+r\"(low), \"+r\"(high));
     if (by >= 64) return high >> (by & 63);
     if (by) { low = low >> by | high << (64 - by); high >>= by; }
     return (u128)high << 64 | low;
@@ -645,6 +648,7 @@ static inline __attribute__((always_inline)) s128 sar128(s128 a, u32 by)
 {
     u64 low = a;
     s64 high = a >> 64;
+    asm(\"\" : \"+r\"(low), \"+r\"(high));
     if (by >= 64) return high >> (by & 63);
     if (by) { low = low >> by | (u64)high << (64 - by); high >>= by; }
     return (s128)((u128)(u64)high << 64 | low);

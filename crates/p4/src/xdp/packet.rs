@@ -201,6 +201,19 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
+    /// Emits a copy of bytes: instructions for each of them, or a loop if there are many.
+    fn copy_bytes(&mut self, to: &str, from: &str, bytes: u32) -> Result<()> {
+        if bytes <= 64 {
+            self.put(format!("__builtin_memcpy({to}, {from}, {bytes});"));
+            return Ok(());
+        }
+        let at = self.uninitialised("at", &Type::Bit(64))?;
+        self.put(format!(
+            "for ({at} = 0; {at} < {bytes}; {at}++) STORE8({to} + {at}, LOAD8({from} + {at}));"
+        ));
+        Ok(())
+    }
+
     /// Checks that a wide field stands alone in whole bytes.
     fn whole_group(&self, group: &Group, field: &HeaderField) -> Result<()> {
         match group.fields.len() == 1 && group.width == field.width {
@@ -243,13 +256,9 @@ impl<'a> Generator<'a> {
                     let field = &fields[*number];
                     if storage::wide(&field.ty).is_some() {
                         self.whole_group(&group, field)?;
-                        let at = self.uninitialised("at", &Type::Bit(64))?;
-                        self.put(format!(
-                            "for ({at} = 0; {at} < {}; {at}++) {place}.{}.bytes[{at}] = LOAD8(pos + {} + {at});",
-                            group.width / 8,
-                            field.path,
-                            group.offset
-                        ));
+                        let to = format!("{place}.{}.bytes", field.path);
+                        let from = format!("pos + {}", group.offset);
+                        self.copy_bytes(&to, &from, group.width / 8)?;
                         continue;
                     }
                     let value = bytewise(&group, *position, field.width);
@@ -406,13 +415,9 @@ impl<'a> Generator<'a> {
                 let first = group.fields.first().map(|(number, _)| &fields[*number]);
                 if let Some(field) = first.filter(|field| storage::wide(&field.ty).is_some()) {
                     self.whole_group(&group, field)?;
-                    let at = self.uninitialised("at", &Type::Bit(64))?;
-                    self.put(format!(
-                        "for ({at} = 0; {at} < {}; {at}++) STORE8(pos + {} + {at}, {place}.{}.bytes[{at}]);",
-                        group.width / 8,
-                        group.offset,
-                        field.path
-                    ));
+                    let to = format!("pos + {}", group.offset);
+                    let from = format!("{place}.{}.bytes", field.path);
+                    self.copy_bytes(&to, &from, group.width / 8)?;
                     continue;
                 }
                 let mut values = Vec::new();

@@ -467,6 +467,16 @@ impl<'a> Generator<'a> {
                         .unsupported(value.span, "a call without a result, in an expression,");
                 }
             },
+            ExprKind::Name { .. } | ExprKind::Member { .. } | ExprKind::Index { .. }
+                if !self.has_place(value)
+                    && (matches!(value.kind, ExprKind::Name { .. })
+                        || self.constant(value).is_some()) =>
+            {
+                let Some(known) = self.constant(value) else {
+                    return self.unsupported(value.span, "this name as a value");
+                };
+                self.assign_value(place, ty, &known, value.span)?;
+            }
             ExprKind::Name { .. } | ExprKind::Member { .. } | ExprKind::Index { .. } => {
                 let from = self.place(value)?;
                 if from != place {
