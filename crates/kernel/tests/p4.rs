@@ -778,6 +778,31 @@ fn a_control_is_an_argument_of_others() {
 }
 
 #[test]
+fn extraction_and_advance_by_values_of_the_packet() {
+    let parts = Parts {
+        states:
+            "state next { transition select(hdr.h.e) { 1: indexed; 2: skip; default: accept; } }
+            state indexed { b.extract(hdr.s[hdr.h.f]); transition accept; }
+            state skip { b.advance((bit<32>)hdr.h.f); transition accept; }",
+        body: "if (hdr.s[0].isValid()) { hdr.h.a = 1; }
+               if (hdr.s[2].isValid()) { hdr.h.b = 1; }
+               if (s.parser_error == error.ParserInvalidArgument) { s.egress_spec = 1; }",
+        ..Parts::default()
+    };
+    let Some(program) = load(&parts) else { return };
+    let with = |a, b, e, f, rest: &[u8]| [&packet(a, b, 0, 0, e, f)[..], rest].concat();
+    sends(
+        &program,
+        &[
+            (with(0, 0, 1, 0, &[8, 9]), Some((0, with(1, 0, 1, 0, &[8, 9])))),
+            (with(0, 0, 1, 2, &[8, 9, 7]), Some((0, with(0, 1, 1, 2, &[8, 9, 7])))),
+            (with(0, 0, 2, 16, &[8, 9, 7]), Some((0, with(0, 0, 2, 16, &[7])))),
+            (with(0, 0, 2, 12, &[8, 9, 7]), Some((1, with(0, 0, 2, 12, &[8, 9, 7])))),
+        ],
+    );
+}
+
+#[test]
 fn one_header_of_a_union_is_valid() {
     let parts = Parts {
         states: "state next { transition select(hdr.h.e) { 1: x; 2: s; default: accept; } }

@@ -1,5 +1,6 @@
 //! Access to the packet: extraction, lookahead, and emission of headers.
 
+use super::statement::Target;
 use super::storage::{HeaderField, bytes_of, is_scalar, segments};
 use super::*;
 
@@ -104,15 +105,20 @@ impl<'a> Generator<'a> {
     pub(super) fn extract(&mut self, target: &'a Expr, width: Option<&'a Expr>) -> Result<()> {
         let span = target.span;
         let ty = self.ty(target);
-        let place = match &target.kind {
+        let to = match &target.kind {
             // `extract(_)` skips a header.
             ExprKind::DontCare => None,
-            _ => match &self.choices(target)?[..] {
+            _ => Some(self.target(target)?),
+        };
+        let place = match &to {
+            Some(Target { choices, .. }) => match &choices[..] {
                 [only] if only.condition.is_none() => {
                     Some((only.place.clone(), only.siblings.clone()))
                 }
-                _ => return self.unsupported(span, "extraction at an index that is not constant"),
+                // At an index that is not constant, the header is copied there.
+                _ => Some((self.variable("extracted", &ty)?, Vec::new())),
             },
+            None => None,
         };
         let fields = self.header_fields(&ty, span)?;
         let bytes = bytes_of(&fields);
@@ -134,6 +140,9 @@ impl<'a> Generator<'a> {
             self.put(format!("{place}.valid_ = 1;"));
             for sibling in siblings {
                 self.put(format!("{sibling}.valid_ = 0;"));
+            }
+            if let Some(to) = to.filter(|to| to.choices.iter().all(|one| one.place != *place)) {
+                self.store_to(&to, place)?;
             }
         }
         // `next` moves on, also in `next.header` of a stack of unions.
@@ -331,7 +340,11 @@ impl<'a> Generator<'a> {
         }
         let span = bits.span;
         let value = self.value(bits)?;
-        let bytes = self.save("bytes", &Type::Bit(32), &format!("(u32){value} >> 3"))?;
+        let advance = self.save("advance", &Type::Bit(32), &format!("(u32){value}"))?;
+        self.put(format!("if ({advance} & 7) {{"));
+        self.reject("ParserInvalidArgument", span)?;
+        self.put("}");
+        let bytes = self.save("bytes", &Type::Bit(32), &format!("{advance} >> 3"))?;
         // The kernel's verifier follows offsets up to this limit; no packet is longer.
         self.put(format!("if ({bytes} > 16383) {{"));
         self.reject("PacketTooShort", span)?;
