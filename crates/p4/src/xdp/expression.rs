@@ -86,7 +86,10 @@ impl<'a> Generator<'a> {
                 Ok(match op {
                     UnaryOp::Not => format!("(u8)!{value}"),
                     UnaryOp::Plus => value,
-                    UnaryOp::Negate => self.fit(&format!("-{}", unsigned(&value, &ty)), &ty),
+                    UnaryOp::Negate => {
+                        let negated = self.negated(&value, &ty);
+                        self.fit(&negated, &ty)
+                    }
                     UnaryOp::Complement => self.fit(&format!("~{}", unsigned(&value, &ty)), &ty),
                 })
             }
@@ -288,7 +291,11 @@ impl<'a> Generator<'a> {
                     B::Or => "|",
                     _ => "^",
                 };
-                let text = format!("{} {sign} {}", unsigned(&a.text, ty), unsigned(&b.text, ty));
+                let is_zero = a.known.as_ref().is_some_and(|number| *number == 0.into());
+                let text = match op {
+                    B::Subtract if is_zero => self.negated(&b.text, ty),
+                    _ => format!("{} {sign} {}", unsigned(&a.text, ty), unsigned(&b.text, ty)),
+                };
                 Ok(self.fit(&text, ty))
             }
         }
@@ -352,13 +359,13 @@ impl<'a> Generator<'a> {
     fn shifted(&mut self, right: bool, a: &str, ty: &Type, by: &str) -> String {
         match (right, plain(ty)) {
             (true, Type::Int(65..)) => {
-                self.define_shifts();
+                self.define_halves();
                 format!("sar128({a}, {by})")
             }
             (true, Type::Int(_)) => format!("{a} >> {by}"),
             (true, _) => self.shifted_right(a, ty, by),
             (false, Type::Bit(65..) | Type::Int(65..)) => {
-                self.define_shifts();
+                self.define_halves();
                 format!("shl128({a}, {by})")
             }
             (false, _) => format!("{} << {by}", unsigned(a, ty)),
@@ -369,17 +376,28 @@ impl<'a> Generator<'a> {
     pub(super) fn shifted_right(&mut self, a: &str, ty: &Type, by: &str) -> String {
         match plain(ty).width() {
             Some(65..) => {
-                self.define_shifts();
+                self.define_halves();
                 format!("shr128({a}, {by})")
             }
             _ => format!("{} >> {by}", unsigned(a, ty)),
         }
     }
 
-    /// Defines shifts of 128 bits: BPF has none by an amount that is not constant, and the compiler
-    /// makes one of two in a conditional.
-    fn define_shifts(&mut self) {
-        self.define("shifts", SHIFTS);
+    /// Returns the bits of a number with the opposite sign.
+    fn negated(&mut self, a: &str, ty: &Type) -> String {
+        match plain(ty).width() {
+            Some(65..) => {
+                self.define_halves();
+                format!("neg128({a})")
+            }
+            _ => format!("-{}", unsigned(a, ty)),
+        }
+    }
+
+    /// Defines operations on 128 bits. BPF has no shifts by an amount that is not constant and no
+    /// products; the compiler makes them of conditionals with shifts, and of shifted negatives.
+    fn define_halves(&mut self) {
+        self.define("halves", HALVES);
     }
 
     fn saturating(
@@ -626,9 +644,9 @@ impl<'a> Generator<'a> {
     }
 }
 
-/// Shifts of 128 bits by less than 128, made of shifts of 64 bits. The compiler does not look
+/// Operations on 128 bits, made of operations on halves. The compiler does not look
 /// through the assembly, and so does not join them.
-const SHIFTS: &str = "static inline __attribute__((always_inline)) u128 shl128(u128 a, u32 by)
+const HALVES: &str = "static inline __attribute__((always_inline)) u128 shl128(u128 a, u32 by)
 {
     u64 low = a, high = a >> 64;
     asm(\"\" : \"+r\"(low), \"+r\"(high));
@@ -652,6 +670,12 @@ static inline __attribute__((always_inline)) s128 sar128(s128 a, u32 by)
     if (by >= 64) return high >> (by & 63);
     if (by) { low = low >> by | (u64)high << (64 - by); high >>= by; }
     return (s128)((u128)(u64)high << 64 | low);
+}
+static inline __attribute__((always_inline)) u128 neg128(u128 a)
+{
+    u64 low = a, high = a >> 64;
+    asm(\"\" : \"+r\"(low), \"+r\"(high));
+    return (u128)(~high + !low) << 64 | (0 - low);
 }
 ";
 
