@@ -35,6 +35,7 @@ mod namespaces;
 mod object_writer;
 mod p4;
 mod p4_expressions;
+mod p4_statements;
 mod packet;
 mod random_packets;
 mod rejections;
