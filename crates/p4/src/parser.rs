@@ -17,11 +17,16 @@ use crate::token::{Span, Token, TokenKind};
 type Result<T> = std::result::Result<T, P4Error>;
 
 /// Largest nesting of expressions, statements and types, so that recursion cannot use up the stack.
-const DEEPEST: u32 = 120;
-/// Largest number of operators in a row, of `else if` in a row, and of members of members.
-const LONGEST_CHAIN: u32 = 600;
+const DEEPEST: u32 = 50;
+/// Largest number of operators in a row, of members of members, and of sizes of stacks in stacks.
+const LONGEST_CHAIN: u32 = 100;
+/// Largest number of `else if` in a row.
+const MOST_BRANCHES: u32 = 600;
 /// Largest width of a literal in bits.
 const WIDEST: u32 = 1 << 20;
+
+/// Largest number of digits of a number.
+const MOST_DIGITS: usize = 1 << 14;
 
 /// Words that cannot be names.
 const RESERVED: &[&str] = &[
@@ -289,37 +294,15 @@ impl Reader<'_> {
                 self.expect("]")?;
             } else if self.is("(") {
                 let open = self.next();
-                let mut depth = vec![open.text.clone()];
+                let mut depth = 1;
                 loop {
                     let token = self.next();
-                    match (&*token.text, token.kind) {
-                        (_, TokenKind::End) => {
-                            return Err(self.fault(
-                                open.span,
-                                format!("'{}' has no closing bracket", open.text),
-                            ));
-                        }
-                        ("(" | "[" | "{", TokenKind::Symbol) => depth.push(token.text.clone()),
-                        (close @ (")" | "]" | "}"), TokenKind::Symbol) => {
-                            let opening = depth.pop();
-                            let fits = matches!(
-                                (opening.as_deref(), close),
-                                (Some("("), ")") | (Some("["), "]") | (Some("{"), "}")
-                            );
-                            if !fits {
-                                return Err(self.fault(
-                                    token.span,
-                                    format!(
-                                        "'{close}' does not close '{}'",
-                                        opening.as_deref().unwrap_or("(")
-                                    ),
-                                ));
-                            }
-                            if depth.is_empty() {
-                                break;
-                            }
-                        }
-                        _ => {}
+                    if token.kind == TokenKind::End {
+                        return Err(self.fault(open.span, "'(' has no closing bracket".into()));
+                    }
+                    depth += i32::from(token.is("(")) - i32::from(token.is(")"));
+                    if depth == 0 {
+                        break;
                     }
                     body.push(token);
                 }
@@ -365,7 +348,14 @@ impl Reader<'_> {
     fn type_ref_within(&mut self, known: bool) -> Result<TypeRef> {
         let start = self.span();
         let mut ty = self.simple_type(known)?;
+        let mut length = 0;
         while self.is("[") {
+            length += 1;
+            if length > LONGEST_CHAIN {
+                return Err(
+                    self.fault(self.span(), format!("more than {LONGEST_CHAIN} sizes in a row"))
+                );
+            }
             let read = |this: &mut Self| {
                 this.expect("[")?;
                 let size = this.bracketed(false, |this| this.expression())?;
@@ -1225,10 +1215,10 @@ impl Reader<'_> {
             self.expect(")")?;
             let yes = self.statement()?;
             branches.push((start, condition, yes));
-            if branches.len() as u32 > LONGEST_CHAIN {
+            if branches.len() as u32 > MOST_BRANCHES {
                 return Err(self.fault(
                     start,
-                    format!("more than {LONGEST_CHAIN} branches of if; use a table"),
+                    format!("more than {MOST_BRANCHES} branches of if; use a table"),
                 ));
             }
             if !self.accept("else") {
@@ -1684,7 +1674,7 @@ fn number(token: &Token) -> Result<(BigInt, Option<LiteralType>)> {
         Some("0d") => (10, &digits[2..]),
         _ => (10, &digits[..]),
     };
-    if digits.len() > WIDEST as usize / 4 {
+    if digits.len() > MOST_DIGITS {
         return fault("has too many digits");
     }
     match BigInt::parse_bytes(digits.as_bytes(), base) {

@@ -1,6 +1,7 @@
 //! Contains all integration tests of the P4 front end in one program, so that they are linked only
 //! once.
 
+mod calls;
 mod constants;
 mod entries;
 mod headers;
@@ -9,3 +10,5 @@ mod preprocess;
 mod preprocess_faults;
 mod preprocess_files;
 mod support;
+mod tables;
+mod types;

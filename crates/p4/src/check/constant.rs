@@ -30,6 +30,17 @@ pub enum Value {
 }
 
 impl Value {
+    /// Returns true if the value has more parts than a limit, from which it takes those it has.
+    pub(super) fn has_more_parts(&self, limit: &mut u32) -> bool {
+        let Some(rest) = limit.checked_sub(1) else { return true };
+        *limit = rest;
+        match self {
+            Value::List(values) => values.iter().any(|value| value.has_more_parts(limit)),
+            Value::Record(fields) => fields.iter().any(|(_, value)| value.has_more_parts(limit)),
+            _ => false,
+        }
+    }
+
     /// Returns the number, if it is one.
     pub fn number(&self) -> Option<&BigInt> {
         match self {

@@ -154,7 +154,8 @@ impl<'a> Checker<'a> {
                     self.type_fault(span, format!("a new type cannot be made of {ty}; only of bit, int, bool, varbit and serializable enums"));
                 }
                 let named = Named { id: decl.id, name: decl.name.text.clone(), args: Rc::new([]) };
-                self.finish(decl, Type::New(named, Rc::new(ty)));
+                let ty = self.sized(span, Type::New(named, Rc::new(ty)), &mut MOST_PARTS.clone());
+                self.finish(decl, ty);
             }
             DeclKind::Table(table) => self.table(decl, table),
             DeclKind::ValueSet { ty, size } => {

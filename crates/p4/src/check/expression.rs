@@ -22,7 +22,12 @@ impl<'a> Checker<'a> {
     }
 
     fn set_value(&mut self, expr: &Expr, value: Option<Value>) {
-        if let Some(value) = value {
+        let Some(value) = value else { return };
+        if value.has_more_parts(&mut MOST_PARTS.clone()) {
+            self.type_fault(expr.span, format!("the value has more than {MOST_PARTS} parts"));
+        } else if matches!(&value, Value::Number(number) if number.bits() > MOST_BITS) {
+            self.type_fault(expr.span, format!("the number has more than {MOST_BITS} bits"));
+        } else {
             self.out.constants.insert(expr.id, value);
         }
     }

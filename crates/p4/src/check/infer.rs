@@ -83,14 +83,15 @@ impl<'a> Checker<'a> {
                 (fields.len() == types.len() || (*defaults && types.len() <= fields.len()))
                     && fields.iter().zip(types.iter()).all(|((_, field), ty)| self.unify(field, ty))
             }
-            (Type::Fields(_, x), Type::RecordLiteral(given, _)) => {
+            (Type::Fields(_, x), Type::RecordLiteral(given, defaults)) => {
                 let fields = self.out.fields_of(x);
-                given.iter().all(|(name, ty)| {
-                    fields
-                        .iter()
-                        .find(|field| field.0 == *name)
-                        .is_some_and(|field| self.unify(&field.1, ty))
-                })
+                (given.len() == fields.len() || *defaults)
+                    && given.iter().all(|(name, ty)| {
+                        fields
+                            .iter()
+                            .find(|field| field.0 == *name)
+                            .is_some_and(|field| self.unify(&field.1, ty))
+                    })
             }
             (wanted, found) => self.fits(wanted, found),
         }

@@ -31,6 +31,15 @@ use crate::token::Span;
 /// Largest number of errors that are reported.
 const MOST_ERRORS: usize = 20;
 
+/// Largest number of parts of a type or value, so that types made of types stay small.
+const MOST_PARTS: u32 = 1 << 14;
+/// Largest number of types in each other.
+const MOST_LEVELS: u32 = 64;
+/// Largest size of a number without a width, in bits.
+const MOST_BITS: u64 = 1 << 16;
+/// Largest length of a message in characters; the names of types can be long.
+const LONGEST_MESSAGE: usize = 500;
+
 /// The parameter of a signature, with its type.
 #[derive(Clone, Debug)]
 pub struct ParamType {
@@ -293,6 +302,11 @@ impl<'a> Checker<'a> {
     fn fault(&mut self, code: codes::Code, span: Span, message: impl fmt::Display) {
         // Faults in an expression are reported once, the first one.
         if !self.errors.iter().any(|error| error.span == span) {
+            let mut message = message.to_string();
+            if let Some((end, _)) = message.char_indices().nth(LONGEST_MESSAGE) {
+                message.truncate(end);
+                message.push('…');
+            }
             self.errors.push(P4Error::new(code, span, message));
         }
     }

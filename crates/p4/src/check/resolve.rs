@@ -54,7 +54,7 @@ impl<'a> Checker<'a> {
             TypeRefKind::Tuple(types) => {
                 let types: Rc<[Type]> =
                     types.iter().map(|ty| self.element_type(ty, false)).collect();
-                Type::Tuple(types)
+                self.sized(span, Type::Tuple(types), &mut MOST_PARTS.clone())
             }
             TypeRefKind::List(of) => {
                 let of = self.element_type(of, true);
@@ -137,6 +137,7 @@ impl<'a> Checker<'a> {
             Type::Package(named) => Type::Package(with(named)),
             other => other,
         };
+        let ty = self.sized(span, ty, &mut MOST_PARTS.clone());
         if let Type::Fields(kind, named) = &ty {
             for (field, of) in self.out.fields_of(named) {
                 if !self.can_be_field(*kind, &of) {
@@ -148,6 +149,42 @@ impl<'a> Checker<'a> {
             }
         }
         ty
+    }
+
+    /// Returns the type, unless it has too many parts or levels.
+    pub(super) fn sized(&mut self, span: Span, ty: Type, parts: &mut u32) -> Type {
+        if self.fits_size(&ty, parts, MOST_LEVELS) {
+            return ty;
+        }
+        let limits = format!("{MOST_PARTS} parts or {MOST_LEVELS} levels");
+        self.type_fault(span, format!("the type has more than {limits}"))
+    }
+
+    /// Returns true if a type has no more levels and parts than these; takes off the parts.
+    fn fits_size(&self, ty: &Type, parts: &mut u32, levels: u32) -> bool {
+        let (Some(rest), Some(levels)) = (parts.checked_sub(1), levels.checked_sub(1)) else {
+            return false;
+        };
+        *parts = rest;
+        match ty {
+            Type::Fields(_, named) => {
+                named.args.iter().all(|ty| self.fits_size(ty, parts, levels))
+                    && self
+                        .out
+                        .fields_of(named)
+                        .iter()
+                        .all(|(_, ty)| self.fits_size(ty, parts, levels))
+            }
+            Type::Extern(named)
+            | Type::Parser(named)
+            | Type::Control(named)
+            | Type::Package(named) => named.args.iter().all(|ty| self.fits_size(ty, parts, levels)),
+            Type::Tuple(types) => types.iter().all(|ty| self.fits_size(ty, parts, levels)),
+            Type::Stack(of, _) | Type::List(of) | Type::New(_, of) => {
+                self.fits_size(of, parts, levels)
+            }
+            _ => true,
+        }
     }
 
     /// Returns true if a struct, header or header union can have a field of this type.
@@ -203,9 +240,11 @@ impl<'a> Checker<'a> {
     pub(super) fn field_types(&mut self, fields: &'a Fields, named: &Ident) -> FieldTypes {
         let mut names = HashSet::new();
         let mut result = Vec::new();
+        let mut parts = MOST_PARTS;
         for field in &fields.fields {
             self.annotations(&field.annotations);
             let ty = self.resolve_type(&field.ty, false);
+            let ty = self.sized(field.name.span, ty, &mut parts);
             if !self.can_be_field(fields.kind, &ty) {
                 let kind = match fields.kind {
                     FieldsKind::Struct => "struct",

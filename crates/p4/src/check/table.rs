@@ -229,7 +229,7 @@ impl<'a> Checker<'a> {
                     }
                 }
                 (ExprKind::Mask { .. } | ExprKind::Range { .. }, "optional") => false,
-                (ExprKind::Range { .. }, "exact") => false,
+                (ExprKind::Mask { .. } | ExprKind::Range { .. }, "exact") => false,
                 (ExprKind::Range { .. }, "lpm" | "ternary") => false,
                 (ExprKind::Mask { .. }, "range") => false,
                 _ => true,
