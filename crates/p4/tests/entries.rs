@@ -218,12 +218,12 @@ fn initial_entries_have_the_priorities_of_the_specification() {
         // The action stands after used, first and second numbers, at a multiple of 8.
         written(&layout, "").iter().map(|update| update.value[16]).collect()
     };
-    let entries = "entries = { 1..2: drop(); priority = 50: 1..3: send(1, 2); 1..4: NoAction(); }";
-    // 3, 50, 49: the largest first, or the smallest first with 1, 50, 51.
+    let entries = "entries = { priority = 3: 1..2: drop(); priority = 50: 1..3: send(1, 2); 1..4: NoAction(); }";
+    // 3, 50, 49: the largest first, or the smallest first with 3, 50, 51.
     assert_eq!(ids(entries), [1, 3, 2]);
     assert_eq!(ids(&format!("largest_priority_wins = false; {entries}")), [2, 1, 3]);
-    // 201, 50, -50, which is 0: with a delta of 100.
-    assert_eq!(ids(&format!("priority_delta = 100; {entries}")), [2, 1, 3]);
+    // 3, 50, 1: with a delta of 49.
+    assert_eq!(ids(&format!("priority_delta = 49; {entries}")), [1, 2, 3]);
 }
 
 #[test]

@@ -11,4 +11,5 @@ mod preprocess_faults;
 mod preprocess_files;
 mod support;
 mod tables;
+mod translation;
 mod types;

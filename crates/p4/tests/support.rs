@@ -61,3 +61,17 @@ pub fn rejected(text: &str, expected: &str) {
     let faults = checked(text);
     assert_eq!(faults.first(), Some(&format!("a.p4:{expected}")), "{text}");
 }
+
+/// Translates a program to C.
+///
+/// # Errors
+///
+/// The message of the first fault, with its place.
+pub fn translated(text: &str) -> Result<String, String> {
+    let (tokens, sources) = run(text).map_err(|(error, sources)| error.render(&sources))?;
+    let shown = |error: P4Error| error.render(&sources);
+    let program = slowpath_p4::parse(&tokens).map_err(shown)?;
+    let checked = slowpath_p4::check(&program).map_err(|faults| shown(faults[0].clone()))?;
+    let options = slowpath_p4::xdp::Options::default();
+    slowpath_p4::xdp::to_c(&program, &checked, &sources, options).map_err(shown).map(|made| made.c)
+}

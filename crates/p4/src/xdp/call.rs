@@ -6,6 +6,9 @@ use super::storage::is_scalar;
 use super::*;
 use crate::check::{Builtin, Callee, Named};
 
+/// Largest number of statements in C, with the bodies of all calls.
+const MOST_STATEMENTS: u32 = 100_000;
+
 impl<'a> Generator<'a> {
     /// Emits a call, and returns its result: a number, or the place of another value.
     pub(super) fn call(
@@ -96,6 +99,13 @@ impl<'a> Generator<'a> {
         copy_out: Vec<String>,
         emit: impl FnOnce(&mut Self) -> Result<()>,
     ) -> Result<()> {
+        // Controls that apply the one before twice double the program each time.
+        if self.statements > MOST_STATEMENTS {
+            return self.unsupported(
+                Span::default(),
+                format!("a program of more than {MOST_STATEMENTS} statements, calls expanded,"),
+            );
+        }
         let end = self.fresh("end");
         self.frames.push(Frame { end: end.clone(), result, copy_out });
         let done = emit(self);

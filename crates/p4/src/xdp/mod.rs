@@ -79,6 +79,7 @@ pub fn to_c(
         main: (0, 1),
         line: 0,
         count: 0,
+        statements: 0,
         frames: Vec::new(),
         exit_label: None,
         loops: Vec::new(),
@@ -179,6 +180,8 @@ struct Generator<'a> {
     /// Line of the last `#line`.
     line: u32,
     count: u32,
+    /// Number of emitted statements.
+    statements: u32,
     frames: Vec<Frame>,
     /// Label of the end of the parser or control of the architecture.
     exit_label: Option<String>,
@@ -204,6 +207,7 @@ impl<'a> Generator<'a> {
     // --- output --------------------------------------------------------------------------------
 
     fn put(&mut self, line: impl Into<String>) {
+        self.statements += 1;
         self.body.push(line.into());
     }
 
@@ -316,7 +320,10 @@ impl<'a> Generator<'a> {
         None
     }
 
+    /// Returns the error of a construct without a translation; without a place, at the current line.
     fn unsupported<T>(&self, span: Span, what: impl std::fmt::Display) -> Result<T> {
+        let here = Span { file: self.main.0, line: self.line, column: 1, ..Span::default() };
+        let span = if span == Span::default() { here } else { span };
         Err(P4Error::unsupported(span, format!("{what} cannot be compiled for XDP yet")))
     }
 
