@@ -164,4 +164,4 @@ def test_flags_are_for_c_sources_that_a_description_names(command: str, tmp_path
     assert "called_so" in run.stdout or command in {"bound", "plan"}
     file.write_text(described(kind))
     line = failure("chain", command, file, "--cflags", flags, *more)
-    assert line.endswith("no program is a C source (*.c), so --cflags has no effect")
+    assert line.endswith("no program is a C or P4 source, so --cflags has no effect")

@@ -103,6 +103,7 @@ def test_files_are_written_in_one_place() -> None:
         "core/inputs.py": 1,  # the new file
         "core/output.py": 1,  # the new file, as a stream
         "core/programs/clang.py": 1,  # in a temporary folder
+        "core/programs/headers.py": 2,  # in a temporary folder
         "core/pictures.py": 1,  # to memory
         "core/terminal.py": 2,  # standard streams
         "insights/source/bpf_steps.py": 1,  # in a temporary folder

@@ -247,7 +247,7 @@ def test_unused_definitions_are_noted(source: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "reason"),
     [
-        (["examples/count_min.8.bpf.o", "-D", "N=1"], 2, "is not a C source (*.c)"),
+        (["examples/count_min.8.bpf.o", "-D", "N=1"], 2, "is not a C or P4 source (*.c, *.p4)"),
         (["missing.bpf.c", "-D", "N=1"], 3, "missing.bpf.c: no such file"),
         ([COUNT_MIN, "-D", "N=1", "-D", "N=2"], 2, "N is given twice; write all its values"),
         ([COUNT_MIN, "-D", "N=1", "--target", "ebpf,nix"], 2, "'nix' is not a target"),
