@@ -16,7 +16,7 @@ header S { bit<8> last; bit<8> v; }
 header L { bit<8> n; varbit<64> v; }
 header W { bit<200> w; }
 header_union U { X x; S s; }
-struct Hs { H h; X x; S[3] s; L l; U u; W w; W z; }
+struct Hs { H h; X x; S[3] s; L l; U u; U[2] us; W w; W z; }
 struct M { bit<8> m; bit<16> w; int<8> i; }
 "#;
 
@@ -32,18 +32,21 @@ struct Parts<'a> {
     body: &'a str,
     /// Statements of the controls that verify and update checksums.
     checksums: [&'a str; 2],
+    /// Statements of the deparser.
+    emits: &'a str,
 }
 
 impl Default for Parts<'_> {
     fn default() -> Self {
         let states = "state next { transition accept; }";
-        Parts { top: "", states, locals: "", body: "", checksums: ["", ""] }
+        let emits = "b.emit(hdr);";
+        Parts { top: "", states, locals: "", body: "", checksums: ["", ""], emits }
     }
 }
 
 impl Parts<'_> {
     fn text(&self) -> String {
-        let Parts { top, states, locals, body, checksums: [verify, update] } = self;
+        let Parts { top, states, locals, body, checksums: [verify, update], emits } = self;
         format!(
             "{START}{top}
             parser P(packet_in b, out Hs hdr, inout M m, inout standard_metadata_t s) {{
@@ -59,7 +62,7 @@ impl Parts<'_> {
             }}
             control E(inout Hs hdr, inout M m, inout standard_metadata_t s) {{ apply {{}} }}
             control C(inout Hs hdr, inout M m) {{ apply {{ {update} }} }}
-            control D(packet_out b, in Hs hdr) {{ apply {{ b.emit(hdr); }} }}
+            control D(packet_out b, in Hs hdr) {{ apply {{ {emits} }} }}
             V1Switch(P(), V(), I(), E(), C(), D()) main;"
         )
     }
@@ -845,4 +848,100 @@ fn programs_in_a_scratch_map_do_the_same() {
     let program = P4::load(&kernel, &clang, &parts.text(), true);
     program.write("t 1 &&& 1 -> drop()\nt * -> port(2)");
     sends(&program, &[(a(1), None), (a(2), Some((2, packet(2, 1, 0, 0, 0, 0))))]);
+}
+
+#[test]
+fn a_stack_of_unions_has_a_next_element() {
+    let parts = Parts {
+        states: "state next {
+                transition select(hdr.h.e, hdr.h.f) { (1, 1): xx; (1, 2): xs; default: accept; }
+            }
+            state xx { b.extract(hdr.us.next.x); b.extract(hdr.us.next.x); transition accept; }
+            state xs { b.extract(hdr.us.next.x); b.extract(hdr.us.next.s); transition accept; }",
+        body: "if (hdr.us[0].x.isValid()) { hdr.us[0].x.v = 0xaaaa; }
+               if (hdr.us[1].x.isValid()) { hdr.us[1].x.v = 0xbbbb; }
+               if (hdr.us[1].s.isValid()) { hdr.us[1].s.v = 0xcc; }",
+        ..Parts::default()
+    };
+    let Some(program) = load(&parts) else { return };
+    let with = |f, rest: &[u8]| [&packet(0, 0, 0, 0, 1, f)[..], rest].concat();
+    sends(
+        &program,
+        &[
+            (with(1, &[1, 2, 3, 4, 5]), Some((0, with(1, &[0xaa, 0xaa, 0xbb, 0xbb, 5])))),
+            (with(2, &[1, 2, 3, 4, 5]), Some((0, with(2, &[0xaa, 0xaa, 3, 0xcc, 5])))),
+        ],
+    );
+}
+
+#[test]
+fn a_deparser_emits_in_branches() {
+    let parts = Parts {
+        body: "hdr.x.setValid(); hdr.x.v = 0x0102;",
+        emits: "if (hdr.h.e == 1) { b.emit(hdr.x); b.emit(hdr.h); }
+                else { X own = { 7 }; b.emit(hdr.h); b.emit(own); own.v = 8; b.emit(own); }",
+        ..Parts::default()
+    };
+    let Some(program) = load(&parts) else { return };
+    let with = |e| packet(0, 0, 0, 0, e, 0);
+    sends(
+        &program,
+        &[
+            (with(1), Some((0, [&[1, 2][..], &with(1)].concat()))),
+            (with(2), Some((0, [&with(2)[..], &[0, 7, 0, 8]].concat()))),
+        ],
+    );
+}
+
+#[test]
+fn structs_are_compared_with_constants() {
+    let parts = Parts {
+        top: "struct Pair { bit<16> d; bit<8> e; } const Pair KNOWN = { 5, 6 };",
+        body: "Pair p = { hdr.h.d, hdr.h.e };
+               if (p == KNOWN) { s.egress_spec = 1; } if (p != { 7, 8 }) { hdr.h.a = 1; }
+               if (hdr.h.f == 1) { p = KNOWN; hdr.h.d = p.d; }",
+        ..Parts::default()
+    };
+    let Some(program) = load(&parts) else { return };
+    let with = |a, d, e, f| packet(a, 0, 0, d, e, f);
+    sends(
+        &program,
+        &[
+            (with(0, 5, 6, 0), Some((1, with(1, 5, 6, 0)))),
+            (with(0, 5, 7, 1), Some((0, with(1, 5, 7, 1)))),
+            (with(0, 7, 8, 1), Some((0, with(0, 5, 8, 1)))),
+        ],
+    );
+}
+
+#[test]
+fn priorities_of_annotations_and_the_implicit_default_action() {
+    let parts = Parts {
+        locals: "action set(bit<8> n) { hdr.h.f = n; }
+            table t {
+                key = { hdr.h.d: ternary; }
+                actions = { set; }
+                const entries = {
+                    0x10 &&& 0xf0: set(1) @priority(3);
+                    0x11: set(2);
+                    0x01 &&& 0x0f: set(3) @priority(1);
+                }
+            }
+            table u { key = { hdr.h.e: exact; } actions = { set; NoAction; } }",
+        body: "t.apply();
+               switch (u.apply().action_run) { set: { hdr.h.a = 1; } NoAction: { hdr.h.a = 2; } }",
+        ..Parts::default()
+    };
+    let Some(program) = load(&parts) else { return };
+    program.write("u 1 -> set(9)");
+    let with = |a, d, e, f| packet(a, 0, 0, d, e, f);
+    sends(
+        &program,
+        &[
+            (with(0, 0x12, 0, 0), Some((0, with(2, 0x12, 0, 1)))),
+            (with(0, 0x11, 0, 0), Some((0, with(2, 0x11, 0, 3)))),
+            (with(0, 0x21, 0, 0), Some((0, with(2, 0x21, 0, 3)))),
+            (with(0, 0x22, 1, 0), Some((0, with(1, 0x22, 1, 9)))),
+        ],
+    );
 }

@@ -432,6 +432,7 @@ const OWN_NAMES: &[&str] = &[
     "state",
     "scratch",
     "scratch_at",
+    "position",
     "record",
     "record_at",
     "recorded",

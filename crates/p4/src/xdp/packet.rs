@@ -363,19 +363,19 @@ impl<'a> Generator<'a> {
             Type::Fields(FieldsKind::Header, _) => {
                 let bytes = self.header_size(ty, span)?;
                 // A branch may leave the header out.
-                let flag = self.fresh("emitted");
-                self.locals.push(format!("u8 {flag} = 0;"));
+                let flag = self.hidden("u8", "emitted");
+                let length = self.length();
                 self.put(format!("{flag} = {place}.valid_;"));
                 let place = match place.starts_with("s->") {
                     true => place.to_owned(),
                     // The deparser may change its own headers after it emits them.
                     false => self.save("copy", ty, place)?,
                 };
-                self.put(format!("if ({flag}) length += {bytes};"));
+                self.put(format!("if ({flag}) {length} += {bytes};"));
                 for field in self.header_fields(ty, span)? {
                     if let Type::Varbit(_) = field.ty {
                         let bits = format!("{place}.{}.bits", field.path);
-                        self.put(format!("if ({flag}) length += {bits} >> 3;"));
+                        self.put(format!("if ({flag}) {length} += {bits} >> 3;"));
                     }
                 }
                 self.emits.push(Emit { flag, place, ty: ty.clone() });
@@ -393,9 +393,18 @@ impl<'a> Generator<'a> {
 
     /// Emits the stores of all recorded headers at `pos`.
     pub(super) fn write_headers(&mut self) -> Result<()> {
+        let position = self.options.scratch.then(|| self.hidden("u64", "position"));
+        if position.is_some() {
+            self.locals.push("u64 position;".into());
+        }
         for emit in std::mem::take(&mut self.emits) {
             let fields = self.header_fields(&emit.ty, Span::default())?;
             self.put(format!("if ({}) {{", emit.flag));
+            if let Some(place) = &position {
+                self.put(format!("position = {place};"));
+                self.bound("position", 16383);
+                self.put("pos = data + position;");
+            }
             for (fields, varbit) in segments(&fields) {
                 self.write_fields(&emit.place, fields)?;
                 let Some(field) = varbit else { continue };
@@ -411,9 +420,29 @@ impl<'a> Generator<'a> {
                 self.bound(&bytes, most.div_ceil(8));
                 self.put(format!("pos += {bytes};"));
             }
+            if let Some(place) = &position {
+                self.put(format!("{place} = pos - data;"));
+            }
             self.put("}");
         }
         Ok(())
+    }
+
+    /// Declares a variable with the value zero. In the scratch map, the kernel's verifier forgets
+    /// its value: else it follows each combination of valid headers.
+    fn hidden(&mut self, kind: &str, name: &str) -> String {
+        let name = self.fresh(name);
+        if self.options.scratch {
+            self.state.push(format!("    volatile {kind} {name};\n"));
+            return format!("s->{name}");
+        }
+        self.locals.push(format!("{kind} {name} = 0;"));
+        name
+    }
+
+    /// Returns the variable with the length of the emitted headers.
+    pub(super) fn length(&self) -> &'static str {
+        if self.options.scratch { "s->length_" } else { "length" }
     }
 
     /// Emits the stores of fields at `pos`, which moves on.

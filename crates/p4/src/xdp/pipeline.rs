@@ -91,6 +91,9 @@ impl<'a> Generator<'a> {
         self.put("pos = data;");
         self.put("parsed = 0;");
         self.put("length = 0;");
+        if self.options.scratch {
+            self.state.push("    volatile u32 length_;\n".into());
+        }
         self.put("parser_error = 0;");
         self.parser_error = Some("parser_error".into());
         Ok(())
@@ -165,11 +168,15 @@ impl<'a> Generator<'a> {
 
     /// Emits the deparser's headers: the packet grows or shrinks by the difference of headers.
     fn deparse(&mut self) -> Result<()> {
+        if self.options.scratch {
+            self.put("length = s->length_;");
+        }
         self.put("if (length != parsed) {");
         self.put("if (bpf_xdp_adjust_head(ctx, (int)parsed - (int)length)) return XDP_ABORTED;");
         self.put("}");
         self.put("end = (u8 *)(u64)ctx->data_end;");
-        self.put("pos = (u8 *)(u64)ctx->data;");
+        self.put("data = (u8 *)(u64)ctx->data;");
+        self.put("pos = data;");
         self.write_headers()
     }
 
