@@ -250,8 +250,8 @@ impl<'t> Core<'t> {
 
     /// Returns everything that the next iteration depends on, in times after the last fetch. An
     /// iteration from an equal state takes the same times, because the simulation only adds and
-    /// compares times. A time before the last fetch counts as the last fetch where instructions wait
-    /// for both.
+    /// compares times. A time before the last fetch counts as the last fetch where instructions
+    /// wait for both.
     fn state(&self) -> Vec<u64> {
         let after = |time: u64| time.saturating_sub(self.fetched);
         let mut state = vec![self.retired.wrapping_sub(self.fetched), self.jumped];
@@ -269,8 +269,8 @@ impl<'t> Core<'t> {
         state
     }
 
-    /// Simulates one iteration of the kernel's test-run loop. Sets each entry of `parts` to the time
-    /// by which an instruction delays the latest fetch or retirement.
+    /// Simulates one iteration of the kernel's test-run loop. Sets each entry of `parts` to the
+    /// time by which an instruction delays the latest fetch or retirement.
     fn turn(&mut self, path: &Path, prices: &Prices, parts: &mut [u64]) {
         self.registers.fill(self.fetched);
         self.passed.clear();

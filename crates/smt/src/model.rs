@@ -23,6 +23,11 @@ impl Model {
         Self::default()
     }
 
+    /// Returns the number of assigned values.
+    pub(crate) fn size(&self) -> usize {
+        self.vars.len() + self.bytes.len() + self.interned.len()
+    }
+
     /// Returns the value of an unknown, or `None` if it is not assigned.
     pub fn var(&self, var: VarId) -> Option<u64> {
         self.vars.get(&var).copied()

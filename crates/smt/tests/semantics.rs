@@ -197,3 +197,50 @@ proptest! {
         }
     }
 }
+
+proptest! {
+    #![proptest_config(common::config(300))]
+
+    /// One solver that answers overlapping checks repeatedly agrees with a new solver each time.
+    #[test]
+    fn repeated_checks_agree_with_a_new_solver(
+        domains in domains(1),
+        steps in steps(8..40),
+        picks in prop::collection::vec((any::<u16>(), 0u8..6), 2..8),
+        subsets in prop::collection::vec(any::<u8>(), 4..24),
+    ) {
+        use slowpath_smt::{BitSolver, Outcome, Solver};
+        let expressions = Expressions::new(&domains, &steps, SHAPES[1]);
+        let mut pool = TermPool::new();
+        let (terms, _) = expressions.build(&mut pool);
+        let mut conditions = Vec::new();
+        for &(pick, wanted) in &picks {
+            let term = terms[usize::from(pick) % terms.len()];
+            let low = pool.extract(term, 0, pool.width(term).min(8));
+            let value = pool.constant(pool.width(low), u64::from(wanted));
+            let even = wanted % 2 == 0;
+            conditions.push(if even { pool.eq(low, value) } else { pool.ule(low, value) });
+        }
+        let mut solver = BitSolver::new();
+        for &subset in subsets.iter().chain(&subsets).chain(&subsets) {
+            let chosen = |at: usize| subset >> at & 1 == 1;
+            let some: Vec<TermId> =
+                (0..conditions.len()).filter(|&at| chosen(at)).map(|at| conditions[at]).collect();
+            let outcome = solver.check(&mut pool, &some).expect("works");
+            let fresh = BitSolver::new().check(&mut pool, &some).expect("works");
+            match (&outcome, &fresh) {
+                (Outcome::Sat(model), Outcome::Sat(_)) => {
+                    for &condition in &some {
+                        prop_assert_eq!(pool.eval(condition, model), 1);
+                    }
+                }
+                (Outcome::Unsat(core), Outcome::Unsat(_)) => {
+                    let core: Vec<TermId> = core.iter().map(|&at| some[at]).collect();
+                    let again = BitSolver::new().check(&mut pool, &core).expect("works");
+                    prop_assert!(matches!(again, Outcome::Unsat(_)));
+                }
+                other => prop_assert!(false, "{:?}", other),
+            }
+        }
+    }
+}

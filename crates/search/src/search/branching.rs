@@ -128,7 +128,8 @@ impl<S: Solver> Search<S> {
 
     /// Splits a subproblem into parts whose paths lack at least one of `arcs`: each part forbids
     /// one of the arcs and requires the arcs before it. Calls `add` with the index of the forbidden
-    /// arc and the decisions of each part. If the stop condition holds, queues the undivided subproblem too.
+    /// arc and the decisions of each part. If the stop condition holds, queues the undivided
+    /// subproblem too.
     fn split(
         &mut self,
         subproblem: &Subproblem,

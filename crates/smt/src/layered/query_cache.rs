@@ -17,7 +17,8 @@ use crate::term::{ArrayId, Node, TermId};
 /// all cached queries together.
 const MAX_PARTS: usize = 20_000;
 const MAX_TOTAL: usize = 2_000_000;
-/// Maximum number of conditions whose outcomes are stored without a canonical form.
+/// Maximum number of conditions, values of models and positions of cores that are stored without a
+/// canonical form.
 const MAX_REPEATED: usize = 1 << 16;
 
 /// An element of a canonical query: a term or a condition. Operands are given as indices of earlier
@@ -57,6 +58,16 @@ pub(super) enum CachedOutcome {
     Unsat(Vec<usize>),
 }
 
+impl CachedOutcome {
+    /// Returns the number of values of the model, or of positions of the core.
+    fn size(&self) -> usize {
+        match self {
+            CachedOutcome::Sat(model) => model.size(),
+            CachedOutcome::Unsat(core) => core.len(),
+        }
+    }
+}
+
 #[derive(Debug, Default)]
 pub(super) struct QueryCache {
     answers: FastMap<CanonicalQuery, Entry>,
@@ -64,7 +75,7 @@ pub(super) struct QueryCache {
     /// Outcomes that [`look_up`](Self::look_up) has returned, by the conditions themselves. They
     /// spare the canonical form of conditions that many paths share.
     repeated: FastMap<Box<[TermId]>, CachedOutcome>,
-    /// Number of conditions in all keys of `repeated`.
+    /// Number of conditions in all keys of `repeated`, with the sizes of the outcomes.
     conditions: usize,
 }
 
@@ -77,10 +88,11 @@ impl QueryCache {
 
     /// Stores an outcome that [`look_up`](Self::look_up) has returned for these conditions.
     pub(super) fn repeat(&mut self, terms: &[TermId], outcome: &CachedOutcome) {
-        self.conditions += terms.len();
+        let size = terms.len() + outcome.size();
+        self.conditions += size;
         if self.conditions > MAX_REPEATED {
             self.repeated.clear();
-            self.conditions = terms.len();
+            self.conditions = size;
         }
         self.repeated.insert(terms.into(), outcome.clone());
     }

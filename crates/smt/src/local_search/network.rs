@@ -52,8 +52,8 @@ impl<'a> Network<'a> {
             return value;
         }
         let Network { pool, domain, model, values, last_parent, parents, inputs, leaves } = self;
-        // A term that reads the same byte as an evaluated one can change it, because it permits other
-        // values. Any start is valid, so the order of evaluation may decide.
+        // A term that reads the same byte as an evaluated one can change it, because it permits
+        // other values. Any start is valid, so the order of evaluation may decide.
         let mut changes = Vec::new();
         let value = evaluate(pool, root, values, |values, term, operands| {
             for child in pool.children(term) {
