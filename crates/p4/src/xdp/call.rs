@@ -130,8 +130,20 @@ impl<'a> Generator<'a> {
     ) -> Result<Vec<String>> {
         let mut copies = Vec::new();
         let mut bindings = Vec::new();
-        let mut places: Vec<(String, bool)> = Vec::new();
-        for (param, given) in params.iter().zip(given) {
+        let uses: Vec<Option<Vec<Used>>> = given.iter().map(|one| self.uses_of(one)).collect();
+        // Arguments with calls, or that share a place, are copied: their order has effects.
+        let alone = |at: usize| {
+            let own = uses[at].as_deref();
+            let others = uses.iter().enumerate().filter(|(other, _)| *other != at);
+            own.is_some_and(|own| {
+                others.map(|(_, used)| used).all(|used| {
+                    used.as_ref().is_some_and(|used| {
+                        !used.iter().any(|one| own.iter().any(|own| own.overlaps(one)))
+                    })
+                })
+            })
+        };
+        for (at, (param, given)) in params.iter().zip(given).enumerate() {
             let ty = self.declared(param.id);
             let ty = match (&ty, &given) {
                 (Type::Param(..), Given::Expr(expr)) => self.ty(expr),
@@ -158,15 +170,10 @@ impl<'a> Generator<'a> {
                     None => Some(self.place_as(expr, &ty)?),
                     Some(target) => target.only_place(),
                 };
-                let shares = places.iter().any(|(other, writes_other)| {
-                    (writes || *writes_other)
-                        && place.as_ref().is_some_and(|place| overlap(other, place))
-                });
-                if let (Some(place), false) = (place, shares) {
+                if let (Some(place), true) = (place, alone(at)) {
                     if param.direction == Direction::Out {
                         self.reset(&place, &ty)?;
                     }
-                    places.push((place.clone(), writes));
                     bindings.push((param.id, Binding::Place(place)));
                     continue;
                 }
@@ -191,6 +198,60 @@ impl<'a> Generator<'a> {
         }
         self.bindings.extend(bindings);
         Ok(copies)
+    }
+
+    /// Returns the variables and parts of them that an argument reads or writes; none if it calls
+    /// something.
+    fn uses_of(&self, given: &Given<'a>) -> Option<Vec<Used>> {
+        let mut used = Vec::new();
+        match given {
+            Given::Expr(expr) => self.add_uses(expr, &mut used).then_some(used),
+            _ => Some(used),
+        }
+    }
+
+    /// Adds the uses of an expression. Returns false if it calls something.
+    fn add_uses(&self, expr: &Expr, used: &mut Vec<Used>) -> bool {
+        let mut path = Vec::new();
+        let mut base = expr;
+        while let ExprKind::Member { base: inner, name } = &base.kind {
+            path.push(name.text.clone());
+            base = inner;
+        }
+        if let ExprKind::Name { .. } = base.kind {
+            if let Some(root) = self.checked.uses.get(&base.id) {
+                path.reverse();
+                used.push(Used { root: *root, path });
+            }
+            return true;
+        }
+        match &base.kind {
+            ExprKind::Call { function, args, .. } => {
+                matches!(function.kind, ExprKind::Type(_))
+                    && args.iter().all(|arg| self.add_uses(&arg.value, used))
+            }
+            ExprKind::Index { base: one, index: other } => {
+                self.add_uses(one, used) && self.add_uses(other, used)
+            }
+            ExprKind::Slice { base: one, .. } => self.add_uses(one, used),
+            ExprKind::PlusSlice { base: one, low, .. } => {
+                self.add_uses(one, used) && self.add_uses(low, used)
+            }
+            ExprKind::Unary { operand, .. } | ExprKind::Cast { operand, .. } => {
+                self.add_uses(operand, used)
+            }
+            ExprKind::Binary { left, right, .. } => {
+                self.add_uses(left, used) && self.add_uses(right, used)
+            }
+            ExprKind::Conditional { condition, yes, no } => {
+                [condition, yes, no].into_iter().all(|one| self.add_uses(one, used))
+            }
+            ExprKind::List { items, .. } => items.iter().all(|one| self.add_uses(one, used)),
+            ExprKind::Record { fields, .. } => {
+                fields.iter().all(|(_, one)| self.add_uses(one, used))
+            }
+            _ => true,
+        }
     }
 
     /// Emits the invalid headers and zeros that an `out` parameter starts with.
@@ -424,9 +485,12 @@ impl<'a> Generator<'a> {
                 Ok(None)
             }
             Builtin::PushFront | Builtin::PopFront => {
-                let Type::Stack(_, size) = self.ty(base) else {
+                let Type::Stack(of, size) = self.ty(base) else {
                     return self.unsupported(expr.span, "this call");
                 };
+                if !matches!(*of, Type::Fields(FieldsKind::Header, _)) {
+                    return self.unsupported(expr.span, format!("a shift of a stack of {of}"));
+                }
                 let place = self.place(base)?;
                 let count = args
                     .first()
@@ -545,7 +609,7 @@ impl<'a> Generator<'a> {
                 self.count_element(&map, &index, &amount, "0")?;
                 Ok(None)
             }
-            // A direct counter counts in the entry of its table.
+            // A direct counter counts when an entry of its table is found; see `map_entries`.
             ("direct_counter", "count") => Ok(None),
             ("register", "read" | "write") => {
                 let of = types.first().map_or(Type::Unknown, |ty| self.resolved(ty));
@@ -702,12 +766,16 @@ impl<'a> Generator<'a> {
     }
 }
 
-/// Returns true if one place is the other one, or in it.
-fn overlap(a: &str, b: &str) -> bool {
-    let inside = |outer: &str, inner: &str| {
-        inner
-            .strip_prefix(outer)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
-    };
-    inside(a, b) || inside(b, a)
+/// A variable, or a part of it.
+struct Used {
+    root: DeclId,
+    path: Vec<Rc<str>>,
+}
+
+impl Used {
+    /// Returns true if one part is the other one, or in it.
+    fn overlaps(&self, other: &Used) -> bool {
+        self.root == other.root
+            && self.path.iter().zip(&other.path).all(|(one, other)| one == other)
+    }
 }

@@ -104,7 +104,8 @@ pub struct Element {
 
 /// Returns the content of the maps of all tables that entries name, as users state map content.
 ///
-/// A table without an entry for its default action has the default action of the program.
+/// A table that the entries name has no other entries, and the default action of the program unless
+/// an entry sets it.
 ///
 /// # Errors
 ///
@@ -112,15 +113,28 @@ pub struct Element {
 pub fn map_content(layout: &Layout, entries: &[Entry]) -> Result<BTreeMap<String, Vec<Element>>> {
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     let mut maps: BTreeMap<String, Vec<Element>> = BTreeMap::new();
-    for write in updates(layout, entries)? {
-        let element = Element { key: hex(&write.key), value: hex(&write.value) };
-        maps.entry(write.map).or_default().push(element);
+    for entry in entries {
+        let table = match find(layout, entry)? {
+            Found::Table(at) => &layout.tables[at],
+            Found::ValueSet(set) => {
+                maps.entry(set.map.clone()).or_default();
+                continue;
+            }
+        };
+        if !matches!(table.maps, TableMaps::None) {
+            maps.entry(table.map.clone()).or_default();
+        }
+        if matches!(table.maps, TableMaps::TupleSpace { .. }) {
+            maps.entry(format!("{}_masks", table.map)).or_default();
+        }
+        if table.has_default_map {
+            maps.entry(format!("{}_default", table.map)).or_default();
+        }
     }
-    for table in layout.tables.iter().filter(|table| table.has_default_map) {
-        let default = format!("{}_default", table.map);
-        if maps.contains_key(&table.map) && !maps.contains_key(&default) {
-            let value = hex(&vec![0; table.value_size as usize]);
-            maps.insert(default, vec![Element { key: hex(&[0; 4]), value }]);
+    // Other tables may have any entries, also in place of those in the program.
+    for write in updates(layout, entries)? {
+        if let Some(elements) = maps.get_mut(&write.map) {
+            elements.push(Element { key: hex(&write.key), value: hex(&write.value) });
         }
     }
     Ok(maps)

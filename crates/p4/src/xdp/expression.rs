@@ -214,8 +214,12 @@ impl<'a> Generator<'a> {
                     let sign = if op == B::Equal { "==" } else { "!=" };
                     return Ok(format!("(u8)({a} {sign} {b})"));
                 }
-                let a = self.place_as(left, &compared)?;
-                let b = self.place_as(right, &compared)?;
+                let mut a = self.place_as(left, &compared)?;
+                let (b, before) = self.aside(|this| this.place_as(right, &compared))?;
+                if !before.is_empty() {
+                    a = self.save("left", &compared, &a)?;
+                    self.body.extend(before);
+                }
                 let equal = self.equal(&a, &b, &compared);
                 Ok(format!("(u8){negation}({equal})"))
             }

@@ -254,6 +254,18 @@ impl<'a> Generator<'a> {
         else {
             return self.unsupported(set.span, "this set");
         };
+        if let Type::Fields(_, named) = self.declared(id)
+            && let Some(DeclKind::Fields(fields)) =
+                self.nodes.get(&named.id).map(|decl| &*decl.kind)
+            && let Some(one) =
+                fields.fields.iter().flat_map(|field| &field.annotations).find(|one| {
+                    &*one.name.text == "match"
+                        && one.body.first().is_none_or(|word| !word.is("exact"))
+                })
+        {
+            return self
+                .unsupported(one.name.span, "a value set with a match kind other than exact");
+        }
         let path = self.paths.get(&id).cloned().unwrap_or_default();
         let name = self.map_name(&path);
         let size = self

@@ -1,6 +1,7 @@
 //! The packages of architectures: v1model's `V1Switch`, `ebpfFilter`, and `xdp`.
 
 use super::*;
+use crate::token::SourceFile;
 
 /// Port of v1model that drops a packet.
 pub(super) const DROP_PORT: u32 = 511;
@@ -190,6 +191,13 @@ impl<'a> Generator<'a> {
         self.standard_metadata = Some(standard.clone());
         self.put(format!("{standard}.ingress_port = (u16)(ctx->ingress_ifindex & 511);"));
         self.put(format!("{standard}.packet_length = packet_length;"));
+        // Microseconds, as in BMv2. XDP has no queue, so the other times and depths stay zero.
+        let name = "ingress_global_timestamp";
+        let is_used = |file: &SourceFile| !file.is_standard && file.text.contains(name);
+        if self.sources.files.iter().any(is_used) {
+            let now = self.fit("bpf_ktime_get_ns() / 1000", &Type::Bit(48));
+            self.put(format!("{standard}.{name} = {now};"));
+        }
         let (headers, meta, standard) = (Some(&*headers), Some(&*meta), Some(&*standard));
         let reject = self.fresh("reject");
         self.in_parser = Some(reject.clone());

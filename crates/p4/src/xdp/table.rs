@@ -34,6 +34,8 @@ struct Properties<'a> {
     is_largest_first: bool,
     /// Difference of the priorities of entries without one.
     priority_delta: u32,
+    /// True if a direct counter counts packets and bytes of each entry.
+    is_counted: bool,
 }
 
 impl<'a> Generator<'a> {
@@ -67,6 +69,7 @@ impl<'a> Generator<'a> {
             size: DEFAULT_SIZE,
             is_largest_first: true,
             priority_delta: 1,
+            is_counted: false,
         };
         let annotated = |property: &Property| match &property.value {
             PropertyValue::Entries(entries) => {
@@ -119,6 +122,7 @@ impl<'a> Generator<'a> {
                         }
                     }
                 }
+                ("counters", _) => found.is_counted = true,
                 ("meters", PropertyValue::Expr(value)) => {
                     return self.unsupported(value.span, "a direct meter");
                 }
@@ -167,6 +171,9 @@ impl<'a> Generator<'a> {
         let action = self.variable("action", &Type::Bit(32))?;
         let applied = Applied { hit, action };
         match properties.entries {
+            Some((_, true)) if properties.is_counted => {
+                return self.unsupported(call.span, "a direct counter of constant entries");
+            }
             Some((entries, true)) => {
                 self.constant_entries(&properties, entries, &values, &applied)?
             }
@@ -481,7 +488,7 @@ impl<'a> Generator<'a> {
         } else if ranged {
             TableMaps::Scan { second: 0, value: 0, element: 0 }
         } else if masked || prefixes > 1 {
-            TableMaps::TupleSpace { masks: properties.size.min(MOST_MASKS) }
+            TableMaps::TupleSpace { masks: properties.size.min(most_masks(&kinds, &numbers)) }
         } else if prefixes == 1 {
             TableMaps::Trie
         } else {
@@ -536,6 +543,11 @@ impl<'a> Generator<'a> {
         }
         if !matches!(maps, TableMaps::None) {
             self.put(format!("if ({pointer}) {} = 1;", applied.hit));
+            if properties.is_counted {
+                self.put(format!(
+                    "if ({pointer}) {{ {pointer}->packets += 1; {pointer}->bytes += packet_length; }}"
+                ));
+            }
         }
         if layout.has_default_map {
             let default = format!("{map}_default");
@@ -551,11 +563,22 @@ impl<'a> Generator<'a> {
             let mut first = true;
             for (at, one) in properties.actions.iter().enumerate() {
                 let Some(action) = layout.actions.get(at).cloned() else { continue };
-                self.put(format!(
-                    "{} ({pointer}->action == {}) {{",
-                    if first { "if" } else { "} else if" },
-                    action.id
-                ));
+                // Control planes write permitted actions only, so the last one needs no comparison.
+                let condition = match (action.in_entries, action.as_default) {
+                    (true, true) => None,
+                    (true, false) => Some(&applied.hit),
+                    (false, _) => Some(&applied.hit).filter(|_| action.as_default),
+                };
+                let negation = if action.in_entries { "" } else { "!" };
+                let last = at + 1 == properties.actions.len() && condition.is_none() && !first;
+                let guard = condition.map(|hit| format!(" && {negation}{hit}")).unwrap_or_default();
+                self.put(match (first, last) {
+                    (_, true) => "} else {".to_owned(),
+                    (true, _) => format!("if ({pointer}->action == {}{guard}) {{", action.id),
+                    (false, _) => {
+                        format!("}} else if ({pointer}->action == {}{guard}) {{", action.id)
+                    }
+                });
                 first = false;
                 self.run_listed(properties, &one.action, Some((&pointer, &action)), applied)?;
             }
@@ -720,10 +743,16 @@ impl<'a> Generator<'a> {
             }
             let _ = write!(text, "    union {{\n{union}    }};\n");
         }
+        if properties.is_counted {
+            text.push_str("    u64 packets;\n    u64 bytes;\n");
+        }
         text.push_str("};\n");
         self.define("u128_in_map", "typedef u128 u128_in_map __attribute__((aligned(8)));\n");
         self.define(&format!("{map}_value"), &text);
         let end = if largest == 0 { start } else { union_at + largest };
+        if properties.is_counted {
+            return Ok((end.next_multiple_of(8) + 16, actions));
+        }
         Ok((end.next_multiple_of(align), actions))
     }
 
@@ -938,4 +967,18 @@ pub(super) fn name_of(annotations: &[Annotation]) -> Option<String> {
         [token] if token.kind == crate::token::TokenKind::Text => Some(token.text.to_string()),
         _ => None,
     }
+}
+
+/// Returns the number of masks that entries of these keys can have, at most [`MOST_MASKS`].
+fn most_masks(kinds: &[MatchKind], numbers: &[(String, Type)]) -> u32 {
+    kinds.iter().zip(numbers).fold(1u32, |product, (kind, (_, ty))| {
+        let width = plain(ty).width().unwrap_or(1);
+        let masks = match kind {
+            MatchKind::Exact => 1,
+            MatchKind::Optional => 2,
+            MatchKind::Lpm => width + 1,
+            _ => 1u32.checked_shl(width).unwrap_or(u32::MAX),
+        };
+        product.saturating_mul(masks).min(MOST_MASKS)
+    })
 }

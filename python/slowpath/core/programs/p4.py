@@ -57,8 +57,8 @@ def included_files(file: str, flags: Sequence[str], text: str | None = None) -> 
     return list(translate(file, _divided(flags)[0], text=text).files[1:])
 
 
-_ENTRY = re.compile(r"^[ \t]*[A-Za-z_][\w.]*[ \t].*->", re.MULTILINE)
-"""A line with an entry of a table; no line of TOML or JSON is like it."""
+_CONTENT = re.compile(r"\A\s*\{|^[ \t]*\[", re.MULTILINE)
+"""The start of map content in JSON, or a line of TOML that no list of entries has."""
 
 
 def maps_of(file: str, flags: Sequence[str], maps: MapsFile) -> str:
@@ -67,7 +67,7 @@ def maps_of(file: str, flags: Sequence[str], maps: MapsFile) -> str:
     Raises:
         InputError: if an entry or the program has a fault.
     """
-    if is_p4(file) and not maps.text.lstrip().startswith("{") and _ENTRY.search(maps.text):
+    if is_p4(file) and not _CONTENT.search(maps.text):
         return map_content(file, _divided(flags)[0], maps)
     return maps.text
 
