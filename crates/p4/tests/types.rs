@@ -363,3 +363,13 @@ fn types_and_values_have_limited_sizes() {
         "15:40: the value has more than 16384 parts",
     );
 }
+
+/// Section 7.2.8: a literal has no type of its own, so it takes a new type's.
+#[test]
+fn a_number_without_a_width_takes_a_new_type() {
+    accepted("type bit<10> id_t; const id_t DEFAULT = 0;");
+    rejected(
+        "type bit<10> id_t; const id_t DEFAULT = 10w0;",
+        "1:41: bit<10> does not fit id_t; write a cast, (id_t)",
+    );
+}

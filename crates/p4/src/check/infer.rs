@@ -161,6 +161,7 @@ impl<'a> Checker<'a> {
             (a, b) if a == b => true,
             (Type::Bit(_) | Type::Int(_), Type::Integer)
             | (Type::Integer, Type::Bit(_) | Type::Int(_)) => true,
+            (Type::New(_, of), Type::Integer) => self.fits(of, found),
             (Type::Bit(_) | Type::Int(_), Type::Enum(_, Some(of))) => **of == *wanted,
             (
                 Type::Fields(FieldsKind::Header | FieldsKind::HeaderUnion, _),
