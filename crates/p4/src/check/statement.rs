@@ -163,19 +163,9 @@ impl<'a> Checker<'a> {
             _ => None,
         };
         let numbers = !matches!(ty, Type::ActionRun(_));
-        let is_switchable = matches!(
-            ty,
-            Type::ActionRun(_)
-                | Type::Bit(_)
-                | Type::Int(_)
-                | Type::Bool
-                | Type::Error
-                | Type::Enum(..)
-                | Type::New(..)
-                | Type::Unknown
-        );
-        let is_switchable =
-            is_switchable || ty == Type::Integer && self.out.constants.contains_key(&value.id);
+        let is_switchable = ty.is_scalar()
+            || matches!(ty, Type::ActionRun(_))
+            || ty == Type::Integer && self.out.constants.contains_key(&value.id);
         if !is_switchable {
             self.type_fault(value.span, format!("switch is not defined for {ty}"));
             return;
@@ -247,19 +237,11 @@ impl<'a> Checker<'a> {
                             _ => std::slice::from_ref(&ty),
                         };
                         let fault = parts.iter().find(|part| {
-                            !matches!(
+                            let is_list = matches!(
                                 part,
-                                Type::Unknown
-                                    | Type::Bit(_)
-                                    | Type::Int(_)
-                                    | Type::Bool
-                                    | Type::Error
-                                    | Type::Enum(..)
-                                    | Type::New(..)
-                                    | Type::Param(..)
-                                    | Type::Tuple(_)
-                                    | Type::ListLiteral(..)
-                            )
+                                Type::Param(..) | Type::Tuple(_) | Type::ListLiteral(..)
+                            );
+                            !part.is_scalar() && !is_list
                         });
                         if let Some(part) = fault {
                             this.type_fault(key.span, format!("select is not defined for {part}"));

@@ -256,20 +256,6 @@ impl<'a> Checker<'a> {
         if !self.out.match_kinds.contains(&key.kind.text) {
             self.name_fault(key.kind.span, format!("'{}' is not a match_kind", key.kind.text));
         }
-        let matchable = |ty: &Type| {
-            matches!(
-                ty,
-                Type::Unknown
-                    | Type::Bit(_)
-                    | Type::Int(_)
-                    | Type::Bool
-                    | Type::Error
-                    | Type::Enum(..)
-                    | Type::New(..)
-                    | Type::Param(..)
-                    | Type::Varbit(_)
-            )
-        };
         let numbers = matches!(&*key.kind.text, "lpm" | "range");
         if numbers
             && !matches!(
@@ -289,7 +275,8 @@ impl<'a> Checker<'a> {
         }
         match ty {
             Type::Integer => self.type_fault(key.value.span, "a key needs a width; write a cast"),
-            ref one if matchable(one) => ty,
+            ref one if one.is_scalar() => ty,
+            Type::Param(..) | Type::Varbit(_) => ty,
             Type::Tuple(_)
             | Type::Fields(FieldsKind::Struct | FieldsKind::Header, _)
             | Type::ListLiteral(..) => ty,

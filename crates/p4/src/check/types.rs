@@ -111,6 +111,20 @@ impl Type {
         matches!(self, Type::Bit(_) | Type::Int(_) | Type::Integer | Type::Unknown)
     }
 
+    /// Returns true for types of single values, which `switch`, `select` and table keys can compare.
+    pub fn is_scalar(&self) -> bool {
+        matches!(
+            self,
+            Type::Unknown
+                | Type::Bit(_)
+                | Type::Int(_)
+                | Type::Bool
+                | Type::Error
+                | Type::Enum(..)
+                | Type::New(..)
+        )
+    }
+
     /// Returns the type with type parameters replaced.
     pub fn replace(&self, by: &dyn Fn(DeclId) -> Option<Type>) -> Type {
         let all =
