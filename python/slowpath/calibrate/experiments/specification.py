@@ -3,6 +3,8 @@
 `docs/reference/experiments.md` describes the format.
 """
 
+from copy import deepcopy
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Literal, NotRequired, TypedDict, cast
@@ -345,7 +347,12 @@ _FOLDER = Path(__file__).parent / "catalogue"
 
 def shipped_names() -> list[str]:
     """Return the names of the experiments that come with slowpath."""
-    return sorted(path.stem for path in _FOLDER.glob("*.yaml"))
+    return list(_names())
+
+
+@cache
+def _names() -> tuple[str, ...]:
+    return tuple(sorted(path.stem for path in _FOLDER.glob("*.yaml")))
 
 
 def shipped_experiment(name: str) -> Experiment:
@@ -362,4 +369,10 @@ def shipped_experiment(name: str) -> Experiment:
             first_words = dict.fromkeys(one.partition("-")[0] for one in names)
             hint = f"; names begin with {', '.join(first_words)}; --list prints all"
         raise OptionError(codes.UNKNOWN_NAME, "--component", f"{name!r} is not an experiment{hint}")
+    return deepcopy(_read_shipped(name))
+
+
+@cache
+def _read_shipped(name: str) -> Experiment:
+    """Read an experiment of the catalogue. A copy takes a tenth of the time of reading YAML."""
     return load_experiment(str(_FOLDER / f"{name}.yaml"))
