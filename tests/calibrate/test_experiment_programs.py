@@ -1,6 +1,7 @@
 """Tests generated programs of experiments: their texts, compilation, and runs in the kernel."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,11 @@ def test_every_component_has_a_template_but_those_that_xdp_lacks() -> None:
     assert {*BED.kinds()} == COMPONENTS.keys() - {"memory", "recirculate"}
 
 
+_RUN = dict[tuple[str, str, bytes], tuple[int, int]]()
+"""Action and number of instructions of each program that ran, by text without its first comment,
+maps and packet."""
+
+
 @pytest.mark.parametrize("name", XDP)
 def test_the_kernel_takes_the_path_that_the_interpreter_takes(name: str, tmp_path: Path) -> None:
     """Check that kernel and interpreter take the same path, with and without the component.
@@ -80,9 +86,14 @@ def test_the_kernel_takes_the_path_that_the_interpreter_takes(name: str, tmp_pat
         instructions = []
         for component in (False, True):
             program = xdp_program(experiment, value, component=component)
-            case = prepared(tmp_path, program, program.maps)
-            assert case.action == (3 if experiment["component"]["kind"] == "forward" else 2)
-            instructions.append(case.instructions)
+            text = re.sub(r"\A/\*.*?\*/\n", "", program.text, flags=re.DOTALL)
+            key = (text, program.maps, program.packet)
+            if key not in _RUN:  # many experiments share their program without the component
+                case = prepared(tmp_path, program, program.maps)
+                _RUN[key] = case.action, case.instructions
+            action, executed = _RUN[key]
+            assert action == (3 if experiment["component"]["kind"] == "forward" else 2)
+            instructions.append(executed)
         assert instructions[0] <= instructions[1], "the component takes instructions"
         counted.append(instructions[1] - instructions[0])
     assert counted[-1] > 0
