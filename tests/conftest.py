@@ -1,16 +1,18 @@
 """Settings and fixtures of all tests."""
 
+import gc
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from compiler import needs_clang
 from support import CAMPAIGN, ROOT
+from warm_starts import ready_to_fork
 
 # A shell may let background jobs ignore these signals, and programs inherit that. Tests of signals
 # would then wait forever.
@@ -36,6 +38,17 @@ settings.load_profile("slowpath")
 # such as `trace`, are also modules of the standard library.
 sys.path += [str(folder) for folder in sorted((ROOT / "tests").iterdir()) if folder.is_dir()]
 sys.path += [str(ROOT / "bench"), str(ROOT / "release")]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect tests without collecting garbage, of which there is little."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        ready_to_fork()
+        gc.enable()
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -120,8 +120,7 @@ def remembered(*arguments: str | os.PathLike[str]) -> str:
 
 def _forks_itself(words: list[str]) -> bool:
     """Return true if the command forks often, which is slower in processes with many modules."""
-    first = "".join(words[1:2])
-    return words[:1] == ["insights"] and (first == "accelerators" or bool(Path(first).suffix))
+    return words[:2] == ["insights", "accelerators"]
 
 
 def refuses_pictures(*words: str | Path) -> bool:
