@@ -19,6 +19,7 @@ from contention_short import shorten_profiles
 from contention_tables import MEMORY
 from slowpath import app as cli
 from slowpath.core.command import Command
+from slowpath.core.formats import _end
 from slowpath.core.parser import Parser, read
 from slowpath.core.printable import aligned_line, csv_line, json_ascii, json_line, one_line
 from successful_calls import ENDLESS
@@ -476,23 +477,36 @@ EXTRA = {
 )
 def test_output_has_no_effect(command: str, form: str, folder: Path, run: Run) -> None:
     codes = set[int]()
-    for words in calls(command, folder):
+    runs, reports = calls(command, folder), dict[str, Path]()
+    if command == "measure" and form == "table":
+        others = formats(dict(commands())[command])
+        reports = {one: folder / f"report{_end(one)}" for one in others if one != form}
+        runs[0] += [word for file in reports.values() for word in ("--report", file)]
+    elif command == "measure":  # the report of the other run has the stretches
+        runs[0] += ["--cache", "hot", "--no-stretches"]
+    for words in runs:
         chosen = ["--format", form, *EXTRA.get((command, form), [])] if form else []
         code, output, errors = run(*command.split(), *words, *chosen)
         codes.add(code)
         assert code in {0, 1, 2, 3, 4}, errors
-        check_plain(output)
+        check_report(form, output)
         check_plain(errors)
-        if form == "json" and output:
-            check_texts(json.loads(output))
-        elif form == "csv" and output:
-            check_csv(output)
+    for one, file in reports.items():
+        check_report(one, file.read_text())
     ends = command not in ENDLESS  # others end only if they refuse their arguments
     written_any = codes & {0, 1} or command.endswith(" check") or not ends
     assert written_any, "all calls failed; nothing was written"
     written = folder / "written"
     if command == "compile" and form == "listing":
         check_plain(written.read_text())
+
+
+def check_report(form: str, text: str) -> None:
+    check_plain(text)
+    if form == "json" and text:
+        check_texts(json.loads(text))
+    elif form == "csv" and text:
+        check_csv(text)
 
 
 def check_plain(text: str) -> None:
