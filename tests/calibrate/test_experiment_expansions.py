@@ -108,6 +108,16 @@ def xdp_counts(p: Parameters) -> dict[str, Counts]:
             rf"\tloop\({p.turns}, step, &sum, 0\);": 0 if p.method == "loop" else 1,
         },
         "forward": {r"mac\[(\d+)\] = mac\[3 \+ \1\];": (3, 3)},
+        "digest": {
+            r"output\(&records, record, ": p.digests,
+        },
+        "hash": {
+            r"sum \+= hash\(&key\);": p.hashes,
+            r"c \+= key->word\[3 \* (\d+) \+ 2\]": (
+                (others // 3, others // 3) if p.method == "jhash" else 0
+            ),
+            r"crc \^ byte\[(\d+)\]": p.key_bytes if p.method == "crc32" else 0,
+        },
         "helper": {},  # the specification names helper and arguments
         "mixture": {},  # random instructions
     }  # fmt: skip
@@ -143,6 +153,15 @@ def p4_counts(p: Parameters) -> dict[str, Counts]:
             rf"register<bit<64>>\({p.entries}\) state(\d+);": (p.accesses, p.accesses),
             r"state(\d+)\.read\(value, at\)": (p.accesses * read, p.accesses * read),
             r"state(\d+)\.write\(at, value": (p.accesses * write, p.accesses * write),
+        },
+        "clone": {r"clone\(CloneType\.I2E, 32w(\d+)\);": (p.clones, p.clones)},
+        "digest": {
+            r"digest<record_t>\(1, record\);": p.digests,
+        },
+        "hash": {r"hash\(value, HashAlgorithm\.crc32, ": p.hashes},
+        "meter": {
+            rf"meter<bit<32>>\({p.entries}, MeterType\.bytes\) meter(\d+);": (p.meters, p.meters),
+            r"meter(\d+)\.execute_meter\(at, color\);": (p.meters, p.meters),
         },
         "recirculate": {rf"meta\.passes < {p.passes}\)": 1},
         "forward": {r"h\.ethernet0\.source = h\.ethernet0\.destination;": 1},
@@ -183,6 +202,12 @@ def swx_counts(p: Parameters) -> dict[str, Counts]:
             r"emit h\.own(\d+)": (p.headers, p.headers),
         },
         "pop": {r"extract h\.own(\d+)": (p.headers, p.headers)},
+        "clone": {r"mov m\.slot (\d+)\n\tmov m\.session 0\n\tmirror ": (p.clones, p.clones)},
+        "hash": {rf"hash {p.method} m\.value h\.key\.bits h\.key\.bits$": p.hashes},
+        "meter": {
+            rf"^metarray meter(\d+) size {p.entries}$": (p.meters, p.meters),
+            r"\tmeter meter(\d+) m\.at m\.length m\.color m\.value$": (p.meters, p.meters),
+        },
         "forward": {r"mov h\.ethernet0\.source h\.ethernet0\.destination": 1},
         "recirculate": {rf"jmpeq LEAVE m\.sum {p.passes}$": 1},
         "state": {

@@ -147,8 +147,13 @@ def test_a_stopped_measurement_is_partial(tmp_path: Path) -> None:
 DPDK = (
     "array-entries",
     "checksum-helper",
+    "clone-bytes",
     "copy-bytes",
+    "digest-bytes",
+    "hash-crc32-bytes",
+    "hash-jhash-bytes",
     "memory-latency",
+    "meter-entries",
     "table-exact-entries",
     "table-exact-miss-entries",
     "table-exact-tables",

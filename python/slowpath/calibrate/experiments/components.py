@@ -185,6 +185,39 @@ COMPONENTS: Mapping[str, Component] = {
             "bytes": Number("number of bytes that are summed or updated", 4, 1024, 20, 4),
         },
     ),
+    "hash": Component(
+        "Hash keys, as for a choice between servers or links",
+        {
+            "method": Word(
+                "hash function: Jenkins's hash of the kernel and DPDK, or a cyclic redundancy "
+                "check (with a table in XDP and P4 programs, by an instruction in DPDK)",
+                ("jhash", "crc32"),
+            ),
+            "key_bytes": _KEY,
+            "hashes": Number("number of times that the key is hashed", 1, 64, 1),
+        },
+    ),
+    "meter": Component(
+        "Meter packets in token buckets with two rates and three colours (RFC 2698)",
+        {
+            "meters": Number("number of meters that each packet passes", 1, 64, 1),
+            "entries": _ENTRIES,
+        },
+    ),
+    "clone": Component(
+        "Copy packets, besides forwarding them",
+        {
+            "clones": Number("number of copies", 1, 4, 1),
+            "bytes": Number("number of bytes that each copy keeps", 16, 1024, 64, 16),
+        },
+    ),
+    "digest": Component(
+        "Send records about packets to the control plane",
+        {
+            "digests": Number("number of records", 1, 32, 1),
+            "bytes": Number("size of a record, in bytes", 8, 256, 16, 8),
+        },
+    ),
     "arithmetic": Component(
         "Execute instructions of one class on 64 bits",
         {

@@ -30,7 +30,7 @@ from slowpath.calibrate.programs.packet import (
 from slowpath.calibrate.programs.template import expand
 
 TABLES = ("table-exact", "table-lpm", "table-ternary")
-_KEYED = (*TABLES, "state")
+_KEYED = (*TABLES, "state", "hash", "meter")
 
 
 class Layers(NamedTuple):
@@ -105,6 +105,8 @@ def _check(experiment: Experiment, settings: ParameterValues) -> None:
         reject(experiment, f"the P4 architecture v1model has no tables like {settings['map']}")
     if numeric_value(settings, "repeats") > 1:
         reject(experiment, "the P4 architecture v1model applies a table only once")
+    if settings.get("method") == "jhash":
+        reject(experiment, "the P4 architecture v1model has no hash jhash; it has crc32")
     operation = settings.get("operation")
     if experiment["component"]["kind"] == "arithmetic" and operation not in _EXPRESSIONS:
         reject(
@@ -144,6 +146,7 @@ def _names(experiment: Experiment, settings: ParameterValues) -> dict[str, int |
         "own": own,
         "front": int(kind == "push"),
         "fields": fields,
+        "words": numeric_value(settings, "bytes") // 8,
         "rest_bits": max(8 * size - 16 - 16 * fields, 0),
         "metadata": numeric_value(settings, "writes") if settings.get("where") == "metadata" else 0,
         "recirculated": int(kind == "recirculate"),

@@ -165,6 +165,9 @@ def check_parameters(experiment: Experiment, settings: ParameterValues) -> None:
         "memory": 0,
         "checksum": payload + numeric_value(settings, "bytes"),
         "copy": payload + numeric_value(settings, "bytes"),
+        "digest": payload + numeric_value(settings, "bytes"),
+        "hash": where + numeric_value(settings, "key_bytes"),
+        "clone": numeric_value(settings, "bytes"),
         "helper": payload + 4,
         "mixture": payload + 256,
     }.get(kind, where + 4)

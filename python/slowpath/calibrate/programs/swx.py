@@ -36,6 +36,7 @@ DESTINATION = 0x020000000001
 INITIAL = 3
 """Initial value of state words in experiments that read them."""
 _MASK = (1 << 64) - 1
+_WORD = (1 << 32) - 1
 _ADDRESS = (1 << 48) - 1
 _ONES = 0xFFFF
 _MISSES = {"table-exact": 3, "table-lpm": 0}
@@ -153,6 +154,49 @@ def _table(experiment: Experiment, settings: ParameterValues, __: bytes, compone
     return look_ups
 
 
+def _hashed(
+    experiment: Experiment, settings: ParameterValues, packet: bytes, component: bool
+) -> int:
+    start, width = key_offset(experiment), numeric_value(settings, "key_bytes")
+    hashed = jenkins if settings["method"] == "jhash" else castagnoli
+    key = packet[start : start + width]
+    return numeric_value(settings, "hashes") * hashed(key) if component else 0
+
+
+def jenkins(key: bytes) -> int:
+    """Return Jenkins's hash lookup3 of a key of whole 32-bit words, with the initial value 0."""
+    words = [int.from_bytes(key[at : at + 4], "little") for at in range(0, len(key), 4)]
+    state = [(0xDEADBEEF + len(key)) & _WORD] * 3
+
+    def step(target: int, source: int, bits: int, *, final: bool) -> None:
+        value, other = state[target], state[source]
+        turned = (other << bits | other >> (32 - bits)) & _WORD
+        state[target] = ((value ^ other) - turned if final else (value - other) ^ turned) & _WORD
+
+    while True:
+        taken, words = words[:3], words[3:]
+        for at, word in enumerate(taken):
+            state[at] = (state[at] + word) & _WORD
+        if not words:
+            break
+        for at, bits in enumerate((4, 6, 8, 16, 19, 4)):
+            step(at % 3, (at + 2) % 3, bits, final=False)
+            state[(at + 2) % 3] = (state[(at + 2) % 3] + state[(at + 1) % 3]) & _WORD
+    for at, bits in enumerate((14, 11, 25, 16, 4, 14, 24)):
+        step((at + 2) % 3, (at + 1) % 3, bits, final=True)
+    return state[2]
+
+
+def castagnoli(key: bytes) -> int:
+    """Return the CRC-32C of a key without inversions, as DPDK's `rte_hash_crc` with value 0."""
+    crc = 0
+    for byte in key:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc
+
+
 def _nothing(_: Experiment, __: ParameterValues, ___: bytes, component: bool) -> int:
     del component
     return 0
@@ -163,6 +207,9 @@ _RESULTS = {
     "branches": _branches,
     "checksum": _nothing,
     "field-writes": _fields,
+    "clone": _nothing,
+    "hash": _hashed,
+    "meter": _nothing,
     "parser": _parsed,
     "push": _nothing,
     "recirculate": _passes,
@@ -238,6 +285,12 @@ def metadata(kind: str, settings: ParameterValues) -> list[str]:
         return ["bit<64> order"]
     if kind == "state":
         return ["bit<32> at", "bit<64> value"]
+    if kind == "meter":
+        return ["bit<32> at", "bit<32> length", "bit<32> color", "bit<32> value"]
+    if kind == "clone":
+        return ["bit<32> slot", "bit<32> session"]
+    if kind == "hash":
+        return ["bit<32> value"]
     if kind == "field-writes":
         in_metadata = settings["where"] == "metadata"
         fields = range(numeric_value(settings, "writes") if in_metadata else 0)
@@ -338,6 +391,7 @@ def swx_driver(experiment: Experiment) -> str:
         "initial": INITIAL,
         "kind": part["kind"],
         "tabled": int(part["kind"] in TABLES),
+        "indexed": int(part["kind"] in ("state", "meter")),
     }
     return expand(FOLDER, "driver.c", names)
 

@@ -271,6 +271,13 @@ def empty_program(experiment: Experiment, value: int) -> XdpProgram:
     return XdpProgram(text, "{}\n", packet_of(experiment, size))
 
 
+def _remainder(byte: int) -> int:
+    """Return the CRC-32 (IEEE 802.3) of one byte, without the inversions, as in P4's `crc32`."""
+    for _ in range(8):
+        byte = byte >> 1 ^ (0xEDB88320 if byte & 1 else 0)
+    return byte
+
+
 def _names(experiment: Experiment, settings: ParameterValues) -> dict[str, int | str]:
     """Return the values of template names that are not parameters of the experiment."""
     count, key = numeric_value(settings, "count"), numeric_value(settings, "key_bytes") or 4
@@ -290,7 +297,12 @@ def _names(experiment: Experiment, settings: ParameterValues) -> dict[str, int |
         "other_words": key // 4 - 1,
         "value_words": numeric_value(settings, "value_bytes") // 8,
         "header_words": numeric_value(settings, "header_bytes") // 4,
-        "words": copied if kind == "copy" else size,
+        "words": copied if kind in ("copy", "digest") else size,
+        "blocks": (key // 4 - 1) // 3,
+        "rest_word": (key // 4 - 1) // 3 * 3,
+        "second_rest": int(key // 4 % 3 != 1),
+        "third_rest": int(key // 4 % 3 == 0),
+        "remainders": ", ".join(f"{_remainder(byte):#x}" for byte in range(256)),
         "quarters": count // 4,
         "rest": count % 4,
         "instruction": _INSTRUCTIONS.get(str(settings.get("operation")), ""),

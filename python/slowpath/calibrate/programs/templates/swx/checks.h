@@ -90,6 +90,28 @@ static int check_state(const struct side *side)
 	return 0;
 }
 //@ end
+//@ if kind == meter
+
+/* Checks that each packet has passed each meter, and was green. */
+static int check_meters(const struct side *side)
+{
+	for (long m = 0; m < meters; m++) {
+		struct rte_swx_ctl_meter_stats found;
+		uint64_t green = 0;
+		char name[16];
+
+		snprintf(name, sizeof(name), "meter%ld", m);
+		for (long i = 0; i < entries; i++) {
+			if (rte_swx_ctl_meter_stats_read(side->pipeline, name, i, &found))
+				return refuse("the pipeline has no %s", name);
+			green += found.n_pkts[RTE_COLOR_GREEN];
+		}
+		if (green != side->received)
+			return refuse("%s: %lu green packets of %lu", name, green, side->received);
+	}
+	return 0;
+}
+//@ end
 
 static int check(void)
 {
@@ -102,6 +124,14 @@ static int check(void)
 //@ if kind == state
 	if (check_state(&sides[1]))
 		return -1;
+//@ end
+//@ if kind == meter
+	if (check_meters(&sides[1]))
+		return -1;
+//@ end
+//@ if kind == clone
+	if (sides[0].copies || sides[1].copies != clones * sides[1].received)
+		return refuse("%lu copies of %lu packets", sides[1].copies, sides[1].received);
 //@ end
 	return check_packet(&sides[0]) || check_packet(&sides[1]) ? -1 : 0;
 }

@@ -20,7 +20,11 @@ static long touched(void)
 //@ if tabled
 	return entries < 200000 ? entries : 200000;
 //@ else
+//@ if kind == meter
+	return entries;
+//@ else
 	return PACKETS;
+//@ end
 //@ end
 }
 

@@ -164,6 +164,9 @@ static int read_statement(struct rte_swx_pipeline *pipeline, struct reader *from
 	if (is(from, 0, "regarray"))
 		return rte_swx_pipeline_regarray_config(pipeline, word[1], strtoul(word[3], NULL, 0),
 							strtoull(word[5], NULL, 0));
+	if (is(from, 0, "metarray"))
+		return rte_swx_pipeline_metarray_config(pipeline, word[1],
+							strtoul(word[3], NULL, 0));
 	if (is(from, 0, "action"))
 		return read_action(pipeline, from);
 	if (is(from, 0, "table"))
@@ -187,6 +190,11 @@ static int build(struct side *side, const char *what)
 	pipeline = side->pipeline;
 	rte_swx_pipeline_port_in_type_register(pipeline, "memory", &in_memory);
 	rte_swx_pipeline_port_out_type_register(pipeline, "memory", &to_memory);
+//@ if kind == clone
+	struct rte_swx_pipeline_mirroring_params copying = { .n_slots = clones, .n_sessions = 1 };
+
+	rte_swx_pipeline_mirroring_config(pipeline, &copying);
+//@ end
 	status = rte_swx_pipeline_port_in_config(pipeline, 0, "memory", side);
 	if (!status)
 		status = rte_swx_pipeline_port_out_config(pipeline, 0, "memory", side);
@@ -206,5 +214,14 @@ static int build(struct side *side, const char *what)
 	if (status)
 		return -1;
 	status = rte_swx_pipeline_build(pipeline);
+//@ if kind == clone
+	if (!status) {
+		struct rte_swx_pipeline_mirroring_session_params session = {
+			.truncation_length = bytes,
+		};
+
+		status = rte_swx_ctl_pipeline_mirroring_session_set(pipeline, 0, &session);
+	}
+//@ end
 	return status ? refuse("%s: cannot be built: %s", path, strerror(-status)) : 0;
 }
