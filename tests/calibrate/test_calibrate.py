@@ -269,3 +269,55 @@ def test_everything_is_listed(tmp_path: Path) -> None:
     assert (run.returncode, run.stderr) == (0, "")
     listed = [line.split()[0] for line in run.stdout.splitlines() if line.startswith("  ")]
     assert listed == [*TESTBEDS, *shipped_names()]
+
+
+def test_runs_are_compared_by_experiment(tmp_path: Path) -> None:
+    """Compare runs of two test beds that compute costs; check the values against the runs."""
+    for bed, names in (
+        ("ebpf", ("state-reads", "arithmetic-add")),
+        ("agilio-cx-2x40", ("state-reads",)),
+    ):
+        words = [word for name in names for word in ("--component", name)]
+        run = run_in(tmp_path, "--testbed", bed, *words, "--points", "2", "-o", bed)
+        assert run.returncode == 0, run.stderr
+    both = ("--compare", "ebpf", "--compare", "agilio-cx-2x40")
+    run = run_in(tmp_path, *both, "--format", "json", "--html", "page.html")
+    assert (run.returncode, run.stderr) == (0, "")
+    check("comparison", run.stdout)
+    (found,) = json.loads(run.stdout)["results"]
+    assert found["name"] == "state-reads"
+    for bed in found["testbeds"]:
+        model = json.loads((tmp_path / bed["directory"] / "state-reads/model.json").read_text())
+        assert bed["testbed"] == bed["directory"] == model["testbed"]
+        assert (bed["points"], bed["metric"]) == (model["points"], model["metric"])
+    lines = [" ".join(line.split()) for line in run_in(tmp_path, *both).stdout.splitlines()]
+    assert lines[0] == "state-reads: Words of state that are read (by accesses)"
+    costs = [[point["cost"] for point in bed["points"]] for bed in found["testbeds"]]
+    assert lines[2] == f"ebpf 1 32 {costs[0][0]:.0f} {costs[0][1]:.0f} instructions linear"
+    assert lines[3].startswith(f"agilio-cx-2x40 1 32 {costs[1][0]:,.0f} {costs[1][1]:,.0f} cycles ")
+    page = (tmp_path / "page.html").read_text()
+    assert page.count("<svg") == 2, "instructions and cycles have a figure each"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--compare", "a"), "one run cannot be compared"),
+        (("--compare", "a", "--compare", "b", "--quick"), "omit --quick"),
+        (("--compare", "a", "--compare", "b"), "a/run.json: no such file"),
+    ],
+)
+def test_runs_that_cannot_be_compared_are_errors(
+    tmp_path: Path, words: tuple[str, ...], message: str
+) -> None:
+    run = run_in(tmp_path, *words)
+    assert run.returncode in (2, 3)
+    assert message in run.stderr
+
+
+def test_runs_without_a_common_experiment_are_an_error(tmp_path: Path) -> None:
+    for name in ("arithmetic-add", "calls"):
+        run_in(tmp_path, "--testbed", "ebpf", "--component", name, "--points", "2", "-o", name)
+    run = run_in(tmp_path, "--compare", "arithmetic-add", "--compare", "calls")
+    assert run.returncode == 3
+    assert "no experiment has costs in two of these runs" in run.stderr

@@ -64,9 +64,7 @@ def test_maps_hold_what_parameters_say(name: str) -> None:
 
 
 def test_every_component_has_a_template_but_those_that_xdp_lacks() -> None:
-    assert {*BED.kinds()} == COMPONENTS.keys() - {
-        *("clone", "memory", "meter", "recirculate")
-    }
+    assert {*BED.kinds()} == COMPONENTS.keys() - {*("clone", "memory", "meter", "recirculate")}
 
 
 _RUN = dict[tuple[str, str, bytes], tuple[int, int]]()

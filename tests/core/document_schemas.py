@@ -20,7 +20,7 @@ from typing import (
 )
 
 from slowpath.annotate.documents import AnnotateDocument
-from slowpath.calibrate.documents import CalibrateDocument, Catalogue
+from slowpath.calibrate.documents import CalibrateDocument, Catalogue, Comparison
 from slowpath.calibrate.experiments.specification import Experiment
 from slowpath.chain.documents import ChainReport, PlanReport, VerifyReport
 from slowpath.config.documents import ConfigDocument
@@ -59,6 +59,7 @@ DOCUMENTS: dict[str, Any] = {
     "calibrate": CalibrateDocument,
     "calibration": CalibrationDocument,
     "catalogue": Catalogue,
+    "comparison": Comparison,
     "chain": ChainReport,
     "coalescing": CoalescingReport,
     "config": ConfigDocument,

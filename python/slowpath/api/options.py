@@ -726,6 +726,8 @@ class CalibrateOptions(TypedDict, total=False):
     """Resume the stopped run in DIR, or repeat a complete one."""
     evaluate: File
     """Derive the models of the run in DIR again, without measuring."""
+    compare: File | Sequence[File]
+    """Show runs of several test beds side by side; repeat the option for each run."""
     html: File
     """Write an HTML page with figures, models and residuals."""
 

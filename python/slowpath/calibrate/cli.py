@@ -11,16 +11,21 @@ from slowpath.core.values import percentage
 _SELECTION = Heading("Selection of experiments")
 _MEASUREMENT = Heading("Measurement settings")
 _FORMATS = Formats("slowpath.calibrate.report", table="text_report", json=JSON)
+_COMPARISON = Formats("slowpath.calibrate.comparison", table="text_report", json=JSON)
 _CATALOGUE = Formats("slowpath.calibrate.listing", table="text_report", json=JSON)
 
 
 def _calibrate(options: Namespace) -> int:
+    from slowpath.calibrate.comparison import compare
     from slowpath.calibrate.listing import list_all
     from slowpath.calibrate.run import calibrate
-    from slowpath.calibrate.settings import read_settings
+    from slowpath.calibrate.settings import compared_runs, read_settings
 
     if options.list:
         return list_all(_CATALOGUE.reporter(options.format))
+    runs = compared_runs(options)
+    if runs:
+        return compare(runs, options.html, _COMPARISON.reporter(options.format))
     return calibrate(read_settings(options), _FORMATS.reporter(options.format))
 
 
@@ -103,6 +108,14 @@ CALIBRATE = Command(
             "--evaluate DIR",
             "Derive the models of the run in DIR again, without measuring",
             common=False,
+        ),
+        OUTPUT.option(
+            "--compare DIR",
+            "Show runs of several test beds side by side; repeat the option for each run",
+            "Shows each experiment with costs in at least two of the runs.",
+            common=False,
+            action="append",
+            default=[],
         ),
         OUTPUT.option(
             "--html FILE",

@@ -2,7 +2,7 @@
 
 from typing import TypedDict
 
-from slowpath.calibrate.experiments.documents import CalibratedExperiment
+from slowpath.calibrate.experiments.documents import CalibratedExperiment, Point
 from slowpath.calibrate.experiments.specification import Experiment, Metric
 from slowpath.core.schema.document import Document, Warned
 
@@ -40,6 +40,49 @@ class Catalogue(Document):
     """All test beds."""
     experiments: list[ListedExperiment]
     """Experiments that come with slowpath, by name."""
+
+
+class ComparedBed(TypedDict):
+    """Costs of an experiment on one test bed."""
+
+    directory: str
+    """Directory of the run."""
+    testbed: str
+    """Name of the test bed."""
+    metric: Metric
+    """Unit of costs: nanoseconds, cycles or instructions of a packet."""
+    exact: bool
+    """True if costs are computed, not measured."""
+    fixed: dict[str, int | str]
+    """All parameters of the component other than the swept one, and `size`, the packet size."""
+    points: list[Point]
+    """Costs, by ascending value of the parameter."""
+    model: str
+    """Functions of the model, or the reason why there is none."""
+
+
+class ComparedExperiment(TypedDict):
+    """An experiment that several test beds measured."""
+
+    name: str
+    """Name of the specification."""
+    description: str
+    """Description in the specification."""
+    kind: str
+    """Kind of the component."""
+    parameter: str
+    """Swept parameter."""
+    testbeds: list[ComparedBed]
+    """Costs by run, in the order of the options."""
+
+
+class Comparison(Document):
+    """Output of `slowpath calibrate --compare DIR --compare DIR --format json`."""
+
+    directories: list[str]
+    """Directories of the runs, as the user named them."""
+    results: list[ComparedExperiment]
+    """Experiments with costs in at least two runs."""
 
 
 class CalibrateDocument(Warned):

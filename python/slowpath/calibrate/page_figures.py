@@ -139,12 +139,11 @@ def small(result: ModelDocument) -> Html | None:
     return spark(_curves(result["model"]), _points(result))
 
 
-def axis_name(result: ModelDocument) -> str:
-    """Return the swept parameter with its unit: `key (bytes of a key)`."""
-    parameter = result["parameter"]
+def axis_name(kind: str, parameter: str) -> str:
+    """Return the swept parameter of a kind of component with its unit: `key (bytes of a key)`."""
     if parameter == SIZE:
         return f"{parameter} (bytes of a packet)"
-    component = COMPONENTS.get(result["kind"])
+    component = COMPONENTS.get(kind)
     swept = None if component is None else component.parameters.get(parameter)
     return parameter if swept is None else f"{parameter} ({swept.description})"
 
@@ -153,7 +152,7 @@ def _costs(name: str, result: ModelDocument) -> Html:
     parameter, metric, model = result["parameter"], result["metric"], result["model"]
     unit = _UNITS[metric]
     words = f"{unit} per packet by {parameter}"
-    axis, cost_axis = axis_name(result), f"{unit} per packet"
+    axis, cost_axis = axis_name(result["kind"], parameter), f"{unit} per packet"
     chart = Chart(axis, cost_axis, _points(result), _curves(model), _changes(model), words)
     links = [download(points_csv(result["points"], parameter), f"{name}.csv", "points")]
     if model is not None:
@@ -180,7 +179,7 @@ def _distances(name: str, result: ModelDocument, model: FittedModel) -> Html:
     points = Points(x, y, low, high, says)
     words = f"distance of measured costs from the model, by {parameter}"
     unit = "% distance from the model"
-    axis = axis_name(result)
+    axis = axis_name(result["kind"], parameter)
     chart = Chart(axis, unit, points, [zero], _changes(model), words, reach=_REACH)
     link = download(residuals_csv(parameter, found), f"{name}.residuals.csv", "residuals")
     expected = f"{_PERCENT * model['confidence']:g} % of single measurements in the band"

@@ -55,6 +55,25 @@ def read_settings(options: Namespace) -> Settings:
     return _settings(options)._replace(html=options.html)
 
 
+def compared_runs(options: Namespace) -> list[str]:
+    """Return the directories of `--compare`; none without the option.
+
+    Raises:
+        OptionError: when there is only one directory, or an option has no effect.
+    """
+    runs: list[str] = options.compare
+    if runs:
+        check_page(options.html)
+        _check_others(options, "--compare")
+    if len(runs) == 1:
+        raise OptionError(
+            codes.OPTION_NEEDS_OPTION,
+            "--compare",
+            f"one run cannot be compared; repeat --compare with another run than {runs[0]}",
+        )
+    return runs
+
+
 def _settings(options: Namespace) -> Settings:
     for name, path in (("--evaluate", options.evaluate), ("--rerun", options.rerun)):
         if path is not None:
@@ -115,7 +134,8 @@ def _check_others(options: Namespace, option: str) -> None:
         "--seconds": options.seconds,
         "--cpu": options.cpu,
         "--output": options.output,
-        "--rerun": options.rerun if option == "--evaluate" else None,
+        "--rerun": options.rerun if option != "--rerun" else None,
+        "--evaluate": options.evaluate if option == "--compare" else None,
     }
     for name, value in others.items():
         if value is not None and value != []:

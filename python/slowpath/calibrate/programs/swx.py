@@ -277,25 +277,24 @@ Instructions with a constant also have a placeholder for its value.
 _SUMS = ["m.sum", "m.sum0", "m.sum1", "m.sum2"]
 
 
+_FIELDS = {
+    "arithmetic": ["bit<64> operand", *(f"bit<64> sum{at}" for at in range(3))],
+    "branches": ["bit<64> order"],
+    "clone": ["bit<32> slot", "bit<32> session"],
+    "hash": ["bit<32> value"],
+    "meter": ["bit<32> at", "bit<32> length", "bit<32> color", "bit<32> value"],
+    "state": ["bit<32> at", "bit<64> value"],
+}
+"""Metadata fields of components, other than the port and the result."""
+
+
 def metadata(kind: str, settings: ParameterValues) -> list[str]:
     """Return declarations of the metadata fields other than the port and the result."""
-    if kind == "arithmetic":
-        return ["bit<64> operand", *(f"bit<64> sum{at}" for at in range(3))]
-    if kind == "branches":
-        return ["bit<64> order"]
-    if kind == "state":
-        return ["bit<32> at", "bit<64> value"]
-    if kind == "meter":
-        return ["bit<32> at", "bit<32> length", "bit<32> color", "bit<32> value"]
-    if kind == "clone":
-        return ["bit<32> slot", "bit<32> session"]
-    if kind == "hash":
-        return ["bit<32> value"]
     if kind == "field-writes":
         in_metadata = settings["where"] == "metadata"
         fields = range(numeric_value(settings, "writes") if in_metadata else 0)
         return ["bit<16> value", *(f"bit<16> field{at}" for at in fields)]
-    return []
+    return _FIELDS.get(kind, [])
 
 
 def parser_names(settings: ParameterValues) -> dict[str, int | str]:
