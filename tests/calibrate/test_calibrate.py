@@ -278,7 +278,7 @@ def test_runs_are_compared_by_experiment(tmp_path: Path) -> None:
         ("agilio-cx-2x40", ("state-reads",)),
     ):
         words = [word for name in names for word in ("--component", name)]
-        run = run_in(tmp_path, "--testbed", bed, *words, "--points", "2", "-o", bed)
+        run = run_in(tmp_path, "--testbed", bed, *words, "--points", "3", "-o", bed)
         assert run.returncode == 0, run.stderr
     both = ("--compare", "ebpf", "--compare", "agilio-cx-2x40")
     run = run_in(tmp_path, *both, "--format", "json", "--html", "page.html")
@@ -292,7 +292,7 @@ def test_runs_are_compared_by_experiment(tmp_path: Path) -> None:
         assert (bed["points"], bed["metric"]) == (model["points"], model["metric"])
     lines = [" ".join(line.split()) for line in run_in(tmp_path, *both).stdout.splitlines()]
     assert lines[0] == "state-reads: Words of state that are read (by accesses)"
-    costs = [[point["cost"] for point in bed["points"]] for bed in found["testbeds"]]
+    costs = [[bed["points"][at]["cost"] for at in (0, -1)] for bed in found["testbeds"]]
     assert lines[2] == f"ebpf 1 32 {costs[0][0]:.0f} {costs[0][1]:.0f} instructions linear"
     assert lines[3].startswith(f"agilio-cx-2x40 1 32 {costs[1][0]:,.0f} {costs[1][1]:,.0f} cycles ")
     page = (tmp_path / "page.html").read_text()

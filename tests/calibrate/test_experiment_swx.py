@@ -184,7 +184,7 @@ MISTAKES = [
     ("headers-added", "\ttx m.port", "\tdrop", r"of \d+ packets only 0 came out"),
     ("state-atomic-adds", "regadd state0", "regwr state0", "state0: the sum of its words is 1"),
     ("state-reads", "regrd m.value state1", "regrd m.value state0", None),
-    ("hash-jhash-repeats", "hash jhash", "hash crc32", "byte 8 of packets is"),
+    ("hash-jhash-repeats", "hash jhash", "hash crc32", r"byte \d+ of packets is"),
     ("meter-repeats", "meter meter1", "meter meter0", r"meter0: \d+ green packets of \d+"),
     ("clones", "mov m.slot 1", "mov m.slot 0", r"\d+ copies of \d+ packets"),
 ]
