@@ -35,6 +35,8 @@ mod namespaces;
 mod object_writer;
 mod p4;
 mod p4_expressions;
+mod p4_externs;
+mod p4_psa;
 mod p4_statements;
 mod packet;
 mod random_packets;

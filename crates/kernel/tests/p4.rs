@@ -2,116 +2,10 @@
 
 use crate::support;
 
-use slowpath_oracle::Oracle;
 use support::clang::clang;
-use support::p4::{P4, Sent, number};
-use support::{hex, kernel};
-
-/// Start of all programs: a header of 16 bytes, and one of 2 bytes that no parser extracts.
-const START: &str = r#"#include <core.p4>
-#include <v1model.p4>
-header H { bit<32> a; bit<32> b; bit<32> c; bit<16> d; bit<8> e; bit<8> f; }
-header X { bit<16> v; }
-header S { bit<8> last; bit<8> v; }
-header L { bit<8> n; varbit<64> v; }
-header W { bit<200> w; }
-header_union U { X x; S s; }
-struct Hs { H h; X x; S[3] s; L l; U u; U[2] us; W w; W z; }
-struct M { bit<8> m; bit<16> w; int<8> i; }
-"#;
-
-/// A program for v1model with these parts.
-struct Parts<'a> {
-    /// Declarations before the controls.
-    top: &'a str,
-    /// States of the parser after the extraction of `hdr.h`, from the state `next`.
-    states: &'a str,
-    /// Declarations of the ingress control.
-    locals: &'a str,
-    /// Statements of the ingress control.
-    body: &'a str,
-    /// Statements of the controls that verify and update checksums.
-    checksums: [&'a str; 2],
-    /// Statements of the deparser.
-    emits: &'a str,
-}
-
-impl Default for Parts<'_> {
-    fn default() -> Self {
-        let states = "state next { transition accept; }";
-        let emits = "b.emit(hdr);";
-        Parts { top: "", states, locals: "", body: "", checksums: ["", ""], emits }
-    }
-}
-
-impl Parts<'_> {
-    fn text(&self) -> String {
-        let Parts { top, states, locals, body, checksums: [verify, update], emits } = self;
-        format!(
-            "{START}{top}
-            parser P(packet_in b, out Hs hdr, inout M m, inout standard_metadata_t s) {{
-                state start {{ b.extract(hdr.h); transition next; }}
-                {states}
-            }}
-            control V(inout Hs hdr, inout M m) {{ apply {{ {verify} }} }}
-            control I(inout Hs hdr, inout M m, inout standard_metadata_t s) {{
-                action drop() {{ mark_to_drop(s); }}
-                action port(bit<9> n) {{ s.egress_spec = n; }}
-                {locals}
-                apply {{ {body} }}
-            }}
-            control E(inout Hs hdr, inout M m, inout standard_metadata_t s) {{ apply {{}} }}
-            control C(inout Hs hdr, inout M m) {{ apply {{ {update} }} }}
-            control D(packet_out b, in Hs hdr) {{ apply {{ {emits} }} }}
-            V1Switch(P(), V(), I(), E(), C(), D()) main;"
-        )
-    }
-}
-
-/// Loads a program, or reports why the test is skipped.
-fn load(parts: &Parts) -> Option<P4> {
-    let (kernel, clang) = (kernel()?, clang()?);
-    Some(P4::load(&kernel, &clang, &parts.text(), false))
-}
-
-/// Returns a packet with the fields of the header `h`.
-fn packet(a: u32, b: u32, c: u32, d: u16, e: u8, f: u8) -> Vec<u8> {
-    let mut packet = Vec::new();
-    for number in [a, b, c] {
-        packet.extend(number.to_be_bytes());
-    }
-    packet.extend(d.to_be_bytes());
-    packet.extend([e, f]);
-    packet
-}
-
-fn shown(sent: Option<&Sent>) -> String {
-    sent.map_or("nothing".to_owned(), |(port, packet)| format!("{port}: {}", hex(packet)))
-}
-
-/// Checks what a program sends for packets.
-#[track_caller]
-fn sends(program: &P4, cases: &[(Vec<u8>, Option<Sent>)]) {
-    for (packet, wanted) in cases {
-        let sent = program.run(packet);
-        assert_eq!(shown(sent.as_ref()), shown(wanted.as_ref()), "for {}", hex(packet));
-    }
-    Oracle::Kernel.compared(cases.len(), "P4 packets");
-}
-
-/// Checks the port for packets that the program does not change.
-#[track_caller]
-fn chooses(program: &P4, cases: &[(Vec<u8>, Option<u32>)]) {
-    let cases: Vec<_> = cases
-        .iter()
-        .map(|(packet, port)| (packet.clone(), port.map(|port| (port, packet.clone()))))
-        .collect();
-    sends(program, &cases);
-}
-
-fn a(number: u32) -> Vec<u8> {
-    packet(number, 0, 0, 0, 0, 0)
-}
+use support::kernel;
+use support::p4::{P4, number};
+use support::p4_parts::{Parts, a, chooses, crc, internet_checksum, load, packet, sends};
 
 #[test]
 fn an_exact_table_chooses_a_port() {
@@ -323,18 +217,6 @@ fn a_stack_is_parsed_pushed_and_popped() {
     );
 }
 
-/// Returns the Internet checksum of bytes (RFC 1071).
-fn internet_checksum(bytes: &[u8]) -> u16 {
-    let mut sum: u32 = 0;
-    for pair in bytes.chunks(2) {
-        sum += u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0));
-    }
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    !(sum as u16)
-}
-
 #[test]
 fn checksums_are_verified_and_updated() {
     let data = "{ hdr.h.a, hdr.h.b, hdr.h.c, hdr.h.e, hdr.h.f }, hdr.h.d, HashAlgorithm.csum16);";
@@ -366,15 +248,6 @@ fn checksums_are_verified_and_updated() {
         cases.push((wrong, Some((port, with(a, b, c, e, f - 1)))));
     }
     sends(&program, &cases);
-}
-
-/// Returns a CRC of bits in reflected order, bit by bit.
-fn crc(bytes: &[u8], polynomial: u32, start: u32) -> u32 {
-    bytes.iter().fold(start, |crc, byte| {
-        (0..8).fold(crc ^ u32::from(*byte), |crc, _| {
-            if crc & 1 == 1 { crc >> 1 ^ polynomial } else { crc >> 1 }
-        })
-    })
 }
 
 #[test]

@@ -5,7 +5,9 @@ use std::path::Path;
 
 use num_bigint::BigInt;
 use proptest::prelude::*;
-use slowpath_p4::xdp::entries::{ActionCall, Entry, KeyValue, Setting, Update, parse, updates};
+use slowpath_p4::xdp::entries::{
+    ActionCall, Entry, KeyValue, Setting, Update, map_content, parse, updates,
+};
 use slowpath_p4::xdp::layout::{
     ActionLayout, KeyLayout, Layout, MatchKind, Number, TableLayout, TableMaps,
 };
@@ -318,7 +320,7 @@ fn a_file_has_comments_and_all_forms_of_values() {
             setting: Setting::Entry {
                 keys: vec![(Some("priority".into()), exact(1))],
                 priority: Some(2),
-                action: ActionCall { name: "a".into(), args: Vec::new() },
+                actions: vec![ActionCall { name: "a".into(), args: Vec::new() }],
             },
         }]
     );
@@ -387,6 +389,8 @@ fn random_layout(shapes: &[Shape]) -> Layout {
                 in_entries: true,
                 as_default: true,
             }],
+            members: None,
+            meter: None,
             has_default_map: true,
             initial: Vec::new(),
         }],
@@ -566,7 +570,7 @@ proptest! {
             setting: Setting::Entry {
                 keys: keys.iter().map(|key| (None, key.clone())).collect(),
                 priority: *priority,
-                action: ActionCall { name: "a".into(), args: vec![(None, line.into())] },
+                actions: vec![ActionCall { name: "a".into(), args: vec![(None, line.into())] }],
             },
         }).collect();
         let writes = match updates(&layout, &all) {
@@ -597,4 +601,71 @@ proptest! {
             prop_assert_eq!(found, wanted.map(|one| one.0), "{:?} {:?}", shapes, packet);
         }
     }
+}
+
+#[test]
+fn entries_share_equal_members_and_groups() {
+    let made = layout(
+        "@max_group_size(2) action_selector(HashAlgorithm.crc16, 3, 8) s1;
+         table t { key = { hdr.h.ip: exact; hdr.h.port: selector; }
+                   actions = { drop; send; } implementation = s1; }
+         action_profile(1) p1;
+         table u { key = { hdr.h.ip: exact; } actions = { drop; send; } implementation = p1; }",
+        "t.apply(); u.apply();",
+    );
+    let text = "t 1 -> drop() | send(5, 6)\nt 2 -> send(5, 6)\nt 3 -> drop() | send(5, 6)\n\
+                u 1 -> drop()\nu default -> send(1, 2)";
+    let shown: Vec<_> = written(&made, text).iter().map(shown).collect();
+    let drop = "01000000 00000000 00000000 00000000 00000000 00000000".replace(' ', "");
+    let send = |port: &str, mac: &str| {
+        format!("02000000000000000{port}00000000000000{mac}00000000000000").replace(' ', "")
+    };
+    for wanted in [
+        "I_t 01000000 00000000".to_owned(),
+        "I_t 02000000 01000000".to_owned(),
+        "I_t 03000000 00000000".to_owned(),
+        format!("I_s1 00000000 {drop}"),
+        format!("I_s1 01000000 {}", send("5", "06")),
+        "I_s1_groups 00000000 020000000000000001000000".to_owned(),
+        "I_s1_groups 01000000 010000000100000000000000".to_owned(),
+        "I_u 01000000 00000000".to_owned(),
+        format!("I_p1 00000000 {drop}"),
+        format!("I_u_default 00000000 {}", send("1", "02")),
+    ] {
+        assert!(shown.contains(&wanted), "{wanted} is not in {shown:#?}");
+    }
+    assert_eq!(shown.len(), 10);
+    let fault = |text: &str| {
+        parse(text).and_then(|entries| updates(&made, &entries)).unwrap_err().to_string()
+    };
+    for (text, wanted) in [
+        (
+            "u 1 -> drop() | drop()",
+            "line 1: table 'I.u' has no selector, so an entry takes one action",
+        ),
+        ("u 1 -> drop()\nu 2 -> send(1, 1)", "line 2: 'I.p1' has room for 1 members"),
+        ("t 1 -> drop() | drop() | drop()", "line 1: 'I.s1' has room for 2 members of a group"),
+        ("t default -> drop() | drop()", "line 1: a default entry takes one action"),
+    ] {
+        assert_eq!(fault(text), wanted);
+    }
+}
+
+#[test]
+fn members_are_known_if_the_entries_of_all_their_tables_are() {
+    let made = layout(
+        "action_profile(4) p1;
+         table t { key = { hdr.h.ip: exact; } actions = { drop; send; } implementation = p1; }
+         table u { key = { hdr.h.port: exact; } actions = { drop; send; } implementation = p1; }
+         direct_meter<bit<8>>(MeterType.bytes) m;
+         table v { key = { hdr.h.port: exact; } actions = { drop; } meters = m; }",
+        "t.apply(); u.apply(); v.apply();",
+    );
+    let maps = |text: &str| map_content(&made, &parse(text).expect("entries"));
+    assert!(!maps("t 1 -> drop()").expect("maps").contains_key("I_p1"));
+    let both = maps("t 1 -> drop()\nu 1 -> drop()").expect("maps");
+    assert_eq!(both["I_p1"].len(), 1);
+    // Packets change the meter, so that the value of the entry is not constant.
+    let fault = maps("v 1 -> drop()").unwrap_err().to_string();
+    assert!(fault.starts_with("line 1: table 'I.v' has a direct meter"), "{fault}");
 }

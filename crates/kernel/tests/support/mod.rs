@@ -7,6 +7,7 @@ pub mod bounds;
 pub mod clang;
 pub mod isa;
 pub mod p4;
+pub mod p4_parts;
 pub mod pin;
 pub mod random;
 pub mod replay_pair;

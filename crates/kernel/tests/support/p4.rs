@@ -82,12 +82,34 @@ impl P4 {
     ///
     /// If an entry does not fit.
     pub fn write(&self, entries: &str) {
+        self.write_changed(entries, "", |_| ());
+    }
+
+    /// Like [`P4::write`], but changes the values for one map before.
+    ///
+    /// # Panics
+    ///
+    /// If an entry does not fit.
+    pub fn write_changed(&self, entries: &str, changed: &str, change: impl Fn(&mut [u8])) {
         let entries = parse(entries).unwrap_or_else(|e| panic!("{e}"));
-        for update in updates(&self.layout, &entries).unwrap_or_else(|e| panic!("{e}")) {
+        for mut update in updates(&self.layout, &entries).unwrap_or_else(|e| panic!("{e}")) {
+            if update.map == changed {
+                change(&mut update.value);
+            }
             let map = self.loaded.map(&update.map);
             let map = map.unwrap_or_else(|| panic!("there is no map {}", update.map));
             map.update(&update.key, &update.value).unwrap_or_else(|e| panic!("{e}"));
         }
+    }
+
+    /// Sets an element of an array.
+    ///
+    /// # Panics
+    ///
+    /// If the map does not exist or the kernel refuses the value.
+    pub fn set(&self, map: &str, at: u32, value: &[u8]) {
+        let map = self.loaded.map(map).unwrap_or_else(|| panic!("there is no map {map}"));
+        map.update(&at.to_ne_bytes(), value).unwrap_or_else(|e| panic!("{e}"));
     }
 
     /// Runs a packet, and returns the packet that the program sends, if it sends one.

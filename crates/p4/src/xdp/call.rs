@@ -4,7 +4,7 @@ use num_traits::ToPrimitive;
 
 use super::storage::is_scalar;
 use super::*;
-use crate::check::{Builtin, Callee, Named};
+use crate::check::{Builtin, Callee};
 
 /// Largest number of statements in C, with the bodies of all calls.
 const MOST_STATEMENTS: u32 = 100_000;
@@ -74,11 +74,14 @@ impl<'a> Generator<'a> {
                 self.apply_instance(expr, id, function, given(args))?;
                 Ok(None)
             }
-            Callee::ExternFunction(_) => {
+            Callee::ExternFunction(id) => {
                 let name = match &function.kind {
                     ExprKind::Name { name, .. } => name.text.clone(),
                     _ => return self.unsupported(expr.span, "this call"),
                 };
+                if !self.is_standard(id) {
+                    return self.unsupported(expr.span, name);
+                }
                 self.extern_function(expr, &name, &given(args))
             }
             Callee::Method { method, .. } => {
@@ -279,9 +282,10 @@ impl<'a> Generator<'a> {
                     .collect();
                 let ty = self.ty(expr);
                 let path = match &ty {
-                    Type::Extern(named) | Type::Parser(named) | Type::Control(named) => {
-                        named.name.to_string()
-                    }
+                    Type::Extern(named)
+                    | Type::Parser(named)
+                    | Type::Control(named)
+                    | Type::Package(named) => named.name.to_string(),
                     _ => return None,
                 };
                 Some(Binding::Instance(Instance { ty, path, args }))
@@ -300,7 +304,9 @@ impl<'a> Generator<'a> {
     /// Emits an action with arguments for its parameters.
     pub(super) fn run_action(&mut self, decl: &'a Decl, given: Vec<Given<'a>>) -> Result<()> {
         let DeclKind::Action { params, body } = &*decl.kind else { return Ok(()) };
-        let copies = self.bind_all(params, given, false)?;
+        // An action outside of controls sees no variable but its parameters.
+        let is_outside = !self.paths.contains_key(&decl.id);
+        let copies = self.bind_all(params, given, is_outside)?;
         self.framed(None, copies, |this| this.block(body))
     }
 
@@ -389,9 +395,9 @@ impl<'a> Generator<'a> {
     fn enter(&mut self, locals: &'a [Decl], path: &str) {
         for local in locals {
             self.nodes.insert(local.id, local);
-            let absolute = table::name_of(&local.annotations)
+            let absolute = properties::name_of(&local.annotations)
                 .and_then(|name| name.strip_prefix('.').map(str::to_owned));
-            let name = table::control_name(local);
+            let name = properties::control_name(local);
             self.paths.insert(local.id, absolute.unwrap_or_else(|| format!("{path}.{name}")));
         }
     }
@@ -421,6 +427,12 @@ impl<'a> Generator<'a> {
             Type::Parser(named) | Type::Control(named) => self
                 .checked
                 .constructors
+                .get(&named.id)
+                .map(|one| one.params.iter().map(|param| param.name.clone()).collect())
+                .unwrap_or_default(),
+            Type::Package(named) => self
+                .checked
+                .signatures
                 .get(&named.id)
                 .map(|one| one.params.iter().map(|param| param.name.clone()).collect())
                 .unwrap_or_default(),
@@ -571,197 +583,6 @@ impl<'a> Generator<'a> {
                 self.object_method(expr, &instance, name, given)
             }
             _ => self.unsupported(span, format!("method '{name}'")),
-        }
-    }
-
-    /// Emits a method of an extern object of an architecture.
-    fn object_method(
-        &mut self,
-        expr: &'a Expr,
-        instance: &Instance,
-        name: &str,
-        given: &[Given<'a>],
-    ) -> Result<Option<String>> {
-        let Type::Extern(Named { name: kind, args: types, .. }) = &instance.ty else {
-            return self.unsupported(expr.span, format!("method '{name}'"));
-        };
-        let number = |at: usize| match instance.args.get(at) {
-            Some(Some(Binding::Constant(Value::Number(number)))) => number.to_u32(),
-            _ => None,
-        };
-        let map = self.map_name(&instance.path);
-        let size = number(0).unwrap_or(1).max(1);
-        match (&**kind, name) {
-            ("counter", "count") => {
-                let index = self.argument(given, 0, &Type::Bit(32))?;
-                self.count_map(&map, &instance.path, size);
-                self.count_element(&map, &index, "1", "packet_length")?;
-                Ok(None)
-            }
-            ("CounterArray", "increment" | "add") => {
-                let index = self.argument(given, 0, &Type::Bit(32))?;
-                let amount = if name == "add" {
-                    self.argument(given, 1, &Type::Bit(32))?
-                } else {
-                    "1".to_owned()
-                };
-                self.count_map(&map, &instance.path, size);
-                self.count_element(&map, &index, &amount, "0")?;
-                Ok(None)
-            }
-            // A direct counter counts when an entry of its table is found; see `map_entries`.
-            ("direct_counter", "count") => Ok(None),
-            ("register", "read" | "write") => {
-                let of = types.first().map_or(Type::Unknown, |ty| self.resolved(ty));
-                let c = self.c_type(&of)?;
-                self.map(&map, "BPF_MAP_TYPE_ARRAY", size, "u32", &c);
-                if !self.layout.objects.iter().any(|one| one.map == map) {
-                    let element = of.width().and_then(storage::c_width).unwrap_or(0) / 8;
-                    self.layout.objects.push(layout::ObjectLayout {
-                        name: instance.path.clone(),
-                        map: map.clone(),
-                        kind: "register",
-                        element,
-                        size,
-                        numbers: Vec::new(),
-                    });
-                }
-                let at = if name == "read" { 1 } else { 0 };
-                let index = self.argument(given, at, &Type::Bit(32))?;
-                let index = self.save("index", &Type::Bit(32), &index)?;
-                let element = self.fresh("element");
-                self.locals.push(format!("{c} *{element};"));
-                if name == "read" {
-                    self.put(format!("{element} = bpf_map_lookup_elem(&{map}, &{index});"));
-                    let read = self.variable("read", &of)?;
-                    self.put(format!("if ({element}) {read} = *{element};"));
-                    if let Some(Given::Expr(target)) = given.first() {
-                        self.store(target, &read)?;
-                    }
-                } else {
-                    let Some(Given::Expr(value)) = given.get(1) else {
-                        return self.unsupported(expr.span, "this write");
-                    };
-                    let written = self.uninitialised("written", &of)?;
-                    self.assign(&written, &of, value)?;
-                    self.put(format!("{element} = bpf_map_lookup_elem(&{map}, &{index});"));
-                    self.put(format!("if ({element}) *{element} = {written};"));
-                }
-                Ok(None)
-            }
-            (kind, name) => self.unsupported(expr.span, format!("{kind}.{name}")),
-        }
-    }
-
-    /// Returns an argument as a number of a type.
-    pub(super) fn argument(&mut self, given: &[Given<'a>], at: usize, ty: &Type) -> Result<String> {
-        match given.get(at) {
-            Some(Given::Expr(expr)) => self.value_as(expr, ty),
-            Some(Given::C(value)) => Ok(value.clone()),
-            _ => Ok("0U".to_owned()),
-        }
-    }
-
-    fn count_map(&mut self, map: &str, path: &str, size: u32) {
-        if !self.map_names.contains(map) {
-            self.layout.objects.push(layout::ObjectLayout {
-                name: path.to_owned(),
-                map: map.to_owned(),
-                kind: "counter",
-                element: 16,
-                size,
-                numbers: Vec::new(),
-            });
-        }
-        self.define("counted", "struct counted {\n    u64 packets;\n    u64 bytes;\n};\n");
-        self.map(map, "BPF_MAP_TYPE_PERCPU_ARRAY", size, "u32", "struct counted");
-    }
-
-    fn count_element(&mut self, map: &str, index: &str, packets: &str, bytes: &str) -> Result<()> {
-        let index = self.save("index", &Type::Bit(32), &format!("(u32){index}"))?;
-        let element = self.fresh("counted");
-        self.locals.push(format!("struct counted *{element};"));
-        self.put(format!("{element} = bpf_map_lookup_elem(&{map}, &{index});"));
-        self.put(format!(
-            "if ({element}) {{ {element}->packets += {packets}; {element}->bytes += {bytes}; }}"
-        ));
-        Ok(())
-    }
-
-    /// Adds a definition once.
-    pub(super) fn define(&mut self, name: &str, text: &str) {
-        if self.struct_names.insert(format!("definition {name}"), String::new()).is_none() {
-            self.structs.push(text.to_owned());
-        }
-    }
-
-    // --- extern functions ----------------------------------------------------------------------
-
-    fn extern_function(
-        &mut self,
-        expr: &'a Expr,
-        name: &str,
-        given: &[Given<'a>],
-    ) -> Result<Option<String>> {
-        let span = expr.span;
-        match name {
-            "verify" => {
-                let condition = self.argument(given, 0, &Type::Bool)?;
-                let error = self.argument(given, 1, &Type::Error)?;
-                self.put(format!("if (!{condition}) {{"));
-                if let Some(variable) = self.parser_error.clone() {
-                    self.put(format!("{variable} = {error};"));
-                }
-                self.reject("", span)?;
-                self.put("}");
-                Ok(None)
-            }
-            "mark_to_drop" => {
-                let port = match (given.first(), &self.standard_metadata) {
-                    (Some(Given::Expr(metadata)), _) => self.place(metadata)?,
-                    (_, Some(metadata)) => metadata.clone(),
-                    _ => return self.unsupported(span, "mark_to_drop here"),
-                };
-                self.put(format!("{port}.egress_spec = {};", pipeline::DROP_PORT));
-                self.put(format!("{port}.mcast_grp = 0;"));
-                Ok(None)
-            }
-            // No effect on packets.
-            "log_msg" | "assert" | "assume" | "static_assert" => Ok(None),
-            "verify_checksum" | "update_checksum" | "hash" => self.checksum_call(expr, name, given),
-            "random" => {
-                let Some(Given::Expr(target)) = given.first() else { return Ok(None) };
-                let ty = self.ty(target);
-                let (low, high) = (self.argument(given, 1, &ty)?, self.argument(given, 2, &ty)?);
-                let span_value =
-                    self.save("choices", &Type::Bit(64), &format!("(u64){high} - (u64){low} + 1"))?;
-                let drawn = self.save("drawn", &Type::Bit(64), "bpf_get_prandom_u32()")?;
-                let value = self.fit(
-                    &format!("(u64){low} + ({span_value} ? {drawn} % {span_value} : {drawn})"),
-                    &ty,
-                );
-                self.store(target, &value)?;
-                Ok(None)
-            }
-            // The checksum for a changed word, by RFC 1624, equation 3.
-            "csum_replace2" | "csum_replace4" => {
-                let ty = Type::Bit(if name == "csum_replace4" { 32 } else { 16 });
-                let sum = self.argument(given, 0, &Type::Bit(16))?;
-                let (old, new) = (self.argument(given, 1, &ty)?, self.argument(given, 2, &ty)?);
-                let old = self.save("old", &ty, &old)?;
-                let new = self.save("new", &ty, &new)?;
-                let halves = |word: &str| format!("((u32){word} >> 16) + ((u32){word} & 0xffff)");
-                let sum = self.save(
-                    "sum",
-                    &Type::Bit(32),
-                    &format!("(u16)~{sum} + (0x1fffe - ({})) + {}", halves(&old), halves(&new)),
-                )?;
-                self.put(format!("{sum} = ({sum} & 0xffff) + ({sum} >> 16);"));
-                self.put(format!("{sum} = ({sum} & 0xffff) + ({sum} >> 16);"));
-                Ok(Some(format!("(u16)~{sum}")))
-            }
-            "BPF_KTIME_GET_NS" => Ok(Some("(u32)bpf_ktime_get_ns()".to_owned())),
-            _ => self.unsupported(span, name),
         }
     }
 }

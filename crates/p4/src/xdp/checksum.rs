@@ -3,6 +3,13 @@
 use super::storage::{is_scalar, plain};
 use super::*;
 
+/// Bytes of the longest payload of which a checksum is computed. XDP programs without support for
+/// fragments get no longer packets.
+const MOST_PAYLOAD: u32 = 4096;
+/// Bytes of the payload that one round of a loop adds. With longer rounds, the kernel's verifier has
+/// fewer instructions to follow.
+const CHUNK: u32 = 64;
+
 impl<'a> Generator<'a> {
     /// Emits `verify_checksum`, `update_checksum` or `hash`.
     pub(super) fn checksum_call(
@@ -39,9 +46,12 @@ impl<'a> Generator<'a> {
         let Some(Given::Expr(checksum)) = given.get(2) else { return self.unsupported(span, name) };
         let ty = self.ty(checksum);
         self.put(format!("if ({condition}) {{"));
-        let computed = self.compute(&algorithm, data, span)?;
+        let computed = match name.ends_with("_with_payload") {
+            true => self.compute_with_payload(&algorithm, data, span)?,
+            false => self.compute(&algorithm, data, span)?,
+        };
         let value = self.fit(&computed, &ty);
-        if name == "update_checksum" {
+        if name.starts_with("update_checksum") {
             self.store(checksum, &value)?;
         } else {
             let found = self.value(checksum)?;
@@ -56,9 +66,12 @@ impl<'a> Generator<'a> {
     }
 
     /// Returns the numbers of a value with their widths.
-    fn fields_of_data(&mut self, data: &'a Expr, is_sum: bool) -> Result<Vec<(String, u32)>> {
-        let mut numbers = Vec::new();
-        self.data_fields(data, &mut numbers)?;
+    fn fields_of_data(
+        &self,
+        numbers: Vec<(String, Type)>,
+        is_sum: bool,
+        span: Span,
+    ) -> Result<Vec<(String, u32)>> {
         let mut fields = Vec::new();
         let count = numbers.len();
         for (at, (place, ty)) in numbers.into_iter().enumerate() {
@@ -73,7 +86,7 @@ impl<'a> Generator<'a> {
                 Type::Bit(width) | Type::Int(width) => fields.push((place, width)),
                 other => {
                     return self.unsupported(
-                        data.span,
+                        span,
                         format!("{other} in a hash, or before other fields of a checksum,"),
                     );
                 }
@@ -116,8 +129,8 @@ impl<'a> Generator<'a> {
     }
 
     /// Returns the data as big-endian units of `unit` bits, padded with zeros.
-    fn units(&mut self, data: &'a Expr, unit: u32) -> Result<Vec<String>> {
-        let fields = self.fields_of_data(data, unit == 16)?;
+    fn units(&self, numbers: Vec<(String, Type)>, unit: u32, span: Span) -> Result<Vec<String>> {
+        let fields = self.fields_of_data(numbers, unit == 16, span)?;
         let mut units = Vec::new();
         let (mut parts, mut filled) = (Vec::<(String, u32)>::new(), 0);
         for (value, width) in fields {
@@ -142,48 +155,230 @@ impl<'a> Generator<'a> {
         Ok(units)
     }
 
-    fn compute(&mut self, algorithm: &str, data: &'a Expr, span: Span) -> Result<String> {
-        match algorithm {
-            "csum16" => {
-                let units = self.units(data, 16)?;
-                let sum = self.save("sum", &Type::Bit(32), "0")?;
-                for unit in units {
-                    self.put(format!("{sum} += {unit};"));
-                }
-                self.put(format!("{sum} = ({sum} & 0xffff) + ({sum} >> 16);"));
-                self.put(format!("{sum} = ({sum} & 0xffff) + ({sum} >> 16);"));
-                Ok(format!("(u16)~{sum}"))
+    /// Emits a hash or checksum of data, and returns the result.
+    pub(super) fn compute(
+        &mut self,
+        algorithm: &str,
+        data: &'a Expr,
+        span: Span,
+    ) -> Result<String> {
+        let mut numbers = Vec::new();
+        self.data_fields(data, &mut numbers)?;
+        self.compute_numbers(algorithm, numbers, span)
+    }
+
+    /// Emits a hash or checksum of numbers, and returns the result.
+    pub(super) fn compute_numbers(
+        &mut self,
+        algorithm: &str,
+        numbers: Vec<(String, Type)>,
+        span: Span,
+    ) -> Result<String> {
+        if algorithm == "random" {
+            return self.save("drawn", &Type::Bit(32), "bpf_get_prandom_u32()");
+        }
+        let Some(kind) = Algorithm::named(algorithm) else {
+            return self.unsupported(span, format!("the hash algorithm {algorithm}"));
+        };
+        let sum = self.save("sum", &Type::Bit(kind.bits()), kind.start())?;
+        self.feed(kind, &sum, numbers, span)?;
+        Ok(kind.result(&sum))
+    }
+
+    /// Emits that data is added to a hash or checksum.
+    pub(super) fn feed_data(
+        &mut self,
+        kind: Algorithm,
+        sum: &str,
+        data: &'a Expr,
+        span: Span,
+    ) -> Result<()> {
+        let mut numbers = Vec::new();
+        self.data_fields(data, &mut numbers)?;
+        self.feed(kind, sum, numbers, span)
+    }
+
+    fn feed(
+        &mut self,
+        kind: Algorithm,
+        sum: &str,
+        numbers: Vec<(String, Type)>,
+        span: Span,
+    ) -> Result<()> {
+        let unit = if matches!(kind, Algorithm::Sum | Algorithm::Removed | Algorithm::Xor) {
+            16
+        } else {
+            8
+        };
+        let table = kind.table_name();
+        if let Some(name) = table {
+            self.define(&format!("{name}_table"), &crc_table(name));
+        }
+        for unit in self.units(numbers, unit, span)? {
+            self.put(match kind {
+                Algorithm::Sum => format!("{sum} += {unit};"),
+                Algorithm::Removed => format!("{sum} += 0xffff - {unit};"),
+                Algorithm::Xor => format!("{sum} ^= {unit};"),
+                Algorithm::Identity => format!("{sum} = ({sum} << 8) | {unit};"),
+                Algorithm::Crc16 | Algorithm::Crc32 => format!(
+                    "{sum} = {}_table[({sum} ^ {unit}) & 0xff] ^ ({sum} >> 8);",
+                    table.unwrap_or_default()
+                ),
+            });
+        }
+        if matches!(kind, Algorithm::Sum | Algorithm::Removed) {
+            self.fold(sum);
+        }
+        Ok(())
+    }
+
+    /// Emits that the carries of a sum are added to its lowest 16 bits.
+    fn fold(&mut self, sum: &str) {
+        self.put(format!("{sum} = ({sum} & 0xffff) + ({sum} >> 16);"));
+        self.put(format!("{sum} = ({sum} & 0xffff) + ({sum} >> 16);"));
+    }
+
+    /// Emits the checksum of data and of the bytes after the parsed headers, and returns it.
+    fn compute_with_payload(
+        &mut self,
+        algorithm: &str,
+        data: &'a Expr,
+        span: Span,
+    ) -> Result<String> {
+        if algorithm != "csum16" {
+            return self.unsupported(span, format!("the hash algorithm {algorithm} of a payload"));
+        }
+        let mut numbers = Vec::new();
+        self.data_fields(data, &mut numbers)?;
+        // The payload follows the data, so that its bytes change places after an odd number of bytes.
+        let (mut bits, mut variable) = (0, String::new());
+        for (place, ty) in &numbers {
+            match plain(ty) {
+                Type::Varbit(_) => variable = format!(" + {place}.bits"),
+                ty => bits += ty.width().unwrap_or(0),
             }
-            "xor16" => {
-                let units = self.units(data, 16)?;
-                let sum = self.save("sum", &Type::Bit(16), "0")?;
-                for unit in units {
-                    self.put(format!("{sum} ^= {unit};"));
-                }
-                Ok(sum)
-            }
-            "identity" => {
-                let units = self.units(data, 8)?;
-                let sum = self.save("sum", &Type::Bit(64), "0")?;
-                for unit in units {
-                    self.put(format!("{sum} = ({sum} << 8) | {unit};"));
-                }
-                Ok(sum)
-            }
-            "crc16" | "crc32" => {
-                let wide = algorithm == "crc32";
-                self.define(&format!("{algorithm}_table"), &table(algorithm));
-                let units = self.units(data, 8)?;
-                let ty = if wide { Type::Bit(32) } else { Type::Bit(16) };
-                let crc = self.save("crc", &ty, if wide { "0xffffffffU" } else { "0" })?;
-                for unit in units {
-                    self.put(format!(
-                        "{crc} = {algorithm}_table[({crc} ^ {unit}) & 0xff] ^ ({crc} >> 8);"
-                    ));
-                }
-                Ok(if wide { format!("~{crc}") } else { crc })
-            }
-            other => self.unsupported(span, format!("the hash algorithm {other}")),
+        }
+        if !bits.is_multiple_of(8) {
+            return self.unsupported(
+                span,
+                format!("a checksum of {bits} bits, not whole bytes, before a payload"),
+            );
+        }
+        let is_odd = format!("({bits}U{variable}) & 8");
+        let sum = self.save("sum", &Type::Bit(32), "0")?;
+        self.feed(Algorithm::Sum, &sum, numbers, span)?;
+        self.add_payload(&sum, &is_odd)?;
+        Ok(Algorithm::Sum.result(&sum))
+    }
+
+    /// Emits that the bytes of the packet after its parsed headers are added to a sum.
+    fn add_payload(&mut self, sum: &str, is_odd: &str) -> Result<()> {
+        let (at, limit) = (self.fresh("at"), self.fresh("limit"));
+        self.locals.push(format!("u8 *{at};"));
+        self.locals.push(format!("u8 *{limit};"));
+        let total = self.save("total", &Type::Bit(64), "0")?;
+        let count = self.fresh("count");
+        self.locals.push(format!("u64 {count};"));
+        let rest = self.save("rest", &Type::Bit(32), "packet_length - parsed")?;
+        self.bound("parsed", 16383);
+        self.bound(&rest, MOST_PAYLOAD);
+        // The kernel's verifier keeps what it knows of each pointer. With new pointers, it does not
+        // follow each number of rounds after the loop.
+        let fresh = |of: &str| format!("(u8 *)(u64)*(volatile u32 *)&ctx->{of}");
+        self.put(format!("{at} = {} + parsed;", fresh("data")));
+        self.put(format!("{limit} = {};", fresh("data_end")));
+        // Without the assembly, the compiler keeps offsets instead of pointers, which the kernel's
+        // verifier does not follow.
+        let hide = format!("asm volatile(\"\" : \"+r\"({at}));");
+        self.put(format!("for ({count} = 0; {count} < {}; {count}++) {{", MOST_PAYLOAD / CHUNK));
+        self.put(&hide);
+        self.put(format!("if ({at} + {CHUNK} > {limit}) break;"));
+        for word in 0..CHUNK / 4 {
+            self.put(format!("{total} += *(u32 *)({at} + {});", 4 * word));
+        }
+        self.put(format!("{at} += {CHUNK};"));
+        self.put("}");
+        let before = !(CHUNK - 1) & 0xffff;
+        self.put(format!("{at} = {} + parsed + ({rest} & {before:#x});", fresh("data")));
+        self.put(format!("{limit} = {};", fresh("data_end")));
+        self.put(format!("for ({count} = 0; {count} < {}; {count}++) {{", CHUNK / 4 - 1));
+        self.put(hide);
+        self.put(format!("if ({at} + 4 > {limit}) break;"));
+        self.put(format!("{total} += *(u32 *){at};"));
+        self.put(format!("{at} += 4;"));
+        self.put("}");
+        self.put(format!("if ({at} + 2 <= {limit}) {{"));
+        self.put(format!("{total} += *(u16 *){at};"));
+        self.put(format!("{at} += 2;"));
+        self.put("}");
+        self.put(format!("if ({at} + 1 <= {limit}) {total} += *{at};"));
+        for shift in [32, 16, 16] {
+            let mask = (1u64 << shift) - 1;
+            self.put(format!("{total} = ({total} & {mask:#x}) + ({total} >> {shift});"));
+        }
+        self.put(format!("{total} = ({total} & 0xffff) + ({total} >> 16);"));
+        // The sum of swapped units is the swapped sum (RFC 1071, section 2).
+        self.put(format!("if (!({is_odd})) {total} = __builtin_bswap16((u16){total});"));
+        self.put(format!("{sum} += {total};"));
+        self.fold(sum);
+        Ok(())
+    }
+}
+
+/// A hash or checksum that takes data in pieces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Algorithm {
+    /// The Internet checksum (RFC 1071).
+    Sum,
+    /// The Internet checksum of which data is removed (RFC 1624).
+    Removed,
+    Xor,
+    Identity,
+    Crc16,
+    Crc32,
+}
+
+impl Algorithm {
+    /// Returns the algorithm with a name of v1model or PSA; the default of PSA is CRC-32.
+    pub(super) fn named(name: &str) -> Option<Algorithm> {
+        Some(match name {
+            "csum16" | "ONES_COMPLEMENT16" => Algorithm::Sum,
+            "xor16" => Algorithm::Xor,
+            "identity" | "IDENTITY" => Algorithm::Identity,
+            "crc16" | "CRC16" => Algorithm::Crc16,
+            "crc32" | "CRC32" | "TARGET_DEFAULT" => Algorithm::Crc32,
+            _ => return None,
+        })
+    }
+
+    /// Returns the width of the state in bits.
+    pub(super) fn bits(self) -> u32 {
+        match self {
+            Algorithm::Sum | Algorithm::Removed | Algorithm::Crc32 => 32,
+            Algorithm::Xor | Algorithm::Crc16 => 16,
+            Algorithm::Identity => 64,
+        }
+    }
+
+    /// Returns the first state.
+    pub(super) fn start(self) -> &'static str {
+        if self == Algorithm::Crc32 { "0xffffffffU" } else { "0" }
+    }
+
+    /// Returns the result for a state.
+    pub(super) fn result(self, sum: &str) -> String {
+        match self {
+            Algorithm::Sum | Algorithm::Removed => format!("(u16)~{sum}"),
+            Algorithm::Crc32 => format!("~{sum}"),
+            _ => sum.to_owned(),
+        }
+    }
+
+    fn table_name(self) -> Option<&'static str> {
+        match self {
+            Algorithm::Crc16 => Some("crc16"),
+            Algorithm::Crc32 => Some("crc32"),
+            _ => None,
         }
     }
 }
@@ -197,7 +392,7 @@ fn joined(parts: &[(String, u32)]) -> String {
 }
 
 /// Returns the table of a reflected CRC: CRC-16/ARC (polynomial 0x8005), or CRC-32 of Ethernet.
-fn table(name: &str) -> String {
+fn crc_table(name: &str) -> String {
     let (kind, polynomial) =
         if name == "crc32" { ("u32", 0xedb8_8320u32) } else { ("u16", 0xa001) };
     let mut text = format!("static const {kind} {name}_table[256] = {{");

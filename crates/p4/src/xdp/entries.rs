@@ -1,34 +1,16 @@
-//! Entries of tables as writes to maps, and the files that list entries.
-//!
-//! A file has one entry on a line: the table, its keys, and the action. `#` starts a comment.
-//!
-//! ```text
-//! ipv4_lpm 10.0.0.0/8 -> forward(port=2, mac=00:11:22:33:44:55)
-//! acl 10.0.0.1 &&& 0xffffffff, 80..90, * priority 5 -> drop()
-//! acl hdr.tcp.dst=22 priority 9 -> drop()
-//! ipv4_lpm default -> drop()
-//! known_types 0x0800
-//! ```
-//!
-//! - A table has its name, with the names of controls around it where tables share a name. The
-//!   last line adds a member to a value set, which has no action.
-//! - Keys stand in the order of the table, or have names. A key without a line's value matches all.
-//! - A value is a number (`80`, `0x50`, `0b101`, `-1`), `true`, `false`, an IPv4, IPv6 or MAC
-//!   address. A key is a value, `value/length`, `value &&& mask`, `low..high` or `*`.
-//! - Among entries that match a packet, the one with the highest priority wins, then the first one
-//!   in the file. Priorities have no effect if all keys are exact, or all but one with a prefix.
+//! Entries of tables as writes to maps.
 
 use std::collections::{BTreeMap, HashMap};
-use std::net::{Ipv4Addr, Ipv6Addr};
 
-use num_bigint::{BigInt, Sign};
+use num_bigint::BigInt;
 use serde::Serialize;
-use slowpath_codes as codes;
-use thiserror::Error;
 
-pub use super::entry::{ActionCall, Entry, KeyValue, Setting};
+pub use super::entry::{ActionCall, Entry, EntryError, KeyValue, Setting};
+use super::entry::{Result, fault};
+pub use super::entry_file::parse;
 use super::layout::{
-    ActionLayout, KeyLayout, Layout, MatchKind, Number, ObjectLayout, TableLayout, TableMaps,
+    ActionLayout, KeyLayout, Layout, MatchKind, MembersLayout, Number, ObjectLayout, TableLayout,
+    TableMaps,
 };
 
 /// A write to a map.
@@ -42,27 +24,29 @@ pub struct Update {
     pub value: Vec<u8>,
 }
 
-/// A fault in an entry.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("line {line}: {message}")]
-pub struct EntryError {
-    /// Code of the cause.
-    pub code: codes::Code,
-    /// Line of the file; 0 for an entry of the program.
-    pub line: u32,
-    /// One line: the fault, and what to do.
-    pub message: String,
-}
-
-type Result<T> = std::result::Result<T, EntryError>;
-
 /// An entry of one table, with numbers for all keys.
 struct Row<'a> {
     line: u32,
     keys: Vec<KeyValue>,
     priority: Option<u32>,
-    action: &'a ActionLayout,
-    args: Vec<BigInt>,
+    /// The action with its arguments; several ones for a group of members.
+    actions: Vec<(&'a ActionLayout, Vec<BigInt>)>,
+}
+
+/// The members of an action profile or selector that entries take, in order of their numbers.
+#[derive(Default)]
+struct Pool {
+    members: Vec<Vec<u8>>,
+    groups: Vec<Vec<u32>>,
+}
+
+/// Returns the number of an item, which is added if it is new.
+fn number_of<T: PartialEq>(all: &mut Vec<T>, item: T) -> u32 {
+    let at = all.iter().position(|one| *one == item).unwrap_or(all.len());
+    if at == all.len() {
+        all.push(item);
+    }
+    at as u32
 }
 
 /// Returns the writes for the initial entries of a program, and for further ones.
@@ -87,8 +71,15 @@ pub fn updates(layout: &Layout, entries: &[Entry]) -> Result<Vec<Update>> {
             Found::ValueSet(set) => writes.push(member(set, entry)?),
         }
     }
+    let mut pools: BTreeMap<&str, Pool> = BTreeMap::new();
     for (table, rows) in layout.tables.iter().zip(rows) {
-        table_writes(table, rows, &mut writes)?;
+        let map = table.members.as_ref().map_or("", |one| &one.map);
+        table_writes(table, rows, pools.entry(map).or_default(), &mut writes)?;
+    }
+    for members in layout.tables.iter().filter_map(|table| table.members.as_ref()) {
+        if let Some(pool) = pools.remove(&*members.map) {
+            pool_writes(members, &pool, &mut writes);
+        }
     }
     Ok(writes)
 }
@@ -121,6 +112,15 @@ pub fn map_content(layout: &Layout, entries: &[Entry]) -> Result<BTreeMap<String
                 continue;
             }
         };
+        if table.meter.is_some() {
+            return fault(
+                entry.line,
+                format!(
+                    "table '{}' has a direct meter in its entries, whose state packets change; leave out its entries",
+                    table.name
+                ),
+            );
+        }
         if !matches!(table.maps, TableMaps::None) {
             maps.entry(table.map.clone()).or_default();
         }
@@ -129,6 +129,16 @@ pub fn map_content(layout: &Layout, entries: &[Entry]) -> Result<BTreeMap<String
         }
         if table.has_default_map {
             maps.entry(format!("{}_default", table.map)).or_default();
+        }
+    }
+    for members in layout.tables.iter().filter_map(|table| table.members.as_ref()) {
+        // A table without entries here may have any members.
+        let mut sharing = layout.tables.iter().filter(|one| one.members.as_ref() == Some(members));
+        if sharing.all(|table| maps.contains_key(&table.map)) {
+            maps.entry(members.map.clone()).or_default();
+            if let Some(groups) = &members.groups {
+                maps.entry(groups.map.clone()).or_default();
+            }
         }
     }
     // Other tables may have any entries, also in place of those in the program.
@@ -143,10 +153,6 @@ pub fn map_content(layout: &Layout, entries: &[Entry]) -> Result<BTreeMap<String
 enum Found<'a> {
     Table(usize),
     ValueSet(&'a ObjectLayout),
-}
-
-fn fault<T>(line: u32, message: String) -> Result<T> {
-    Err(EntryError { code: codes::P4_ENTRY, line, message })
 }
 
 /// Returns true if a name is a path, or its last parts.
@@ -201,7 +207,7 @@ fn add<'a>(
     let table = &layout.tables[at];
     let (line, name) = (entry.line, &table.name);
     match &entry.setting {
-        Setting::Entry { keys, priority, action } => {
+        Setting::Entry { keys, priority, actions } => {
             if table.maps == TableMaps::None {
                 return fault(
                     line,
@@ -211,8 +217,16 @@ fn add<'a>(
                 );
             }
             let keys = ordered_keys(table, line, keys)?;
-            let (action, args) = action_of(table, line, action, false)?;
-            rows.push(Row { line, keys, priority: *priority, action, args });
+            let is_group = table.members.as_ref().is_some_and(|one| one.groups.is_some());
+            if actions.len() > 1 && !is_group {
+                return fault(
+                    line,
+                    format!("table '{name}' has no selector, so an entry takes one action"),
+                );
+            }
+            let actions = actions.iter().map(|one| action_of(table, line, one, false));
+            let actions = actions.collect::<Result<_>>()?;
+            rows.push(Row { line, keys, priority: *priority, actions });
         }
         Setting::Default(action) => {
             if !table.has_default_map {
@@ -414,16 +428,65 @@ fn put(bytes: &mut [u8], number: &Number, value: &BigInt) {
     bytes[at..at + count].copy_from_slice(&digits[..count]);
 }
 
+/// Returns the value of an entry or default action, or of a member of the table.
 fn action_value(table: &TableLayout, action: &ActionLayout, args: &[BigInt], rank: u32) -> Vec<u8> {
-    let mut value = vec![0; table.value_size as usize];
+    let size = table.members.as_ref().map_or(table.value_size, |one| one.value_size);
+    let mut value = vec![0; size as usize];
     value[..4].copy_from_slice(&action.id.to_le_bytes());
-    if let Some(at) = table.priority {
+    if let (Some(at), None) = (table.priority, &table.members) {
         value[at as usize..at as usize + 4].copy_from_slice(&rank.to_le_bytes());
     }
     for (number, arg) in action.params.iter().zip(args) {
         put(&mut value, number, arg);
     }
     value
+}
+
+/// Returns the value of an entry: an action, or the number of a member or group of the pool.
+fn entry_value(table: &TableLayout, row: &Row, rank: u32, pool: &mut Pool) -> Result<Vec<u8>> {
+    let values = row.actions.iter().map(|(action, args)| action_value(table, action, args, rank));
+    let Some(layout) = &table.members else { return Ok(values.flatten().collect()) };
+    let members: Vec<u32> = values.map(|value| number_of(&mut pool.members, value)).collect();
+    let full = |what: &str, room: u32| {
+        fault(row.line, format!("'{}' has room for {room} {what}", layout.name))
+    };
+    if pool.members.len() > layout.size as usize {
+        return full("members", layout.size);
+    }
+    let number = match &layout.groups {
+        None => members[0],
+        Some(groups) if members.len() > groups.most as usize => {
+            return full("members of a group", groups.most);
+        }
+        Some(groups) => {
+            let number = number_of(&mut pool.groups, members);
+            if number >= groups.size {
+                return full("groups", groups.size);
+            }
+            number
+        }
+    };
+    let mut value = vec![0; table.value_size as usize];
+    value[..4].copy_from_slice(&number.to_le_bytes());
+    if let Some(at) = table.priority {
+        value[at as usize..at as usize + 4].copy_from_slice(&rank.to_le_bytes());
+    }
+    Ok(value)
+}
+
+fn pool_writes(layout: &MembersLayout, pool: &Pool, writes: &mut Vec<Update>) {
+    for (at, value) in (0u32..).zip(&pool.members) {
+        let key = at.to_le_bytes().to_vec();
+        writes.push(Update { map: layout.map.clone(), key, value: value.clone() });
+    }
+    for (groups, (at, members)) in
+        layout.groups.iter().flat_map(|one| std::iter::repeat(one).zip((0u32..).zip(&pool.groups)))
+    {
+        let mut value = (members.len() as u32).to_le_bytes().to_vec();
+        value.extend(members.iter().flat_map(|one| one.to_le_bytes()));
+        value.resize(4 + 4 * groups.most as usize, 0);
+        writes.push(Update { map: groups.map.clone(), key: at.to_le_bytes().to_vec(), value });
+    }
 }
 
 fn member(set: &ObjectLayout, entry: &Entry) -> Result<Update> {
@@ -457,7 +520,12 @@ fn pair(key: &KeyLayout, value: &KeyValue) -> (BigInt, BigInt) {
     }
 }
 
-fn table_writes(table: &TableLayout, mut rows: Vec<Row>, writes: &mut Vec<Update>) -> Result<()> {
+fn table_writes(
+    table: &TableLayout,
+    mut rows: Vec<Row>,
+    pool: &mut Pool,
+    writes: &mut Vec<Update>,
+) -> Result<()> {
     // The best entry stands first; sorting keeps the order of equal priorities.
     rows.sort_by_key(|row| std::cmp::Reverse(row.priority.unwrap_or(0)));
     if let Some(row) = rows.get(table.size as usize) {
@@ -473,7 +541,7 @@ fn table_writes(table: &TableLayout, mut rows: Vec<Row>, writes: &mut Vec<Update
         let at = at as u32;
         let pairs: Vec<_> =
             table.keys.iter().zip(&row.keys).map(|(key, value)| pair(key, value)).collect();
-        let value = action_value(table, row.action, &row.args, count - at);
+        let value = entry_value(table, row, count - at, pool)?;
         let mut key = vec![0; table.key_size as usize];
         match table.maps {
             TableMaps::None => continue,
@@ -566,150 +634,4 @@ fn trie_key(table: &TableLayout, row: &Row, key: &mut [u8]) {
         key[end - digits.len()..end].copy_from_slice(&digits);
     }
     key[..4].copy_from_slice(&length.to_le_bytes());
-}
-
-// --- files -------------------------------------------------------------------------------------
-
-/// Reads a file of entries.
-///
-/// # Errors
-///
-/// The first line that is not an entry.
-pub fn parse(text: &str) -> Result<Vec<Entry>> {
-    let mut entries = Vec::new();
-    for (line, text) in (1..).zip(text.lines()) {
-        let text = text.split('#').next().unwrap_or_default().trim();
-        if !text.is_empty() {
-            entries.push(parse_line(line, text)?);
-        }
-    }
-    Ok(entries)
-}
-
-fn parse_line(line: u32, text: &str) -> Result<Entry> {
-    let (left, action) = match text.split_once("->") {
-        Some((left, action)) => (left.trim(), Some(parse_action(line, action.trim())?)),
-        None => (text, None),
-    };
-    let (table, keys) = left.split_once(char::is_whitespace).unwrap_or((left, ""));
-    let (table, keys) = (table.to_owned(), keys.trim());
-    let setting = match action {
-        None => Setting::Member(parse_keys(line, keys)?),
-        Some(action) if keys == "default" => Setting::Default(action),
-        Some(action) => {
-            let (keys, priority) = parse_priority(line, keys)?;
-            Setting::Entry { keys: parse_keys(line, keys)?, priority, action }
-        }
-    };
-    Ok(Entry { line, table, setting })
-}
-
-/// Splits `keys priority number`.
-fn parse_priority(line: u32, text: &str) -> Result<(&str, Option<u32>)> {
-    let Some((before, number)) = text.rsplit_once(char::is_whitespace) else {
-        return Ok((text, None));
-    };
-    let before = before.trim_end();
-    let Some(keys) = before.strip_suffix("priority") else { return Ok((text, None)) };
-    if !keys.is_empty() && !keys.ends_with(char::is_whitespace) {
-        return Ok((text, None));
-    }
-    match number.parse() {
-        Ok(number) => Ok((keys.trim_end(), Some(number))),
-        Err(_) => fault(line, format!("priority '{number}' is not a number up to 4294967295")),
-    }
-}
-
-fn parse_action(line: u32, text: &str) -> Result<ActionCall> {
-    let (name, args) = match text.split_once('(') {
-        None => (text, ""),
-        Some((name, rest)) => match rest.strip_suffix(')') {
-            Some(args) => (name.trim(), args.trim()),
-            None => return fault(line, format!("')' is missing at the end of '{text}'")),
-        },
-    };
-    if name.is_empty() {
-        return fault(line, "an action is missing after '->'".to_owned());
-    }
-    let mut found = Vec::new();
-    for arg in args.split(',').map(str::trim).filter(|_| !args.is_empty()) {
-        let (name, value) = named(arg);
-        found.push((name, parse_value(line, value)?));
-    }
-    Ok(ActionCall { name: name.to_owned(), args: found })
-}
-
-/// Splits `name=value`.
-fn named(text: &str) -> (Option<String>, &str) {
-    match text.split_once('=') {
-        Some((name, value)) => (Some(name.trim().to_owned()), value.trim()),
-        None => (None, text),
-    }
-}
-
-fn parse_keys(line: u32, text: &str) -> Result<Vec<(Option<String>, KeyValue)>> {
-    let mut keys = Vec::new();
-    for key in text.split(',').map(str::trim).filter(|_| !text.is_empty()) {
-        let (name, value) = named(key);
-        keys.push((name, parse_key(line, value)?));
-    }
-    Ok(keys)
-}
-
-fn parse_key(line: u32, text: &str) -> Result<KeyValue> {
-    let value = |text: &str| parse_value(line, text.trim());
-    if matches!(text, "*" | "_") {
-        return Ok(KeyValue::Any);
-    }
-    if let Some((first, mask)) = text.split_once("&&&") {
-        return Ok(KeyValue::Mask(value(first)?, value(mask)?));
-    }
-    if let Some((low, high)) = text.split_once("..") {
-        return Ok(KeyValue::Range(value(low)?, value(high)?));
-    }
-    if let Some((first, length)) = text.split_once('/') {
-        return match length.trim().parse() {
-            Ok(length) => Ok(KeyValue::Prefix(value(first)?, length)),
-            Err(_) => fault(line, format!("prefix length '{}' is not a number", length.trim())),
-        };
-    }
-    Ok(KeyValue::Exact(value(text)?))
-}
-
-/// Reads a number or an address.
-fn parse_value(line: u32, text: &str) -> Result<BigInt> {
-    match text {
-        "true" => return Ok(1.into()),
-        "false" => return Ok(0.into()),
-        _ => {}
-    }
-    if let Ok(address) = text.parse::<Ipv4Addr>() {
-        return Ok(u32::from(address).into());
-    }
-    let parts: Vec<_> = text.split(':').collect();
-    if parts.len() == 6 && parts.iter().all(|part| part.len() == 2) {
-        let bytes: Option<Vec<u8>> =
-            parts.iter().map(|part| u8::from_str_radix(part, 16).ok()).collect();
-        if let Some(bytes) = bytes {
-            return Ok(BigInt::from_bytes_be(Sign::Plus, &bytes));
-        }
-    }
-    if let Ok(address) = text.parse::<Ipv6Addr>() {
-        return Ok(u128::from(address).into());
-    }
-    let (sign, digits) = match text.strip_prefix('-') {
-        Some(digits) => (Sign::Minus, digits),
-        None => (Sign::Plus, text),
-    };
-    let (radix, digits) = match digits.get(..2) {
-        Some("0x" | "0X") => (16, &digits[2..]),
-        Some("0b" | "0B") => (2, &digits[2..]),
-        Some("0o" | "0O") => (8, &digits[2..]),
-        _ => (10, digits),
-    };
-    let is_plain = digits.starts_with(|first: char| first.is_digit(radix));
-    match num_bigint::BigUint::parse_bytes(digits.as_bytes(), radix).filter(|_| is_plain) {
-        Some(number) => Ok(BigInt::from_biguint(sign, number)),
-        None => fault(line, format!("'{text}' is neither a number nor an address")),
-    }
 }

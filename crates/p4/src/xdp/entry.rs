@@ -1,6 +1,8 @@
 //! Entries of tables and members of value sets, as programs and files write them.
 
 use num_bigint::BigInt;
+use slowpath_codes as codes;
+use thiserror::Error;
 
 /// A key of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,8 +37,8 @@ pub enum Setting {
         keys: Vec<(Option<String>, KeyValue)>,
         /// Priority; higher numbers win.
         priority: Option<u32>,
-        /// The action.
-        action: ActionCall,
+        /// The action; several ones form a group of a selector.
+        actions: Vec<ActionCall>,
     },
     /// The action without a matching entry.
     Default(ActionCall),
@@ -53,4 +55,23 @@ pub struct Entry {
     pub table: String,
     /// Effect of the entry.
     pub setting: Setting,
+}
+
+/// A fault in an entry.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("line {line}: {message}")]
+pub struct EntryError {
+    /// Code of the cause.
+    pub code: codes::Code,
+    /// Line of the file; 0 for an entry of the program.
+    pub line: u32,
+    /// One line: the fault, and what to do.
+    pub message: String,
+}
+
+pub(super) type Result<T> = std::result::Result<T, EntryError>;
+
+/// Returns the error of an entry that does not fit.
+pub(super) fn fault<T>(line: u32, message: String) -> Result<T> {
+    Err(EntryError { code: codes::P4_ENTRY, line, message })
 }

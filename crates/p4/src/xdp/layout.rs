@@ -112,19 +112,51 @@ pub struct TableLayout {
     /// True if the control plane can set the default action, in element 0 of the array
     /// `NAME_default`; number 0 stands for the default action of the program.
     pub has_default_map: bool,
+    /// Members that entries name by number, in their first 4 bytes, instead of actions. The offsets
+    /// of parameters are then those in members and default actions.
+    pub members: Option<MembersLayout>,
+    /// Offset of a meter in the value.
+    pub meter: Option<u32>,
     /// Entries of the program that are not constant.
     #[serde(skip)]
     pub initial: Vec<Entry>,
 }
 
-/// A counter, register or value set with its map.
+/// The members of an action profile or selector: an array with a value of an action in each element,
+/// which several tables can share.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct MembersLayout {
+    /// Control-plane name.
+    pub name: String,
+    /// Name of the map.
+    pub map: String,
+    /// Size of a value of an action in bytes.
+    pub value_size: u32,
+    /// Number of members.
+    pub size: u32,
+    /// Groups, of a selector: entries name a group, which names members.
+    pub groups: Option<GroupsLayout>,
+}
+
+/// The groups of a selector: an array of numbers of 4 bytes, the count of members and their numbers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct GroupsLayout {
+    /// Name of the map.
+    pub map: String,
+    /// Number of groups.
+    pub size: u32,
+    /// Largest number of members of a group.
+    pub most: u32,
+}
+
+/// A counter, register, meter or value set with its map.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ObjectLayout {
     /// Control-plane name.
     pub name: String,
     /// Name of the map.
     pub map: String,
-    /// Kind: `counter`, `register` or `value_set`.
+    /// Kind: `counter`, `register`, `meter`, `digest` or `value_set`.
     pub kind: &'static str,
     /// Size of an element in bytes, or of the key of a value set.
     pub element: u32,
@@ -139,7 +171,7 @@ pub struct ObjectLayout {
 pub struct Layout {
     /// Tables.
     pub tables: Vec<TableLayout>,
-    /// Counters, registers and value sets.
+    /// Counters, registers, meters, digests and value sets.
     pub objects: Vec<ObjectLayout>,
     /// True if the program redirects packets through the map `ports`.
     pub redirects: bool,

@@ -11,11 +11,19 @@ mod call;
 mod checksum;
 pub mod entries;
 pub mod entry;
+mod entry_file;
 mod expression;
+mod externs;
 pub mod layout;
+mod maps;
+mod members;
+mod meter;
 mod packet;
 mod parser;
 mod pipeline;
+mod properties;
+mod psa;
+mod rounds;
 mod statement;
 mod storage;
 mod table;
@@ -91,6 +99,12 @@ pub fn to_c(
         layout: Layout::default(),
         parser_error: None,
         standard_metadata: None,
+        rounds: None,
+        kept: HashMap::new(),
+        members: HashMap::new(),
+        direct: HashMap::new(),
+        colours: HashMap::new(),
+        checksums: HashMap::new(),
     };
     for decl in &program.declarations {
         generator.nodes.insert(decl.id, decl);
@@ -201,6 +215,19 @@ struct Generator<'a> {
     parser_error: Option<String>,
     /// Place of v1model's standard metadata.
     standard_metadata: Option<String>,
+    /// Further rounds of packets, if the program asks for some.
+    rounds: Option<rounds::Rounds>,
+    /// Variables with the metadata of the round before, by place.
+    kept: HashMap<String, String>,
+    /// Actions of the tables that share members, by map.
+    members: HashMap<String, Vec<DeclId>>,
+    /// Pointers to the entries that direct counters and meters belong to, by their paths; true for
+    /// meters of bytes.
+    direct: HashMap<String, (String, bool)>,
+    /// Results of direct meters of v1model, by path.
+    colours: HashMap<String, String>,
+    /// States of checksums, by path.
+    checksums: HashMap<String, String>,
 }
 
 impl<'a> Generator<'a> {
@@ -260,6 +287,13 @@ impl<'a> Generator<'a> {
         let name = self.uninitialised(name, ty)?;
         self.put(format!("{name} = {value};"));
         Ok(name)
+    }
+
+    /// Declares a variable of a fixed name at the start of the C function.
+    fn local_once(&mut self, declaration: &str) {
+        if self.locals.iter().all(|one| one != declaration) {
+            self.locals.push(declaration.to_owned());
+        }
     }
 
     fn zero(&self, place: &str, ty: &Type) -> String {
@@ -327,6 +361,14 @@ impl<'a> Generator<'a> {
         Err(P4Error::unsupported(span, format!("{what} cannot be compiled for XDP yet")))
     }
 
+    /// Returns the error of a construct that no translation can have, with its reason.
+    fn refused<T>(&self, span: Span, why: &str) -> Result<T> {
+        let here = Span { file: self.main.0, line: self.line, column: 1, ..Span::default() };
+        let is_ours =
+            self.sources.files.get(span.file as usize).is_some_and(|file| file.is_standard);
+        Err(P4Error::unsupported(if is_ours { here } else { span }, why.to_owned()))
+    }
+
     // --- the whole -----------------------------------------------------------------------------
 
     fn finish(self) -> Output {
@@ -379,7 +421,8 @@ impl<'a> Generator<'a> {
             return name.clone();
         }
         let base = c_name(&path.replace('.', "_"));
-        let names = |name: &str| ["", "_masks", "_default"].map(|end| format!("{name}{end}"));
+        let names =
+            |name: &str| ["", "_masks", "_default", "_groups"].map(|end| format!("{name}{end}"));
         let is_free = |name: &String| {
             names(name).iter().all(|one| !self.taken.contains(one) && !OWN_NAMES.contains(&&**one))
         };
@@ -425,6 +468,9 @@ const OWN_NAMES: &[&str] = &[
     "end",
     "pos",
     "parsed",
+    "path",
+    "resubmitted",
+    "recirculated",
     "length",
     "packet_length",
     "parser_error",
@@ -471,6 +517,11 @@ typedef __int128 s128;
         key_type *key;                                                                            \
         value_type *value;                                                                        \
     } name SEC(".maps")
+#define RING(name, bytes)                                                                         \
+    struct {                                                                                      \
+        int (*type)[BPF_MAP_TYPE_RINGBUF];                                                        \
+        int (*max_entries)[bytes];                                                                \
+    } name SEC(".maps")
 
 enum {
     BPF_MAP_TYPE_HASH = 1,
@@ -478,6 +529,7 @@ enum {
     BPF_MAP_TYPE_PERCPU_ARRAY = 6,
     BPF_MAP_TYPE_LPM_TRIE = 11,
     BPF_MAP_TYPE_DEVMAP = 14,
+    BPF_MAP_TYPE_RINGBUF = 27,
 };
 enum { XDP_ABORTED, XDP_DROP, XDP_PASS, XDP_TX, XDP_REDIRECT };
 
@@ -497,6 +549,7 @@ static u32 (*const bpf_get_prandom_u32)(void) = (void *)7;
 static long (*const bpf_redirect)(u32 ifindex, u64 flags) = (void *)23;
 static long (*const bpf_xdp_adjust_head)(struct xdp_md *ctx, int delta) = (void *)44;
 static long (*const bpf_redirect_map)(void *map, u64 key, u64 flags) = (void *)51;
+static long (*const bpf_ringbuf_output)(void *map, void *data, u64 size, u64 flags) = (void *)130;
 
 #define LOAD8(p) (*(const u8 *)(p))
 #define LOAD16(p) __builtin_bswap16(*(const u16 *)(p))

@@ -235,7 +235,7 @@ impl<'a> Generator<'a> {
     }
 
     /// Emits a limit that holds already, where the kernel's verifier does not know so.
-    fn bound(&mut self, number: &str, most: u32) {
+    pub(super) fn bound(&mut self, number: &str, most: u32) {
         self.put(format!("asm volatile(\"\" : \"+r\"({number}));"));
         self.put(format!("if ({number} > {most}) return XDP_ABORTED;"));
     }
@@ -395,7 +395,7 @@ impl<'a> Generator<'a> {
     pub(super) fn write_headers(&mut self) -> Result<()> {
         let position = self.options.scratch.then(|| self.hidden("u64", "position"));
         if position.is_some() {
-            self.locals.push("u64 position;".into());
+            self.local_once("u64 position;");
         }
         for emit in std::mem::take(&mut self.emits) {
             let fields = self.header_fields(&emit.ty, Span::default())?;

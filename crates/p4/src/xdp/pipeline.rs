@@ -1,10 +1,23 @@
-//! The packages of architectures: v1model's `V1Switch`, `ebpfFilter`, and `xdp`.
+//! The packages of architectures: v1model's `V1Switch`, `ebpfFilter`, and `xdp`. The module `psa` has
+//! `PSA_Switch`.
 
 use super::*;
-use crate::token::SourceFile;
 
 /// Port of v1model that drops a packet.
 pub(super) const DROP_PORT: u32 = 511;
+
+/// Values of `instance_type` of packets in a further round, as in BMv2.
+const RECIRCULATED: u32 = 4;
+const RESUBMITTED: u32 = 6;
+
+/// Returns the parts of a package that is a part of another one.
+pub(super) fn parts_of(package: &Instance) -> Vec<Option<Instance>> {
+    let instance = |binding: &Option<Binding>| match binding {
+        Some(Binding::Instance(instance)) => Some(instance.clone()),
+        _ => None,
+    };
+    package.args.iter().map(instance).collect()
+}
 
 impl<'a> Generator<'a> {
     /// Emits the program of the package `main`.
@@ -53,17 +66,28 @@ impl<'a> Generator<'a> {
         }
         self.main = (main.span.file, main.span.line);
         self.at(main.span);
-        self.start()?;
-        match &*package.name {
-            "V1Switch" => self.v1_switch(main, &parts),
-            "ebpfFilter" => self.ebpf_filter(main, &parts),
-            "xdp" => self.xdp(main, &parts),
+        self.start();
+        let rounds = self.number_of_rounds(&package.name);
+        for round in 0..rounds {
+            self.start_round(round, rounds)?;
+            self.package(&package.name, main, &parts)?;
+        }
+        Ok(())
+    }
+
+    /// Emits one round of a packet through the parts of a package.
+    fn package(&mut self, name: &str, main: &'a Decl, parts: &[Option<Instance>]) -> Result<()> {
+        match name {
+            "V1Switch" => self.v1_switch(main, parts),
+            "PSA_Switch" => self.psa_switch(main, parts),
+            "ebpfFilter" => self.ebpf_filter(main, parts),
+            "xdp" => self.xdp(main, parts),
             other => self.unsupported(main.span, format!("architecture '{other}'")),
         }
     }
 
     /// Emits the start: limits of the packet, and the place of headers and metadata.
-    fn start(&mut self) -> Result<()> {
+    fn start(&mut self) {
         for local in [
             "u8 *data;",
             "u8 *end;",
@@ -85,6 +109,20 @@ impl<'a> Generator<'a> {
             self.locals.push("struct state state;".into());
             self.put("s = &state;");
         }
+        if self.options.scratch {
+            self.state.push("    volatile u32 length_;\n".into());
+        }
+        self.parser_error = Some("parser_error".into());
+    }
+
+    /// Emits the start of a round: the limits of the packet, and headers and metadata without values.
+    fn start_round(&mut self, round: u32, rounds: u32) -> Result<()> {
+        if rounds > 1 {
+            self.label_round(round, round + 1 == rounds);
+        }
+        self.next.clear();
+        self.checksums.clear();
+        self.colours.clear();
         self.put("__builtin_memset(s, 0, sizeof(*s));");
         self.put("data = (u8 *)(u64)ctx->data;");
         self.put("end = (u8 *)(u64)ctx->data_end;");
@@ -92,22 +130,21 @@ impl<'a> Generator<'a> {
         self.put("pos = data;");
         self.put("parsed = 0;");
         self.put("length = 0;");
-        if self.options.scratch {
-            self.state.push("    volatile u32 length_;\n".into());
-        }
         self.put("parser_error = 0;");
-        self.parser_error = Some("parser_error".into());
         Ok(())
     }
 
     /// Adds a value to the state, and returns its place.
-    fn state_place(&mut self, name: &str, ty: &Type) -> Result<String> {
+    pub(super) fn state_place(&mut self, name: &str, ty: &Type) -> Result<String> {
         let c = self.c_type(ty)?;
-        self.state.push(format!("    {c} {name};\n"));
+        let field = format!("    {c} {name};\n");
+        if !self.state.contains(&field) {
+            self.state.push(field);
+        }
         Ok(format!("s->{name}"))
     }
 
-    fn package_part(
+    pub(super) fn package_part(
         &mut self,
         main: &Decl,
         part: Option<&Option<Instance>>,
@@ -128,7 +165,7 @@ impl<'a> Generator<'a> {
     }
 
     /// Returns the type of a parameter of a parser or control.
-    fn param_type(&self, decl: &Decl, at: usize) -> Type {
+    pub(super) fn param_type(&self, decl: &Decl, at: usize) -> Type {
         let signature = self.checked.signatures.get(&decl.id);
         signature
             .and_then(|one| one.params.get(at))
@@ -136,7 +173,7 @@ impl<'a> Generator<'a> {
     }
 
     /// Emits a part of the pipeline with parameters at places; `None` is the packet.
-    fn stage(
+    pub(super) fn stage(
         &mut self,
         decl: &'a Decl,
         instance: &Instance,
@@ -168,7 +205,7 @@ impl<'a> Generator<'a> {
     }
 
     /// Emits the deparser's headers: the packet grows or shrinks by the difference of headers.
-    fn deparse(&mut self) -> Result<()> {
+    pub(super) fn deparse(&mut self) -> Result<()> {
         if self.options.scratch {
             self.put("length = s->length_;");
         }
@@ -193,10 +230,14 @@ impl<'a> Generator<'a> {
         self.put(format!("{standard}.packet_length = packet_length;"));
         // Microseconds, as in BMv2. XDP has no queue, so the other times and depths stay zero.
         let name = "ingress_global_timestamp";
-        let is_used = |file: &SourceFile| !file.is_standard && file.text.contains(name);
-        if self.sources.files.iter().any(is_used) {
+        if self.mentions(&[name]) {
             let now = self.fit("bpf_ktime_get_ns() / 1000", &Type::Bit(48));
             self.put(format!("{standard}.{name} = {now};"));
+        }
+        if self.rounds.is_some() {
+            self.put(format!("{standard}.instance_type = path;"));
+            self.restore(&meta, &meta_type)?;
+            self.restore(&standard, &standard_type)?;
         }
         let (headers, meta, standard) = (Some(&*headers), Some(&*meta), Some(&*standard));
         let reject = self.fresh("reject");
@@ -217,6 +258,7 @@ impl<'a> Generator<'a> {
             let (control, instance) = self.package_part(main, parts.get(at))?;
             if at == 3 {
                 self.at(main.span);
+                self.next_rounds(true, RESUBMITTED);
                 self.put(format!("if ({metadata}.egress_spec == {DROP_PORT}) return XDP_DROP;"));
                 self.put(format!("{metadata}.egress_port = {metadata}.egress_spec;"));
                 self.put(format!("{metadata}.egress_spec = 0;"));
@@ -230,11 +272,12 @@ impl<'a> Generator<'a> {
         self.stage(deparser, &instance, &[None, headers], false)?;
         self.deparse()?;
         self.at(main.span);
+        self.next_rounds(false, RECIRCULATED);
         self.output(&format!("{metadata}.egress_port"))
     }
 
     /// Emits the redirection to a port.
-    fn output(&mut self, port: &str) -> Result<()> {
+    pub(super) fn output(&mut self, port: &str) -> Result<()> {
         self.record(port)?;
         self.layout.redirects = true;
         self.map("ports", "BPF_MAP_TYPE_DEVMAP", DROP_PORT + 1, "u32", "u32");
@@ -246,7 +289,7 @@ impl<'a> Generator<'a> {
         if self.options.record {
             self.map("record", "BPF_MAP_TYPE_ARRAY", 1, "u32", "u32");
             let at = self.save("record_at", &Type::Bit(32), "0")?;
-            self.locals.push("u32 *recorded;".into());
+            self.local_once("u32 *recorded;");
             self.put(format!("recorded = bpf_map_lookup_elem(&record, &{at});"));
             self.put(format!("if (recorded) *recorded = {port};"));
         }

@@ -13,6 +13,15 @@ pub(super) struct Target {
     pub bits: Option<(Type, u32)>,
 }
 
+/// Returns true for 0 and `false`.
+fn is_zero(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => *number == num_bigint::BigInt::ZERO,
+        Value::Bool(value) => !value,
+        _ => false,
+    }
+}
+
 impl Target {
     /// Returns the place, if another name for it can stand for the target.
     pub(super) fn only_place(&self) -> Option<String> {
@@ -219,13 +228,12 @@ impl<'a> Generator<'a> {
 
     /// Assigns to an expression of the program, whose place is decided before the value.
     fn assign_to(&mut self, target: &'a Expr, value: &'a Expr) -> Result<()> {
-        if let (ExprKind::Member { name, .. }, Some(Value::Number(number))) =
-            (&target.kind, self.constant(value))
-            && &*name.text == "mcast_grp"
-            && number == num_bigint::BigInt::ZERO
+        if let ExprKind::Member { base, name } = &target.kind
+            && self.asks_for_copies(&self.ty(base), &name.text).is_some()
+            && self.constant(value).is_some_and(|value| is_zero(&value))
             && self.has_place(target)
         {
-            // The group of no ports.
+            // The group of no ports, or no clone.
             let (place, zero) = (self.place(target)?, self.value_as(value, &self.ty(target))?);
             self.put(format!("{place} = {zero};"));
             return Ok(());
@@ -284,11 +292,9 @@ impl<'a> Generator<'a> {
     pub(super) fn target(&mut self, target: &'a Expr) -> Result<Target> {
         let ty = self.ty(target);
         if let ExprKind::Member { base, name } = &target.kind
-            && &*name.text == "mcast_grp"
-            && let Type::Fields(_, named) = self.ty(base)
-            && &*named.name == "standard_metadata_t"
+            && let Some(why) = self.asks_for_copies(&self.ty(base), &name.text)
         {
-            return self.unsupported(target.span, "a packet to several ports");
+            return self.refused(target.span, why);
         }
         match &target.kind {
             ExprKind::DontCare => Ok(Target { choices: Vec::new(), ty, bits: None }),
@@ -316,6 +322,34 @@ impl<'a> Generator<'a> {
         }
     }
 
+    /// Returns the reason why a field of metadata of an architecture must be 0: other values ask for
+    /// copies of the packet.
+    fn asks_for_copies(&self, ty: &Type, field: &str) -> Option<&'static str> {
+        let Type::Fields(_, named) = ty else { return None };
+        match (&*named.name, field) {
+            ("standard_metadata_t", "mcast_grp")
+            | ("psa_ingress_output_metadata_t", "multicast_group") => {
+                Some("XDP cannot send a packet to several ports; use one port")
+            }
+            ("psa_ingress_output_metadata_t" | "psa_egress_output_metadata_t", "clone") => {
+                Some("XDP cannot send a copy of a packet; remove the clone")
+            }
+            ("psa_ingress_output_metadata_t", "resubmit") if self.rounds.is_none() => {
+                Some("the resubmission is not recognised; write it as '.resubmit = true'")
+            }
+            _ => None,
+        }
+    }
+
+    /// Checks that a part of a literal does not ask for copies of the packet.
+    fn check_part(&self, ty: &Type, field: &str, item: &Expr) -> Result<()> {
+        let Some(why) = self.asks_for_copies(ty, field) else { return Ok(()) };
+        let is_none = self.constant(item).is_some_and(|value| is_zero(&value));
+        let is_same = matches!(&item.kind, ExprKind::Member { base, name }
+            if field_name(&name.text) == field && self.ty(base) == *ty);
+        if is_none || is_same { Ok(()) } else { self.refused(item.span, why) }
+    }
+
     /// Stores a value in a target.
     pub(super) fn store_to(&mut self, to: &Target, value: &str) -> Result<()> {
         let value = match to.choices.len() > 1 || to.bits.is_some() {
@@ -341,17 +375,14 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Emits that the other headers of a union are invalid, if the header of a target is valid.
+    /// Emits that the other headers of a union are invalid, after a header in it was assigned to. An
+    /// assigned invalid header counts as `setInvalid()`, which makes all headers invalid.
     pub(super) fn invalidate(&mut self, choice: &expression::Choice, ty: &Type) {
-        if choice.siblings.is_empty() || !matches!(ty, Type::Fields(FieldsKind::Header, _)) {
+        if !matches!(ty, Type::Fields(FieldsKind::Header, _)) {
             return;
         }
-        let condition = match &choice.condition {
-            Some(condition) => format!("({condition}) && {}.valid_", choice.place),
-            None => format!("{}.valid_", choice.place),
-        };
         for sibling in &choice.siblings {
-            self.put(format!("if ({condition}) {sibling}.valid_ = 0;"));
+            self.put_if(choice.condition.clone(), format!("{sibling}.valid_ = 0;"));
         }
     }
 
@@ -415,7 +446,8 @@ impl<'a> Generator<'a> {
             ExprKind::List { items, .. } => {
                 let members = self.members(ty);
                 let mut parts = Vec::new();
-                for (item, (_, of)) in items.iter().zip(&members) {
+                for (item, (name, of)) in items.iter().zip(&members) {
+                    self.check_part(ty, name, item)?;
                     parts.push(self.part(item, of)?);
                 }
                 self.clear_rest(place, ty, items.len() < members.len());
@@ -432,6 +464,7 @@ impl<'a> Generator<'a> {
                     let Some((_, of)) = members.iter().find(|member| member.0 == name) else {
                         continue;
                     };
+                    self.check_part(ty, &name, item)?;
                     parts.push((name, self.part(item, of)?));
                 }
                 self.clear_rest(place, ty, parts.len() < members.len());
@@ -543,6 +576,9 @@ impl<'a> Generator<'a> {
         match value {
             Value::List(values) => {
                 for (value, (name, of)) in values.iter().zip(self.members(ty)) {
+                    if let Some(why) = self.asks_for_copies(ty, &name).filter(|_| !is_zero(value)) {
+                        return self.refused(span, why);
+                    }
                     self.assign_value(&format!("{place}.{name}"), &of, value, span)?;
                 }
                 self.set_valid(place, ty);

@@ -1,0 +1,184 @@
+//! Action profiles and selectors: entries name members, or groups of members, of an array.
+
+use num_traits::ToPrimitive;
+
+use super::layout::{GroupsLayout, MembersLayout};
+use super::*;
+use crate::check::Named;
+
+/// Largest number of members of a group without the annotation `@max_group_size`.
+const MOST_IN_GROUP: u32 = 64;
+
+/// The action profile or selector of a table.
+#[derive(Clone, Debug)]
+pub(super) struct Members {
+    /// Name of the array of members.
+    pub map: String,
+    /// Control-plane name.
+    path: String,
+    /// Number of members.
+    size: u32,
+    selector: Option<Selector>,
+}
+
+/// The choice of a member of a group.
+#[derive(Clone, Debug)]
+struct Selector {
+    /// Algorithm of the hash.
+    algorithm: Rc<str>,
+    /// Bits of the hash that count.
+    width: u32,
+    /// Largest number of members of a group.
+    most: u32,
+}
+
+impl Members {
+    /// Returns the layout of the maps, for members of a size in bytes.
+    pub fn layout(&self, value_size: u32) -> MembersLayout {
+        let groups = self.selector.as_ref().map(|one| GroupsLayout {
+            map: format!("{}_groups", self.map),
+            size: self.size,
+            most: one.most,
+        });
+        let (map, name) = (self.map.clone(), self.path.clone());
+        MembersLayout { name, map, value_size, size: self.size, groups }
+    }
+}
+
+impl<'a> Generator<'a> {
+    /// Returns the members of a table's implementation; `own` is their path, if the table alone has
+    /// them.
+    pub(super) fn members_of(
+        &mut self,
+        instance: &Instance,
+        own: Option<String>,
+        table: &'a Table,
+        value: &'a Expr,
+    ) -> Result<Members> {
+        let selector = match instance.kind() {
+            "action_profile" | "ActionProfile" => None,
+            "action_selector" | "ActionSelector" => {
+                let Some(Some(Binding::Constant(Value::Member(_, algorithm)))) =
+                    instance.args.first()
+                else {
+                    return self.unsupported(value.span, "a selector with this algorithm");
+                };
+                let most = self.group_size(value).unwrap_or(MOST_IN_GROUP);
+                let size = instance.number(1).unwrap_or(1).max(1);
+                let width = instance.number(2).unwrap_or(32).min(32);
+                Some(Selector { algorithm: algorithm.clone(), width, most: most.min(size).max(1) })
+            }
+            other => {
+                return self.unsupported(value.span, format!("the implementation '{other}'"));
+            }
+        };
+        let size = instance.number(usize::from(selector.is_some())).unwrap_or(1).max(1);
+        let path = own.unwrap_or_else(|| instance.path.clone());
+        let map = self.map_name(&path);
+        // Members have the numbers of actions in the list of the table.
+        let actions: Vec<DeclId> = table
+            .properties
+            .iter()
+            .filter_map(|property| match &property.value {
+                PropertyValue::Actions(actions) => Some(actions),
+                _ => None,
+            })
+            .flatten()
+            .filter_map(|one| self.action_of(&one.action))
+            .collect();
+        if *self.members.entry(map.clone()).or_insert_with(|| actions.clone()) != actions {
+            return self.unsupported(
+                value.span,
+                format!("'{path}' for tables with different lists of actions"),
+            );
+        }
+        Ok(Members { map, path, size, selector })
+    }
+
+    /// Returns the number of the annotation `@max_group_size` of an instance.
+    fn group_size(&self, value: &Expr) -> Option<u32> {
+        let decl = self.nodes.get(self.checked.uses.get(&value.id)?)?;
+        let marked = decl.annotations.iter().find(|one| &*one.name.text == "max_group_size")?;
+        match &marked.body[..] {
+            [token] => token.text.parse().ok(),
+            _ => None,
+        }
+    }
+
+    /// Emits the look-up of the member that an entry names, at `entry`, and sets `pointer` to it.
+    /// A member or group that the control plane did not set has no action.
+    pub(super) fn find_member(
+        &mut self,
+        members: &Members,
+        entry: &str,
+        pointer: &str,
+        keys: &[(String, Type)],
+        span: Span,
+    ) -> Result<()> {
+        let Members { map, size, selector, .. } = members;
+        let value = format!("struct {map}_value");
+        self.map(map, "BPF_MAP_TYPE_ARRAY", *size, "u32", &value);
+        let member = self.uninitialised("member", &Type::Bit(32))?;
+        match selector {
+            None => {
+                self.put(format!("{member} = {entry}->member;"));
+                self.put(format!("{pointer} = bpf_map_lookup_elem(&{map}, &{member});"));
+            }
+            Some(Selector { algorithm, width, most }) => {
+                let groups = format!("{map}_groups");
+                self.define(
+                    &format!("{map}_group"),
+                    &format!(
+                        "struct {map}_group {{\n    u32 count;\n    u32 members[{most}];\n}};\n"
+                    ),
+                );
+                self.map(
+                    &groups,
+                    "BPF_MAP_TYPE_ARRAY",
+                    *size,
+                    "u32",
+                    &format!("struct {map}_group"),
+                );
+                let group = self.fresh("group");
+                self.locals.push(format!("struct {map}_group *{group};"));
+                self.put(format!("{member} = {entry}->member;"));
+                self.put(format!("{group} = bpf_map_lookup_elem(&{groups}, &{member});"));
+                self.put(format!("if ({group} && {group}->count) {{"));
+                let hash = self.compute_numbers(algorithm, keys.to_vec(), span)?;
+                let bits = (1u64 << width) - 1;
+                let chosen = self.save(
+                    "chosen",
+                    &Type::Bit(64),
+                    &format!("((u32){hash} & {bits:#x}U) % {group}->count"),
+                )?;
+                // Without the assembly, the compiler compares 32 bits, which the verifier forgets.
+                self.put(format!("asm volatile(\"\" : \"+r\"({chosen}));"));
+                self.put(format!("if ({chosen} < {most}) {{"));
+                self.put(format!("{member} = {group}->members[{chosen}];"));
+                self.put(format!("{pointer} = bpf_map_lookup_elem(&{map}, &{member});"));
+                self.put("}");
+                self.put("}");
+            }
+        }
+        self.put(format!("if ({pointer} && !{pointer}->action) {pointer} = 0;"));
+        Ok(())
+    }
+}
+
+impl Instance {
+    /// Returns the name of the extern type.
+    pub(super) fn kind(&self) -> &str {
+        match &self.ty {
+            Type::Extern(Named { name, .. }) => name,
+            _ => "",
+        }
+    }
+
+    /// Returns a constructor argument that is a number.
+    pub(super) fn number(&self, at: usize) -> Option<u32> {
+        match self.args.get(at) {
+            Some(Some(Binding::Constant(Value::Number(number)))) => number.to_u32(),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Further rounds of a packet through the program: resubmission and recirculation.
+//!
+//! The program has the code of all rounds, one after the other, so that it needs no loop. It drops a
+//! packet that asks for one round more.
+
+use std::collections::BTreeSet;
+
+use super::*;
+
+/// Largest number of rounds of a packet, the first one included.
+pub(super) const MOST_ROUNDS: u32 = 5;
+
+/// The round that is emitted, and what it asks for.
+#[derive(Default)]
+pub(super) struct Rounds {
+    /// Field lists of resubmissions (true) and recirculations (false) in the part that is emitted.
+    lists: BTreeSet<(bool, u32)>,
+    /// Metadata with the annotation `@field_list`: place, type, variable and lists.
+    kept: Vec<Kept>,
+    /// Label of the next round; none in the last one.
+    next: Option<String>,
+}
+
+/// A field of the metadata that further rounds keep.
+struct Kept {
+    place: String,
+    ty: Type,
+    variable: String,
+    lists: Vec<u32>,
+}
+
+impl<'a> Generator<'a> {
+    /// Returns true if the program names one of these words.
+    pub(super) fn mentions(&self, words: &[&str]) -> bool {
+        let files = self.sources.files.iter().filter(|file| !file.is_standard);
+        files.into_iter().any(|file| words.iter().any(|word| file.text.contains(word)))
+    }
+
+    /// Returns the number of rounds that a packet can take.
+    pub(super) fn number_of_rounds(&self, package: &str) -> u32 {
+        let words: &[&str] = match package {
+            "V1Switch" => &["resubmit_preserving_field_list", "recirculate_preserving_field_list"],
+            "PSA_Switch" => &[".resubmit", "PSA_PORT_RECIRCULATE"],
+            _ => &[],
+        };
+        if self.mentions(words) { MOST_ROUNDS } else { 1 }
+    }
+
+    /// Emits the label of a round.
+    pub(super) fn label_round(&mut self, round: u32, is_last: bool) {
+        if round == 0 {
+            for local in ["u32 path;", "u32 resubmitted;", "u32 recirculated;"] {
+                self.locals.push(local.into());
+            }
+            self.put("path = 0;");
+        } else {
+            self.put(format!("round_{round}:;"));
+        }
+        self.put("resubmitted = 0;");
+        self.put("recirculated = 0;");
+        let next = (!is_last).then(|| format!("round_{}", round + 1));
+        self.rounds = Some(Rounds { next, ..Rounds::default() });
+    }
+
+    /// Returns the variable that keeps the metadata at a place for the next round.
+    pub(super) fn kept_variable(&mut self, place: &str, ty: &Type) -> Result<String> {
+        if let Some(known) = self.kept.get(place) {
+            return Ok(known.clone());
+        }
+        let variable = self.fresh("kept");
+        let c = self.c_type(ty)?;
+        let zero = if storage::is_scalar(ty) { "0" } else { "{0}" };
+        self.locals.push(format!("{c} {variable} = {zero};"));
+        self.kept.insert(place.to_owned(), variable.clone());
+        Ok(variable)
+    }
+
+    /// Emits that a packet takes one more round after this part, with the metadata of a field list.
+    pub(super) fn request_round(&mut self, list: u32, resubmits: bool, span: Span) -> Result<()> {
+        let Some(rounds) = &mut self.rounds else {
+            return self.unsupported(span, "a further round here");
+        };
+        rounds.lists.insert((resubmits, list));
+        let flag = if resubmits { "resubmitted" } else { "recirculated" };
+        self.put(format!("{flag} = {};", u64::from(list) + 1));
+        Ok(())
+    }
+
+    /// Emits that the fields of metadata have the values of the round before.
+    pub(super) fn restore(&mut self, place: &str, ty: &Type) -> Result<()> {
+        let mut kept = Vec::new();
+        self.find_kept(place, ty, &mut kept)?;
+        for one in &kept {
+            self.put(format!("{} = {};", one.place, one.variable));
+        }
+        if let Some(rounds) = &mut self.rounds {
+            rounds.kept.extend(kept);
+        }
+        Ok(())
+    }
+
+    fn find_kept(&mut self, place: &str, ty: &Type, kept: &mut Vec<Kept>) -> Result<()> {
+        let Type::Fields(FieldsKind::Struct, named) = ty else { return Ok(()) };
+        let Some(DeclKind::Fields(decl)) = self.nodes.get(&named.id).map(|decl| &*decl.kind) else {
+            return Ok(());
+        };
+        for ((name, of), field) in self.fields(ty).into_iter().zip(&decl.fields) {
+            let place = format!("{place}.{}", field_name(&name));
+            let marked = field.annotations.iter().filter(|one| &*one.name.text == "field_list");
+            let lists: Vec<u32> = marked
+                .flat_map(|one| &one.body)
+                .filter_map(|token| token.text.parse().ok())
+                .collect();
+            if lists.is_empty() {
+                self.find_kept(&place, &of, kept)?;
+                continue;
+            }
+            let variable = self.kept_variable(&place, &of)?;
+            kept.push(Kept { place, ty: of, variable, lists });
+        }
+        Ok(())
+    }
+
+    /// Emits the further rounds of v1model that were asked for: resubmissions after the ingress
+    /// control, recirculations after the deparser. `path` is the type of such packets.
+    pub(super) fn next_rounds(&mut self, resubmits: bool, path: u32) {
+        let Some(rounds) = self.rounds.take() else { return };
+        let next = rounds.next.clone();
+        let flag = if resubmits { "resubmitted" } else { "recirculated" };
+        for (_, list) in rounds.lists.iter().filter(|one| one.0 == resubmits) {
+            self.put(format!("if ({flag} == {}) {{", u64::from(*list) + 1));
+            for Kept { place, ty, variable, lists } in &rounds.kept {
+                self.put(match lists.contains(list) {
+                    true => format!("{variable} = {place};"),
+                    false => self.zero(variable, ty),
+                });
+            }
+            self.put(match &next {
+                Some(next) => format!("path = {path}; goto {next};"),
+                None => "return XDP_DROP;".to_owned(),
+            });
+            self.put("}");
+        }
+        self.rounds = Some(rounds);
+    }
+
+    /// Emits the jump to the next round; after the last one, the packet is dropped.
+    pub(super) fn next_round(&mut self, path: u32) {
+        match self.rounds.as_ref().and_then(|rounds| rounds.next.clone()) {
+            Some(next) => {
+                self.put(format!("path = {path};"));
+                self.put(format!("goto {next};"));
+            }
+            None => self.put("return XDP_DROP;"),
+        }
+    }
+}
