@@ -25,9 +25,22 @@ def table_entry(file: str, name: str, content: MapContent) -> str | None:
             return f"{table['name']} default -> {_action(table, value)}"
         if name == table["map"] and table["maps"] in ("Hash", "Trie"):
             keys = ", ".join(_keys(table, key))
-            found = "no entry" if value is None else _action(table, value)
+            found = "no entry" if value is None else _entry(table, value)
             return f"{table['name']} {keys} -> {found}"
+        members = table["members"]
+        if members is not None and name == members["map"] and value is not None:
+            number = _number(key, 0, 4, "little")
+            return f"{members['name']} member {number} -> {_action(table, value)}"
     return None
+
+
+def _entry(table: Table, value: str) -> str:
+    """Return the action of an entry, or the member or group that it names."""
+    if table["members"] is None:
+        return _action(table, value)
+    number = _number(value, 0, 4, "little")
+    kind = "group" if table["members"]["groups"] else "member"
+    return f"{kind} {'any' if number is None else number}"
 
 
 def _keys(table: Table, key: str) -> Iterator[str]:

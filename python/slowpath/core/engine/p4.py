@@ -54,6 +54,20 @@ class Action(TypedDict):
     params: list[Number]
 
 
+class Groups(TypedDict):
+    """The groups of a selector."""
+
+    map: str
+
+
+class Members(TypedDict):
+    """The members of an action profile or selector, which entries name by number."""
+
+    name: str
+    map: str
+    groups: Groups | None
+
+
 class Table(TypedDict):
     """A table with its map; see `crates/p4/src/xdp/layout.rs`."""
 
@@ -62,6 +76,7 @@ class Table(TypedDict):
     maps: str | dict[str, dict[str, int]]
     keys: list[Key]
     actions: list[Action]
+    members: Members | None
 
 
 _tables: dict[str, list[Table]] = {}
