@@ -9,7 +9,9 @@ mod error;
 mod lexer;
 mod parser;
 pub mod preprocess;
+pub mod records;
 pub mod token;
+pub mod walk;
 pub mod xdp;
 
 pub use check::check;

@@ -33,7 +33,10 @@ fn calls_match_arguments() {
         ("f(true);", "9:3: argument 'a' has type bool, and bit<8> is needed"),
         ("f(9w1);", "9:3: argument 'a' has type bit<9>, and bit<8> is needed"),
         ("x = g(1, 2);", "9:7: argument 'x' must be a variable or field that can be written"),
-        ("x = g(y, 2);", "9:7: argument 'x' must be a variable or field that can be written"),
+        (
+            "x = g(y, 2);",
+            "9:7: argument 'x' must be a variable or field that can be written; 'y' is an in parameter, declare it with inout or out",
+        ),
         ("e.put();", "9:1: 'put': argument 'a' is missing"),
         ("e.pull();", "9:3: X has no method 'pull'"),
         ("f<bit<8>>(1);", "9:1: 1 type arguments are given, and 0 are needed"),
@@ -150,7 +153,7 @@ fn headers_and_stacks_have_methods() {
         ("x[8:1] = 1;", "9:1: bit<8> has no bit 8"),
         (
             "y[3:0] = 1;",
-            "9:1: this cannot be assigned to; only variables, fields, and out and inout parameters can",
+            "9:1: this cannot be assigned to; only variables, fields, and out and inout parameters can; 'y' is an in parameter, declare it with inout or out",
         ),
     ] {
         rejected(&control(body), expected);

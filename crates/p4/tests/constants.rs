@@ -360,3 +360,33 @@ fn static_assertions_hold() {
         "2:46: argument 'check' must be known when the program is compiled",
     );
 }
+
+/// Returns the warnings about a program, as `line:column: message`.
+fn warnings(text: &str) -> Vec<String> {
+    let (tokens, _) = crate::support::run(text).expect("tokens");
+    let program = slowpath_p4::parse(&tokens).expect("a program");
+    let found = slowpath_p4::check(&program).expect("types").warnings;
+    let place = |one: &slowpath_p4::P4Error| format!("{}:{}", one.span.line, one.span.column);
+    found.iter().map(|one| format!("{}: {}", place(one), one.message)).collect()
+}
+
+#[test]
+fn numbers_that_do_not_fit_have_warnings() {
+    let text = "const bit<8> a = 256;
+const int<8> b = 128;
+const bit<4> c = 4w17;
+const bit<8> d = 255;
+const bit<8> e = (bit<8>)256;
+struct S { bit<4> f; bit<8> g; }
+const S s = { 16, 300 };";
+    assert_eq!(
+        warnings(text),
+        [
+            "1:18: 256 does not fit bit<8>; the value is 0",
+            "2:18: 128 does not fit int<8>; the value is -128",
+            "3:18: 17 does not fit bit<4>; the value is 1",
+            "7:15: 16 does not fit bit<4>; the value is 0",
+            "7:19: 300 does not fit bit<8>; the value is 44",
+        ]
+    );
+}

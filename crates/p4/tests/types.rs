@@ -195,7 +195,7 @@ fn directions_restrict_types() {
     );
     rejected(
         "control c(in bit<8> x) { apply { x = 1; } }",
-        "1:34: this cannot be assigned to; only variables, fields, and out and inout parameters can",
+        "1:34: this cannot be assigned to; only variables, fields, and out and inout parameters can; 'x' is an in parameter, declare it with inout or out",
     );
     rejected(
         "const bit<8> k = 1;\ncontrol c() { apply { k = 2; } }",

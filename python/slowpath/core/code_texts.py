@@ -871,6 +871,17 @@ ENTRIES = (
         None,
     ),
     Entry(
+        "SP0289",
+        "p4-overflow",
+        "warning",
+        "Number of a P4 program does not fit its type",
+        "A number has more bits than its type, so the program uses only the low bits.",
+        "Write a smaller number, a wider type, or a cast.",
+        "note: line 12, column 24: 256 does not fit bit<8>; the value is 0 [SP0289]",
+        "warning",
+        None,
+    ),
+    Entry(
         "SP0301",
         "unknown-helper",
         "error",

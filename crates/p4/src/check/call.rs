@@ -581,13 +581,12 @@ impl<'a> Checker<'a> {
                     return;
                 }
                 if !self.is_writable(&arg.value) {
-                    self.type_fault(
-                        span,
-                        format!(
-                            "argument '{}' must be a variable or field that can be written",
-                            param.name
-                        ),
+                    let what = format!(
+                        "argument '{}' must be a variable or field that can be written",
+                        param.name
                     );
+                    let advice = self.direction_advice(&arg.value);
+                    self.type_fault(span, what + &advice);
                     return;
                 }
                 let found = self.out.type_of(&arg.value).clone();
@@ -623,6 +622,31 @@ impl<'a> Checker<'a> {
                 self.type_fault(span, format!("argument '{}' needs a value", param.name));
             }
             _ => {}
+        }
+    }
+
+    /// Returns advice on the parameter that an expression, which cannot be written, is a part of.
+    pub(super) fn direction_advice(&self, expr: &Expr) -> String {
+        let mut root = expr;
+        while let ExprKind::Member { base, .. }
+        | ExprKind::Index { base, .. }
+        | ExprKind::Slice { base, .. }
+        | ExprKind::PlusSlice { base, .. } = &root.kind
+        {
+            root = base;
+        }
+        let found = self.out.uses.get(&root.id).and_then(|id| {
+            self.scopes.iter().rev().flat_map(HashMap::values).flatten().find_map(|one| match one {
+                Entity::Param(param) if param.id == *id => Some(*param),
+                _ => None,
+            })
+        });
+        let Some(param) = found else { return String::new() };
+        let name = &param.name.text;
+        match param.direction {
+            Direction::None => format!("; '{name}' has no direction, declare it with inout or out"),
+            Direction::In => format!("; '{name}' is an in parameter, declare it with inout or out"),
+            _ => String::new(),
         }
     }
 
@@ -771,10 +795,12 @@ impl<'a> Checker<'a> {
                 fits = false;
             } else if !self.unify(&wanted, &found) {
                 let wanted = self.known(&wanted);
+                let advice = self.other_direction(&wanted, &found);
+                let advice = advice.map_or(String::new(), |advice| format!("; {advice}"));
                 self.type_fault(
                     arg.value.span,
                     format!(
-                        "argument '{}' of '{}' has type {found}, and {wanted} is needed",
+                        "argument '{}' of '{}' has type {found}, and {wanted} is needed{advice}",
                         param.name, named.name
                     ),
                 );

@@ -139,6 +139,7 @@ impl<'a> Checker<'a> {
                 if ty == Type::Int(0) {
                     return self.type_fault(expr.span, "int needs a width of at least 1");
                 }
+                self.warn_overflow(expr.span, value, &ty);
                 self.set_value(expr, Some(Value::Number(constant::wrap(value, &ty))));
                 ty
             }
@@ -782,7 +783,10 @@ impl<'a> Checker<'a> {
             return self.type_fault(written.span, format!("no value can be cast to {to}"));
         }
         if self.unify(&to, &from) {
+            // A cast that is written tells that the low bits count.
+            let warnings = self.out.warnings.len();
             self.set_type(operand, &to);
+            self.out.warnings.truncate(warnings);
         } else if !self.can_cast(&to, &from, operand) {
             return self.type_fault(expr.span, format!("{from} cannot be cast to {to}"));
         }

@@ -154,6 +154,27 @@ impl<'a> Checker<'a> {
         given.next().is_none()
     }
 
+    /// Returns advice on the first parameter whose direction differs from that of the wanted parser
+    /// or control.
+    pub(super) fn other_direction(&mut self, wanted: &Type, found: &Type) -> Option<String> {
+        let ((Type::Parser(wanted), Type::Parser(found))
+        | (Type::Control(wanted), Type::Control(found))) = (wanted, found)
+        else {
+            return None;
+        };
+        let (wanted, found) = (self.apply_params(wanted), self.apply_params(found));
+        let word = |direction| match direction {
+            Direction::None => "no direction",
+            Direction::In => "in",
+            Direction::Out => "out",
+            Direction::InOut => "inout",
+        };
+        let (wanted, found) =
+            wanted.iter().zip(&found).find(|(a, b)| a.direction != b.direction)?;
+        let (name, has) = (&found.name, word(found.direction));
+        Some(format!("its parameter '{name}' has {has}, write {}", word(wanted.direction)))
+    }
+
     /// Returns true if a value of one type may stand where another one is wanted.
     pub(super) fn fits(&self, wanted: &Type, found: &Type) -> bool {
         match (wanted, found) {
@@ -209,10 +230,9 @@ impl<'a> Checker<'a> {
         let found = self.out.type_of(expr).clone();
         let wanted = &self.known(wanted);
         if !self.unify(wanted, &found) {
-            self.type_fault(
-                expr.span,
-                format!("{found} does not fit {wanted}; {}", advice(wanted, &found)),
-            );
+            let advice =
+                self.other_direction(wanted, &found).unwrap_or_else(|| advice(wanted, &found));
+            self.type_fault(expr.span, format!("{found} does not fit {wanted}; {advice}"));
             return false;
         }
         self.set_type(expr, &self.known(wanted));
@@ -276,6 +296,9 @@ impl<'a> Checker<'a> {
             _ => {}
         }
         if let Some(value) = self.out.constants.get(&expr.id).cloned() {
+            if let (Value::Number(number), Type::Integer) = (&value, &found) {
+                self.warn_overflow(expr.span, number, ty);
+            }
             let value = self.value_as(value, ty);
             self.out.constants.insert(expr.id, value);
         }

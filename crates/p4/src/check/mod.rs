@@ -5,7 +5,7 @@
 
 mod annotation;
 mod call;
-mod constant;
+pub mod constant;
 mod declaration;
 mod expression;
 mod infer;
@@ -161,6 +161,8 @@ pub struct Checked {
     pub errors: Vec<Rc<str>>,
     /// Members of `match_kind`, in order.
     pub match_kinds: Vec<Rc<str>>,
+    /// Warnings about numbers that do not fit their types, in order.
+    pub warnings: Vec<P4Error>,
 }
 
 impl Checked {
@@ -314,6 +316,16 @@ impl<'a> Checker<'a> {
     fn type_fault(&mut self, span: Span, message: impl fmt::Display) -> Type {
         self.fault(codes::P4_TYPE, span, message);
         Type::Unknown
+    }
+
+    /// Warns if a number does not fit its type (section 6.4.3.2: the low bits count).
+    fn warn_overflow(&mut self, span: Span, number: &BigInt, ty: &Type) {
+        let value = wrap(number, ty);
+        if value == *number || self.out.warnings.iter().any(|one| one.span == span) {
+            return;
+        }
+        let message = format!("{number} does not fit {ty}; the value is {value}");
+        self.out.warnings.push(P4Error::new(codes::P4_OVERFLOW, span, message));
     }
 
     fn name_fault(&mut self, span: Span, message: impl fmt::Display) -> Type {

@@ -98,7 +98,9 @@ impl<'a> Checker<'a> {
         let wanted = self.expression(target);
         if wanted != Type::Unknown {
             if !self.is_writable(target) {
-                self.type_fault(target.span, "this cannot be assigned to; only variables, fields, and out and inout parameters can");
+                let advice = self.direction_advice(target);
+                let what = "this cannot be assigned to; only variables, fields, and out and inout parameters can";
+                self.type_fault(target.span, format!("{what}{advice}"));
             } else if matches!(wanted, Type::Extern(_)) {
                 self.type_fault(
                     target.span,

@@ -183,6 +183,21 @@ fn one<'a>(
     }
 }
 
+/// Returns the names and match kinds of a table's keys.
+pub(super) fn key_kinds<'a>(
+    layout: &'a Layout,
+    line: u32,
+    table: &str,
+) -> Result<Vec<(&'a str, MatchKind)>> {
+    match one(layout.tables.iter().map(|one| &*one.name), table) {
+        Ok(at) => {
+            let keys = layout.tables[at].keys.iter();
+            Ok(keys.map(|key| (&*key.number.name, key.kind)).collect())
+        }
+        Err(why) => fault(line, format!("table '{table}' {why}")),
+    }
+}
+
 fn find<'a>(layout: &'a Layout, entry: &Entry) -> Result<Found<'a>> {
     if let Setting::Member(_) = entry.setting {
         let sets: Vec<_> = layout.objects.iter().filter(|one| one.kind == "value_set").collect();
@@ -403,7 +418,11 @@ fn action_of<'a>(
         .iter()
         .filter(|one| if as_default { one.as_default } else { one.in_entries })
         .collect();
-    let action = match one(allowed.iter().map(|one| &*one.name), &call.name) {
+    // Control planes write the names of controls before an action.
+    let control = table.name.rsplit_once('.').map_or("", |one| one.0);
+    let inner = call.name.strip_prefix(control).and_then(|rest| rest.strip_prefix('.'));
+    let name = inner.unwrap_or(&call.name);
+    let action = match one(allowed.iter().map(|one| &*one.name), name) {
         Ok(at) => allowed[at],
         Err(why) => return fault(line, format!("{of}: action '{}' {why}", call.name)),
     };

@@ -139,7 +139,7 @@ fn parse_key(line: u32, text: &str) -> Result<KeyValue> {
 }
 
 /// Reads a number or an address.
-fn parse_value(line: u32, text: &str) -> Result<BigInt> {
+pub(super) fn parse_value(line: u32, text: &str) -> Result<BigInt> {
     match text {
         "true" => return Ok(1.into()),
         "false" => return Ok(0.into()),

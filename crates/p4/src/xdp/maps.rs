@@ -10,7 +10,7 @@ use super::storage::{c_width, integer, is_scalar, plain};
 use super::*;
 
 /// Largest number of masks of a table with ternary keys.
-const MOST_MASKS: u32 = 16;
+pub(super) const MOST_MASKS: u32 = 16;
 
 /// The values of a table's maps.
 pub(super) struct ValueLayout {
@@ -385,7 +385,7 @@ pub(super) fn keys(numbers: Vec<Number>, kinds: &[MatchKind], names: &[Rc<str>])
         .collect()
 }
 
-/// Returns the number of masks that entries of these keys can have, at most [`MOST_MASKS`].
+/// Returns the number of masks that entries of these keys can have.
 pub(super) fn most_masks(kinds: &[MatchKind], numbers: &[(String, Type)]) -> u32 {
     kinds.iter().zip(numbers).fold(1u32, |product, (kind, (_, ty))| {
         let width = plain(ty).width().unwrap_or(1);
@@ -395,6 +395,6 @@ pub(super) fn most_masks(kinds: &[MatchKind], numbers: &[(String, Type)]) -> u32
             MatchKind::Lpm => width + 1,
             _ => 1u32.checked_shl(width).unwrap_or(u32::MAX),
         };
-        product.saturating_mul(masks).min(MOST_MASKS)
+        product.saturating_mul(masks)
     })
 }

@@ -24,6 +24,7 @@ mod pipeline;
 mod properties;
 mod psa;
 mod rounds;
+pub mod runtime;
 mod statement;
 mod storage;
 mod table;
@@ -33,6 +34,7 @@ use std::fmt::Write;
 use std::rc::Rc;
 
 use self::layout::Layout;
+pub(crate) use self::properties::{control_name, name_of};
 use crate::ast::*;
 use crate::check::{Checked, Type, Value};
 use crate::error::P4Error;
@@ -56,6 +58,8 @@ pub struct Output {
     pub c: String,
     /// Layout of the maps.
     pub layout: Layout,
+    /// Conditions under which the C does the same as the program: limits of tables.
+    pub conditions: Vec<String>,
 }
 
 /// Translates a checked program.
@@ -97,6 +101,7 @@ pub fn to_c(
         state: Vec::new(),
         paths: HashMap::new(),
         layout: Layout::default(),
+        conditions: Vec::new(),
         parser_error: None,
         standard_metadata: None,
         rounds: None,
@@ -211,6 +216,7 @@ struct Generator<'a> {
     /// Path of the control around each table.
     paths: HashMap<DeclId, String>,
     layout: Layout,
+    conditions: Vec<String>,
     /// Variable of the parser's error.
     parser_error: Option<String>,
     /// Place of v1model's standard metadata.
@@ -404,7 +410,7 @@ impl<'a> Generator<'a> {
         }
         let _ = writeln!(c, "{}", self.directive(self.main.1));
         c.push_str("}\n\nchar _license[] SEC(\"license\") = \"GPL\";\n");
-        Output { c, layout: self.layout }
+        Output { c, layout: self.layout, conditions: self.conditions }
     }
 
     /// Adds the definition of a map.

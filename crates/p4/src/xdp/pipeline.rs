@@ -24,11 +24,14 @@ impl<'a> Generator<'a> {
     pub(super) fn program(&mut self, program: &'a Program) -> Result<()> {
         let main = program.declarations.iter().rev().find(|decl| &*decl.name.text == "main");
         let Some(main) = main else {
-            let span = program.declarations.last().map(|decl| decl.span).unwrap_or_default();
+            // The end of the program's own file, where the package belongs.
+            let own = program.declarations.iter().rev().find(|decl| decl.span.file == 0);
+            let start = Span { line: 1, column: 1, ..Span::default() };
             return Err(P4Error::new(
                 slowpath_codes::P4_UNSUPPORTED,
-                span,
-                "the program has no package 'main', so it does not run on a device",
+                own.map_or(start, |decl| decl.span),
+                "the program has no package 'main', so it does not run on a device; add one at \
+                 the end, such as V1Switch(...) main;",
             ));
         };
         let DeclKind::Instance { args, .. } = &*main.kind else {

@@ -323,13 +323,13 @@ fn annotated_priority(entry: &Entry) -> Option<u32> {
 }
 
 /// Returns the control-plane name of a declaration, without the names around it.
-pub(super) fn control_name(decl: &Decl) -> String {
+pub(crate) fn control_name(decl: &Decl) -> String {
     let name = name_of(&decl.annotations);
     name.as_deref().map_or(&*decl.name.text, |name| name.trim_start_matches('.')).to_owned()
 }
 
 /// Returns the name that the annotation `@name` gives.
-pub(super) fn name_of(annotations: &[Annotation]) -> Option<String> {
+pub(crate) fn name_of(annotations: &[Annotation]) -> Option<String> {
     let annotation = annotations.iter().find(|one| &*one.name.text == "name")?;
     match &annotation.body[..] {
         [token] if token.kind == crate::token::TokenKind::Text => Some(token.text.to_string()),

@@ -1,7 +1,7 @@
 //! Tables: constant entries as branches, all others as look-ups in maps (see [`layout`]).
 
 use super::layout::{ActionLayout, MatchKind, TableLayout, TableMaps};
-use super::maps::{ValueLayout, keys, most_masks};
+use super::maps::{MOST_MASKS, ValueLayout, keys, most_masks};
 use super::properties::{Properties, name_of};
 use super::storage::{is_scalar, plain};
 use super::*;
@@ -225,7 +225,13 @@ impl<'a> Generator<'a> {
         } else if ranged {
             TableMaps::Scan { second: 0, value: 0, element: 0 }
         } else if masked || prefixes > 1 {
-            TableMaps::TupleSpace { masks: properties.size.min(most_masks(&kinds, &numbers)) }
+            let masks = properties.size.min(most_masks(&kinds, &numbers));
+            if masks > MOST_MASKS {
+                self.condition(format!(
+                    "the entries of table {path} have at most {MOST_MASKS} combinations of masks"
+                ));
+            }
+            TableMaps::TupleSpace { masks: masks.min(MOST_MASKS) }
         } else if prefixes == 1 {
             TableMaps::Trie
         } else {
@@ -249,6 +255,10 @@ impl<'a> Generator<'a> {
             }
         };
         let size = if ranged { properties.size.min(MOST_SCANNED) } else { properties.size };
+        if size < properties.size {
+            let most = properties.size;
+            self.condition(format!("table {path} has at most {size} of its {most} entries"));
+        }
         let mut layout = TableLayout {
             name: path.to_owned(),
             map: map.clone(),
@@ -373,6 +383,13 @@ impl<'a> Generator<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Adds a condition under which the C does the same as the program.
+    fn condition(&mut self, condition: String) {
+        if !self.conditions.contains(&condition) {
+            self.conditions.push(condition);
+        }
     }
 
     fn key_text(&self, expr: &Expr) -> String {
