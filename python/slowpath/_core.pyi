@@ -41,14 +41,18 @@ is the kind of memory that it accesses, or empty."""
 _Fed = tuple[Object, int, str]
 """An XDP program with its traffic: the object, the number of the program in it, and the JSON text
 of a `slowpath_ingress::TrafficSpec`."""
-_Translation = tuple[str | None, list[_Fault], list[str], str]
-"""C source, or none; the faults; the files that were read, the program first; and the tables as
-JSON text, a list of `TableLayout`."""
+_Translation = tuple[str | None, list[_Fault], list[str], str, list[_Fault], list[str]]
+"""C source, or none; the faults; the files that were read, the program first; the tables as JSON
+text, a list of `TableLayout`; warnings; and conditions under which the C does the same as the
+program."""
 _Fault = tuple[str, str, int, int, str]
 """A fault of a P4 program: code, file, line, column, and message."""
 _Entries = tuple[str | None, tuple[str, int, str] | None]
 """Map content as JSON text, or a fault: code, line of the file of entries (0: of the program), and
 message."""
+_P4Input = tuple[bytes, int, dict[str, list[tuple[bytes, bytes | None]]]]
+"""A packet, its port, and the content of maps by name: keys, and values or none for missing
+elements."""
 _Upstream = tuple[Object, int, list[int], str]
 """An upstream program: its object, its number in the object, the results that pass packets on, and
 the content of its maps."""
@@ -419,6 +423,9 @@ class Kernel:
         """Returns the numbers of all programs, maps and links in the kernel, of all processes.
 
         Raises `OSError` if the kernel does not list them."""
+    def rejection(self, object: Object, program: int) -> str | None:
+        """Loads a program of an object, and removes it. Returns the verifier's reason if it rejects
+        the program; `None` if the program was loaded, or could not be loaded for another reason."""
 
 @final
 class LiveCase:
@@ -714,12 +721,21 @@ def show(
     affected it. Raises `Error` if the file is not a BPF object."""
 
 def p4_entries(
-    file: str, text: str, folders: list[str], defines: list[tuple[str, str]], entries: str
+    file: str,
+    text: str,
+    folders: list[str],
+    defines: list[tuple[str, str]],
+    entries: str,
+    form: str,
+    info: str | None,
 ) -> _Entries:
     """Returns the map content for a file with entries of a P4 program's tables, in the form that
     `--maps` reads. Tables that the file does not name keep arbitrary content; those that it names
-    have the default action of the program, unless the file sets it. The other arguments are those
-    of `p4_to_c`."""
+    have the default action of the program, unless the file sets it.
+
+    `form` is `lines` (one entry on each line), `json` (the files of p4lang's tutorials) or
+    `messages` (P4Runtime in text format, with the text of a P4Info file in `info`). The other
+    arguments are those of `p4_to_c`."""
 
 def p4_to_c(
     file: str, text: str, folders: list[str], defines: list[tuple[str, str]], scratch: bool
@@ -727,6 +743,16 @@ def p4_to_c(
     """Translates a P4 program to C for XDP. `folders` are searched for included files, and
     `defines` are macros with their values. With `scratch`, headers stand in a map instead of on the
     stack. Faults of the program are part of the result."""
+
+def p4_walks(
+    file: str,
+    text: str,
+    folders: list[str],
+    defines: list[tuple[str, str]],
+    packets: list[_P4Input],
+) -> str:
+    """Runs a P4 program on packets, each with a port and content of maps. Returns JSON text: for
+    each packet, the `Walk`, or null. The other arguments are those of `p4_to_c`."""
 
 def rehearse(
     kernel: Kernel,

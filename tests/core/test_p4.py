@@ -165,6 +165,9 @@ def test_other_uses_of_p4_have_advice(tmp_path: Path) -> None:
 def test_map_content_of_a_witness_has_the_names_of_tables() -> None:
     run = slowpath("bound", ROUTER)
     assert run.returncode == 0, run.stderr
+    assert "parser        start, ipv4, " in run.stdout
+    assert "headers.ethernet.type = 0x800" in run.stdout
+    assert "RouterIngress.routes: hit, set_next_hop(next_hop = 0x0, port = " in run.stdout
     routes = "RouterIngress.routes headers.ipv4.destination = 0x0/32 -> set_next_hop(next_hop = 0x0"
     assert routes in run.stdout
     neighbours = (

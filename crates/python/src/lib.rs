@@ -94,7 +94,7 @@ mod _core {
     #[pymodule_export]
     use super::objects::{Btf, Object, Program, show};
     #[pymodule_export]
-    use super::p4::{p4_entries, p4_to_c};
+    use super::p4::{p4_entries, p4_to_c, p4_walks};
     #[pymodule_export]
     use super::rehearsal::rehearse;
     #[pymodule_export]

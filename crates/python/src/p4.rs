@@ -3,15 +3,17 @@
 use pyo3::prelude::*;
 use slowpath_p4::preprocess::{Options, preprocess};
 use slowpath_p4::token::Sources;
-use slowpath_p4::{P4Error, check, parse, xdp};
+use slowpath_p4::{P4Error, check, parse, walk, xdp};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// A fault of a P4 program: code, file, line, column, and message.
 type Fault = (String, String, u32, u32, String);
 
-/// C source, or none; the faults; the files that were read, the program first; and the tables as
-/// JSON text, a list of `TableLayout`.
-type Translation = (Option<String>, Vec<Fault>, Vec<String>, String);
+/// C source, or none; the faults; the files that were read, the program first; the tables as JSON
+/// text, a list of `TableLayout`; warnings; and conditions under which the C does the same as the
+/// program.
+type Translation = (Option<String>, Vec<Fault>, Vec<String>, String, Vec<Fault>, Vec<String>);
 
 /// Translates a P4 program to C for XDP. `folders` are searched for included files, and `defines`
 /// are macros with their values. With `scratch`, headers stand in a map instead of on the stack.
@@ -31,17 +33,23 @@ pub fn p4_to_c(
         let standard = |one: &&slowpath_p4::token::SourceFile| !one.is_standard;
         let files = sources.files.iter().filter(standard);
         let files = files.map(|one| one.path.display().to_string()).collect();
+        let shown = |faults: Vec<P4Error>| {
+            faults.into_iter().map(|one| described(one, &sources, &file)).collect::<Vec<_>>()
+        };
         match translated {
-            Ok(output) => {
+            Ok(Translated { output, warnings }) => {
                 let tables = serde_json::to_string(&output.layout.tables).unwrap_or_default();
-                (Some(output.c), Vec::new(), files, tables)
+                (Some(output.c), Vec::new(), files, tables, shown(warnings), output.conditions)
             }
-            Err(faults) => {
-                let faults = faults.into_iter().map(|fault| described(fault, &sources, &file));
-                (None, faults.collect(), files, "[]".to_owned())
-            }
+            Err(faults) => (None, shown(faults), files, "[]".to_owned(), Vec::new(), Vec::new()),
         }
     })
+}
+
+/// A translated program, and warnings about its own files.
+struct Translated {
+    output: xdp::Output,
+    warnings: Vec<P4Error>,
 }
 
 fn translate(
@@ -49,7 +57,7 @@ fn translate(
     text: &str,
     options: &Options,
     scratch: bool,
-) -> (Sources, Result<xdp::Output, Vec<P4Error>>) {
+) -> (Sources, Result<Translated, Vec<P4Error>>) {
     let (tokens, sources) = match preprocess(file, text, options) {
         Ok(read) => read,
         Err((fault, sources)) => return (sources, Err(vec![fault])),
@@ -57,7 +65,12 @@ fn translate(
     let c = parse(&tokens).map_err(|fault| vec![fault]).and_then(|program| {
         let checked = check(&program)?;
         let options = xdp::Options { scratch, ..xdp::Options::default() };
-        xdp::to_c(&program, &checked, &sources, options).map_err(|fault| vec![fault])
+        let output = xdp::to_c(&program, &checked, &sources, options).map_err(|fault| vec![fault]);
+        let own = |one: &&P4Error| {
+            sources.files.get(one.span.file as usize).is_some_and(|file| !file.is_standard)
+        };
+        let warnings = checked.warnings.iter().filter(own).cloned().collect();
+        output.map(|output| Translated { output, warnings })
     });
     (sources, c)
 }
@@ -74,8 +87,11 @@ type Entries = (Option<String>, Option<(String, u32, String)>);
 
 /// Returns the map content for a file with entries of a P4 program's tables, in the form that
 /// `--maps` reads. Tables that the file does not name keep arbitrary content; those that it names
-/// have the default action of the program, unless the file sets it. The other arguments are those
-/// of `p4_to_c`.
+/// have the default action of the program, unless the file sets it.
+///
+/// `form` is `lines` (one entry on each line), `json` (the files of p4lang's tutorials) or
+/// `messages` (P4Runtime in text format, with the text of a P4Info file in `info`). The other
+/// arguments are those of `p4_to_c`.
 #[pyfunction]
 pub fn p4_entries(
     py: Python<'_>,
@@ -84,23 +100,69 @@ pub fn p4_entries(
     folders: Vec<PathBuf>,
     defines: Vec<(String, String)>,
     entries: String,
+    form: &str,
+    info: Option<String>,
 ) -> Entries {
+    let form = form.to_owned();
     let options = Options { include_folders: folders, defines };
     py.detach(|| {
         let (sources, translated) = translate(&file, &text, &options, false);
         let layout = match translated {
-            Ok(output) => output.layout,
+            Ok(made) => made.output.layout,
             Err(faults) => {
                 let fault = faults.into_iter().next();
                 let fault = fault.map(|one| (one.code.to_string(), 0, one.render(&sources)));
                 return (None, fault);
             }
         };
-        let written = xdp::entries::parse(&entries)
-            .and_then(|entries| xdp::entries::map_content(&layout, &entries));
+        let read = match &*form {
+            "json" => xdp::runtime::from_json(&layout, &entries),
+            "messages" => xdp::runtime::from_messages(&layout, &entries, info.as_deref()),
+            _ => xdp::entries::parse(&entries),
+        };
+        let written = read.and_then(|entries| xdp::entries::map_content(&layout, &entries));
         match written {
             Ok(maps) => (serde_json::to_string(&maps).ok(), None),
             Err(fault) => (None, Some((fault.code.to_string(), fault.line, fault.message))),
         }
     })
+}
+
+/// A packet, its port, and the content of maps by name: keys, and values or none for missing
+/// elements.
+type P4Input = (Vec<u8>, u32, BTreeMap<String, Vec<(Vec<u8>, Option<Vec<u8>>)>>);
+
+/// Runs a P4 program on packets, each with a port and content of maps. Returns JSON text: for each
+/// packet, the `Walk`, or null. The other arguments are those of `p4_to_c`.
+#[pyfunction]
+pub fn p4_walks(
+    py: Python<'_>,
+    file: PathBuf,
+    text: String,
+    folders: Vec<PathBuf>,
+    defines: Vec<(String, String)>,
+    packets: Vec<P4Input>,
+) -> String {
+    let options = Options { include_folders: folders, defines };
+    py.detach(|| {
+        let walks = walked(&file, &text, &options, &packets);
+        serde_json::to_string(&walks.unwrap_or_else(|| vec![None; packets.len()]))
+            .unwrap_or_default()
+    })
+}
+
+fn walked(
+    file: &Path,
+    text: &str,
+    options: &Options,
+    packets: &[P4Input],
+) -> Option<Vec<Option<walk::Walk>>> {
+    let (tokens, sources) = preprocess(file, text, options).ok()?;
+    let program = parse(&tokens).ok()?;
+    let checked = check(&program).ok()?;
+    let layout = xdp::to_c(&program, &checked, &sources, xdp::Options::default()).ok()?.layout;
+    let run = |(packet, port, content): &P4Input| {
+        walk::walk(&program, &checked, (packet, *port), &layout, content)
+    };
+    Some(packets.iter().map(run).collect())
 }

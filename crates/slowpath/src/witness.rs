@@ -148,7 +148,15 @@ impl Witness {
         };
         let unknowns = self.unknowns.clone();
         let environment = self.requirements.clone();
-        WitnessResult { packet: hex.collect(), length: self.length, maps, unknowns, environment }
+        WitnessResult {
+            packet: hex.collect(),
+            length: self.length,
+            maps,
+            unknowns,
+            environment,
+            #[cfg(test)]
+            p4: None,
+        }
     }
 }
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from slowpath.bounds.caching import KeptOutcomes
 from slowpath.bounds.outcomes import Analysed
+from slowpath.bounds.p4_terms import in_p4_terms
 from slowpath.bounds.plan import Plan, Request, Task, make_plan, retarget
 from slowpath.bounds.progress import Watch, Watching
 from slowpath.core import codes
@@ -247,7 +248,8 @@ class Session:
             for number, task in enumerate(tasks):
                 left = None if until is None else until - time.monotonic()
                 outcome = _outcome(analyst, kept, number, left, context.stopping)
-                yield Analysed(task, outcome.result, outcome.text, outcome.detail)
+                analysed = Analysed(task, outcome.result, outcome.text, outcome.detail)
+                yield in_p4_terms(analysed)
 
     def kept(self, options: analyses.Options) -> KeptOutcomes:
         """Return the kept outcomes of earlier analyses with these options."""

@@ -22,6 +22,7 @@ from slowpath.bounds.analyst import (
     stopped,
 )
 from slowpath.bounds.outcomes import Analysed
+from slowpath.bounds.p4_terms import in_p4_terms
 from slowpath.bounds.plan import Request, Task
 from slowpath.bounds.progress import ProgressLines, Watcher
 from slowpath.core import codes, engine
@@ -236,7 +237,8 @@ def analyse_all(
                     if pool.is_local:
                         kept[at].keep(task, outcome)
                 shown.clear()
-                yield Found(at, Analysed(task, outcome.result, outcome.text, outcome.detail))
+                analysed = Analysed(task, outcome.result, outcome.text, outcome.detail)
+                yield Found(at, in_p4_terms(analysed))
     for one in kept:
         one.close()
 

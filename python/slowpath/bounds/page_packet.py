@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
+from slowpath.bounds.p4_terms import header_lines, parser_text, table_text
 from slowpath.bounds.page_anchors import Anchors
 from slowpath.bounds.page_paths import Way
-from slowpath.bounds.report_path import content_rows, given_text, unknown_text
+from slowpath.bounds.report_path import given_text, map_rows, unknown_text
 from slowpath.core.html.elements import Column, Content, Html, element, join, table
 from slowpath.core.html.explorer import pairs, region
 from slowpath.core.programs.packet import Header, Packet, find_headers, witness_bytes
@@ -165,8 +166,15 @@ def _hex(field: Field, packet: Packet, target: str | None) -> Html:
 def _needed(path: PathResult) -> Iterator[Html]:
     """Yield the map content and other values that a path requires besides the packet."""
     witness = path["witness"]
-    for name, entries in witness["maps"].items():
-        lines = [row for entry in entries for row in content_rows(entry)]
+    if "p4" in witness:
+        view = witness["p4"]
+        yield element("h3", "P4 parser: ", element("code", parser_text(view)))
+        yield from _lines([row for header in view["headers"] for row in header_lines(header)])
+        unknown = [] if view["unknown"] is None else [f"then unknown: {view['unknown']}"]
+        yield element("h3", "P4 tables")
+        yield from _lines([*map(table_text, view["tables"]), *unknown])
+    for name in witness["maps"]:
+        lines = list(map_rows(witness, name))
         if lines:
             yield element("h3", "Content of map ", element("code", name))
             yield from _lines(lines)

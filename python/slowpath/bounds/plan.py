@@ -9,6 +9,7 @@ from slowpath.core import codes
 from slowpath.core.engine import analyses, objects, targets
 from slowpath.core.engine.cache import Cache
 from slowpath.core.engine.objects import ProgramInfo
+from slowpath.core.engine.p4 import P4Program, translated
 from slowpath.core.errors import Coded, InputError, OptionError, StoppedError
 from slowpath.core.programs.loading import load_program
 from slowpath.core.programs.selection import (
@@ -20,7 +21,7 @@ from slowpath.core.programs.selection import (
     nothing_to_choose,
     remark_on,
 )
-from slowpath.core.programs.sources import Clang, is_source
+from slowpath.core.programs.sources import Clang, is_p4, is_source
 from slowpath.core.schema.rates import METRICS, Requirement
 
 if TYPE_CHECKING:
@@ -65,6 +66,8 @@ class Task(NamedTuple):
     stopped: bool = False  # true if the reason is lack of time
     data: bytes | None = None  # content of the file, or compiled object; None: not from a file
     compiled: bool = False  # true: the program was compiled from C
+    p4: P4Program | None = None  # source of the program, if it is P4
+    conditions: Sequence[str] = ()  # of the translation of P4
 
     @property
     def label(self) -> str:
@@ -138,6 +141,9 @@ def _tasks(
         yield task._replace(error=problem.coded, stopped=stopped)
         return
     task = task._replace(object=found, size=len(data), data=data, compiled=is_source(file))
+    source = translated(file) if is_p4(file) else None
+    if source is not None:
+        task = task._replace(p4=source, conditions=source.conditions)
     programs = objects.programs(found)
     if programs is None:
         name, _ = os.path.splitext(os.path.basename(file))

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
-from slowpath.bounds.p4_entries import table_entry
+from slowpath.bounds.p4_terms import header_lines, parser_text, table_text
 from slowpath.core.printable import one_line
 from slowpath.core.programs.packet import hex_dump, memory_dump, witness_bytes
 from slowpath.core.quantities import significant, with_interval
@@ -36,6 +36,7 @@ from slowpath.core.schema.results import (
     Surroundings,
     Time,
     Unknown,
+    Witness,
 )
 from slowpath.core.terminal import Line
 
@@ -133,23 +134,29 @@ def path_title(result: Result, index: int) -> str:
     return f"{title} {index + 1} of {count}" if count > 1 else title
 
 
-def witness_lines(path: PathResult, file: str) -> Iterator[Line]:
+def witness_lines(path: PathResult) -> Iterator[Line]:
     """Yield the witness of a path: packet, map content and other values that lead to the path.
 
-    `file` is the program; the entries of P4 tables have the names of the program.
+    Witnesses of P4 programs have the headers and table entries of the program.
     """
     witness = path["witness"]
     yield detail_line("witness", f"a packet of {witness['length']} bytes; -- is any byte")
     for row in hex_dump(witness_bytes(witness)):
         yield Line(f"{INDENT * 2}{row}")
+    if "p4" in witness:
+        view = witness["p4"]
+        yield detail_line("parser", one_line(parser_text(view)))
+        for header in view["headers"]:
+            yield from (Line(f"{INDENT * 2}{one_line(row)}") for row in header_lines(header))
+        for number, run in enumerate(view["tables"]):
+            yield detail_line("" if number else "tables", one_line(table_text(run)))
+        if view["unknown"] is not None:
+            yield detail_line("then unknown", one_line(view["unknown"]))
     for name, entries in witness["maps"].items():
         if not entries:
             continue
         yield detail_line("map content", f"{name}; unlisted entries are arbitrary")
-        for entry in entries:
-            shown = table_entry(file, name, entry)
-            rows = content_rows(entry) if shown is None else [one_line(shown)]
-            yield from (Line(f"{INDENT * 2}{row}") for row in rows)
+        yield from (Line(f"{INDENT * 2}{row}") for row in map_rows(witness, name))
     if witness["environment"]:
         yield detail_line("at the start", "required in addition to the packet")
     for value in witness["environment"] or []:
@@ -175,6 +182,16 @@ def unknown_text(unknown: Unknown) -> str:
     if unknown["call"] is None:
         return f"{place} {unknown['text']} -> {unknown['value']:#x}"
     return f"{place} {unknown['call']}: {unknown['result']} -> {unknown['meaning']}"
+
+
+def map_rows(witness: Witness, name: str) -> Iterator[str]:
+    """Yield the lines about the content of a map: table entries of a P4 program, or bytes."""
+    shown = witness["p4"]["entries"].get(name) if "p4" in witness else None
+    if shown is not None:
+        yield from map(one_line, shown)
+        return
+    for entry in witness["maps"][name]:
+        yield from content_rows(entry)
 
 
 def content_rows(content: MapContent) -> Iterator[str]:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from slowpath.bounds.analyst import Analyst, RunContext
 from slowpath.bounds.options import WrittenOptions, choose_target, read_request
+from slowpath.bounds.p4_terms import add_conditions
 from slowpath.bounds.plan import Task
 from slowpath.bounds.progress import PartWatcher, WorkWatch
 from slowpath.bounds.report_path import format_ns
@@ -152,6 +153,8 @@ def _on_target(
     shares = _time_shares(seconds, len(tasks))
     with Analyst(tasks, target, analysis.options, request.btf, context) as analyst:
         results = [analyst.analyse(task, share).result for task, share in enumerate(shares)]
+    for result in results:
+        add_conditions(result, loaded.conditions)
     for number, metric in enumerate(metrics):
         before, after = results[2 * number : 2 * number + 2]
         yield _guarantee(target.name, metric, before, after, about)

@@ -11,6 +11,7 @@ from slowpath.bounds.options import WrittenOptions, check_valid, choose_target, 
 from slowpath.bounds.plan import Plan, Request, Task
 from slowpath.core import codes
 from slowpath.core.engine import chains, objects
+from slowpath.core.engine.p4 import translated
 from slowpath.core.engine.targets import Target
 from slowpath.core.errors import Coded, InputError
 from slowpath.core.inputs import read_program, text_of
@@ -28,6 +29,7 @@ class LoadedChain(NamedTuple):
     size: int  # total size of all objects, in bytes
     needs_kernel: bool  # true if a program depends on the kernel's types
     compiled: bool  # true if a program is C source
+    conditions: Sequence[str] = ()  # of the translations of P4 programs
 
     @property
     def label(self) -> str:
@@ -60,7 +62,10 @@ def load_chain(
     size = sum(len(member.data) for member in loaded)
     needs_kernel = any(member.needs_kernel for member in loaded)
     compiled = any(is_source(path) for _, path, _ in chain.members)
-    return LoadedChain(file, chain, members, size, needs_kernel, compiled)
+    sources = [translated(str(Path(file).parent / path)) for _, path, _ in chain.members]
+    found = [one for source in sources if source is not None for one in source.conditions]
+    conditions = list(dict.fromkeys(found))
+    return LoadedChain(file, chain, members, size, needs_kernel, compiled, conditions)
 
 
 class ProgramDescription(Protocol):
@@ -171,7 +176,16 @@ def _task(
         found = chains.combine(loaded.subject(), name, device, compiled, known)
     (entry,) = objects.programs(found) or []
     target, metric = request.target.name, request.metric
-    return Task(loaded.file, found, loaded.size, entry, target, metric, compiled=loaded.compiled)
+    return Task(
+        loaded.file,
+        found,
+        loaded.size,
+        entry,
+        target,
+        metric,
+        compiled=loaded.compiled,
+        conditions=loaded.conditions,
+    )
 
 
 def _choose_program(

@@ -20,7 +20,7 @@ from slowpath.bounds.analyst import RunContext, Session
 from slowpath.bounds.brief import brief
 from slowpath.bounds.configured import with_settings
 from slowpath.bounds.outcomes import Analysed
-from slowpath.bounds.plan import Request, make_plan
+from slowpath.bounds.plan import Plan, Request, make_plan
 from slowpath.bounds.progress import Watcher
 from slowpath.bounds.report_path import exactness
 from slowpath.bounds.report_rates import format_cycles
@@ -173,6 +173,7 @@ class _View:
         if errors:
             self._source_errors(errors)
             return
+        self._warnings(plan)
         costs = dict[int, list[_Cost]]()
         for number, request in enumerate(requests):
             session = Session(request, plan)
@@ -185,6 +186,16 @@ class _View:
         self._view["hints"] += (
             hint for line in sorted(costs) for hint in self._hints(line, costs[line])
         )
+
+    def _warnings(self, plan: Plan) -> None:
+        """Add the warnings about a P4 program."""
+        sources = {task.file: task.p4 for task in plan.tasks if task.p4 is not None}
+        for source in sources.values():
+            for one in source.warnings:
+                if self._is_own(one.file):
+                    self._problem(
+                        one.line, one.text, code=one.code, column=one.column, severity=_WARNING
+                    )
 
     def _source_errors(self, errors: Sequence[SourceError]) -> None:
         for error in errors:

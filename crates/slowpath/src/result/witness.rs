@@ -22,6 +22,69 @@ pub(crate) struct WitnessResult {
     /// Requirements on the state before the first instruction, besides packet and maps.
     #[cfg_attr(test, schemars(extend("default" = null)))]
     pub environment: Vec<Requirement>,
+    /// The witness in the terms of a P4 program; absent for other programs.
+    // The Python package adds it, so the type is part of the schema only.
+    #[cfg(test)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "P4Witness")]
+    pub p4: Option<P4Witness>,
+}
+
+/// A witness in the terms of a P4 program.
+#[cfg(test)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub(crate) struct P4Witness {
+    /// States that the program's parser visits, in order, and `accept` or `reject`. States of an
+    /// inner parser follow the name of its instance. Bytes of any value are zeros.
+    pub parser: Vec<String>,
+    /// Error with which the parser rejects the packet; null if it accepts the packet.
+    pub error: Option<String>,
+    /// Reason why the rest of the run is unknown, with its line; null if all is known.
+    pub unknown: Option<String>,
+    /// Headers that the parser extracts, in the order of the packet.
+    pub headers: Vec<P4Header>,
+    /// Tables that the controls apply, in order. Bytes of any value are zeros.
+    pub tables: Vec<P4Table>,
+    /// Map content of tables as entries, by map name; other maps are absent.
+    pub entries: IndexMap<String, Vec<String>>,
+}
+
+/// A table that a P4 control applies.
+#[cfg(test)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub(crate) struct P4Table {
+    /// Name of the table, with those of its controls.
+    pub table: String,
+    /// True if an entry matches.
+    pub hit: bool,
+    /// Action that runs, with its parameters; null if none runs.
+    pub action: Option<String>,
+}
+
+/// A header that a P4 parser extracts, or bits that it skips.
+#[cfg(test)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub(crate) struct P4Header {
+    /// Name of the header in the program, such as `hdr.ipv4`. `packet.advance` for skipped bits.
+    pub name: String,
+    /// Fields in the order of the packet.
+    pub fields: Vec<P4Field>,
+}
+
+/// A field of a header.
+#[cfg(test)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub(crate) struct P4Field {
+    /// Name of the field; empty for skipped bits.
+    pub name: String,
+    /// Width in bits.
+    pub bits: u64,
+    /// Value in hexadecimal, with zeros for bits of any value; null if all bits are arbitrary.
+    pub value: Option<String>,
+    /// Bits that the path needs, in hexadecimal; absent if the path needs all bits or none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub mask: Option<String>,
 }
 
 /// One entry of the map content that a witness needs, such as an element or the number of elements.

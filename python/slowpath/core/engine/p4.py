@@ -1,8 +1,8 @@
 """Translates P4 programs to C with the compiled engine."""
 
 import json
-from collections.abc import Sequence
-from typing import NamedTuple, TypedDict
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple, TypedDict, cast
 
 from slowpath import _core
 from slowpath.core.codes import Code
@@ -30,6 +30,40 @@ class Translation(NamedTuple):
     """The program and the files that it includes, without standard headers."""
 
 
+class Field(TypedDict):
+    """A field of a header in a packet."""
+
+    name: str
+    at: int  # first bit in the packet
+    bits: int
+
+
+class Header(TypedDict):
+    """A header that the parser extracts, or bits that it skips."""
+
+    name: str
+    fields: list[Field]
+
+
+class TableRun(TypedDict):
+    """A table that a control applies."""
+
+    table: str
+    hit: bool
+    action: str  # empty: none runs
+    args: list[tuple[str, str]]
+
+
+class Walk(TypedDict):
+    """The run of a program; see `crates/p4/src/walk/mod.rs`."""
+
+    states: list[str]
+    headers: list[Header]
+    tables: list[TableRun]
+    error: str | None
+    unknown: tuple[int, str] | None  # line and reason why the rest is not known
+
+
 class Number(TypedDict):
     """A number in the key or value of a map."""
 
@@ -52,6 +86,7 @@ class Action(TypedDict):
     name: str
     id: int
     params: list[Number]
+    in_entries: bool  # true if an entry can have the action
 
 
 class Groups(TypedDict):
@@ -74,17 +109,48 @@ class Table(TypedDict):
     name: str
     map: str
     maps: str | dict[str, dict[str, int]]
+    priority: int | None  # offset in the value of an action
     keys: list[Key]
     actions: list[Action]
     members: Members | None
 
 
-_tables: dict[str, list[Table]] = {}
+Content = Mapping[str, Sequence[tuple[bytes, bytes | None]]]
+"""Content of maps: keys and values; without a value, a map has no such element."""
 
 
-def tables_of(file: str) -> list[Table]:
-    """Return the tables of a P4 program that this process has translated; else none."""
-    return _tables.get(file, [])
+class P4Program(NamedTuple):
+    """A P4 program that was translated."""
+
+    file: str
+    text: str
+    folders: Sequence[str]
+    defines: Sequence[tuple[str, str]]
+    tables: Sequence[Table]
+    warnings: Sequence[Fault]
+    conditions: Sequence[str]
+    """Conditions under which the translation does the same as the program."""
+
+    def walks(self, packets: Sequence[tuple[bytes, int, Content]]) -> list[Walk | None]:
+        """Run the program on packets, each with a port and content of maps.
+
+        None: the program has another architecture.
+        """
+        folders, defines = list(self.folders), list(self.defines)
+        given = [
+            (packet, port, {name: list(elements) for name, elements in content.items()})
+            for packet, port, content in packets
+        ]
+        found = _core.p4_walks(self.file, self.text, folders, defines, given)
+        return cast("list[Walk | None]", json.loads(found))
+
+
+_translated: dict[str, P4Program] = {}
+
+
+def translated(file: str) -> P4Program | None:
+    """Return a P4 program as this process has last translated it; None for other files."""
+    return _translated.get(file)
 
 
 def translate(
@@ -104,25 +170,41 @@ def translate(
     folders, defines = _settings(flags)
     if text is None:
         text = read_program(file).decode(errors="replace")
-    c, faults, files, tables = _core.p4_to_c(file, text, folders, defines, scratch)
-    _tables[file] = json.loads(tables)
-    return Translation(c, [Fault(Code(one[0]), *one[1:]) for one in faults], files)
+    c, faults, files, tables, warnings, conditions = _core.p4_to_c(
+        file, text, folders, defines, scratch
+    )
+    _translated[file] = P4Program(
+        file, text, folders, defines, json.loads(tables), _faults(warnings), conditions
+    )
+    return Translation(c, _faults(faults), files)
 
 
-def map_content(file: str, flags: Sequence[str], entries: MapsFile) -> str:
+def _faults(found: Sequence[tuple[str, str, int, int, str]]) -> list[Fault]:
+    return [Fault(Code(one[0]), *one[1:]) for one in found]
+
+
+Form = Literal["lines", "json", "messages"]
+"""Form of a file with entries: one on each line, the JSON of p4lang's tutorials, or P4Runtime."""
+
+
+def map_content(
+    file: str, flags: Sequence[str], entries: MapsFile, form: Form, info: str | None = None
+) -> str:
     """Return entries of tables as map content, in the form that the engine reads (JSON).
 
     Args:
         file: The P4 program.
         flags: Flags `-I` and `-D`, each as one word.
-        entries: File with one entry on each line; see `crates/p4/src/xdp/entries.rs`.
+        entries: File with entries; see `entries.rs` and `runtime.rs` in `crates/p4/src/xdp`.
+        form: Form of the entries.
+        info: Text of a P4Info file, for messages of P4Runtime.
 
     Raises:
         InputError: if an entry or the program has a fault.
     """
     folders, defines = _settings(flags)
     text = read_program(file).decode(errors="replace")
-    content, fault = _core.p4_entries(file, text, folders, defines, entries.text)
+    content, fault = _core.p4_entries(file, text, folders, defines, entries.text, form, info)
     if content is not None:
         return content
     code, line, message = fault or ("", 0, "")

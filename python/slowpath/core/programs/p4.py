@@ -5,20 +5,26 @@ Lines of errors, and of the object's debug information, are those of the P4 prog
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 
 from slowpath.core.engine.errors import MapsFile
+from slowpath.core.engine.kernel import rejection
 from slowpath.core.engine.p4 import Fault, map_content, translate
+from slowpath.core.inputs import read_program
 from slowpath.core.programs.clang import CompilationError, SourceError, compile_c
 from slowpath.core.programs.sources import Clang, is_p4
 
 _STACK = ("stack limit", "stack size")
 """Texts in clang's errors about programs that need more than the stack of 512 bytes."""
+_LARGE = ("stack", "too large", "too complex", "too many")
+"""Texts in messages of the kernel's verifier about programs that exceed its limits."""
 
 
 def compile_p4(file: str, clang: Clang, text: str | None = None) -> bytes:
     """Compile a P4 program to a BPF object; with `text`, its content is this text.
 
-    Headers stand on the stack, or in a map if they need more than 512 bytes.
+    Headers stand on the stack. They stand in a map if they need more than 512 bytes, or if the
+    running kernel finds the program too large and accepts it with the map.
 
     Raises:
         CompilationError: if the program has faults.
@@ -27,12 +33,25 @@ def compile_p4(file: str, clang: Clang, text: str | None = None) -> bytes:
     """
     _, others = _divided(clang.flags)
     settings = clang._replace(flags=others, hidden=())
+
+    def compiled(*, scratch: bool) -> bytes:
+        c = to_c(file, clang.flags, text=text, scratch=scratch)
+        return compile_c(file, settings, text=c.encode())
+
     try:
-        return compile_c(file, settings, text=to_c(file, clang.flags, text=text).encode())
+        made = compiled(scratch=False)
     except CompilationError as problem:
-        if not any(text in problem.reason for text in _STACK):
+        if not any(one in problem.reason for one in _STACK):
             raise
-    return compile_c(file, settings, text=to_c(file, clang.flags, text=text, scratch=True).encode())
+        return compiled(scratch=True)
+    reason = rejection(made) or ""
+    if not any(one in reason for one in _LARGE):
+        return made
+    try:
+        other = compiled(scratch=True)
+    except CompilationError:
+        return made
+    return other if rejection(other) is None else made
 
 
 def to_c(file: str, flags: Sequence[str], *, text: str | None = None, scratch: bool = False) -> str:
@@ -57,19 +76,43 @@ def included_files(file: str, flags: Sequence[str], text: str | None = None) -> 
     return list(translate(file, _divided(flags)[0], text=text).files[1:])
 
 
-_CONTENT = re.compile(r"\A\s*\{|^[ \t]*\[", re.MULTILINE)
-"""The start of map content in JSON, or a line of TOML that no list of entries has."""
+_JSON = re.compile(r"\A\s*\{")
+_RUNTIME_JSON = re.compile(r'"table_entries"\s*:')
+_MESSAGES = re.compile(r"^[ \t]*(table_entry|entities|updates)\b[ \t]*:?[ \t]*(\{|$)", re.MULTILINE)
+_TOML = re.compile(r"^[ \t]*\[", re.MULTILINE)
+"""A line of map content in TOML, which no list of entries has."""
 
 
 def maps_of(file: str, flags: Sequence[str], maps: MapsFile) -> str:
     """Return the text of a maps file; entries of a P4 program's tables become map content.
 
+    Messages of P4Runtime may have the numbers of a P4Info file, which is `p4info.txtpb` in the
+    folder of the messages, or `NAME.p4info.txtpb` beside `NAME.entries.txtpb`.
+
     Raises:
         InputError: if an entry or the program has a fault.
     """
-    if is_p4(file) and not _CONTENT.search(maps.text):
-        return map_content(file, _divided(flags)[0], maps)
-    return maps.text
+    if not is_p4(file):
+        return maps.text
+    preprocessor = _divided(flags)[0]
+    if _JSON.search(maps.text):
+        if not _RUNTIME_JSON.search(maps.text):
+            return maps.text
+        return map_content(file, preprocessor, maps, "json")
+    if _MESSAGES.search(maps.text):
+        return map_content(file, preprocessor, maps, "messages", _info_of(maps.name))
+    if _TOML.search(maps.text):
+        return maps.text
+    return map_content(file, preprocessor, maps, "lines")
+
+
+def _info_of(file: str) -> str | None:
+    """Return the text of the P4Info file beside a file of messages; None if there is none."""
+    path = Path(file)
+    names = [path.name.replace(".entries.", ".p4info."), "p4info.txtpb", "p4info.txt"]
+    others = (path.with_name(name) for name in names if name != path.name)
+    found = next((one for one in others if one.is_file()), None)
+    return None if found is None else read_program(str(found)).decode(errors="replace")
 
 
 def _error(file: str, faults: Sequence[Fault]) -> CompilationError:

@@ -91,7 +91,8 @@ def kind_of(file: str, data: bytes) -> str | None:
     if re.search(_LISTING, head, re.MULTILINE):
         return None
     name = file.rpartition(".")[2].lower()
-    if b"\0" in head or not head.strip():
+    # Errors of P4 name the line, also in an empty file.
+    if name != "p4" and (b"\0" in head or not head.strip()):
         return None
     if name in KINDS and name != "bc":
         return name

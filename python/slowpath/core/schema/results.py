@@ -283,6 +283,57 @@ Given = Named | Surroundings
 """A requirement on the state before the first instruction, besides packet and maps."""
 
 
+class P4Field(TypedDict):
+    """A field of a header."""
+
+    name: str
+    """Name of the field; empty for skipped bits."""
+    bits: int
+    """Width in bits."""
+    value: str | None
+    """Value in hexadecimal, with zeros for bits of any value; null if all bits are arbitrary."""
+    mask: NotRequired[str]
+    """Bits that the path needs, in hexadecimal; absent if the path needs all bits or none."""
+
+
+class P4Header(TypedDict):
+    """A header that a P4 parser extracts, or bits that it skips."""
+
+    name: str
+    """Name of the header in the program, such as `hdr.ipv4`. `packet.advance` for skipped bits."""
+    fields: list[P4Field]
+    """Fields in the order of the packet."""
+
+
+class P4Table(TypedDict):
+    """A table that a P4 control applies."""
+
+    table: str
+    """Name of the table, with those of its controls."""
+    hit: bool
+    """True if an entry matches."""
+    action: str | None
+    """Action that runs, with its parameters; null if none runs."""
+
+
+class P4Witness(TypedDict):
+    """A witness in the terms of a P4 program."""
+
+    parser: list[str]
+    """States that the program's parser visits, in order, and `accept` or `reject`. States of an
+    inner parser follow the name of its instance. Bytes of any value are zeros."""
+    error: str | None
+    """Error with which the parser rejects the packet; null if it accepts the packet."""
+    unknown: str | None
+    """Reason why the rest of the run is unknown, with its line; null if all is known."""
+    headers: list[P4Header]
+    """Headers that the parser extracts, in the order of the packet."""
+    tables: list[P4Table]
+    """Tables that the controls apply, in order. Bytes of any value are zeros."""
+    entries: dict[str, list[str]]
+    """Map content of tables as entries, by map name; other maps are absent."""
+
+
 class Witness(TypedDict):
     """A packet that takes a path, with the map content and the other requirements of the path."""
 
@@ -299,6 +350,8 @@ class Witness(TypedDict):
     order of the path. Examples are clocks, random numbers, and the success of a helper."""
     environment: list[Given] | None
     """Requirements on the state before the first instruction, besides packet and maps."""
+    p4: NotRequired[P4Witness]
+    """The witness in the terms of a P4 program; absent for other programs."""
 
 
 class PathResult(TypedDict):
