@@ -312,7 +312,7 @@ bless: setup $(DONE)/requirements
 	SLOWPATH_BLESS=1 cargo test --locked --quiet -p slowpath-bpf --test all support::
 	SLOWPATH_BLESS=1 cargo test --locked --quiet -p slowpath -p slowpath-chain -p slowpath-measure -p slowpath-neighbours -p slowpath-rehearsal --lib schema
 	SLOWPATH_BLESS=1 $(BIN)/pytest tests/core/test_schema.py # types, which documents are made from
-	SLOWPATH_BLESS=1 $(BIN)/pytest tests/core/test_codes.py tests/core/test_schema.py tests/core/test_stub.py tests/bound/test_golden.py tests/core/test_docs.py tests/bound/test_reports.py tests/show/test_show.py tests/bound/test_objects.py tests/compile/test_compile.py
+	SLOWPATH_BLESS=1 $(BIN)/pytest tests/core/test_codes.py tests/core/test_schema.py tests/core/test_stub.py tests/bound/test_golden.py tests/core/test_docs.py tests/core/test_p4_support.py tests/bound/test_reports.py tests/show/test_show.py tests/bound/test_objects.py tests/compile/test_compile.py
 	SLOWPATH_BLESS=1 $(BIN)/pytest tests/core/test_python_api.py -k lists_all
 
 # Always all pages: Sphinx repeats no warning about a page that it has read before.

@@ -1,0 +1,171 @@
+"""Finds the constructs of P4 programs that slowpath translates, by translating an example of each.
+
+The table of `docs/how-to/p4.md` has the results, so it cannot differ from the translation.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from slowpath.core.engine.p4 import translate
+
+TABLE = re.compile(r"(<!-- constructs -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+ARCHITECTURES = ("v1model", "ebpf_model", "xdp_model")
+
+
+class Example(NamedTuple):
+    """Parts of a program that uses a construct."""
+
+    name: str
+    apply: str = ""  # statements of the control
+    locals: str = ""  # declarations of the control
+    states: str = "state start { b.extract(hdr.h); transition accept; }"
+    inner: str = ""  # declarations of the parser
+    types: str = ""
+    headers: str = ""  # further members of the headers
+    only: tuple[str, ...] = ARCHITECTURES  # architectures that have the construct
+    compute: str = ""  # statements of v1model's control of checksums
+    verify: str = ""
+
+
+V1 = ("v1model",)
+_NEXT = "transition accept; }"
+_TYPES = """header H { bit<8> a; bit<8> b; bit<16> c; }
+header V { bit<8> size; varbit<64> rest; }
+header_union U { H h; V v; }
+"""
+
+
+def _table(name: str, kind: str, more: str = "") -> Example:
+    table = f"table t {{ key = {{ hdr.h.a: {kind}; }} actions = {{ NoAction; }} {more} }}"
+    return Example(name, "t.apply();", table, only=V1 if kind in _V1_KINDS else ARCHITECTURES)
+
+
+_V1_KINDS = ("range", "optional", "selector")
+
+
+def _select(name: str, case: str, inner: str = "") -> Example:
+    states = f"state start {{ b.extract(hdr.h); transition select(hdr.h.a) {{ {case}: accept; }} }}"
+    return Example(name, states=states, inner=inner)
+
+
+EXAMPLES = (
+    _select("`select` with values, masks and ranges", "1 &&& 3: accept; 5..7"),
+    _select("`value_set`", "known", "value_set<bit<8>>(4) known;"),
+    Example(
+        "`lookahead`, `advance`, `verify`",
+        states="state start { bit<8> next = b.lookahead<bit<8>>(); b.advance(8); "
+        f"verify(next == 4, error.NoMatch); {_NEXT}",
+    ),
+    Example(
+        "parser in a parser",
+        types="parser Inner(packet_in b, out H h) { state start { b.extract(h); " + _NEXT + " }",
+        inner="Inner() inner;",
+        states=f"state start {{ inner.apply(b, hdr.h); {_NEXT}",
+    ),
+    Example(
+        "header stack", headers="H[2] s;", states=f"state start {{ b.extract(hdr.s.next); {_NEXT}"
+    ),
+    Example("header union", headers="U u;", states=f"state start {{ b.extract(hdr.u.h); {_NEXT}"),
+    Example("`varbit`", headers="V v;", states=f"state start {{ b.extract(hdr.v, 16); {_NEXT}"),
+    _table("keys `exact`, `lpm`, `ternary`", "exact; hdr.h.b: lpm; hdr.h.c: ternary"),
+    _table("keys `range`", "range"),
+    _table("keys `optional`", "optional"),
+    _table("`const entries`", "ternary", "const entries = { 1 &&& 3: NoAction(); }"),
+    Example(
+        "action profile, action selector",
+        "t.apply();",
+        "action_profile(8) p; table t { key = { hdr.h.a: exact; } actions = { NoAction; } "
+        "implementation = p; }",
+        only=V1,
+    ),
+    Example(
+        "functions, `switch`, `exit`",
+        "switch (twice(hdr.h.a)) { 2: { exit; } default: { } }",
+        types="bit<8> twice(in bit<8> x) { return x << 1; }",
+    ),
+    Example("counter", "c.count(1);", "counter(8, CounterType.packets) c;", only=V1),
+    Example(
+        "`CounterArray`", "c.increment(1);", "CounterArray(8, false) c;", only=ARCHITECTURES[1:]
+    ),
+    Example(
+        "direct counter",
+        "t.apply();",
+        "direct_counter(CounterType.packets) c; table t { key = { hdr.h.a: exact; } "
+        "actions = { NoAction; } counters = c; }",
+        only=V1,
+    ),
+    Example("register", "r.read(hdr.h.a, 1);", "register<bit<8>>(8) r;", only=V1),
+    Example("meter", "m.execute_meter(1, hdr.h.a);", "meter(8, MeterType.bytes) m;", only=V1),
+    Example("`hash`", "hash(hdr.h.c, HashAlgorithm.crc32, 16w0, { hdr.h.a }, 16w9);", only=V1),
+    Example("`random`", "random(hdr.h.a, 0, 9);", only=V1),
+    Example(
+        "`verify_checksum`, `update_checksum`",
+        verify="verify_checksum(true, { hdr.h.a, hdr.h.b }, hdr.h.c, HashAlgorithm.csum16);",
+        compute="update_checksum(true, { hdr.h.a, hdr.h.b }, hdr.h.c, HashAlgorithm.csum16);",
+        only=V1,
+    ),
+    Example(
+        "checksums with payload",
+        compute="update_checksum_with_payload(true, { hdr.h.a, hdr.h.b }, hdr.h.c, "
+        "HashAlgorithm.csum16);",
+        only=V1,
+    ),
+    Example("multicast", "s.mcast_grp = 1;", only=V1),
+    Example("clone", "clone(CloneType.I2E, 5);", only=V1),
+    Example("digest", "digest(1, hdr.h.c);", only=V1),
+    Example("resubmit, recirculate", "recirculate_preserving_field_list(1);", only=V1),
+    Example("`truncate`", "truncate(64);", only=V1),
+    Example("`log_msg`, `assert`", 'log_msg("text"); assert(hdr.h.a == 1);', only=V1),
+)
+
+_PROGRAMS = {
+    "v1model": """#include <core.p4>
+#include <v1model.p4>
+{types} struct Hs {{ H h; {headers} }} struct M {{}}
+parser P(packet_in b, out Hs hdr, inout M m, inout standard_metadata_t s) {{ {inner} {states} }}
+control Verify(inout Hs hdr, inout M m) {{ apply {{ {verify} }} }}
+control I(inout Hs hdr, inout M m, inout standard_metadata_t s) {{ {locals} apply {{ {apply} }} }}
+control E(inout Hs hdr, inout M m, inout standard_metadata_t s) {{ apply {{}} }}
+control K(inout Hs hdr, inout M m) {{ apply {{ {compute} }} }}
+control D(packet_out b, in Hs hdr) {{ apply {{ b.emit(hdr); }} }}
+V1Switch(P(), Verify(), I(), E(), K(), D()) main;""",
+    "ebpf_model": """#include <core.p4>
+#include <ebpf_model.p4>
+{types} struct Hs {{ H h; {headers} }}
+parser P(packet_in b, out Hs hdr) {{ {inner} {states} }}
+control C(inout Hs hdr, out bool pass) {{ {locals} apply {{ {apply} pass = true; }} }}
+ebpfFilter(P(), C()) main;""",
+    "xdp_model": """#include <core.p4>
+#include <xdp_model.p4>
+{types} struct Hs {{ H h; {headers} }}
+parser P(packet_in b, out Hs hdr) {{ {inner} {states} }}
+control C(inout Hs hdr, in xdp_input i, out xdp_output o) {{ {locals} apply {{ {apply}
+    o.output_action = xdp_action.XDP_TX; o.output_port = 0; }} }}
+control D(in Hs hdr, packet_out b) {{ apply {{ b.emit(hdr.h); }} }}
+xdp(P(), C(), D()) main;""",
+}
+
+
+def faults(example: Example, architecture: str) -> list[tuple[int, str]]:
+    """Return the faults of the program with a construct: numbers of codes, and messages."""
+    parts = example._replace(types=_TYPES + example.types)._asdict()
+    text = _PROGRAMS[architecture].format(**parts)
+    found = translate("program.p4", [], text=text).faults
+    return [(int(one.code.removeprefix("SP")), one.text) for one in found]
+
+
+def support_table() -> str:
+    """Return the table of the page in Markdown."""
+    return "\n".join(_lines()) + "\n"
+
+
+def _lines() -> Iterator[str]:
+    yield f"| construct | {' | '.join(ARCHITECTURES)} |"
+    yield "|---" * (len(ARCHITECTURES) + 1) + "|"
+    for example in EXAMPLES:
+        cells = []
+        for architecture in ARCHITECTURES:
+            has = architecture in example.only
+            cells.append(("no" if faults(example, architecture) else "yes") if has else "")
+        yield f"| {' | '.join([example.name, *cells])} |"
