@@ -47,8 +47,8 @@ impl Kernel {
     /// Loads a program of an object, and removes it. Returns the verifier's reason if it rejects the
     /// program; `None` if the program was loaded, or could not be loaded for another reason.
     fn rejection(&self, py: Python<'_>, object: &Object, program: usize) -> Option<String> {
-        let (kernel, file) = (self.shared(), object.shared());
-        py.detach(|| match kernel.load(&file.object()?, program) {
+        let (kernel, object) = (self.shared(), object.shared().object()?);
+        py.detach(|| match kernel.load(&object, program) {
             Err(LoadError::Rejected { reason, .. }) => Some(reason),
             _ => None,
         })
