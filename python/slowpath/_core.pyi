@@ -423,13 +423,6 @@ class Kernel:
         """Returns the numbers of all programs, maps and links in the kernel, of all processes.
 
         Raises `OSError` if the kernel does not list them."""
-    def rejection(self, object: Object, program: int) -> str | None:
-        """Loads a program of an object, and removes it. Returns the verifier's reason if it rejects
-        the program; `None` if the program was loaded, or could not be loaded for another reason."""
-
-@final
-class LiveCase:
-    """A path that is timed with live packets, which really go where the program sends them."""
     def __new__(cls, station: Station, case: Case, batch: int) -> LiveCase:
         """Prepares a path for live packets that are sent in batches of `batch`.
 

@@ -1,10 +1,9 @@
 //! Gives access to the running kernel, which can load and run programs.
 
 use crate::errors;
-use crate::objects::Object;
 use pyo3::prelude::*;
 use slowpath_codes as codes;
-use slowpath_kernel::{LoadError, listing};
+use slowpath_kernel::listing;
 use std::sync::Arc;
 
 /// The running kernel, which loads and runs XDP programs.
@@ -42,15 +41,5 @@ impl Kernel {
     fn objects(&self) -> PyResult<(Vec<u32>, Vec<u32>, Vec<u32>)> {
         let (programs, maps) = (listing::programs()?, listing::maps()?);
         Ok((programs, maps, listing::links()?))
-    }
-
-    /// Loads a program of an object, and removes it. Returns the verifier's reason if it rejects the
-    /// program; `None` if the program was loaded, or could not be loaded for another reason.
-    fn rejection(&self, py: Python<'_>, object: &Object, program: usize) -> Option<String> {
-        let (kernel, object) = (self.shared(), object.shared().object()?);
-        py.detach(|| match kernel.load(&object, program) {
-            Err(LoadError::Rejected { reason, .. }) => Some(reason),
-            _ => None,
-        })
     }
 }

@@ -48,17 +48,6 @@ def open_kernel() -> Kernel:
         raise UnavailableError(Code(problem.code), str(problem)) from None
 
 
-def rejection(data: bytes) -> str | None:
-    """Return the verifier's reason if the running kernel rejects the first program of an object.
-
-    None: the kernel accepts the program, or this process cannot ask it.
-    """
-    try:
-        return _core.Kernel.open().rejection(_core.Object(data), 0)
-    except _core.Error:
-        return None
-
-
 Station = _core.Station
 """A thread that times programs, as `open_station` returns it."""
 Case = _core.Case

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from slowpath.core.engine.errors import MapsFile
-from slowpath.core.engine.kernel import rejection
 from slowpath.core.engine.p4 import Fault, map_content, translate
 from slowpath.core.inputs import read_program
 from slowpath.core.programs.clang import CompilationError, SourceError, compile_c
@@ -16,15 +15,12 @@ from slowpath.core.programs.sources import Clang, is_p4
 
 _STACK = ("stack limit", "stack size")
 """Texts in clang's errors about programs that need more than the stack of 512 bytes."""
-_LARGE = ("stack", "too large", "too complex", "too many")
-"""Texts in messages of the kernel's verifier about programs that exceed its limits."""
 
 
 def compile_p4(file: str, clang: Clang, text: str | None = None) -> bytes:
     """Compile a P4 program to a BPF object; with `text`, its content is this text.
 
-    Headers stand on the stack. They stand in a map if they need more than 512 bytes, or if the
-    running kernel finds the program too large and accepts it with the map.
+    Headers stand on the stack, or in a map if they need more than 512 bytes.
 
     Raises:
         CompilationError: if the program has faults.
@@ -39,19 +35,11 @@ def compile_p4(file: str, clang: Clang, text: str | None = None) -> bytes:
         return compile_c(file, settings, text=c.encode())
 
     try:
-        made = compiled(scratch=False)
+        return compiled(scratch=False)
     except CompilationError as problem:
         if not any(one in problem.reason for one in _STACK):
             raise
         return compiled(scratch=True)
-    reason = rejection(made) or ""
-    if not any(one in reason for one in _LARGE):
-        return made
-    try:
-        other = compiled(scratch=True)
-    except CompilationError:
-        return made
-    return other if rejection(other) is None else made
 
 
 def to_c(file: str, flags: Sequence[str], *, text: str | None = None, scratch: bool = False) -> str:
