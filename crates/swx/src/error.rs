@@ -1,0 +1,27 @@
+//! Faults in `.spec` files.
+
+use std::fmt;
+
+use slowpath_codes::Code;
+use thiserror::Error;
+
+use crate::spec::Line;
+
+/// A fault in a `.spec` file. `Display` prints `line N: MESSAGE`.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("line {}: {message}", line.0)]
+pub struct SpecError {
+    /// Code of the cause.
+    pub code: Code,
+    /// Line of the fault.
+    pub line: Line,
+    /// One line: the construct, the fault, and what to do.
+    pub message: String,
+}
+
+impl SpecError {
+    /// Makes an error.
+    pub fn new(code: Code, line: Line, message: impl fmt::Display) -> SpecError {
+        SpecError { code, line, message: message.to_string() }
+    }
+}

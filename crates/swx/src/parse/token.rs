@@ -1,0 +1,177 @@
+//! Lines of tokens, and the meaning of single tokens.
+
+use std::fmt;
+
+use slowpath_codes as codes;
+
+use crate::error::SpecError;
+use crate::spec::{FieldRef, Line};
+
+/// Length of a name in DPDK, with its final zero byte.
+const NAME_BYTES: usize = 64;
+/// Most tokens of a line.
+const MAX_TOKENS: usize = 256;
+
+/// Makes the error of a line that does not follow the grammar.
+pub fn syntax(line: Line, message: impl fmt::Display) -> SpecError {
+    SpecError::new(codes::SWX_SYNTAX, line, message)
+}
+
+/// The tokens of a line; at least one.
+pub struct Tokens<'a> {
+    pub line: Line,
+    pub words: Vec<&'a str>,
+}
+
+impl Tokens<'_> {
+    /// Returns the words at the empty places of a shape. The first place is the statement itself
+    /// and never counts.
+    pub fn shape<const N: usize>(
+        &self,
+        shape: &[&str],
+        form: &str,
+    ) -> Result<[String; N], SpecError> {
+        let fits = self.words.len() == shape.len()
+            && shape.iter().zip(&self.words).all(|(want, word)| want.is_empty() || want == word);
+        let free = shape.iter().zip(&self.words).skip(1).filter(|(want, _)| want.is_empty());
+        let free: Vec<String> = free.map(|(_, word)| (*word).to_owned()).collect();
+        match free.try_into() {
+            Ok(free) if fits => Ok(free),
+            _ => Err(self.unlike(form)),
+        }
+    }
+
+    /// Requires a statement of one word that opens a block.
+    pub fn opens(&self, form: &str) -> Result<(), SpecError> {
+        if self.words[1..] == ["{"] { Ok(()) } else { Err(self.unlike(form)) }
+    }
+
+    /// Makes the error of a line that does not have the form of its statement.
+    pub fn unlike(&self, form: &str) -> SpecError {
+        syntax(self.line, format!("'{}' does not have the form '{form}'", self.words.join(" ")))
+    }
+}
+
+/// Reads the lines with tokens of a file.
+pub struct Lines<'a> {
+    lines: std::iter::Enumerate<std::str::Lines<'a>>,
+    longest: usize,
+    last: Line,
+}
+
+impl<'a> Lines<'a> {
+    pub fn new(text: &'a str, longest: usize) -> Lines<'a> {
+        Lines { lines: text.lines().enumerate(), longest, last: Line(1) }
+    }
+
+    /// Returns the line that was read last.
+    pub fn last(&self) -> Line {
+        self.last
+    }
+
+    /// Returns the next line that has tokens.
+    pub fn next(&mut self) -> Result<Option<Tokens<'a>>, SpecError> {
+        for (index, text) in self.lines.by_ref() {
+            let line = Line(u32::try_from(index + 1).unwrap_or(u32::MAX));
+            self.last = line;
+            if text.len() > self.longest {
+                let limit = self.longest;
+                return Err(syntax(line, format!("the line is longer than {limit} bytes; cut it")));
+            }
+            if text.contains('\0') {
+                return Err(syntax(line, "the line has a zero byte; the file is not text"));
+            }
+            let blank = |letter| matches!(letter, ' ' | '\t' | '\r' | '\x0b' | '\x0c');
+            let words = text.split(blank).filter(|word| !word.is_empty());
+            let comment = |word: &&str| {
+                word.starts_with('#') || word.starts_with(';') || word.starts_with("//")
+            };
+            let words: Vec<&str> = words.take_while(|word| !comment(word)).collect();
+            if let Some(word) = words.iter().find(|word| word.len() >= NAME_BYTES) {
+                return Err(syntax(line, format!("'{word}' is longer than 63 bytes; shorten it")));
+            }
+            if words.len() > MAX_TOKENS {
+                return Err(syntax(line, format!("the line has over {MAX_TOKENS} words; cut it")));
+            }
+            if !words.is_empty() {
+                return Ok(Some(Tokens { line, words }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns the next line of a block, or nothing after its end.
+    pub fn in_block(&mut self, block: &str, opened: Line) -> Result<Option<Tokens<'a>>, SpecError> {
+        match self.next()? {
+            Some(tokens) if tokens.words == ["}"] => Ok(None),
+            Some(tokens) => Ok(Some(tokens)),
+            None => Err(syntax(
+                self.last,
+                format!("the block '{block}' of line {} does not end; add a line '}}'", opened.0),
+            )),
+        }
+    }
+}
+
+/// Reads a number like C's `strtoull` with base 0: hexadecimal, octal or decimal, with a sign.
+/// Numbers of over 64 bits become the greatest number.
+pub fn number(text: &str) -> Option<u64> {
+    let (text, negative) = match text.strip_prefix('-') {
+        Some(rest) => (rest, true),
+        None => (text.strip_prefix('+').unwrap_or(text), false),
+    };
+    let hexadecimal = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
+    let (digits, base) = match (hexadecimal, text.strip_prefix('0')) {
+        (Some(digits), _) => (digits, 16),
+        (None, Some("")) => return Some(0),
+        (None, Some(digits)) => (digits, 8),
+        (None, None) => (text, 10),
+    };
+    if digits.is_empty() || !digits.chars().all(|digit| digit.is_digit(base)) {
+        return None;
+    }
+    match u64::from_str_radix(digits, base) {
+        Ok(value) => Some(if negative { value.wrapping_neg() } else { value }),
+        Err(_) => Some(u64::MAX), // only overflow is left
+    }
+}
+
+/// Reads a number of at most 32 bits.
+pub fn small(line: Line, text: &str, what: &str) -> Result<u32, SpecError> {
+    number(text).and_then(|value| u32::try_from(value).ok()).ok_or_else(|| {
+        syntax(line, format!("{what} '{text}' is not a number from 0 to 4294967295; correct it"))
+    })
+}
+
+/// Reads the name of a field.
+pub fn field(text: &str) -> Option<FieldRef> {
+    let (kind, rest) = text.split_once('.')?;
+    let pair = || {
+        let (owner, field) = rest.split_once('.')?;
+        Some((owner.to_owned(), field.to_owned()))
+    };
+    Some(match kind {
+        "h" => {
+            let (header, field) = pair()?;
+            FieldRef::Header { header, field }
+        }
+        "m" => FieldRef::Meta(rest.to_owned()),
+        "t" => FieldRef::Data(rest.to_owned()),
+        "e" => {
+            let (object, field) = pair()?;
+            FieldRef::Object { object, field }
+        }
+        "f" => {
+            let (function, field) = pair()?;
+            FieldRef::Function { function, field }
+        }
+        _ => return None,
+    })
+}
+
+/// Reads a metadata field and returns its name.
+pub fn meta(line: Line, text: &str) -> Result<String, SpecError> {
+    text.strip_prefix("m.")
+        .map(str::to_owned)
+        .ok_or_else(|| syntax(line, format!("'{text}' is not a metadata field; write m.FIELD")))
+}

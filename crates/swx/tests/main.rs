@@ -1,0 +1,3 @@
+//! Tests of pipelines. All of them are in one binary, so that it is linked only once.
+
+mod roundtrip;

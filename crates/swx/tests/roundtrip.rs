@@ -1,0 +1,160 @@
+//! Files that are read, printed and read again, and files that are refused.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use slowpath_oracle::Oracle;
+use slowpath_swx::{parse, print};
+
+/// Every statement and every instruction without C code.
+const EVERYTHING: &str = include_str!("samples/everything.spec");
+
+/// Returns the sample with one line replaced.
+fn with_line(number: usize, line: &str) -> String {
+    let lines = EVERYTHING.lines().enumerate();
+    let lines = lines.map(|(index, old)| if index + 1 == number { line } else { old });
+    lines.collect::<Vec<_>>().join("\n") + "\n"
+}
+
+/// Returns the number of the line that has the text.
+fn line_of(text: &str) -> usize {
+    1 + EVERYTHING.lines().position(|line| line.trim() == text).expect(text)
+}
+
+#[test]
+fn a_printed_pipeline_is_the_same() {
+    let spec = parse(EVERYTHING).expect("the sample parses");
+    let printed = print(&spec);
+    let again = parse(&printed).expect("a printed pipeline parses");
+    assert_eq!(again, spec);
+    assert_eq!(print(&again), printed, "the form is canonical");
+    assert_eq!(spec.meter_arrays[0].size, 8, "numbers with a leading 0 are octal");
+    let calls = "extobj hasher instanceof hash_t\nextobj other instanceof other_t pragma fast\n\
+                 apply {\n\trx m.port\n\textern e.hasher.run\n\textern f.run\n\
+                 \tmov m.port e.hasher.result\n\tmov f.run.seed 1\n\ttx m.port\n}\n";
+    let spec = parse(calls).expect("extern functions parse");
+    assert_eq!(parse(&print(&spec)).as_ref(), Ok(&spec));
+}
+
+#[test]
+fn refusals_name_the_line_and_the_construct() {
+    for (old, new, message) in [
+        ("rx m.port", "rx h.ethernet.type", "'h.ethernet.type' is not a metadata field"),
+        ("drop", "drop now", "'drop now' does not have the form 'drop'"),
+        ("emit h.ipv4", "emit ipv4", "'ipv4' is not a header; write h.HEADER"),
+        ("size 0x1000", "size many", "size 'many' is not a number from 0 to"),
+    ] {
+        let line = line_of(old);
+        let fault = parse(&with_line(line, new)).expect_err(new).to_string();
+        assert!(fault.starts_with(&format!("line {line}: {message}")), "{fault}");
+    }
+    for (text, code, message) in [
+        ("", 290, "line 1: the file has no 'apply' block"),
+        ("struct a {\n\tbit<8> b\n", 290, "line 2: the block 'struct' of line 1 does not end"),
+        ("struct a {\n\tbit<7> b\n}\n", 290, "line 2: the width 7 is not a positive multiple"),
+        (
+            "struct a {\n\tvarbit<8> b\n\tbit<8> c\n}\n",
+            290,
+            "line 3: a varbit field is not the last",
+        ),
+        ("entry a b\n", 290, "line 1: unknown statement 'entry'"),
+        ("rss a\n", 291, "line 1: the statement 'rss' is newer than DPDK 22.11"),
+        ("apply {\n\tmovh h.a.b m.c\n}\n", 291, "line 2: the instruction 'movh' is newer"),
+        ("apply {\n\tfly\n}\n", 290, "line 2: DPDK 22.11 has no instruction 'fly'"),
+        ("apply {\n\tLABEL :\n}\n", 290, "line 2: a label has no instruction"),
+        ("apply {\n\tmov m.a 08\n}\n", 290, "line 2: '08' is neither a field nor a number"),
+        ("apply {\n}\napply {\n}\n", 290, "line 3: the file has two 'apply' blocks"),
+        ("regarray a size 0 initval 0\n", 290, "line 1: the size of an array is 0"),
+    ] {
+        let fault = parse(text).expect_err(text);
+        assert!(fault.to_string().starts_with(message), "{fault}");
+        assert_eq!(fault.code.number(), code, "{fault}");
+    }
+}
+
+/// Compiles the program that reads files with DPDK. Records a missing oracle without DPDK.
+fn reader(folder: &Path) -> Option<PathBuf> {
+    let flags = Command::new("pkg-config").args(["--cflags", "--libs", "libdpdk"]).output();
+    let flags = match flags {
+        Ok(output) if output.status.success() => output.stdout,
+        _ => {
+            Oracle::Dpdk.missing("pkg-config finds no libdpdk; install it with: apt install libdpdk-dev gcc pkg-config");
+            return None;
+        }
+    };
+    let flags = String::from_utf8_lossy(&flags).into_owned();
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/calibrate/swx_parser.c");
+    let binary = folder.join("reader");
+    let compiled = Command::new("cc")
+        .args(["-march=native", "-o"])
+        .args([&binary, &source])
+        .args(flags.split_whitespace())
+        .status();
+    assert!(compiled.is_ok_and(|status| status.success()), "cc compiles {}", source.display());
+    Some(binary)
+}
+
+/// Returns whether DPDK reads each text. A crash of DPDK counts as a refusal.
+fn accepted(reader: &Path, folder: &Path, texts: &[String]) -> Vec<bool> {
+    let files: Vec<PathBuf> =
+        (0..texts.len()).map(|index| folder.join(format!("{index}.spec"))).collect();
+    for (file, text) in files.iter().zip(texts) {
+        std::fs::write(file, text).expect("the folder is writable");
+    }
+    let mut verdicts = Vec::new();
+    while verdicts.len() < texts.len() {
+        let output = Command::new(reader).args(&files[verdicts.len()..]).output();
+        let output = output.expect("the reader runs");
+        let lines = String::from_utf8_lossy(&output.stdout);
+        verdicts.extend(lines.lines().map(|line| line.ends_with(" OK")));
+        if !output.status.success() {
+            verdicts.push(false);
+        }
+    }
+    assert_eq!(verdicts.len(), texts.len());
+    verdicts
+}
+
+/// Returns the sample, and changes of it: without a line, with a line twice, and with other words.
+fn variants() -> Vec<String> {
+    let lines: Vec<&str> = EVERYTHING.lines().collect();
+    let mut found = vec![EVERYTHING.to_owned()];
+    for (index, line) in lines.iter().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let mut change = |replacement: &[&str]| {
+            let parts = [&lines[..index], replacement, &lines[index + 1..]];
+            found.push(parts.concat().join("\n") + "\n");
+        };
+        change(&[]);
+        change(&[line, line]);
+        let words: Vec<&str> = line.split_whitespace().collect();
+        change(&[&words[..words.len() - 1].join(" ")]);
+        change(&[&format!("{line} 0x1")]);
+        for other in ["0x1F", "m.port", "h.ipv4.length", "h.ipv4", "t.next_port", "{"] {
+            let last = [&words[..words.len() - 1], &[other]].concat().join(" ");
+            change(&[&last]);
+        }
+    }
+    found
+}
+
+#[test]
+fn dpdk_reads_a_printed_pipeline_as_the_original() {
+    let folder = std::env::temp_dir().join(format!("slowpath-swx-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("the temporary folder is writable");
+    if let Some(reader) = reader(&folder) {
+        let texts = variants();
+        let verdicts = accepted(&reader, &folder, &texts);
+        assert!(verdicts[0], "DPDK reads the sample");
+        let parsed: Vec<_> = texts.iter().map(|text| parse(text)).collect();
+        let printed: Vec<String> = parsed.iter().flatten().map(print).collect();
+        let mut printed_verdicts = accepted(&reader, &folder, &printed).into_iter();
+        for ((text, verdict), parsed) in texts.iter().zip(&verdicts).zip(&parsed) {
+            match parsed {
+                Ok(_) => assert_eq!(printed_verdicts.next(), Some(*verdict), "{text}"),
+                Err(fault) => assert!(!verdict, "DPDK reads what we refuse: {fault}\n{text}"),
+            }
+        }
+        Oracle::Dpdk.compared(texts.len(), "pipelines");
+    }
+    std::fs::remove_dir_all(&folder).expect("the temporary folder is ours");
+}
