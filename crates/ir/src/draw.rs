@@ -4,6 +4,7 @@
 
 use crate::{DrawId, InputId};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Description of the value of an [`Op::Unknown`](crate::Op::Unknown) for reports: where it comes
 /// from, and how it is printed.
@@ -23,7 +24,7 @@ pub struct Draw {
 }
 
 /// Format in reports of a value that a program draws, such as a time or a random number.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ValueFormat {
     /// Unsigned number.
     #[default]
@@ -42,6 +43,8 @@ pub enum ValueFormat {
     OneOf(&'static [i64]),
     /// Index into these names, from 0; reports show the selected name.
     Names(&'static [&'static str]),
+    /// Index into these names of the program, from 0; reports show the selected name.
+    Choices(Arc<[String]>),
 }
 
 /// Table of [`Draw`]s for front ends that build a program; equal draws share one entry.

@@ -52,13 +52,14 @@ impl Program {
 
     /// Returns true if the report format of `draw` can show all values of `width` bits up to `max`.
     fn is_presentable(&self, draw: &Draw, width: u8, max: u64) -> bool {
-        match draw.reading {
+        match &draw.reading {
             ValueFormat::Number | ValueFormat::Error => true,
             ValueFormat::Signed => width == 64,
             ValueFormat::Bytes => width.is_multiple_of(8),
             ValueFormat::Time(start) => self.inputs.get(start.index()).is_some(),
             ValueFormat::OneOf(values) => max < values.len() as u64,
             ValueFormat::Names(names) => max < names.len() as u64,
+            ValueFormat::Choices(names) => max < names.len() as u64,
         }
     }
 

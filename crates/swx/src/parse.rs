@@ -15,6 +15,7 @@ use crate::spec::{
     Action, ActionRef, DefaultAction, ExternObject, Field, FieldRef, Header, KeyField, Learner,
     Line, Match, Metadata, MeterArray, RegisterArray, Selector, Spec, Struct, Table, Use,
 };
+pub(crate) use token::number;
 use token::{Lines, Tokens, field, meta, small, syntax};
 
 /// Longest line in bytes. DPDK reads longer lines as several.
@@ -78,6 +79,24 @@ pub fn parse(text: &str) -> Result<Spec, SpecError> {
         syntax(lines.last(), "the file has no 'apply' block; add one that begins with rx")
     })?;
     Ok(spec)
+}
+
+/// Returns true if a text begins like a `.spec` file: with a statement that only they have.
+pub fn is_pipeline(text: &str) -> bool {
+    let first = text.lines().find_map(|line| {
+        let mut words = line.split_whitespace();
+        let first = words.next().filter(|word| !word.starts_with(['#', ';', '/']))?;
+        Some((first, words.next(), words.last()))
+    });
+    match first {
+        Some(("extobj" | "regarray" | "metarray" | "rss", Some(_), Some(_))) => true,
+        Some(("header" | "metadata", _, Some(_))) => text.contains(" instanceof "),
+        Some(("struct" | "action" | "table" | "selector" | "learner", _, Some("{"))) => {
+            text.lines().any(|line| line.trim_start().starts_with("apply"))
+        }
+        Some(("apply", Some("{"), None)) => true,
+        _ => false,
+    }
 }
 
 /// Makes the error of a construct that only later releases of DPDK read.

@@ -66,7 +66,7 @@ pub struct Struct {
     pub name: String,
     /// Fields, in the order of memory.
     pub fields: Vec<Field>,
-    /// Whether the last field has a variable size, up to its width.
+    /// True if the last field has a variable size, up to its width.
     pub variable: bool,
 }
 
@@ -210,7 +210,7 @@ pub struct DefaultAction {
     pub name: String,
     /// Action data: names and values, as the file writes them.
     pub arguments: Vec<(String, String)>,
-    /// Whether the control plane cannot replace it.
+    /// True if the control plane cannot replace it.
     pub constant: bool,
 }
 

@@ -6,6 +6,8 @@ use std::process::Command;
 use slowpath_oracle::Oracle;
 use slowpath_swx::{parse, print};
 
+use crate::dpdk::{compiled, in_folder};
+
 /// Every statement and every instruction without C code.
 const EVERYTHING: &str = include_str!("samples/everything.spec");
 
@@ -72,28 +74,6 @@ fn refusals_name_the_line_and_the_construct() {
     }
 }
 
-/// Compiles the program that reads files with DPDK. Records a missing oracle without DPDK.
-fn reader(folder: &Path) -> Option<PathBuf> {
-    let flags = Command::new("pkg-config").args(["--cflags", "--libs", "libdpdk"]).output();
-    let flags = match flags {
-        Ok(output) if output.status.success() => output.stdout,
-        _ => {
-            Oracle::Dpdk.missing("pkg-config finds no libdpdk; install it with: apt install libdpdk-dev gcc pkg-config");
-            return None;
-        }
-    };
-    let flags = String::from_utf8_lossy(&flags).into_owned();
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/calibrate/swx_parser.c");
-    let binary = folder.join("reader");
-    let compiled = Command::new("cc")
-        .args(["-march=native", "-o"])
-        .args([&binary, &source])
-        .args(flags.split_whitespace())
-        .status();
-    assert!(compiled.is_ok_and(|status| status.success()), "cc compiles {}", source.display());
-    Some(binary)
-}
-
 /// Returns whether DPDK reads each text. A crash of DPDK counts as a refusal.
 fn accepted(reader: &Path, folder: &Path, texts: &[String]) -> Vec<bool> {
     let files: Vec<PathBuf> =
@@ -139,15 +119,14 @@ fn variants() -> Vec<String> {
 
 #[test]
 fn dpdk_reads_a_printed_pipeline_as_the_original() {
-    let folder = std::env::temp_dir().join(format!("slowpath-swx-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("the temporary folder is writable");
-    if let Some(reader) = reader(&folder) {
+    in_folder("reader", |folder| {
+        let Some(reader) = compiled("../../tests/calibrate/swx_parser.c", folder) else { return };
         let texts = variants();
-        let verdicts = accepted(&reader, &folder, &texts);
+        let verdicts = accepted(&reader, folder, &texts);
         assert!(verdicts[0], "DPDK reads the sample");
         let parsed: Vec<_> = texts.iter().map(|text| parse(text)).collect();
         let printed: Vec<String> = parsed.iter().flatten().map(print).collect();
-        let mut printed_verdicts = accepted(&reader, &folder, &printed).into_iter();
+        let mut printed_verdicts = accepted(&reader, folder, &printed).into_iter();
         for ((text, verdict), parsed) in texts.iter().zip(&verdicts).zip(&parsed) {
             match parsed {
                 Ok(_) => assert_eq!(printed_verdicts.next(), Some(*verdict), "{text}"),
@@ -155,6 +134,5 @@ fn dpdk_reads_a_printed_pipeline_as_the_original() {
             }
         }
         Oracle::Dpdk.compared(texts.len(), "pipelines");
-    }
-    std::fs::remove_dir_all(&folder).expect("the temporary folder is ours");
+    });
 }

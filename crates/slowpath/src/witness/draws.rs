@@ -90,7 +90,7 @@ pub(super) fn unknowns(
                 call: drawn.draw.call.clone(),
                 result: drawn.draw.result.clone(),
                 value,
-                meaning: meaning(drawn.draw.reading, value, drawn.width),
+                meaning: meaning(&drawn.draw.reading, value, drawn.width),
                 computed: drawn.draw.determined,
             });
         }
@@ -99,7 +99,7 @@ pub(super) fn unknowns(
 }
 
 /// Formats a value as the kernel names it, such as `-E2BIG` or `123 ns`.
-fn meaning(reading: ValueFormat, value: u64, width: u8) -> String {
+fn meaning(reading: &ValueFormat, value: u64, width: u8) -> String {
     let error = |number: u64| {
         errno_name(number).map_or_else(|| format!("-{number}"), |name| format!("-{name}"))
     };
@@ -125,6 +125,10 @@ fn meaning(reading: ValueFormat, value: u64, width: u8) -> String {
             .ok()
             .and_then(|index| names.get(index))
             .map_or_else(|| value.to_string(), |&name| name.to_owned()),
+        ValueFormat::Choices(names) => usize::try_from(value)
+            .ok()
+            .and_then(|index| names.get(index))
+            .map_or_else(|| value.to_string(), String::clone),
     }
 }
 
@@ -151,7 +155,7 @@ mod tests {
             (ValueFormat::Names(&["no", "yes"]), 1, 1, "yes"),
         ];
         for (reading, value, width, written) in cases {
-            assert_eq!(meaning(reading, value, width), written, "{reading:?} of {value:#x}");
+            assert_eq!(meaning(&reading, value, width), written, "{reading:?} of {value:#x}");
         }
     }
 }

@@ -1,0 +1,71 @@
+//! Translates ("lifts") a pipeline into blocks of micro-operations.
+//!
+//! The memory of a run has the packet, the metadata, and room for headers outside the packet. As in
+//! DPDK, each header has a pointer, which `extract` moves into the packet. Metadata and headers
+//! keep their content from earlier packets, so it can be anything at the start. A register array is
+//! a region of 64-bit numbers.
+//!
+//! The outcome of a lookup is a free choice: a hit with any action of the table, or a miss. Actions
+//! are copied to their lookups. Packets have all bytes that a run extracts: DPDK does not check the
+//! length, so a run with a shorter packet reads bytes that a longer packet also could have.
+
+mod emit;
+mod flow;
+mod options;
+mod start;
+
+pub use options::LiftOptions;
+
+use slowpath_ir::{Instruction as Text, Program, SourceLocation, eliminate_dead_operations};
+
+use crate::error::SpecError;
+use crate::resolve::resolve;
+use crate::spec::{Instruction, Spec};
+
+/// A translated pipeline.
+#[derive(Clone, Debug)]
+pub struct Lifted {
+    /// The program.
+    pub program: Program,
+    /// Line of each instruction.
+    pub lines: Vec<u32>,
+    /// Number of the first instruction of each action, then of `apply`, with the name.
+    pub functions: Vec<(u32, String)>,
+    /// Tables that a run may look up more than once. Its outcomes then may contradict each other.
+    pub repeated: Vec<String>,
+    /// Register arrays that a run reads.
+    pub shared: Vec<String>,
+}
+
+/// Lifts a pipeline.
+///
+/// # Errors
+/// [`SpecError`] for a pipeline that DPDK refuses, and for instructions whose meaning is not known.
+pub fn lift(spec: &Spec, name: &str, options: &LiftOptions) -> Result<Lifted, SpecError> {
+    let resolved = resolve(spec)?;
+    let bodies = spec.actions.iter().map(|action| (&action.name[..], &action.instructions[..]));
+    let bodies: Vec<(&str, &[Instruction])> = bodies.chain([("apply", &spec.apply[..])]).collect();
+    let mut functions = Vec::new();
+    let mut insns = Vec::new();
+    let mut lines = Vec::new();
+    for (name, instructions) in bodies {
+        functions.push((lines.len() as u32, name.to_owned()));
+        for instruction in instructions {
+            let line = instruction.line.0;
+            lines.push(line);
+            let source = Some(SourceLocation { file: options.file.clone(), line });
+            insns.push(Text { text: instruction.to_string(), source });
+        }
+    }
+    let firsts: Vec<u32> = functions.iter().map(|&(first, _)| first).collect();
+    let mut lifter =
+        flow::Lifter::new(spec, &resolved, start::Start::new(spec, &resolved), &firsts);
+    let blocks = lifter.blocks(&lines)?;
+    let repeated = lifter.repeated();
+    let shared = lifter.read_arrays();
+    let mut program = Program { name: name.to_owned(), insns, blocks, ..Program::default() };
+    lifter.finish(&mut program, options);
+    eliminate_dead_operations(&mut program);
+    debug_assert_eq!(program.validate(), Ok(()));
+    Ok(Lifted { program, lines, functions, repeated, shared })
+}

@@ -1,0 +1,655 @@
+//! Control flow and meaning of the instructions.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use slowpath_codes as codes;
+use slowpath_ir::{
+    BinaryOp, Block, BlockId, CostClassId, CostEvent, Destination, Draw, Draws, Edge, Emit,
+    InsnIdx, Operand, Program, Reg, Region, RegionKind, RelianceId, Terminator, ValueFormat,
+};
+
+use super::emit::Emitter;
+use super::options::LiftOptions;
+use super::start::{ARRAYS, HEADERS, HeaderRegs, META, PACKET, PORT, Start};
+use crate::code::{Base, Body, Code, Place, Resolved, Value, When};
+use crate::error::SpecError;
+use crate::spec::{Alu, Instruction, Relation, Spec};
+
+/// An outcome of a lookup: the instruction of `apply` with the lookup, and the outcome's number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Call {
+    site: usize,
+    outcome: usize,
+}
+
+/// Beginning of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Key {
+    /// An instruction of `apply`, or of an action.
+    Code(Option<Call>, usize),
+    /// The test for an outcome.
+    Test(Call),
+    /// The beginning of the action of an outcome.
+    Enter(Call),
+}
+
+pub struct Lifter<'a> {
+    spec: &'a Spec,
+    resolved: &'a Resolved,
+    start: Start,
+    emit: Emitter,
+    draws: Draws,
+    classes: Vec<String>,
+    reliances: Vec<String>,
+    /// Number of the first instruction of each action, then of `apply`.
+    firsts: &'a [u32],
+    /// Region with the action data of each lookup.
+    entries: HashMap<usize, usize>,
+    ids: HashMap<Key, BlockId>,
+    queue: Vec<Key>,
+}
+
+/// Parts of a block under construction.
+#[derive(Default)]
+struct Open {
+    insns: Vec<InsnIdx>,
+    costs: Vec<CostEvent>,
+}
+
+impl<'a> Lifter<'a> {
+    pub fn new(
+        spec: &'a Spec,
+        resolved: &'a Resolved,
+        mut start: Start,
+        firsts: &'a [u32],
+    ) -> Lifter<'a> {
+        let mut emit = Emitter::new(std::mem::take(&mut start.regs));
+        let mut entries = HashMap::new();
+        for (site, code) in resolved.apply.code.iter().enumerate() {
+            let Code::Table(table) = *code else { continue };
+            let outcomes = &resolved.lookups[table].outcomes;
+            if outcomes.iter().any(|one| spec.actions[one.action].data.is_some()) {
+                entries.insert(site, start.regions.len());
+                let line = spec.apply[site].line.0;
+                let name =
+                    format!("action data of {} in line {line}", resolved.lookups[table].name);
+                let base = emit.temp(64);
+                start.regions.push(Region { name, kind: RegionKind::Context, base, content: None });
+            }
+        }
+        Lifter {
+            spec,
+            resolved,
+            start,
+            emit,
+            draws: Draws::default(),
+            classes: Vec::new(),
+            reliances: Vec::new(),
+            firsts,
+            entries,
+            ids: HashMap::new(),
+            queue: Vec::new(),
+        }
+    }
+
+    /// Translates all blocks that are reachable.
+    pub fn blocks(&mut self, lines: &[u32]) -> Result<Vec<Block>, SpecError> {
+        self.refuse_loops_of_tables()?;
+        self.id(Key::Code(None, 0));
+        let mut blocks = Vec::new();
+        while blocks.len() < self.queue.len() {
+            let key = self.queue[blocks.len()];
+            let block = self.block(key, lines);
+            blocks.push(block);
+        }
+        Ok(blocks)
+    }
+
+    /// Completes a program with everything besides its blocks and instructions.
+    pub fn finish(self, program: &mut Program, options: &LiftOptions) {
+        program.regs = self.emit.into_parts().0;
+        program.draws = self.draws.into_table();
+        program.cost_classes = self.classes;
+        program.reliances = self.reliances;
+        program.regions = self.start.regions.clone();
+        self.start.prologue(program, options);
+        let extracted = self.resolved.apply.code.iter().map(|code| match *code {
+            Code::Extract(header, _) | Code::Lookahead(header) => {
+                u64::from(self.resolved.header_room[header])
+            }
+            _ => 0,
+        });
+        if extracted.sum::<u64>() > options.min_packet.into() {
+            program.assumptions.push(
+                "each packet has the bytes of the headers that the pipeline extracts from it; DPDK \
+                 does not check this"
+                    .to_owned(),
+            );
+        }
+    }
+
+    /// Returns the tables that a run may look up more than once.
+    pub fn repeated(&self) -> Vec<String> {
+        let mut seen = BTreeSet::new();
+        let mut found = BTreeSet::new();
+        for code in &self.resolved.apply.code {
+            if let Code::Table(table) = *code
+                && !seen.insert(table)
+            {
+                found.insert(self.resolved.lookups[table].name.clone());
+            }
+        }
+        found.into_iter().collect()
+    }
+
+    /// Returns the register arrays that a run may read.
+    pub fn read_arrays(&self) -> Vec<String> {
+        let bodies = self.resolved.actions.iter().chain([&self.resolved.apply]);
+        let read = bodies.flat_map(|body| &body.code).filter_map(|code| match *code {
+            Code::RegisterRead(_, array, _) | Code::RegisterWrite(true, array, ..) => Some(array),
+            _ => None,
+        });
+        let read: BTreeSet<usize> = read.collect();
+        read.into_iter().map(|array| self.spec.register_arrays[array].name.clone()).collect()
+    }
+
+    /// Refuses a table in a loop: each round may find another entry.
+    fn refuse_loops_of_tables(&self) -> Result<(), SpecError> {
+        let code = &self.resolved.apply.code;
+        for (site, _) in code.iter().enumerate().filter(|(_, one)| matches!(one, Code::Table(_))) {
+            let mut open = vec![site + 1];
+            let mut seen = BTreeSet::new();
+            while let Some(at) = open.pop() {
+                if at >= code.len() || !seen.insert(at) {
+                    continue;
+                }
+                match code[at] {
+                    Code::Finish => {}
+                    Code::Jump(When::Always, target) => open.push(target),
+                    Code::Jump(_, target) => open.extend([target, at + 1]),
+                    _ => open.push(at + 1),
+                }
+            }
+            if seen.contains(&site) {
+                let line = self.spec.apply[site].line;
+                let what = "a loop looks up this table again; unroll the loop";
+                return Err(SpecError::new(codes::SWX_UNSUPPORTED, line, what));
+            }
+        }
+        Ok(())
+    }
+
+    fn id(&mut self, key: Key) -> BlockId {
+        let next = BlockId::from(self.queue.len());
+        let queue = &mut self.queue;
+        *self.ids.entry(key).or_insert_with(|| {
+            queue.push(key);
+            next
+        })
+    }
+
+    fn edge(&mut self, key: Key, costs: &[CostEvent]) -> Edge {
+        Edge { target: Destination::Block(self.id(key)), costs: costs.to_vec() }
+    }
+
+    /// Returns the body of a place, its text, and the number of its first instruction.
+    fn body(&self, call: Option<Call>) -> (&'a Body, &'a [Instruction], u32) {
+        let (spec, resolved) = (self.spec, self.resolved);
+        match call {
+            None => (&resolved.apply, &spec.apply, self.firsts[spec.actions.len()]),
+            Some(call) => {
+                let action = self.outcome(call).action;
+                (&resolved.actions[action], &spec.actions[action].instructions, self.firsts[action])
+            }
+        }
+    }
+
+    fn table_of(&self, site: usize) -> usize {
+        match self.resolved.apply.code[site] {
+            Code::Table(table) => table,
+            ref other => unreachable!("a lookup is a table, not {other:?}"),
+        }
+    }
+
+    fn outcome(&self, call: Call) -> &'a crate::code::Outcome {
+        &self.resolved.lookups[self.table_of(call.site)].outcomes[call.outcome]
+    }
+
+    fn block(&mut self, key: Key, lines: &[u32]) -> Block {
+        let (call, index, inside) = match key {
+            Key::Code(call, index) => (call, index, false),
+            Key::Test(call) => {
+                let outcomes = self.resolved.lookups[self.table_of(call.site)].outcomes.len();
+                if call.outcome + 1 < outcomes {
+                    return self.test(call);
+                }
+                self.enter(call);
+                (Some(call), 0, true)
+            }
+            Key::Enter(call) => {
+                self.enter(call);
+                (Some(call), 0, true)
+            }
+        };
+        let (body, texts, first) = self.body(call);
+        let leaders: BTreeSet<usize> = body
+            .code
+            .iter()
+            .filter_map(|code| match *code {
+                Code::Jump(_, target) => Some(target),
+                _ => None,
+            })
+            .collect();
+        let mut open = Open::default();
+        let mut at = index;
+        let terminator = loop {
+            if leaders.contains(&at) && (at != index || inside) {
+                break Terminator::Jump(self.edge(Key::Code(call, at), &[]));
+            }
+            let insn = InsnIdx(first + at as u32);
+            self.emit.insn = insn;
+            open.insns.push(insn);
+            let class = self.class(&texts[at], &body.code[at]);
+            let event = CostEvent { insn, class };
+            match self.instruction(call, at, &body.code[at], event, lines) {
+                Some(terminator) => break terminator,
+                None => open.costs.push(event),
+            }
+            at += 1;
+        };
+        // The block of an outcome without instructions of its own begins at the lookup.
+        let first = InsnIdx(first + index as u32);
+        Block { first, insns: open.insns, ops: self.emit.take_ops(), costs: open.costs, terminator }
+    }
+
+    /// Returns the block that compares the outcome of a lookup.
+    fn test(&mut self, call: Call) -> Block {
+        let first = InsnIdx(self.firsts[self.spec.actions.len()] + call.site as u32);
+        self.emit.insn = first;
+        let number = Operand::constant(16, call.outcome as u64);
+        let same = self.emit.binary(BinaryOp::Eq, self.start.choice, number);
+        let cond = self.emit.condition(same);
+        let next = Call { outcome: call.outcome + 1, ..call };
+        let (taken, fallthrough) =
+            (self.edge(Key::Enter(call), &[]), self.edge(Key::Test(next), &[]));
+        let terminator = Terminator::Branch { cond, taken, fallthrough };
+        Block { first, insns: vec![], ops: self.emit.take_ops(), costs: vec![], terminator }
+    }
+
+    /// Emits the effects of an outcome before its action.
+    fn enter(&mut self, call: Call) {
+        let outcome = self.outcome(call);
+        self.emit.insn = InsnIdx(self.firsts[self.spec.actions.len()] + call.site as u32);
+        self.emit.copy(self.start.hit, Operand::constant(1, outcome.hit.into()));
+        self.emit.copy(self.start.action, Operand::constant(16, outcome.action as u64));
+        let entry = if outcome.hit {
+            let name = &self.resolved.lookups[self.table_of(call.site)].name;
+            let draw = self.draws.id(Draw {
+                call: format!("table {name}"),
+                result: "number of the entry".to_owned(),
+                ..Draw::default()
+            });
+            self.emit.unknown(draw, 64, 1, u32::MAX.into())
+        } else {
+            Operand::constant(64, 0)
+        };
+        self.emit.copy(self.start.entry, entry);
+        let Some(values) = &outcome.data else { return };
+        let data = self.spec.actions[outcome.action].data.as_ref();
+        let kind = data.and_then(|data| self.spec.structs.iter().find(|one| one.name == *data));
+        for (field, &value) in kind.iter().flat_map(|kind| &kind.fields).zip(values) {
+            let offset = kind.and_then(|kind| kind.field(&field.name)).map_or(0, |(_, at)| at / 8);
+            let place = Place { base: Base::Data, offset, bytes: field.bits / 8 };
+            self.write(place, Operand::constant(64, value), Some(call));
+        }
+    }
+
+    fn class(&mut self, instruction: &Instruction, code: &Code) -> CostClassId {
+        let name = match *code {
+            Code::Table(table) => format!("swx.table.{}", self.resolved.lookups[table].kind),
+            Code::Select(_) => "swx.table.selector".to_owned(),
+            _ => format!("swx.{}", instruction.op.name()),
+        };
+        let known = self.classes.iter().position(|class| *class == name);
+        CostClassId::from(known.unwrap_or_else(|| {
+            self.classes.push(name);
+            self.classes.len() - 1
+        }))
+    }
+
+    /// Emits an instruction. Returns the terminator of its block if it ends one; the cost of the
+    /// instruction then is on the edges.
+    fn instruction(
+        &mut self,
+        call: Option<Call>,
+        at: usize,
+        code: &Code,
+        event: CostEvent,
+        lines: &[u32],
+    ) -> Option<Terminator> {
+        let here = Key::Code(call, at + 1);
+        match *code {
+            Code::Receive(port) => {
+                let number = self.emit.input(PORT, 32);
+                self.write(port, number, call);
+            }
+            Code::Finish => {
+                let exit = Destination::Exit(lines[event.insn.index()]);
+                let taken = Edge { target: exit, costs: vec![event] };
+                return Some(self.if_long_enough(taken, event));
+            }
+            Code::Nothing => {}
+            Code::Pass(to) => self.write(to, Operand::constant(64, 0), call),
+            Code::Extract(header, length) => {
+                let fixed = Operand::constant(64, self.resolved.header_bytes[header].into());
+                let bytes = match length {
+                    None => fixed,
+                    Some(length) => {
+                        // DPDK keeps 32 bits of the length.
+                        let length = self.read(length, call);
+                        let length = self.emit.resize(length, 32);
+                        let length = self.emit.zero_extend(length, 64);
+                        self.emit.binary(BinaryOp::Add, length, fixed)
+                    }
+                };
+                self.locate(header);
+                let next = self.emit.binary(BinaryOp::Add, self.start.next, bytes);
+                self.emit.copy(self.start.next, next);
+                self.require(next);
+                if length.is_some() {
+                    let taken = self.edge(here, &[event]);
+                    return Some(self.if_long_enough(taken, event));
+                }
+            }
+            Code::Lookahead(header) => {
+                self.locate(header);
+                let bytes = Operand::constant(64, self.resolved.header_bytes[header].into());
+                let end = self.emit.binary(BinaryOp::Add, self.start.next, bytes);
+                self.require(end);
+            }
+            Code::Validate(header) => {
+                let regs = &self.start.headers[header];
+                let (valid, moving, room) = (regs.valid, regs.moving, regs.room);
+                if let Some((address, own)) = moving {
+                    let base = self.start.regions[HEADERS].base;
+                    let outside = self.emit.offset(base.into(), room);
+                    let chosen = self.emit.select(valid, address, outside);
+                    self.emit.copy(address, chosen);
+                    self.emit.copy(own, Operand::constant(1, 1));
+                }
+                self.emit.copy(valid, Operand::constant(1, 1));
+            }
+            Code::Invalidate(header) => {
+                self.emit.copy(self.start.headers[header].valid, Operand::constant(1, 0));
+            }
+            Code::Move(to, from) => {
+                let value = self.value(from, call);
+                self.write(to, value, call);
+            }
+            Code::CopyBytes(to, from) => {
+                let (target, source) = (self.address(to, call), self.address(from, call));
+                self.emit.copy_bytes(target, source, to.bytes);
+            }
+            Code::Alu(alu, to, from) => self.alu(alu, to, from, call),
+            Code::Checksum(add, to, from) => self.checksum(add, to, from, call),
+            Code::Hash(to, ref function) => {
+                let draw = Draw {
+                    call: format!("hash {function}"),
+                    result: "hash".to_owned(),
+                    determined: true,
+                    ..Draw::default()
+                };
+                self.draw(to, draw, 32, u32::MAX.into(), call);
+            }
+            Code::RegisterRead(to, array, index) => {
+                let address = self.register(array, index, call);
+                let value = self.emit.load(address, 8);
+                self.write(to, value, call);
+            }
+            Code::RegisterWrite(add, array, index, from) => {
+                let mut value = self.value(from, call);
+                let address = self.register(array, index, call);
+                if add {
+                    let old = self.emit.load(address, 8);
+                    value = self.emit.binary(BinaryOp::Add, old, value);
+                }
+                self.emit.store(address, value);
+            }
+            Code::Meter(to) => {
+                let draw = Draw {
+                    call: "meter".to_owned(),
+                    result: "colour".to_owned(),
+                    reading: ValueFormat::Names(&["green", "yellow", "red"]),
+                    ..Draw::default()
+                };
+                // DPDK writes colours in little-endian order, also to headers.
+                let draw = self.draws.id(draw);
+                let colour = self.emit.unknown(draw, 64, 0, 2);
+                let colour = self.emit.resize(colour, 8 * to.bytes as u8);
+                let address = self.address(to, call);
+                self.emit.store(address, colour);
+            }
+            Code::Select(to) => {
+                let draw =
+                    Draw { call: "selector".into(), result: "member".into(), ..Draw::default() };
+                self.draw(to, draw, 32, u32::MAX.into(), call);
+            }
+            Code::Table(table) => {
+                let lookup = &self.resolved.lookups[table];
+                let names = lookup.outcomes.iter().map(|outcome| {
+                    let result = if outcome.hit { "hit" } else { "miss" };
+                    format!("{result}, action {}", self.spec.actions[outcome.action].name)
+                });
+                let draw = self.draws.id(Draw {
+                    call: format!("table {}", lookup.name),
+                    result: "outcome".to_owned(),
+                    reading: ValueFormat::Choices(Arc::from(names.collect::<Vec<_>>())),
+                    determined: false,
+                });
+                let most = lookup.outcomes.len() as u64 - 1;
+                let chosen = self.emit.unknown(draw, 16, 0, most);
+                self.emit.copy(self.start.choice, chosen);
+                let first = Call { site: at, outcome: 0 };
+                return Some(Terminator::Jump(self.edge(Key::Test(first), &[event])));
+            }
+            Code::EntryId(to) => self.write(to, self.start.entry.into(), call),
+            Code::Jump(When::Always, target) => {
+                return Some(Terminator::Jump(self.edge(Key::Code(call, target), &[event])));
+            }
+            Code::Jump(when, target) => {
+                let value = self.when(when, call);
+                let cond = self.emit.condition(value);
+                let taken = self.edge(Key::Code(call, target), &[event]);
+                let fallthrough = self.edge(here, &[event]);
+                return Some(Terminator::Branch { cond, taken, fallthrough });
+            }
+            Code::Return => {
+                let site = call.map_or(0, |call| call.site);
+                return Some(Terminator::Jump(self.edge(Key::Code(None, site + 1), &[event])));
+            }
+        }
+        None
+    }
+
+    /// Returns a branch that is taken if the packet has all bytes that were extracted.
+    fn if_long_enough(&mut self, taken: Edge, event: CostEvent) -> Terminator {
+        let length = self.emit.zero_extend(self.start.length, 64);
+        let short = self.emit.binary(BinaryOp::Ult, length, self.start.need);
+        let enough = self.emit.not(short);
+        let cond = self.emit.condition(enough);
+        let fallthrough = Edge { target: Destination::Never, costs: vec![event] };
+        Terminator::Branch { cond, taken, fallthrough }
+    }
+
+    /// Points a header to the next bytes of the packet.
+    fn locate(&mut self, header: usize) {
+        let base = self.start.regions[PACKET].base;
+        let here = self.emit.binary(BinaryOp::Add, base, self.start.next);
+        let HeaderRegs { valid, moving, .. } = self.start.headers[header];
+        if let Some((address, own)) = moving {
+            self.emit.copy(address, here);
+            self.emit.copy(own, Operand::constant(1, 1));
+        }
+        self.emit.copy(valid, Operand::constant(1, 1));
+    }
+
+    /// Requires that the packet has at least a number of bytes.
+    fn require(&mut self, bytes: Operand) {
+        let more = self.emit.binary(BinaryOp::Ult, self.start.need, bytes);
+        let need = self.emit.select(more, bytes, self.start.need);
+        self.emit.copy(self.start.need, need);
+    }
+
+    fn draw(&mut self, to: Place, draw: Draw, width: u8, max: u64, call: Option<Call>) {
+        let draw = self.draws.id(draw);
+        let value = self.emit.unknown(draw, width, 0, max);
+        self.write(to, value, call);
+    }
+
+    /// Returns the address of a register. DPDK rounds the size of an array up to a power of two.
+    fn register(&mut self, array: usize, index: Value, call: Option<Call>) -> Operand {
+        let index = self.value(index, call);
+        let mask = u64::from(self.spec.register_arrays[array].size).next_power_of_two() - 1;
+        let index = self.emit.binary(BinaryOp::And, index, Operand::constant(64, mask));
+        let offset = self.emit.binary(BinaryOp::Shl, index, Operand::constant(64, 3));
+        let base = self.start.regions[ARRAYS + array].base;
+        self.emit.binary(BinaryOp::Add, base, offset)
+    }
+
+    /// Returns the address of a field.
+    fn address(&mut self, place: Place, call: Option<Call>) -> Operand {
+        let offset = u64::from(place.offset);
+        match place.base {
+            Base::Meta => {
+                let base = self.start.regions[META].base;
+                self.emit.offset(base.into(), offset)
+            }
+            Base::Header(header) => {
+                let HeaderRegs { moving, room, .. } = self.start.headers[header];
+                let Some((address, own)) = moving else {
+                    let base = self.start.regions[HEADERS].base;
+                    return self.emit.offset(base.into(), room + offset);
+                };
+                let foreign = self.emit.not(own);
+                let reliance = self.reliance(header);
+                self.emit.rely(foreign, reliance);
+                self.emit.offset(address.into(), offset)
+            }
+            Base::Data => {
+                let region = call.and_then(|call| self.entries.get(&call.site));
+                let base = region.map(|&region| self.start.regions[region].base);
+                let base: Reg =
+                    base.unwrap_or_else(|| unreachable!("only actions have action data"));
+                self.emit.offset(base.into(), offset)
+            }
+        }
+    }
+
+    /// Returns the assumption about a header that the run neither extracted nor validated.
+    fn reliance(&mut self, header: usize) -> RelianceId {
+        let text = format!(
+            "h.{} is used before it is extracted or validated; its bytes are those of an earlier \
+             packet, and nothing else changes them meanwhile",
+            self.spec.headers[header].name
+        );
+        let known = self.reliances.iter().position(|one| *one == text);
+        RelianceId::from(known.unwrap_or_else(|| {
+            self.reliances.push(text);
+            self.reliances.len() - 1
+        }))
+    }
+
+    /// Returns the number in a field, as wide as the field.
+    fn read(&mut self, place: Place, call: Option<Call>) -> Operand {
+        let address = self.address(place, call);
+        let value = self.emit.load(address, place.bytes as u8);
+        if place.is_network_order() { self.emit.swap(value) } else { value }
+    }
+
+    /// Returns a number of 64 bits.
+    fn value(&mut self, value: Value, call: Option<Call>) -> Operand {
+        match value {
+            Value::Field(place) => {
+                let value = self.read(place, call);
+                self.emit.zero_extend(value, 64)
+            }
+            Value::Number(value) => Operand::constant(64, value),
+        }
+    }
+
+    /// Writes the low bits of a number to a field.
+    fn write(&mut self, place: Place, value: Operand, call: Option<Call>) {
+        let mut value = self.emit.resize(value, 8 * place.bytes as u8);
+        if place.is_network_order() {
+            value = self.emit.swap(value);
+        }
+        let address = self.address(place, call);
+        self.emit.store(address, value);
+    }
+
+    fn alu(&mut self, alu: Alu, to: Place, from: Value, call: Option<Call>) {
+        let left = self.read(to, call);
+        let right = self.value(from, call);
+        let width = self.emit.width(left);
+        let op = match alu {
+            Alu::Add => BinaryOp::Add,
+            Alu::Sub => BinaryOp::Sub,
+            Alu::And => BinaryOp::And,
+            Alu::Or => BinaryOp::Or,
+            Alu::Xor => BinaryOp::Xor,
+            Alu::Shl | Alu::Shr => {
+                // CPUs shift 64-bit numbers by the amount modulo 64.
+                let amount = self.emit.binary(BinaryOp::And, right, Operand::constant(64, 63));
+                let left = self.emit.zero_extend(left, 64);
+                let op = if alu == Alu::Shl { BinaryOp::Shl } else { BinaryOp::Lshr };
+                let shifted = self.emit.binary(op, left, amount);
+                return self.write(to, shifted, call);
+            }
+        };
+        let right = self.emit.resize(right, width);
+        let result = self.emit.binary(op, left, right);
+        self.write(to, result, call);
+    }
+
+    fn checksum(&mut self, add: bool, to: Place, from: Place, call: Option<Call>) {
+        let source = self.address(from, call);
+        let mut words = Vec::new();
+        let mut at = 0;
+        while at < from.bytes {
+            let bytes = (from.bytes - at).min(4);
+            let address = self.emit.offset(source, at.into());
+            let word = self.emit.load(address, bytes as u8);
+            words.push(self.emit.zero_extend(word, 64));
+            at += bytes;
+        }
+        let address = self.address(to, call);
+        let old = self.emit.load(address, 2);
+        let new = self.emit.checksum(add, old, &words);
+        self.emit.store(address, new);
+    }
+
+    fn when(&mut self, when: When, call: Option<Call>) -> Operand {
+        let (value, expected) = match when {
+            When::Always => return Operand::constant(1, 1),
+            When::Valid(header, expected) => (self.start.headers[header].valid.into(), expected),
+            When::Hit(expected) => (self.start.hit.into(), expected),
+            When::Action(action, expected) => {
+                let number = Operand::constant(16, action as u64);
+                (self.emit.binary(BinaryOp::Eq, self.start.action, number), expected)
+            }
+            When::Compare(relation, left, right) => {
+                let left = self.read(left, call);
+                let left = self.emit.zero_extend(left, 64);
+                let right = self.value(right, call);
+                match relation {
+                    Relation::Eq => (self.emit.binary(BinaryOp::Eq, left, right), true),
+                    Relation::Ne => (self.emit.binary(BinaryOp::Eq, left, right), false),
+                    Relation::Lt => (self.emit.binary(BinaryOp::Ult, left, right), true),
+                    Relation::Gt => (self.emit.binary(BinaryOp::Ult, right, left), true),
+                }
+            }
+        };
+        if expected { value } else { self.emit.not(value) }
+    }
+}

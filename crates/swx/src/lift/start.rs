@@ -1,0 +1,159 @@
+//! Memory regions and registers of a run, with their values when a packet arrives.
+
+use slowpath_ir::{
+    Emit, Input, InputId, InputKind, Op as MicroOp, Operand, Program, Reg, RegInfo, Region,
+    RegionId, RegionKind,
+};
+
+use super::emit::Emitter;
+use super::options::LiftOptions;
+use crate::code::{Code, Resolved};
+use crate::spec::Spec;
+
+/// Smallest and greatest address of a region, which leave room for all offsets.
+const LOWEST: u64 = 0x10_0000;
+const HIGHEST: u64 = 0x7fff_0000_0000;
+
+/// Regions that every program has.
+pub const PACKET: usize = 0;
+pub const META: usize = 1;
+pub const HEADERS: usize = 2;
+const EARLIER: usize = 3;
+/// Number of the region of the first register array.
+pub const ARRAYS: usize = 4;
+
+/// Input with the length of the packet.
+const LENGTH: InputId = InputId(0);
+/// Input with the number of the port.
+pub const PORT: InputId = InputId(1);
+
+/// Registers of one header.
+#[derive(Clone, Copy)]
+pub struct HeaderRegs {
+    /// 1 if the header is valid.
+    pub valid: Reg,
+    /// Address of the header, and 1 if it belongs to this packet; `None` for a header that stays in
+    /// its room outside the packet.
+    pub moving: Option<(Reg, Reg)>,
+    /// Offset of its room in the region `headers`.
+    pub room: u64,
+}
+
+/// Registers and regions of a program.
+pub struct Start {
+    pub regs: Vec<RegInfo>,
+    pub regions: Vec<Region>,
+    pub headers: Vec<HeaderRegs>,
+    /// Bytes that are extracted so far.
+    pub next: Reg,
+    /// Bytes that the packet needs.
+    pub need: Reg,
+    /// Length of the packet.
+    pub length: Reg,
+    /// 1 if the last table had an entry.
+    pub hit: Reg,
+    /// Number of the action of the last table.
+    pub action: Reg,
+    /// Number of the entry of the last table; 0 after a miss.
+    pub entry: Reg,
+    /// Outcome of the current lookup.
+    pub choice: Reg,
+}
+
+impl Start {
+    pub fn new(spec: &Spec, resolved: &Resolved) -> Start {
+        let mut regs = Vec::new();
+        let mut reg = |name: String, width| {
+            regs.push(RegInfo { name, width });
+            Reg::from(regs.len() - 1)
+        };
+        let mut regions = Vec::new();
+        let mut region = |name: String, kind, base| {
+            regions.push(Region { name, kind, base, content: None });
+        };
+        for (name, kind) in [
+            ("packet", RegionKind::Packet),
+            ("metadata", RegionKind::Context),
+            ("headers", RegionKind::Context),
+            ("earlier packets", RegionKind::Context),
+        ] {
+            region(name.to_owned(), kind, reg(format!("address of {name}"), 64));
+        }
+        for array in &spec.register_arrays {
+            let base = reg(format!("address of {}", array.name), 64);
+            region(array.name.clone(), RegionKind::Map, base);
+        }
+        let moves = |header: usize| {
+            resolved.apply.code.iter().any(
+                |code| matches!(code, Code::Extract(h, _) | Code::Lookahead(h) if *h == header),
+            )
+        };
+        let mut room = 0;
+        let headers = spec.headers.iter().enumerate().map(|(index, header)| {
+            let valid = reg(format!("h.{} is valid", header.name), 1);
+            let moving = moves(index).then(|| {
+                let address = reg(format!("address of h.{}", header.name), 64);
+                (address, reg(format!("h.{} is of this packet", header.name), 1))
+            });
+            let own = room;
+            room += u64::from(resolved.header_room[index]).next_multiple_of(8);
+            HeaderRegs { valid, moving, room: own }
+        });
+        let headers = headers.collect();
+        let mut named = |name: &str, width| reg(name.to_owned(), width);
+        Start {
+            headers,
+            next: named("extracted bytes", 64),
+            need: named("needed bytes", 64),
+            length: named("packet length", 16),
+            hit: named("hit", 1),
+            action: named("action", 16),
+            entry: named("entry", 64),
+            choice: named("outcome", 16),
+            regions,
+            regs,
+        }
+    }
+
+    /// Adds inputs and the prologue to a program, whose regions are complete.
+    pub fn prologue(&self, program: &mut Program, options: &LiftOptions) {
+        let length = (u64::from(options.min_packet), u64::from(options.max_packet));
+        program.inputs = vec![
+            input("packet length", 16, length, InputKind::PacketLength),
+            input("input port", 32, (0, u32::MAX.into()), InputKind::Unknown),
+            input("hit of the last table for an earlier packet", 1, (0, 1), InputKind::Unknown),
+            input("action for an earlier packet", 16, (0, 0xffff), InputKind::Unknown),
+            input("entry for an earlier packet", 64, (0, u64::MAX), InputKind::Unknown),
+        ];
+        program.packet_length = Some(LENGTH);
+        let mut emit = Emitter::new(std::mem::take(&mut program.regs));
+        let read = |emit: &mut Emitter, dst, input| emit.push(MicroOp::Input { dst, input });
+        for (index, region) in program.regions.iter().enumerate() {
+            let kind = InputKind::BaseAddress(RegionId::from(index));
+            let name = format!("address of {}", region.name);
+            read(&mut emit, region.base, InputId::from(program.inputs.len()));
+            program.inputs.push(input(&name, 64, (LOWEST, HIGHEST), kind));
+        }
+        read(&mut emit, self.length, LENGTH);
+        read(&mut emit, self.hit, InputId(2));
+        read(&mut emit, self.action, InputId(3));
+        read(&mut emit, self.entry, InputId(4));
+        for (dst, width) in [(self.next, 64), (self.need, 64), (self.choice, 16)] {
+            emit.copy(dst, Operand::constant(width, 0));
+        }
+        for header in &self.headers {
+            emit.copy(header.valid, Operand::constant(1, 0));
+            if let Some((address, own)) = header.moving {
+                let earlier = program.regions[EARLIER].base;
+                let place = emit.offset(earlier.into(), header.room);
+                emit.copy(address, place);
+                emit.copy(own, Operand::constant(1, 0));
+            }
+        }
+        (program.regs, program.prologue) = emit.into_parts();
+    }
+}
+
+fn input(name: &str, width: u8, (min, max): (u64, u64), kind: InputKind) -> Input {
+    Input { name: name.to_owned(), width, min, max, kind }
+}

@@ -1,0 +1,680 @@
+//! Meaning of the names in a pipeline: fields become places in memory, and labels become positions.
+//! The rules are those of DPDK 22.11, which refuses a pipeline that breaks them.
+
+use std::collections::HashMap;
+
+use slowpath_codes as codes;
+
+use crate::code::{Base, Body, Code, Lookup, Outcome, Place, Resolved, Value, When};
+use crate::error::SpecError;
+use crate::spec::{
+    Action, ActionRef, Condition, DefaultAction, FieldRef, Instruction, Learner, Line, Op, Operand,
+    Relation, Selector, Spec, Struct, Summand, Table, Use,
+};
+
+/// Resolves the names of a pipeline.
+///
+/// # Errors
+/// [`SpecError`] for the first item that DPDK 22.11 refuses, or that an analysis cannot model.
+pub fn resolve(spec: &Spec) -> Result<Resolved, SpecError> {
+    let names = Names::new(spec)?;
+    let actions = spec.actions.iter().enumerate().map(|(index, action)| {
+        let body = names.body(&action.instructions, Some((index, action)), action.line)?;
+        Ok(body)
+    });
+    let actions = actions.collect::<Result<Vec<Body>, SpecError>>()?;
+    let mut lookups = Vec::new();
+    for table in &spec.tables {
+        lookups.push(names.table(table)?);
+    }
+    for learner in &spec.learners {
+        lookups.push(names.learner(learner)?);
+    }
+    let end = spec.apply.last().map_or(Line::default(), |last| last.line);
+    let apply = names.body(&spec.apply, None, end)?;
+    check_apply(spec)?;
+    let header = |header: &crate::spec::Header| names.structs[header.kind.as_str()];
+    let room = |kind: &Struct| kind.bits() / 8;
+    let fixed = |kind: &Struct| {
+        let last = kind.fields.last().map_or(0, |field| field.bits);
+        (kind.bits() - if kind.variable { last } else { 0 }) / 8
+    };
+    Ok(Resolved {
+        header_bytes: spec.headers.iter().map(header).map(fixed).collect(),
+        header_room: spec.headers.iter().map(header).map(room).collect(),
+        lookups,
+        actions,
+        apply,
+    })
+}
+
+/// Checks the order of the instructions of a pipeline.
+fn check_apply(spec: &Spec) -> Result<(), SpecError> {
+    let (Some(first), Some(last)) = (spec.apply.first(), spec.apply.last()) else {
+        return Err(fault(Line(1), "the block 'apply' is empty; begin it with rx"));
+    };
+    if !matches!(first.op, Op::Receive { .. }) {
+        return Err(fault(first.line, "the first instruction of 'apply' is not rx; add rx"));
+    }
+    let leaves = |op: &Op| matches!(op, Op::Transmit { .. } | Op::Drop);
+    if !spec.apply.iter().any(|instruction| leaves(&instruction.op)) {
+        return Err(fault(last.line, "the block 'apply' has no tx and no drop; add one"));
+    }
+    let jump = matches!(last.op, Op::Jump { condition: Condition::Always, .. });
+    if !leaves(&last.op) && !jump {
+        return Err(fault(last.line, "the last instruction of 'apply' is not tx, drop or jmp"));
+    }
+    if let Some(second) = spec.apply.iter().skip(1).find(|i| matches!(i.op, Op::Receive { .. })) {
+        return Err(unsupported(second.line, "a second 'rx' takes another packet; keep only one"));
+    }
+    let to_first = |instruction: &&Instruction| match &instruction.op {
+        Op::Jump { target, .. } => first.label.as_ref() == Some(target),
+        _ => false,
+    };
+    match spec.apply.iter().find(to_first) {
+        Some(jump) => {
+            Err(unsupported(jump.line, "a jump to 'rx' loses the packet; use tx or drop"))
+        }
+        None => Ok(()),
+    }
+}
+
+fn fault(line: Line, message: impl std::fmt::Display) -> SpecError {
+    SpecError::new(codes::SWX_NAME, line, message)
+}
+
+fn unsupported(line: Line, message: impl std::fmt::Display) -> SpecError {
+    SpecError::new(codes::SWX_UNSUPPORTED, line, message)
+}
+
+/// Makes the error of an unknown name.
+fn unknown(line: Line, what: &str, name: &str) -> SpecError {
+    fault(line, format!("the file declares no {what} '{name}'; declare it or correct the name"))
+}
+
+type Numbers<'a> = HashMap<&'a str, usize>;
+type Within<'a> = Option<(usize, &'a Action)>;
+
+/// The names that a file declares.
+struct Names<'a> {
+    spec: &'a Spec,
+    structs: HashMap<&'a str, &'a Struct>,
+    headers: Numbers<'a>,
+    metadata: Option<&'a Struct>,
+    actions: Numbers<'a>,
+    registers: Numbers<'a>,
+    meters: Numbers<'a>,
+    /// Tables, then selectors, then learners.
+    tables: Numbers<'a>,
+}
+
+/// Numbers the names of one kind. A name occurs once.
+fn numbered<'a>(
+    what: &str,
+    names: impl Iterator<Item = (&'a String, Line)>,
+) -> Result<Numbers<'a>, SpecError> {
+    let mut numbers = HashMap::new();
+    for (index, (name, line)) in names.enumerate() {
+        if numbers.insert(name.as_str(), index).is_some() {
+            return Err(fault(line, format!("the {what} '{name}' is declared twice; rename one")));
+        }
+    }
+    Ok(numbers)
+}
+
+impl<'a> Names<'a> {
+    fn new(spec: &'a Spec) -> Result<Names<'a>, SpecError> {
+        numbered("struct", spec.structs.iter().map(|one| (&one.name, one.line)))?;
+        let structs: HashMap<&str, &Struct> =
+            spec.structs.iter().map(|one| (one.name.as_str(), one)).collect();
+        for one in &spec.structs {
+            numbered("field", one.fields.iter().map(|field| (&field.name, field.line)))?;
+            if one.fields.is_empty() {
+                let what = format!("the struct '{}' has no fields; add one", one.name);
+                return Err(fault(one.line, what));
+            }
+        }
+        let kind = |line, name: &str| {
+            structs.get(name).copied().ok_or_else(|| unknown(line, "struct", name))
+        };
+        let headers = numbered("header", spec.headers.iter().map(|one| (&one.name, one.line)))?;
+        for header in &spec.headers {
+            kind(header.line, &header.kind)?;
+        }
+        if let Some(header) = spec.headers.get(64) {
+            return Err(fault(header.line, "DPDK supports at most 64 headers; remove others"));
+        }
+        let metadata = match &spec.metadata {
+            Some(metadata) => Some(kind(metadata.line, &metadata.kind)?),
+            None => None,
+        };
+        for action in &spec.actions {
+            if let Some(data) = &action.data
+                && kind(action.line, data)?.variable
+            {
+                let what = format!("action data '{data}' has a varbit field; give it a width");
+                return Err(fault(action.line, what));
+            }
+        }
+        let tables = spec.tables.iter().map(|one| (&one.name, one.line));
+        let tables = tables.chain(spec.selectors.iter().map(|one| (&one.name, one.line)));
+        let tables = tables.chain(spec.learners.iter().map(|one| (&one.name, one.line)));
+        let arrays = spec.register_arrays.iter().map(|one| (&one.name, one.line));
+        Ok(Names {
+            spec,
+            headers,
+            metadata,
+            actions: numbered("action", spec.actions.iter().map(|one| (&one.name, one.line)))?,
+            registers: numbered("register array", arrays)?,
+            meters: numbered(
+                "meter array",
+                spec.meter_arrays.iter().map(|one| (&one.name, one.line)),
+            )?,
+            tables: numbered("table", tables)?,
+            structs,
+        })
+    }
+
+    fn number(
+        numbers: &Numbers<'_>,
+        what: &str,
+        line: Line,
+        name: &str,
+    ) -> Result<usize, SpecError> {
+        numbers.get(name).copied().ok_or_else(|| unknown(line, what, name))
+    }
+
+    fn header(&self, line: Line, name: &str) -> Result<usize, SpecError> {
+        Names::number(&self.headers, "header", line, name)
+    }
+
+    fn header_kind(&self, header: usize) -> &'a Struct {
+        self.structs[self.spec.headers[header].kind.as_str()]
+    }
+
+    /// Resolves a field of any width.
+    fn wide(&self, line: Line, field: &FieldRef, within: Within) -> Result<Place, SpecError> {
+        let (base, kind, name) = match field {
+            FieldRef::Header { header, field } => {
+                let header = self.header(line, header)?;
+                (Base::Header(header), Some(self.header_kind(header)), field)
+            }
+            FieldRef::Meta(field) => (Base::Meta, self.metadata, field),
+            FieldRef::Data(field) => {
+                let data = within.and_then(|(_, action)| action.data.as_deref());
+                (Base::Data, data.map(|data| self.structs[data]), field)
+            }
+            FieldRef::Object { .. } | FieldRef::Function { .. } => {
+                return Err(unsupported(
+                    line,
+                    format!(
+                        "'{field}' belongs to C code that slowpath cannot read; remove the call"
+                    ),
+                ));
+            }
+        };
+        let found = kind.and_then(|kind| Some((kind, kind.field(name)?)));
+        let Some((kind, (declared, offset))) = found else {
+            return Err(unknown(line, "field", &field.to_string()));
+        };
+        let last = kind.fields.last().map(|last| &last.name);
+        if kind.variable && last == Some(name) {
+            let what = format!("'{field}' is a varbit field, which instructions cannot name");
+            return Err(fault(line, what));
+        }
+        Ok(Place { base, offset: offset / 8, bytes: declared.bits / 8 })
+    }
+
+    /// Resolves a field of at most 64 bits.
+    fn field(&self, line: Line, field: &FieldRef, within: Within) -> Result<Place, SpecError> {
+        let place = self.wide(line, field, within)?;
+        if place.bytes > 8 {
+            let bits = 8 * place.bytes;
+            let what = format!("'{field}' has {bits} bits; the instruction takes at most 64");
+            return Err(fault(line, what));
+        }
+        Ok(place)
+    }
+
+    /// Resolves a field that an instruction writes.
+    fn target(&self, line: Line, field: &FieldRef) -> Result<Place, SpecError> {
+        self.field(line, field, None)
+    }
+
+    fn meta(&self, line: Line, name: &str) -> Result<Place, SpecError> {
+        self.field(line, &FieldRef::Meta(name.to_owned()), None)
+    }
+
+    fn value(&self, line: Line, operand: &Operand, within: Within) -> Result<Value, SpecError> {
+        Ok(match operand {
+            Operand::Field(field) => Value::Field(self.field(line, field, within)?),
+            Operand::Immediate(value) => Value::Number(*value),
+        })
+    }
+
+    /// Resolves the index of an array, of which DPDK keeps 32 bits of a number.
+    fn index(&self, line: Line, operand: &Operand, within: Within) -> Result<Value, SpecError> {
+        Ok(match self.value(line, operand, within)? {
+            Value::Number(value) => Value::Number(value & 0xffff_ffff),
+            field @ Value::Field(_) => field,
+        })
+    }
+
+    fn body(
+        &self,
+        instructions: &[Instruction],
+        within: Within,
+        opened: Line,
+    ) -> Result<Body, SpecError> {
+        let labelled = instructions.iter().filter_map(|one| Some((one.label.as_ref()?, one.line)));
+        numbered("label", labelled)?;
+        let position =
+            |label: &str| instructions.iter().position(|one| one.label.as_deref() == Some(label));
+        let mut code = Vec::new();
+        for (index, instruction) in instructions.iter().enumerate() {
+            let one = self.op(instruction.line, &instruction.op, within, &position)?;
+            if matches!(one, Code::Jump(_, target) if target == index) {
+                return Err(fault(instruction.line, "the instruction jumps to itself"));
+            }
+            code.push(one);
+        }
+        let end = instructions.last().map(|last| &last.op);
+        let ends = matches!(
+            end,
+            Some(
+                Op::Return
+                    | Op::Transmit { .. }
+                    | Op::Drop
+                    | Op::Jump { condition: Condition::Always, .. }
+            )
+        );
+        if within.is_some() && !ends {
+            let line = instructions.last().map_or(opened, |last| last.line);
+            return Err(fault(line, "the action does not end in return, tx, drop or jmp"));
+        }
+        Ok(Body { code })
+    }
+
+    fn op(
+        &self,
+        line: Line,
+        op: &Op,
+        within: Within,
+        position: &dyn Fn(&str) -> Option<usize>,
+    ) -> Result<Code, SpecError> {
+        let only_apply = match op {
+            Op::Receive { .. }
+            | Op::Extract { .. }
+            | Op::Lookahead { .. }
+            | Op::Table { .. }
+            | Op::Jump {
+                condition:
+                    Condition::Hit | Condition::Miss | Condition::Action(_) | Condition::NotAction(_),
+                ..
+            } => Some(true),
+            Op::Learn { .. } | Op::Rearm { .. } | Op::Forget | Op::Return => Some(false),
+            _ => None,
+        };
+        if only_apply == Some(within.is_some()) {
+            let place = if within.is_some() { "an action" } else { "'apply'" };
+            return Err(fault(line, format!("DPDK does not run '{}' in {place}", op.name())));
+        }
+        let field = |field| self.field(line, field, within);
+        let value = |operand| self.value(line, operand, within);
+        Ok(match op {
+            Op::Receive { port } => Code::Receive(self.meta(line, port)?),
+            Op::Transmit { port } => {
+                value(port)?;
+                Code::Finish
+            }
+            Op::Drop => Code::Finish,
+            Op::Mirror { slot, session } => {
+                for one in [slot, session] {
+                    if matches!(one, FieldRef::Header { .. }) {
+                        return Err(fault(line, "'mirror' does not read header fields"));
+                    }
+                    field(one)?;
+                }
+                Code::Nothing
+            }
+            Op::Recirculate => {
+                return Err(unsupported(
+                    line,
+                    "'recirculate' sends the packet through the pipeline again; slowpath analyses \
+                     one pass, so remove it and add the passes by hand",
+                ));
+            }
+            Op::RecirculationId { pass } => Code::Pass(self.meta(line, pass)?),
+            Op::Extract { header, length } => {
+                let header = self.header(line, header)?;
+                let variable = self.header_kind(header).variable;
+                if variable != length.is_some() {
+                    let need = if variable { "needs" } else { "takes no" };
+                    return Err(fault(
+                        line,
+                        format!("this header {need} length of a varbit field"),
+                    ));
+                }
+                let length = length.as_ref().map(|length| self.meta(line, length)).transpose()?;
+                Code::Extract(header, length)
+            }
+            Op::Lookahead { header } => {
+                let header = self.header(line, header)?;
+                if self.header_kind(header).variable {
+                    return Err(fault(line, "'lookahead' takes no header with a varbit field"));
+                }
+                Code::Lookahead(header)
+            }
+            Op::Emit { header } => {
+                self.header(line, header)?;
+                Code::Nothing
+            }
+            Op::Validate { header } => Code::Validate(self.header(line, header)?),
+            Op::Invalidate { header } => Code::Invalidate(self.header(line, header)?),
+            Op::Move { to, from } => self.mov(line, to, from, within)?,
+            Op::Alu { alu, to, from } => Code::Alu(*alu, self.target(line, to)?, value(from)?),
+            Op::ChecksumAdd { to, from } => {
+                let to = self.checksum(line, to)?;
+                match from {
+                    Summand::Field(from) => Code::Checksum(true, to, self.part(line, from)?),
+                    Summand::Header(name) => {
+                        let header = self.header(line, name)?;
+                        let kind = self.header_kind(header);
+                        if kind.variable {
+                            let what = format!(
+                                "the checksum of 'h.{name}' depends on the length of its varbit \
+                                 field; slowpath reads only checksums of headers with one length"
+                            );
+                            return Err(unsupported(line, what));
+                        }
+                        // DPDK adds whole words of 4 bytes.
+                        let bytes = kind.bits() / 8 / 4 * 4;
+                        let from = Place { base: Base::Header(header), offset: 0, bytes };
+                        Code::Checksum(true, to, from)
+                    }
+                }
+            }
+            Op::ChecksumSub { to, from } => {
+                Code::Checksum(false, self.checksum(line, to)?, self.part(line, from)?)
+            }
+            Op::Hash { function, to, first, last } => {
+                if !matches!(function.as_str(), "jhash" | "crc32") {
+                    return Err(unknown(line, "hash function", function));
+                }
+                let (first, last) =
+                    (self.wide(line, first, within)?, self.wide(line, last, within)?);
+                if first.base != last.base {
+                    return Err(fault(line, "the fields of 'hash' belong to different structs"));
+                }
+                Code::Hash(self.meta(line, to)?, function.clone())
+            }
+            Op::RegisterPrefetch { array, index } => {
+                Names::number(&self.registers, "register array", line, array)?;
+                value(index)?;
+                Code::Nothing
+            }
+            Op::RegisterRead { to, array, index } => Code::RegisterRead(
+                self.target(line, to)?,
+                Names::number(&self.registers, "register array", line, array)?,
+                self.index(line, index, within)?,
+            ),
+            Op::RegisterWrite { array, index, from } | Op::RegisterAdd { array, index, from } => {
+                Code::RegisterWrite(
+                    matches!(op, Op::RegisterAdd { .. }),
+                    Names::number(&self.registers, "register array", line, array)?,
+                    self.index(line, index, within)?,
+                    value(from)?,
+                )
+            }
+            Op::MeterPrefetch { array, index } => {
+                Names::number(&self.meters, "meter array", line, array)?;
+                value(index)?;
+                Code::Nothing
+            }
+            Op::Meter { array, index, length, colour, to } => {
+                Names::number(&self.meters, "meter array", line, array)?;
+                value(index)?;
+                field(length)?;
+                value(colour)?;
+                Code::Meter(self.target(line, to)?)
+            }
+            Op::Table { table } => {
+                let number = Names::number(&self.tables, "table", line, table)?;
+                let (tables, selectors) = (self.spec.tables.len(), self.spec.selectors.len());
+                match number.checked_sub(tables) {
+                    None => Code::Table(number),
+                    Some(selector) if selector < selectors => {
+                        Code::Select(self.selector(&self.spec.selectors[selector])?)
+                    }
+                    Some(_) => Code::Table(number - selectors),
+                }
+            }
+            Op::Learn { action, data, timeout } => {
+                let number = Names::number(&self.actions, "action", line, action)?;
+                if within.is_some_and(|(own, _)| number >= own) {
+                    let what = format!("the action '{action}' does not precede its user; move it");
+                    return Err(fault(line, what));
+                }
+                self.meta(line, timeout)?;
+                if data.is_some() != self.spec.actions[number].data.is_some() {
+                    let what = format!("the action data does not fit the action '{action}'");
+                    return Err(fault(line, what));
+                }
+                if let Some(data) = data {
+                    self.meta(line, data)?;
+                }
+                Code::Nothing
+            }
+            Op::Rearm { timeout } => {
+                timeout.as_ref().map(|timeout| self.meta(line, timeout)).transpose()?;
+                Code::Nothing
+            }
+            Op::Forget => Code::Nothing,
+            Op::EntryId { to } => Code::EntryId(self.meta(line, to)?),
+            Op::Extern { .. } => {
+                return Err(unsupported(
+                    line,
+                    "the instruction 'extern' calls C code that slowpath cannot read; remove the call",
+                ));
+            }
+            Op::Jump { condition, target } => {
+                let to = position(target).ok_or_else(|| unknown(line, "label", target))?;
+                Code::Jump(self.when(line, condition, within)?, to)
+            }
+            Op::Return => Code::Return,
+        })
+    }
+
+    fn when(&self, line: Line, condition: &Condition, within: Within) -> Result<When, SpecError> {
+        Ok(match condition {
+            Condition::Always => When::Always,
+            Condition::Valid(header) => When::Valid(self.header(line, header)?, true),
+            Condition::Invalid(header) => When::Valid(self.header(line, header)?, false),
+            Condition::Hit => When::Hit(true),
+            Condition::Miss => When::Hit(false),
+            Condition::Action(action) | Condition::NotAction(action) => When::Action(
+                Names::number(&self.actions, "action", line, action)?,
+                matches!(condition, Condition::Action(_)),
+            ),
+            Condition::Compare { relation, left, right } => {
+                let left = self.field(line, left, within)?;
+                let mut right = self.value(line, right, within)?;
+                // DPDK shortens the number to the width of a header field, but only here.
+                if let (Relation::Eq | Relation::Ne, true, Value::Number(number)) =
+                    (relation, left.is_network_order(), &mut right)
+                {
+                    *number &= u64::MAX >> (64 - 8 * left.bytes);
+                }
+                When::Compare(*relation, left, right)
+            }
+        })
+    }
+
+    fn mov(
+        &self,
+        line: Line,
+        to: &FieldRef,
+        from: &Operand,
+        within: Within,
+    ) -> Result<Code, SpecError> {
+        let Operand::Field(source) = from else {
+            return Ok(Code::Move(self.target(line, to)?, self.value(line, from, within)?));
+        };
+        let (left, right) = (self.wide(line, to, None)?, self.wide(line, source, within)?);
+        if left.bytes <= 8 && right.bytes <= 8 {
+            return Ok(Code::Move(left, Value::Field(right)));
+        }
+        if left.bytes != right.bytes {
+            let what = format!(
+                "'{to}' has {} bits and '{source}' has {}; fields of over 64 bits need equal widths",
+                8 * left.bytes,
+                8 * right.bytes
+            );
+            return Err(fault(line, what));
+        }
+        Ok(Code::CopyBytes(left, right))
+    }
+
+    /// Resolves the 16-bit header field of a checksum.
+    fn checksum(&self, line: Line, to: &FieldRef) -> Result<Place, SpecError> {
+        let place = self.part(line, to)?;
+        if place.bytes != 2 {
+            return Err(fault(line, format!("the checksum '{to}' does not have 16 bits")));
+        }
+        Ok(place)
+    }
+
+    /// Resolves a header field that is a part of a checksum.
+    fn part(&self, line: Line, field: &FieldRef) -> Result<Place, SpecError> {
+        let place = self.field(line, field, None)?;
+        match place.base {
+            Base::Header(_) => Ok(place),
+            Base::Meta | Base::Data => {
+                Err(fault(line, format!("'{field}' is not a header field, as checksums need")))
+            }
+        }
+    }
+
+    fn selector(&self, selector: &Selector) -> Result<Place, SpecError> {
+        let line = selector.line;
+        self.meta(line, &selector.group)?;
+        for field in &selector.fields {
+            self.wide(line, field, None)?;
+        }
+        // DPDK writes 4 bytes whatever the width of the field.
+        Ok(Place { bytes: 4, ..self.meta(line, &selector.member)? })
+    }
+
+    fn table(&self, table: &Table) -> Result<Lookup, SpecError> {
+        for key in &table.key {
+            self.wide(key.line, &key.field, None)?;
+        }
+        let has = |kind| table.key.iter().any(|key| key.kind == kind);
+        let kind = match table.key.as_slice() {
+            [] => "none",
+            _ if has(crate::spec::Match::Lpm) => "lpm",
+            _ if has(crate::spec::Match::Wildcard) => "wildcard",
+            _ => "exact",
+        };
+        let mut outcomes = Vec::new();
+        if !table.key.is_empty() {
+            for action in self.used(&table.actions, Use::DefaultOnly)? {
+                outcomes.push(Outcome { hit: true, action, data: None });
+            }
+        }
+        self.misses(&table.actions, &table.default_action, &mut outcomes)?;
+        Ok(Lookup { name: table.name.clone(), kind, outcomes })
+    }
+
+    /// Lists the outcomes of a learner. Its entries have the actions that its actions learn.
+    fn learner(&self, learner: &Learner) -> Result<Lookup, SpecError> {
+        for field in &learner.key {
+            self.wide(learner.line, field, None)?;
+        }
+        let usable = self.used(&learner.actions, Use::DefaultOnly)?;
+        let all = learner.actions.iter().filter_map(|one| self.actions.get(one.name.as_str()));
+        let learnt: Vec<&str> = all
+            .flat_map(|&action| &self.spec.actions[action].instructions)
+            .filter_map(|instruction| match &instruction.op {
+                Op::Learn { action, .. } => Some(action.as_str()),
+                _ => None,
+            })
+            .collect();
+        let mut outcomes = Vec::new();
+        for action in usable {
+            if learnt.contains(&self.spec.actions[action].name.as_str()) {
+                outcomes.push(Outcome { hit: true, action, data: None });
+            }
+        }
+        self.misses(&learner.actions, &learner.default_action, &mut outcomes)?;
+        Ok(Lookup { name: learner.name.clone(), kind: "learner", outcomes })
+    }
+
+    /// Lists the actions of a table, except those with one use.
+    fn used(&self, actions: &[ActionRef], except: Use) -> Result<Vec<usize>, SpecError> {
+        let number = |one: &ActionRef| Names::number(&self.actions, "action", one.line, &one.name);
+        actions.iter().filter(|one| one.used != except).map(number).collect()
+    }
+
+    /// Adds the outcomes without an entry. The control plane may replace a default action that is
+    /// not constant.
+    fn misses(
+        &self,
+        actions: &[ActionRef],
+        default: &DefaultAction,
+        outcomes: &mut Vec<Outcome>,
+    ) -> Result<(), SpecError> {
+        let line = default.line;
+        let number = Names::number(&self.actions, "action", line, &default.name)?;
+        let candidates = self.used(actions, Use::TableOnly)?;
+        if !candidates.contains(&number) {
+            let what = format!("the table cannot use '{}' as its default action", default.name);
+            return Err(fault(line, what));
+        }
+        let data = self.default_data(number, default)?;
+        if default.constant {
+            outcomes.push(Outcome { hit: false, action: number, data: Some(data) });
+        } else {
+            outcomes.extend(candidates.into_iter().map(|action| Outcome {
+                hit: false,
+                action,
+                data: None,
+            }));
+        }
+        Ok(())
+    }
+
+    /// Reads the data of a default action.
+    fn default_data(&self, action: usize, default: &DefaultAction) -> Result<Vec<u64>, SpecError> {
+        let data = self.spec.actions[action].data.as_deref();
+        let fields = data.map_or(&[][..], |data| &self.structs[data].fields);
+        let unlike = || {
+            let names: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
+            let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+            fault(
+                default.line,
+                format!("the arguments of '{}' do not fit its fields: {names}", default.name),
+            )
+        };
+        if fields.len() != default.arguments.len() {
+            return Err(unlike());
+        }
+        let mut values = Vec::new();
+        for (field, (name, value)) in fields.iter().zip(&default.arguments) {
+            if field.name != *name {
+                return Err(unlike());
+            }
+            if field.bits > 64 {
+                if !default.constant {
+                    values.push(0); // unused: the control plane may replace the action
+                    continue;
+                }
+                let what =
+                    format!("slowpath reads default values of at most 64 bits, not '{name}'");
+                return Err(unsupported(default.line, what));
+            }
+            values.push(crate::parse::number(value).ok_or_else(unlike)?);
+        }
+        Ok(values)
+    }
+}

@@ -1,0 +1,264 @@
+//! Random pipelines without undefined behaviour: they read only what they extracted or wrote.
+
+use std::fmt::Write;
+
+/// A generator of random numbers (xorshift).
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    pub fn below(&mut self, limit: usize) -> usize {
+        (self.next() % limit as u64) as usize
+    }
+
+    pub fn pick<'a>(&mut self, choices: &[&'a str]) -> &'a str {
+        choices[self.below(choices.len())]
+    }
+}
+
+const HEAD: &str = "
+struct ethernet_t {
+	bit<48> destination
+	bit<48> source
+	bit<16> type
+}
+struct ipv4_t {
+	bit<8> version_words
+	bit<8> service
+	bit<16> length
+	bit<32> flags
+	bit<16> ttl
+	bit<16> checksum
+	bit<32> source
+	bit<32> destination
+}
+struct wide_t {
+	bit<64> long
+	bit<24> odd
+	bit<128> wide
+	bit<40> other
+}
+struct metadata_t {
+	bit<32> port
+	bit<8> m0
+	bit<16> m1
+	bit<32> m2
+	bit<64> m3
+	bit<24> m4
+	bit<128> m5
+	bit<48> m6
+}
+struct data_t {
+	bit<32> d0
+	bit<16> d1
+	bit<48> d2
+}
+header e instanceof ethernet_t
+header i instanceof ipv4_t
+header w instanceof wide_t
+header own instanceof wide_t
+metadata instanceof metadata_t
+regarray r size 5 initval 3
+";
+
+const FIELDS: &[&str] = &[
+    "h.e.destination",
+    "h.e.source",
+    "h.e.type",
+    "h.own.long",
+    "h.own.odd",
+    "h.own.other",
+    "m.m0",
+    "m.m1",
+    "m.m2",
+    "m.m3",
+    "m.m4",
+    "m.m6",
+];
+const IPV4: &[&str] =
+    &["h.i.version_words", "h.i.length", "h.i.flags", "h.i.ttl", "h.i.checksum", "h.i.source"];
+const DATA: &[&str] = &["t.d0", "t.d1", "t.d2"];
+
+/// Writer of a random body.
+struct Body<'a> {
+    random: &'a mut Random,
+    fields: Vec<&'static str>,
+    data: bool,
+    text: String,
+    labels: usize,
+    /// Label for each of the following instructions.
+    open: Vec<(usize, usize)>,
+}
+
+impl Body<'_> {
+    fn source(&mut self) -> String {
+        match self.random.below(3) {
+            0 => {
+                let bits = 1 + self.random.below(63);
+                format!("{:#x}", self.random.next() >> bits)
+            }
+            1 if self.data => self.random.pick(DATA).to_owned(),
+            _ => self.field(),
+        }
+    }
+
+    fn field(&mut self) -> String {
+        let fields = self.fields.clone();
+        self.random.pick(&fields).to_owned()
+    }
+
+    /// Writes an instruction, with the label that jumps to here have.
+    fn line(&mut self, instruction: &str) {
+        let due: Vec<usize> =
+            self.open.iter().filter(|(_, left)| *left == 0).map(|&(label, _)| label).collect();
+        self.open.retain(|(_, left)| *left > 0);
+        for (_, left) in &mut self.open {
+            *left -= 1;
+        }
+        let mut due = due.into_iter().peekable();
+        while let Some(label) = due.next() {
+            // Further labels need instructions of their own.
+            let text = if due.peek().is_some() { "mov m.m0 m.m0" } else { instruction };
+            writeln!(self.text, "\tL{label} : {text}").expect("a string takes all text");
+            if due.peek().is_none() {
+                return;
+            }
+        }
+        writeln!(self.text, "\t{instruction}").expect("a string takes all text");
+    }
+
+    fn ops(&mut self, count: usize, extra: &[&str]) {
+        for _ in 0..count {
+            let (to, from) = (self.field(), self.source());
+            let instruction = match self.random.below(12) {
+                0 | 1 => format!("mov {to} {from}"),
+                2..=5 => {
+                    let op = self.random.pick(&["add", "sub", "and", "or", "xor", "shl", "shr"]);
+                    format!("{op} {to} {from}")
+                }
+                6 => self.random.pick(extra).to_owned(),
+                7 => format!("regrd {to} r {from}"),
+                8 => format!("regwr r {from} {}", self.source()),
+                9 => format!("regadd r {from} {}", self.source()),
+                _ => {
+                    let relation = self.random.pick(&["jmpeq", "jmpneq", "jmplt", "jmpgt"]);
+                    let label = self.labels;
+                    self.labels += 1;
+                    let distance = 1 + self.random.below(4);
+                    self.line(&format!("{relation} L{label} {to} {from}"));
+                    self.open.push((label, distance));
+                    continue;
+                }
+            };
+            self.line(&instruction);
+        }
+        self.close();
+    }
+
+    /// Places the labels that are still open.
+    fn close(&mut self) {
+        while !self.open.is_empty() {
+            self.line("mov m.m1 m.m1");
+        }
+    }
+}
+
+/// Returns the text of a random pipeline.
+pub fn pipeline(random: &mut Random) -> String {
+    let mut text = HEAD.to_owned();
+    for action in ["first", "second"] {
+        let data = action == "first";
+        let struct_name = if data { "instanceof data_t" } else { "none" };
+        writeln!(text, "action {action} args {struct_name} {{").expect("a string takes all text");
+        let mut body = Body {
+            random,
+            fields: FIELDS.to_vec(),
+            data,
+            text: String::new(),
+            labels: 0,
+            open: vec![],
+        };
+        body.ops(4, &["invalidate h.e", "validate h.e", "entryid m.m3"]);
+        body.line("return");
+        text += &body.text;
+        text += "}\n";
+    }
+    let value = random.next() >> 16;
+    write!(
+        text,
+        "table constant {{\n\tactions {{\n\t\tfirst\n\t\tsecond\n\t}}\n\tdefault_action first args \
+         d0 {:#x} d1 7 d2 {value:#x} const\n\tsize 0\n}}\n\
+         table types {{\n\tkey {{\n\t\th.e.type exact\n\t}}\n\tactions {{\n\t\tfirst\n\t\tsecond\n\t}}\n\
+         \tdefault_action second args none const\n\tsize 16\n}}\napply {{\n\trx m.port\n",
+        value as u32
+    )
+    .expect("a string takes all text");
+    let mut body = Body {
+        random,
+        fields: FIELDS.to_vec(),
+        data: false,
+        text: String::new(),
+        labels: 0,
+        open: vec![],
+    };
+    for line in [
+        "validate h.own",
+        "mov h.own.long 0x1122334455667788",
+        "mov h.own.odd 7",
+        "mov h.own.other 0xffffffffff",
+        "extract h.e",
+        "lookahead h.w",
+        "mov h.own.wide h.w.wide",
+        "mov m.m5 h.w.wide",
+        "mov m.m0 1",
+        "mov m.m1 h.w.odd",
+        "mov m.m2 h.e.source",
+        "mov m.m3 h.w.long",
+        "mov m.m4 5",
+        "mov m.m6 6",
+    ] {
+        body.line(line);
+    }
+    body.ops(6, &["mov m.m5 h.own.wide", "mov h.w.wide m.m5", "invalidate h.w"]);
+    body.line("extract h.i");
+    body.fields.extend(IPV4);
+    let extra = [
+        "ckadd h.i.checksum h.i",
+        "ckadd h.i.checksum h.e.source",
+        "cksub h.i.checksum h.own.other",
+        "cksub h.i.checksum h.i.flags",
+        "ckadd h.i.checksum h.own",
+        "invalidate h.i",
+        "validate h.i",
+    ];
+    body.ops(8, &extra);
+    body.line("table constant");
+    body.ops(3, &extra);
+    body.line("table types");
+    body.line("jmpnh MISSED");
+    body.line("add m.m2 0x10000");
+    body.line("MISSED : jmpa SECOND second");
+    body.line("xor m.m3 m.m2");
+    body.line("SECOND : entryid m.m4");
+    body.ops(4, &extra);
+    body.line("mov h.own.long m.m3");
+    body.line("mov h.own.odd m.m4");
+    body.line("mov h.own.wide m.m5");
+    let early =
+        if body.random.below(2) == 0 { "jmpgt LEAVE m.m0 0x80" } else { "jmplt LEAVE m.m1 9" };
+    body.line(early);
+    let headers = if body.random.below(2) == 0 { ["e", "i", "own"] } else { ["own", "e", "i"] };
+    for header in headers {
+        body.line(&format!("emit h.{header}"));
+    }
+    body.line("tx m.port");
+    body.line("LEAVE : emit h.own");
+    body.line("drop");
+    text + &body.text + "}\n"
+}
