@@ -1,16 +1,15 @@
 //! Meaning of the names in a pipeline: fields become places in memory, and labels become positions.
 //! The rules are those of DPDK 22.11, which refuses a pipeline that breaks them.
 
-use std::collections::HashMap;
+mod names;
+mod tables;
 
-use slowpath_codes as codes;
-
-use crate::code::{Base, Body, Code, Lookup, Outcome, Place, Resolved, Value, When};
+use crate::code::{Base, Body, Code, Place, Resolved, Value, When};
 use crate::error::SpecError;
 use crate::spec::{
-    Action, ActionRef, Condition, DefaultAction, FieldRef, Instruction, Learner, Line, Op, Operand,
-    Relation, Selector, Spec, Struct, Summand, Table, Use,
+    Condition, FieldRef, Instruction, Line, Op, Operand, Relation, Spec, Struct, Summand,
 };
+use names::{Names, Within, fault, numbered, unknown, unsupported};
 
 /// Resolves the names of a pipeline.
 ///
@@ -24,6 +23,9 @@ pub fn resolve(spec: &Spec) -> Result<Resolved, SpecError> {
     });
     let actions = actions.collect::<Result<Vec<Body>, SpecError>>()?;
     let mut lookups = Vec::new();
+    for selector in &spec.selectors {
+        names.selector(selector)?;
+    }
     for table in &spec.tables {
         lookups.push(names.table(table)?);
     }
@@ -79,187 +81,7 @@ fn check_apply(spec: &Spec) -> Result<(), SpecError> {
     }
 }
 
-fn fault(line: Line, message: impl std::fmt::Display) -> SpecError {
-    SpecError::new(codes::SWX_NAME, line, message)
-}
-
-fn unsupported(line: Line, message: impl std::fmt::Display) -> SpecError {
-    SpecError::new(codes::SWX_UNSUPPORTED, line, message)
-}
-
-/// Makes the error of an unknown name.
-fn unknown(line: Line, what: &str, name: &str) -> SpecError {
-    fault(line, format!("the file declares no {what} '{name}'; declare it or correct the name"))
-}
-
-type Numbers<'a> = HashMap<&'a str, usize>;
-type Within<'a> = Option<(usize, &'a Action)>;
-
-/// The names that a file declares.
-struct Names<'a> {
-    spec: &'a Spec,
-    structs: HashMap<&'a str, &'a Struct>,
-    headers: Numbers<'a>,
-    metadata: Option<&'a Struct>,
-    actions: Numbers<'a>,
-    registers: Numbers<'a>,
-    meters: Numbers<'a>,
-    /// Tables, then selectors, then learners.
-    tables: Numbers<'a>,
-}
-
-/// Numbers the names of one kind. A name occurs once.
-fn numbered<'a>(
-    what: &str,
-    names: impl Iterator<Item = (&'a String, Line)>,
-) -> Result<Numbers<'a>, SpecError> {
-    let mut numbers = HashMap::new();
-    for (index, (name, line)) in names.enumerate() {
-        if numbers.insert(name.as_str(), index).is_some() {
-            return Err(fault(line, format!("the {what} '{name}' is declared twice; rename one")));
-        }
-    }
-    Ok(numbers)
-}
-
-impl<'a> Names<'a> {
-    fn new(spec: &'a Spec) -> Result<Names<'a>, SpecError> {
-        numbered("struct", spec.structs.iter().map(|one| (&one.name, one.line)))?;
-        let structs: HashMap<&str, &Struct> =
-            spec.structs.iter().map(|one| (one.name.as_str(), one)).collect();
-        for one in &spec.structs {
-            numbered("field", one.fields.iter().map(|field| (&field.name, field.line)))?;
-            if one.fields.is_empty() {
-                let what = format!("the struct '{}' has no fields; add one", one.name);
-                return Err(fault(one.line, what));
-            }
-        }
-        let kind = |line, name: &str| {
-            structs.get(name).copied().ok_or_else(|| unknown(line, "struct", name))
-        };
-        let headers = numbered("header", spec.headers.iter().map(|one| (&one.name, one.line)))?;
-        for header in &spec.headers {
-            kind(header.line, &header.kind)?;
-        }
-        if let Some(header) = spec.headers.get(64) {
-            return Err(fault(header.line, "DPDK supports at most 64 headers; remove others"));
-        }
-        let metadata = match &spec.metadata {
-            Some(metadata) => Some(kind(metadata.line, &metadata.kind)?),
-            None => None,
-        };
-        for action in &spec.actions {
-            if let Some(data) = &action.data
-                && kind(action.line, data)?.variable
-            {
-                let what = format!("action data '{data}' has a varbit field; give it a width");
-                return Err(fault(action.line, what));
-            }
-        }
-        let tables = spec.tables.iter().map(|one| (&one.name, one.line));
-        let tables = tables.chain(spec.selectors.iter().map(|one| (&one.name, one.line)));
-        let tables = tables.chain(spec.learners.iter().map(|one| (&one.name, one.line)));
-        let arrays = spec.register_arrays.iter().map(|one| (&one.name, one.line));
-        Ok(Names {
-            spec,
-            headers,
-            metadata,
-            actions: numbered("action", spec.actions.iter().map(|one| (&one.name, one.line)))?,
-            registers: numbered("register array", arrays)?,
-            meters: numbered(
-                "meter array",
-                spec.meter_arrays.iter().map(|one| (&one.name, one.line)),
-            )?,
-            tables: numbered("table", tables)?,
-            structs,
-        })
-    }
-
-    fn number(
-        numbers: &Numbers<'_>,
-        what: &str,
-        line: Line,
-        name: &str,
-    ) -> Result<usize, SpecError> {
-        numbers.get(name).copied().ok_or_else(|| unknown(line, what, name))
-    }
-
-    fn header(&self, line: Line, name: &str) -> Result<usize, SpecError> {
-        Names::number(&self.headers, "header", line, name)
-    }
-
-    fn header_kind(&self, header: usize) -> &'a Struct {
-        self.structs[self.spec.headers[header].kind.as_str()]
-    }
-
-    /// Resolves a field of any width.
-    fn wide(&self, line: Line, field: &FieldRef, within: Within) -> Result<Place, SpecError> {
-        let (base, kind, name) = match field {
-            FieldRef::Header { header, field } => {
-                let header = self.header(line, header)?;
-                (Base::Header(header), Some(self.header_kind(header)), field)
-            }
-            FieldRef::Meta(field) => (Base::Meta, self.metadata, field),
-            FieldRef::Data(field) => {
-                let data = within.and_then(|(_, action)| action.data.as_deref());
-                (Base::Data, data.map(|data| self.structs[data]), field)
-            }
-            FieldRef::Object { .. } | FieldRef::Function { .. } => {
-                return Err(unsupported(
-                    line,
-                    format!(
-                        "'{field}' belongs to C code that slowpath cannot read; remove the call"
-                    ),
-                ));
-            }
-        };
-        let found = kind.and_then(|kind| Some((kind, kind.field(name)?)));
-        let Some((kind, (declared, offset))) = found else {
-            return Err(unknown(line, "field", &field.to_string()));
-        };
-        let last = kind.fields.last().map(|last| &last.name);
-        if kind.variable && last == Some(name) {
-            let what = format!("'{field}' is a varbit field, which instructions cannot name");
-            return Err(fault(line, what));
-        }
-        Ok(Place { base, offset: offset / 8, bytes: declared.bits / 8 })
-    }
-
-    /// Resolves a field of at most 64 bits.
-    fn field(&self, line: Line, field: &FieldRef, within: Within) -> Result<Place, SpecError> {
-        let place = self.wide(line, field, within)?;
-        if place.bytes > 8 {
-            let bits = 8 * place.bytes;
-            let what = format!("'{field}' has {bits} bits; the instruction takes at most 64");
-            return Err(fault(line, what));
-        }
-        Ok(place)
-    }
-
-    /// Resolves a field that an instruction writes.
-    fn target(&self, line: Line, field: &FieldRef) -> Result<Place, SpecError> {
-        self.field(line, field, None)
-    }
-
-    fn meta(&self, line: Line, name: &str) -> Result<Place, SpecError> {
-        self.field(line, &FieldRef::Meta(name.to_owned()), None)
-    }
-
-    fn value(&self, line: Line, operand: &Operand, within: Within) -> Result<Value, SpecError> {
-        Ok(match operand {
-            Operand::Field(field) => Value::Field(self.field(line, field, within)?),
-            Operand::Immediate(value) => Value::Number(*value),
-        })
-    }
-
-    /// Resolves the index of an array, of which DPDK keeps 32 bits of a number.
-    fn index(&self, line: Line, operand: &Operand, within: Within) -> Result<Value, SpecError> {
-        Ok(match self.value(line, operand, within)? {
-            Value::Number(value) => Value::Number(value & 0xffff_ffff),
-            field @ Value::Field(_) => field,
-        })
-    }
-
+impl Names<'_> {
     fn body(
         &self,
         instructions: &[Instruction],
@@ -398,9 +220,7 @@ impl<'a> Names<'a> {
                 Code::Checksum(false, self.checksum(line, to)?, self.part(line, from)?)
             }
             Op::Hash { function, to, first, last } => {
-                if !matches!(function.as_str(), "jhash" | "crc32") {
-                    return Err(unknown(line, "hash function", function));
-                }
+                self.hash(line, Some(function))?;
                 let (first, last) =
                     (self.wide(line, first, within)?, self.wide(line, last, within)?);
                 if first.base != last.base {
@@ -553,128 +373,5 @@ impl<'a> Names<'a> {
                 Err(fault(line, format!("'{field}' is not a header field, as checksums need")))
             }
         }
-    }
-
-    fn selector(&self, selector: &Selector) -> Result<Place, SpecError> {
-        let line = selector.line;
-        self.meta(line, &selector.group)?;
-        for field in &selector.fields {
-            self.wide(line, field, None)?;
-        }
-        // DPDK writes 4 bytes whatever the width of the field.
-        Ok(Place { bytes: 4, ..self.meta(line, &selector.member)? })
-    }
-
-    fn table(&self, table: &Table) -> Result<Lookup, SpecError> {
-        for key in &table.key {
-            self.wide(key.line, &key.field, None)?;
-        }
-        let has = |kind| table.key.iter().any(|key| key.kind == kind);
-        let kind = match table.key.as_slice() {
-            [] => "none",
-            _ if has(crate::spec::Match::Lpm) => "lpm",
-            _ if has(crate::spec::Match::Wildcard) => "wildcard",
-            _ => "exact",
-        };
-        let mut outcomes = Vec::new();
-        if !table.key.is_empty() {
-            for action in self.used(&table.actions, Use::DefaultOnly)? {
-                outcomes.push(Outcome { hit: true, action, data: None });
-            }
-        }
-        self.misses(&table.actions, &table.default_action, &mut outcomes)?;
-        Ok(Lookup { name: table.name.clone(), kind, outcomes })
-    }
-
-    /// Lists the outcomes of a learner. Its entries have the actions that its actions learn.
-    fn learner(&self, learner: &Learner) -> Result<Lookup, SpecError> {
-        for field in &learner.key {
-            self.wide(learner.line, field, None)?;
-        }
-        let usable = self.used(&learner.actions, Use::DefaultOnly)?;
-        let all = learner.actions.iter().filter_map(|one| self.actions.get(one.name.as_str()));
-        let learnt: Vec<&str> = all
-            .flat_map(|&action| &self.spec.actions[action].instructions)
-            .filter_map(|instruction| match &instruction.op {
-                Op::Learn { action, .. } => Some(action.as_str()),
-                _ => None,
-            })
-            .collect();
-        let mut outcomes = Vec::new();
-        for action in usable {
-            if learnt.contains(&self.spec.actions[action].name.as_str()) {
-                outcomes.push(Outcome { hit: true, action, data: None });
-            }
-        }
-        self.misses(&learner.actions, &learner.default_action, &mut outcomes)?;
-        Ok(Lookup { name: learner.name.clone(), kind: "learner", outcomes })
-    }
-
-    /// Lists the actions of a table, except those with one use.
-    fn used(&self, actions: &[ActionRef], except: Use) -> Result<Vec<usize>, SpecError> {
-        let number = |one: &ActionRef| Names::number(&self.actions, "action", one.line, &one.name);
-        actions.iter().filter(|one| one.used != except).map(number).collect()
-    }
-
-    /// Adds the outcomes without an entry. The control plane may replace a default action that is
-    /// not constant.
-    fn misses(
-        &self,
-        actions: &[ActionRef],
-        default: &DefaultAction,
-        outcomes: &mut Vec<Outcome>,
-    ) -> Result<(), SpecError> {
-        let line = default.line;
-        let number = Names::number(&self.actions, "action", line, &default.name)?;
-        let candidates = self.used(actions, Use::TableOnly)?;
-        if !candidates.contains(&number) {
-            let what = format!("the table cannot use '{}' as its default action", default.name);
-            return Err(fault(line, what));
-        }
-        let data = self.default_data(number, default)?;
-        if default.constant {
-            outcomes.push(Outcome { hit: false, action: number, data: Some(data) });
-        } else {
-            outcomes.extend(candidates.into_iter().map(|action| Outcome {
-                hit: false,
-                action,
-                data: None,
-            }));
-        }
-        Ok(())
-    }
-
-    /// Reads the data of a default action.
-    fn default_data(&self, action: usize, default: &DefaultAction) -> Result<Vec<u64>, SpecError> {
-        let data = self.spec.actions[action].data.as_deref();
-        let fields = data.map_or(&[][..], |data| &self.structs[data].fields);
-        let unlike = || {
-            let names: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
-            let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-            fault(
-                default.line,
-                format!("the arguments of '{}' do not fit its fields: {names}", default.name),
-            )
-        };
-        if fields.len() != default.arguments.len() {
-            return Err(unlike());
-        }
-        let mut values = Vec::new();
-        for (field, (name, value)) in fields.iter().zip(&default.arguments) {
-            if field.name != *name {
-                return Err(unlike());
-            }
-            if field.bits > 64 {
-                if !default.constant {
-                    values.push(0); // unused: the control plane may replace the action
-                    continue;
-                }
-                let what =
-                    format!("slowpath reads default values of at most 64 bits, not '{name}'");
-                return Err(unsupported(default.line, what));
-            }
-            values.push(crate::parse::number(value).ok_or_else(unlike)?);
-        }
-        Ok(values)
     }
 }

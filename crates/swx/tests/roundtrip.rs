@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use slowpath_oracle::Oracle;
-use slowpath_swx::{parse, print};
+use slowpath_swx::{parse, print, resolve};
 
 use crate::dpdk::{compiled, in_folder};
 
@@ -121,7 +121,9 @@ fn variants() -> Vec<String> {
 fn dpdk_reads_a_printed_pipeline_as_the_original() {
     in_folder("reader", |folder| {
         let Some(reader) = compiled("../../tests/calibrate/swx_parser.c", folder) else { return };
-        let texts = variants();
+        // The translation refuses this instruction.
+        let texts = variants().into_iter().map(|text| text.replace("\trecirculate\n", ""));
+        let texts: Vec<String> = texts.collect();
         let verdicts = accepted(&reader, folder, &texts);
         assert!(verdicts[0], "DPDK reads the sample");
         let parsed: Vec<_> = texts.iter().map(|text| parse(text)).collect();
@@ -129,7 +131,14 @@ fn dpdk_reads_a_printed_pipeline_as_the_original() {
         let mut printed_verdicts = accepted(&reader, folder, &printed).into_iter();
         for ((text, verdict), parsed) in texts.iter().zip(&verdicts).zip(&parsed) {
             match parsed {
-                Ok(_) => assert_eq!(printed_verdicts.next(), Some(*verdict), "{text}"),
+                Ok(spec) => {
+                    assert_eq!(printed_verdicts.next(), Some(*verdict), "{text}");
+                    match resolve(spec).map_err(|fault| (fault.code.number(), fault)) {
+                        Ok(_) => assert!(verdict, "DPDK refuses what we resolve:\n{text}"),
+                        Err((292, fault)) => assert!(!verdict, "DPDK reads: {fault}\n{text}"),
+                        Err(_) => {}
+                    }
+                }
                 Err(fault) => assert!(!verdict, "DPDK reads what we refuse: {fault}\n{text}"),
             }
         }

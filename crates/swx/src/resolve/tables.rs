@@ -1,0 +1,187 @@
+//! Tables: their keys, and the possible outcomes of lookups.
+
+use super::names::{Names, fault, unknown, unsupported};
+use crate::code::{Lookup, Outcome, Place};
+use crate::error::SpecError;
+use crate::spec::{
+    ActionRef, DefaultAction, FieldRef, Learner, Line, Match, Op, Selector, Table, Use,
+};
+
+impl Names<'_> {
+    /// Checks the fields of a key: they belong to one header or to the metadata, and occur once.
+    /// With `adjoining`, they have no gaps.
+    fn key<'k>(
+        &self,
+        fields: impl Iterator<Item = (Line, &'k FieldRef)>,
+        adjoining: bool,
+    ) -> Result<(), SpecError> {
+        let mut places: Vec<Place> = Vec::new();
+        let mut last = Line::default();
+        for (line, field) in fields {
+            let place = self.wide(line, field, None)?;
+            if places.first().is_some_and(|first| first.base != place.base) {
+                return Err(fault(
+                    line,
+                    format!("'{field}' is not of the same header as the rest"),
+                ));
+            }
+            if places.iter().any(|other| other.offset == place.offset) {
+                return Err(fault(line, format!("'{field}' occurs twice in the key; keep one")));
+            }
+            places.push(place);
+            last = line;
+        }
+        let followed = places
+            .iter()
+            .filter(|place| places.iter().any(|other| other.offset == place.offset + place.bytes));
+        if adjoining && followed.count() + 1 != places.len() {
+            return Err(fault(last, "the fields of the key have a gap; use neighbouring fields"));
+        }
+        Ok(())
+    }
+
+    /// Checks the name of a hash function.
+    pub fn hash(&self, line: Line, name: Option<&str>) -> Result<(), SpecError> {
+        match name {
+            None | Some("jhash" | "crc32") => Ok(()),
+            Some(name) => Err(unknown(line, "hash function", name)),
+        }
+    }
+
+    /// Returns the place of a selector's result.
+    pub fn selector(&self, selector: &Selector) -> Result<Place, SpecError> {
+        let line = selector.line;
+        self.meta(line, &selector.group)?;
+        self.key(selector.fields.iter().map(|field| (line, field)), false)?;
+        if selector.fields.is_empty() || selector.groups == 0 || selector.members == 0 {
+            return Err(fault(line, "a selector needs fields, groups and members; add them"));
+        }
+        // DPDK writes 4 bytes whatever the width of the field.
+        Ok(Place { bytes: 4, ..self.meta(line, &selector.member)? })
+    }
+
+    /// Lists the outcomes of a table.
+    pub fn table(&self, table: &Table) -> Result<Lookup, SpecError> {
+        self.key(table.key.iter().map(|key| (key.line, &key.field)), false)?;
+        self.hash(table.line, table.hash.as_deref())?;
+        let has = |kind| table.key.iter().any(|key| key.kind == kind);
+        let exact = table.key.iter().filter(|key| key.kind == Match::Exact).count();
+        if has(Match::Lpm) && exact + 1 != table.key.len() {
+            let what = "a key with an lpm field has only exact fields beside it; change the rest";
+            return Err(fault(table.line, what));
+        }
+        let kind = match table.key.as_slice() {
+            [] => "none",
+            _ if has(Match::Lpm) => "lpm",
+            _ if has(Match::Wildcard) => "wildcard",
+            _ => "exact",
+        };
+        let mut outcomes = Vec::new();
+        if !table.key.is_empty() {
+            for action in self.used(&table.actions, Use::DefaultOnly)? {
+                outcomes.push(Outcome { hit: true, action, data: None });
+            }
+        }
+        self.misses(&table.actions, &table.default_action, &mut outcomes)?;
+        Ok(Lookup { name: table.name.clone(), kind, outcomes })
+    }
+
+    /// Lists the outcomes of a learner. Its entries have the actions that its actions learn.
+    pub fn learner(&self, learner: &Learner) -> Result<Lookup, SpecError> {
+        let line = learner.line;
+        self.key(learner.key.iter().map(|field| (line, field)), true)?;
+        self.hash(line, learner.hash.as_deref())?;
+        if learner.size == 0 || !(1..=16).contains(&learner.timeouts.len()) {
+            return Err(fault(line, "a learner needs a size, and 1 to 16 timeouts; correct them"));
+        }
+        let usable = self.used(&learner.actions, Use::DefaultOnly)?;
+        let all = learner.actions.iter().filter_map(|one| self.actions.get(one.name.as_str()));
+        let learnt: Vec<&str> = all
+            .flat_map(|&action| &self.spec.actions[action].instructions)
+            .filter_map(|instruction| match &instruction.op {
+                Op::Learn { action, .. } => Some(action.as_str()),
+                _ => None,
+            })
+            .collect();
+        let named = |name: &&str| learner.actions.iter().any(|action| action.name == **name);
+        if let Some(other) = learnt.iter().find(|name| !named(name)) {
+            return Err(fault(line, format!("the learner does not have the action '{other}'")));
+        }
+        let mut outcomes = Vec::new();
+        for action in usable {
+            if learnt.contains(&self.spec.actions[action].name.as_str()) {
+                outcomes.push(Outcome { hit: true, action, data: None });
+            }
+        }
+        self.misses(&learner.actions, &learner.default_action, &mut outcomes)?;
+        Ok(Lookup { name: learner.name.clone(), kind: "learner", outcomes })
+    }
+
+    /// Lists the actions of a table, except those with one use.
+    fn used(&self, actions: &[ActionRef], except: Use) -> Result<Vec<usize>, SpecError> {
+        let number = |one: &ActionRef| Names::number(&self.actions, "action", one.line, &one.name);
+        actions.iter().filter(|one| one.used != except).map(number).collect()
+    }
+
+    /// Adds the outcomes without an entry. The control plane may replace a default action that is
+    /// not constant.
+    fn misses(
+        &self,
+        actions: &[ActionRef],
+        default: &DefaultAction,
+        outcomes: &mut Vec<Outcome>,
+    ) -> Result<(), SpecError> {
+        let line = default.line;
+        let number = Names::number(&self.actions, "action", line, &default.name)?;
+        let candidates = self.used(actions, Use::TableOnly)?;
+        if !candidates.contains(&number) {
+            let what = format!("the table cannot use '{}' as its default action", default.name);
+            return Err(fault(line, what));
+        }
+        let data = self.default_data(number, default)?;
+        if default.constant {
+            outcomes.push(Outcome { hit: false, action: number, data: Some(data) });
+        } else {
+            outcomes.extend(candidates.into_iter().map(|action| Outcome {
+                hit: false,
+                action,
+                data: None,
+            }));
+        }
+        Ok(())
+    }
+
+    /// Reads the data of a default action.
+    fn default_data(&self, action: usize, default: &DefaultAction) -> Result<Vec<u64>, SpecError> {
+        let data = self.spec.actions[action].data.as_deref();
+        let fields = data.map_or(&[][..], |data| &self.structs[data].fields);
+        let unlike = || {
+            let names: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
+            let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+            fault(
+                default.line,
+                format!("the arguments of '{}' do not fit its fields: {names}", default.name),
+            )
+        };
+        if fields.len() != default.arguments.len() {
+            return Err(unlike());
+        }
+        let mut values = Vec::new();
+        for (field, (name, value)) in fields.iter().zip(&default.arguments) {
+            if field.name != *name {
+                return Err(unlike());
+            }
+            if field.bits > 64 {
+                if !default.constant {
+                    values.push(0); // unused: the control plane may replace the action
+                    continue;
+                }
+                let what =
+                    format!("slowpath reads default values of at most 64 bits, not '{name}'");
+                return Err(unsupported(default.line, what));
+            }
+            values.push(crate::parse::number(value).ok_or_else(unlike)?);
+        }
+        Ok(values)
+    }
+}
