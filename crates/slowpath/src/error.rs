@@ -29,6 +29,9 @@ pub enum Error {
     /// An NFP listing cannot be translated to the intermediate representation.
     #[error(transparent)]
     ListingLift(#[from] slowpath_nfp::LiftError),
+    /// A pipeline of DPDK's software switch cannot be read or translated.
+    #[error(transparent)]
+    Pipeline(#[from] slowpath_swx::SpecError),
     /// The device cannot run the program.
     #[error("{text}")]
     Refused {
@@ -111,6 +114,7 @@ impl Error {
             Error::Lift(error) => error.code(),
             Error::Listing(error) => error.code(),
             Error::ListingLift(error) => error.code(),
+            Error::Pipeline(error) => error.code,
             Error::Refused { refusals, .. } => {
                 refusals.first().map_or(codes::CARD_NOT_UNDERSTOOD, |refusal| refusal.code)
             }

@@ -83,6 +83,7 @@ impl Failure {
                 Failure { line, instruction, ..plain }
             }
             Error::ListingLift(_) => plain,
+            Error::Pipeline(error) => Failure { line: Some(error.line.0.into()), ..plain },
             Error::Refused { refusals, .. } => {
                 let first = refusals.first().and_then(|refusal| refusal.instruction);
                 let instruction = first.map(|insn| insn as u64);

@@ -38,6 +38,7 @@ pub(crate) fn exclusive_access_condition(lifted: &Lifted, target: &Target) -> Op
     let other = match target.instruction_set {
         InstructionSet::Bpf => "CPU",
         InstructionSet::Nfp => "core",
+        InstructionSet::Swx => "packet",
     };
     Some(format!("no other {other} changes {named} meanwhile"))
 }
@@ -296,7 +297,7 @@ impl Job<'_> {
                 let conditions = conditions.collect();
                 Some(InterleavedProgram { lifted: Some(lifted), limits, volatile, conditions })
             }
-            InstructionSet::Nfp => {
+            InstructionSet::Nfp | InstructionSet::Swx => {
                 let (limits, _) = loops::limits(unroll_limits, context.lifted).ok()?;
                 Some(InterleavedProgram {
                     lifted: None,

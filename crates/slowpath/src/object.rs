@@ -18,6 +18,8 @@ pub(crate) enum Content {
     Bpf(Arc<Object>),
     Chain(Arc<ProgramChain>),
     Arriving(Arc<ArrivingProgram>),
+    /// The text of a pipeline for DPDK's software switch.
+    Pipeline(Arc<str>),
     /// The text of an NFP listing, and the error from reading it as a BPF object, which it is not.
     Listing(Arc<[u8]>, ObjectError),
 }
@@ -86,7 +88,10 @@ impl ProgramFile {
         match Object::parse(data) {
             Ok(object) => Ok(ProgramFile(Content::Bpf(Arc::new(object)))),
             Err(error) if data.starts_with(b"\x7fELF") => Err(error.into()),
-            Err(error) => Ok(ProgramFile(Content::Listing(data.into(), error))),
+            Err(error) => Ok(ProgramFile(match pipeline_text(data) {
+                Some(text) => Content::Pipeline(text.into()),
+                None => Content::Listing(data.into(), error),
+            })),
         }
     }
 
@@ -113,7 +118,7 @@ impl ProgramFile {
             Content::Bpf(object) => (object, None),
             Content::Chain(chain) => (&chain.object, Some(chain)),
             Content::Arriving(program) => return Some(vec![arriving_info(program)]),
-            Content::Listing(..) => return None,
+            Content::Listing(..) | Content::Pipeline(_) => return None,
         };
         let info = |(index, entry): (usize, &ProgramEntry)| ProgramInfo {
             index,
@@ -139,6 +144,7 @@ impl ProgramFile {
         match &self.0 {
             Content::Chain(chain) => Some(chain),
             Content::Bpf(_) | Content::Arriving(_) | Content::Listing(..) => None,
+            Content::Pipeline(_) => None,
         }
     }
 
@@ -148,6 +154,7 @@ impl ProgramFile {
         match &self.0 {
             Content::Arriving(program) => Some(program),
             Content::Bpf(_) | Content::Chain(_) | Content::Listing(..) => None,
+            Content::Pipeline(_) => None,
         }
     }
 
@@ -157,7 +164,7 @@ impl ProgramFile {
             Content::Bpf(object) => Some(Arc::clone(object)),
             Content::Chain(chain) => Some(Arc::clone(&chain.object)),
             Content::Arriving(program) => Some(Arc::clone(&program.object)),
-            Content::Listing(..) => None,
+            Content::Listing(..) | Content::Pipeline(_) => None,
         }
     }
 
@@ -171,6 +178,9 @@ impl ProgramFile {
             Content::Chain(chain) => Ok(&chain.object),
             Content::Arriving(program) => Ok(&program.object),
             Content::Listing(_, error) => Err(error.clone()),
+            Content::Pipeline(text) => Err(Object::parse(text.as_bytes())
+                .err()
+                .unwrap_or_else(|| unreachable!("text of a pipeline is not an object"))),
         }
     }
 
@@ -178,9 +188,24 @@ impl ProgramFile {
     pub(crate) fn listing(&self) -> &[u8] {
         match &self.0 {
             Content::Bpf(_) | Content::Chain(_) | Content::Arriving(_) => &[],
+            Content::Pipeline(text) => text.as_bytes(),
             Content::Listing(text, _) => text,
         }
     }
+
+    /// Returns the text of a pipeline for DPDK's software switch; `None` for other files.
+    pub(crate) fn pipeline(&self) -> Option<&str> {
+        match &self.0 {
+            Content::Pipeline(text) => Some(text),
+            _ => None,
+        }
+    }
+}
+
+/// Returns the text of a file that begins like a pipeline for DPDK's software switch.
+fn pipeline_text(data: &[u8]) -> Option<&str> {
+    let text = std::str::from_utf8(data).ok()?;
+    slowpath_swx::is_pipeline(text).then_some(text)
 }
 
 /// Returns the name, section and type of a program that receives packets from upstream programs.

@@ -152,14 +152,12 @@ impl Options {
         &self,
         target: &slowpath_target::Target,
     ) -> Result<(Receive, Option<String>), Error> {
-        let on_card = target.instruction_set == InstructionSet::Nfp;
-        if on_card {
+        if target.instruction_set != InstructionSet::Bpf {
             if self.receive.is_some() {
                 return Err(Error::Option(
                     codes::OPTION_WITHOUT_EFFECT,
                     format!(
-                        "--receive does not apply to {}, where the firmware determines how packets \
-                     arrive",
+                        "--receive does not apply to {}, where packets arrive in one way",
                         target.name
                     ),
                 ));

@@ -26,7 +26,11 @@ impl ProgramFile {
                 let what = "a listing does not name its variables; use --set only for BPF objects";
                 return Err(Error::Input(codes::OPTION_WITHOUT_EFFECT, what.into()));
             }
-            listing @ Content::Listing(..) => listing.clone(),
+            Content::Pipeline(_) if !set.is_empty() => {
+                let what = "a .spec file has no variables; use --set only for BPF objects";
+                return Err(Error::Input(codes::OPTION_WITHOUT_EFFECT, what.into()));
+            }
+            other @ (Content::Listing(..) | Content::Pipeline(_)) => other.clone(),
         }))
     }
 }

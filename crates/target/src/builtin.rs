@@ -48,6 +48,7 @@ macro_rules! builtin {
 
 builtin! {
     "agilio-cx-2x40" = "agilio-cx-2x40",
+    "dpdk-swx" = "dpdk-swx",
     "ebpf" = "ebpf",
     "linux-xdp" = "linux-xdp-zen4",
     "linux-xdp-golden-cove" = "linux-xdp-golden-cove",

@@ -12,6 +12,8 @@ pub enum InstructionSet {
     Bpf,
     /// Instructions of the Netronome flow processor, to which BPF programs are compiled.
     Nfp,
+    /// Instructions of DPDK's software switch, which interprets `.spec` files.
+    Swx,
 }
 
 /// The kind of results that analyses compute for a target.

@@ -17,12 +17,14 @@ from slowpath.core.inputs import (
     replace_file,
     write_error,
 )
-from slowpath.core.programs.sources import HEAD, is_listing
+from slowpath.core.programs.sources import HEAD, is_listing, is_pipeline
 
 SERVER = "linux-xdp"
 """The default target of BPF objects and of sources that are compiled to them."""
 CARD = "agilio-cx-2x40"
 """The SmartNIC target: listings contain its code, and objects can be compiled for it."""
+SWITCH = "dpdk-swx"
+"""The target of pipelines for DPDK's software switch."""
 
 
 def default_target(files: Sequence[str]) -> str:
@@ -30,9 +32,12 @@ def default_target(files: Sequence[str]) -> str:
 
     If one of the files is a listing, all files get the card as their target, so that rows of a
     table can be compared. Unreadable files, and pipes, which can be read only once, count as
-    objects; errors are reported by later readers.
+    objects; errors are reported by later readers. Pipelines of DPDK's software switch have a target
+    of their own, unless another file is among them.
     """
-    return CARD if any(map(_has_listing, files)) else SERVER
+    if any(map(_has_listing, files)):
+        return CARD
+    return SWITCH if files and all(map(_has_pipeline, files)) else SERVER
 
 
 def default_remark(files: Sequence[str]) -> tuple[str, str] | None:
@@ -53,16 +58,26 @@ def default_remark(files: Sequence[str]) -> tuple[str, str] | None:
 
 
 def _has_listing(file: str) -> bool:
+    return is_listing(_head(file))
+
+
+def _has_pipeline(file: str) -> bool:
+    head = _head(file)
+    return bool(head) and is_pipeline(file, head)
+
+
+def _head(file: str) -> bytes:
+    """Return the first bytes of a file; none if it cannot be read."""
     if file == STANDARD_INPUT:
         with suppress(InputError):
-            return is_listing(read_program(file)[:HEAD])
+            return read_program(file)[:HEAD]
     if not os.path.isfile(file):
-        return False
+        return b""
     try:
         with open(file, "rb") as opened:
-            return is_listing(opened.read(HEAD))
+            return opened.read(HEAD)
     except OSError:
-        return False
+        return b""
 
 
 CALIBRATED = "linux-xdp"

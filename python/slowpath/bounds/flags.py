@@ -50,8 +50,9 @@ CFLAGS = PROGRAMS.option(
 _DEVICE = "Analyse for a built-in device, or one that a file describes [default: linux-xdp]"
 _DEVICES = (
     "linux-xdp counts instructions and estimates their time on a server. ebpf counts instructions "
-    "without a time. agilio-cx-2x40 guarantees rates on a SmartNIC, for which slowpath compiles "
-    "objects. It is the default of all files if one is a listing; a note then says so."
+    "without a time, and dpdk-swx those of .spec files. agilio-cx-2x40 guarantees rates on a "
+    "SmartNIC, for which slowpath compiles objects. It is the default of all files if one is a "
+    "listing; a note then says so."
 )
 TARGET = GUARANTEE.option(
     "--target NAME|FILE.toml,...", _DEVICE, f"{_DEVICES} Commas separate several targets."

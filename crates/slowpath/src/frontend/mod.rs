@@ -8,6 +8,7 @@ mod lifted;
 mod listing;
 mod object;
 mod packet_facts_check;
+mod pipeline;
 
 pub(crate) use compilation::Compilation;
 pub(crate) use lifted::{Lifted, VerifierLimitScope};
@@ -52,7 +53,18 @@ pub(crate) fn lift(
     receive: Receive,
     stop: &Stop,
 ) -> Result<Lifted, Error> {
+    let is_pipeline = request.object.pipeline().is_some();
     match (request.object.is_bpf(), target.instruction_set) {
+        (false, InstructionSet::Swx) if is_pipeline => {}
+        _ if is_pipeline || target.instruction_set == InstructionSet::Swx => {
+            let what = if is_pipeline {
+                "this is a pipeline of DPDK's software switch; analyse it with --target dpdk-swx"
+                    .to_owned()
+            } else {
+                format!("target {} runs only .spec files; choose another --target", target.name)
+            };
+            return Err(Error::Input(codes::WRONG_TARGET_FOR_PROGRAM, what));
+        }
         (true, InstructionSet::Bpf) => {
             return object::lift(request, request.object.bpf()?, receive, stop);
         }
@@ -62,7 +74,8 @@ pub(crate) fn lift(
             return Err(Error::Input(codes::WRONG_TARGET_FOR_PROGRAM, what));
         }
         (true, InstructionSet::Nfp) => return compiled::lift(request, receive.length, stop),
-        (false, InstructionSet::Nfp) => {}
+        (false, InstructionSet::Nfp | InstructionSet::Swx) => {}
+        (true, InstructionSet::Swx) => unreachable!("refused above"),
         (false, InstructionSet::Bpf) => {
             listing::check(request.object.listing())?;
             let what = format!(
@@ -76,10 +89,13 @@ pub(crate) fn lift(
     if request.options.maps.is_some() {
         return Err(Error::Input(
             codes::OPTION_WITHOUT_EFFECT,
-            "a listing does not name its maps; use --maps only for BPF objects".into(),
+            "the file does not name its maps; use --maps only for BPF objects".into(),
         ));
     }
     stop.enter(stages::LIFTING);
+    if let Some(text) = request.object.pipeline() {
+        return pipeline::lift(&request.file, &file_stem(&request.file), text, receive.length);
+    }
     listing::lift(&file_stem(&request.file), request.object.listing(), receive.length)
 }
 

@@ -40,7 +40,11 @@ pub(super) fn read(text: &str, problems: &mut Problems<'_>) -> Option<Target> {
     let packet = read_packet(&mut root, &sources, problems);
     let kinds = [("rates", TargetKind::Rates), ("counts", TargetKind::Counts)];
     let kind = read_choice(&mut root, "kind", kinds, TargetKind::Rates, problems)?;
-    let sets = [("bpf", InstructionSet::Bpf), ("nfp", InstructionSet::Nfp)];
+    let sets = [
+        ("bpf", InstructionSet::Bpf),
+        ("nfp", InstructionSet::Nfp),
+        ("swx", InstructionSet::Swx),
+    ];
     let default = match kind {
         TargetKind::Rates => InstructionSet::Nfp,
         TargetKind::Counts => InstructionSet::Bpf,
@@ -150,12 +154,12 @@ impl<'t> Sources<'t> {
     }
 }
 
-/// Reads a key that has two valid values. Returns `default` if the key is absent, and `None` if its
+/// Reads a key that has a few valid values. Returns `default` if the key is absent, and `None` if its
 /// value is invalid.
-fn read_choice<T: Copy>(
+fn read_choice<T: Copy, const N: usize>(
     root: &mut Table<'_>,
     key: &str,
-    choices: [(&str, T); 2],
+    choices: [(&str, T); N],
     default: T,
     problems: &mut Problems<'_>,
 ) -> Option<T> {
@@ -163,8 +167,8 @@ fn read_choice<T: Copy>(
     let text = root.string(key, problems)?;
     let choice = choices.iter().find(|(name, _)| *name == text).map(|(_, choice)| *choice);
     if choice.is_none() {
-        let [(first, _), (second, _)] = choices;
-        let what = format!("`{key}` must be {first:?} or {second:?}, not {text:?}");
+        let names = choices.map(|(name, _)| format!("{name:?}")).join(" or ");
+        let what = format!("`{key}` must be {names}, not {text:?}");
         problems.error(value.span(), what);
     }
     choice

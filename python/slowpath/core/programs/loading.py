@@ -8,7 +8,16 @@ from slowpath.core.engine import objects
 from slowpath.core.engine.cache import digest
 from slowpath.core.errors import InputError
 from slowpath.core.inputs import read_program
-from slowpath.core.programs.sources import KINDS, Clang, advice_for, is_p4, is_source, kind_of
+from slowpath.core.programs.sources import (
+    HEAD,
+    KINDS,
+    Clang,
+    advice_for,
+    is_p4,
+    is_pipeline,
+    is_source,
+    kind_of,
+)
 
 
 def load_program(file: str, clang: Clang) -> bytes:
@@ -22,10 +31,10 @@ def load_program(file: str, clang: Clang) -> bytes:
     if os.path.isdir(file):
         raise _error_for_folder(file)
     data = read_program(file)
-    advice = advice_for(file, data)
+    advice = advice_for(file, data, pipelines=True)
     if advice is not None:
         raise InputError(advice.code, file, advice)
-    kind = kind_of(file, data)
+    kind = None if is_pipeline(file, data[:HEAD]) else kind_of(file, data)
     if kind is None:
         return data
     from slowpath.core.programs.clang import compile_c, shown_command

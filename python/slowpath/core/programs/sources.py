@@ -50,9 +50,8 @@ _CAPTURES = (
 """Magic numbers of pcap (microseconds, nanoseconds; both byte orders) and of pcapng."""
 _OTHERS = {
     "spec": (
-        rb"^[ \t]*((struct|header)[ \t]+\w+|metadata)[ \t]+instanceof[ \t]",
-        "is a pipeline of DPDK's software switch; slowpath reads BPF objects, C sources and NFP "
-        "listings",
+        rb"^([ \t]*((struct|header)[ \t]+\w+|metadata)[ \t]+instanceof[ \t]|apply[ \t]*\{)",
+        "is a pipeline of DPDK's software switch; slowpath bound analyses it",
     ),
     "click": (
         rb"^[ \t]*(elementclass[ \t]+\w+[ \t]*\{|"
@@ -100,10 +99,11 @@ def kind_of(file: str, data: bytes) -> str | None:
     return next(found, None)
 
 
-def advice_for(file: str, data: bytes) -> Coded | None:
+def advice_for(file: str, data: bytes, *, pipelines: bool = False) -> Coded | None:
     """Return an error with advice if a file is of a known kind, but not a program; else None.
 
-    For a packet capture, for example, the text has the option that reads it.
+    For a packet capture, for example, the text has the option that reads it. With `pipelines`, the
+    command reads pipelines of DPDK's software switch.
     """
     if data.startswith(_CAPTURES):
         return Coded(
@@ -119,7 +119,17 @@ def advice_for(file: str, data: bytes) -> Coded | None:
     if found is None and not is_listing(head):
         looks = ((kind, pattern) for kind, (pattern, _) in _OTHERS.items())
         found = next((kind for kind, one in looks if re.search(one, head, re.MULTILINE)), None)
-    return None if found is None else Coded(codes.UNKNOWN_FILE_TYPE, _OTHERS[found][1])
+    if found is None or (pipelines and found == "spec"):
+        return None
+    return Coded(codes.UNKNOWN_FILE_TYPE, _OTHERS[found][1])
+
+
+def is_pipeline(file: str, head: bytes) -> bool:
+    """Return true if a file is a pipeline of DPDK's software switch, by its name or first bytes."""
+    if head.startswith(_ELF) or b"\0" in head or is_listing(head):
+        return False
+    named = file != STANDARD_INPUT and file.endswith(".spec")
+    return named or re.search(_OTHERS["spec"][0], head, re.MULTILINE) is not None
 
 
 def not_an_object(data: bytes) -> Coded:
@@ -130,6 +140,9 @@ def not_an_object(data: bytes) -> Coded:
         return Coded(
             codes.NOT_EBPF_SOURCE, "is an NFP listing, not an object; slowpath bound analyses it"
         )
+    pattern, text = _OTHERS["spec"]
+    if re.search(pattern, data[:HEAD], re.MULTILINE):
+        return Coded(codes.UNKNOWN_FILE_TYPE, text)
     return Coded(
         codes.UNKNOWN_FILE_TYPE,
         "is not an ELF file; pass an object that clang -target bpf -c wrote",
