@@ -20,6 +20,7 @@ mod btf;
 mod context;
 mod count;
 pub mod early_exit;
+pub mod echo;
 mod error;
 mod generated;
 mod kernel;

@@ -19,7 +19,10 @@ use std::panic::resume_unwind;
 use std::thread;
 
 use crate::error::NamespaceError;
-use crate::sys::{join_network, own_network, packet_socket, send, unshare_network};
+use crate::sys::{
+    join_network, mount_own_sysfs, own_network, packet_socket, send, send_directly, send_many,
+    unshare_network,
+};
 use crate::unavailable::Unavailable;
 
 /// A network namespace that belongs to this process alone.
@@ -62,6 +65,21 @@ impl FrameSocket {
     /// room.
     pub fn send(&self, frame: &[u8]) -> Result<(), NamespaceError> {
         send(self.fd.as_fd(), frame).map_err(|cause| self.device.failed("send on", cause))
+    }
+
+    /// Lets frames bypass the queueing discipline of the device; see [`FrameSocket::send_many`].
+    pub(crate) fn send_directly(&self) -> Result<(), NamespaceError> {
+        let set = send_directly(self.fd.as_fd());
+        set.map_err(|cause| self.device.failed("open", cause))
+    }
+
+    /// Sends frames of `length` bytes that lie one after the other in `frames`, without waiting.
+    /// Returns the number of frames before the first that the device refused for lack of room.
+    pub(crate) fn send_many(&self, frames: &[u8], length: usize) -> Result<usize, NamespaceError> {
+        match send_many(self.fd.as_fd(), frames, length) {
+            Err(cause) if cause.raw_os_error() == Some(libc::ENOBUFS) => Ok(0),
+            sent => sent.map_err(|cause| self.device.failed("send on", cause)),
+        }
     }
 }
 
@@ -131,6 +149,37 @@ impl Namespace {
             }
             Ok(devices)
         })?
+    }
+
+    /// Moves a device to another namespace and sets it up there. Returns the moved device.
+    ///
+    /// # Errors
+    /// If there is no such device, or the kernel does not move it.
+    pub fn move_device(&self, device: Device, to: &Namespace) -> Result<Device, NamespaceError> {
+        let moved = self.enter(|| {
+            let name = netlink::name(device.index)?;
+            netlink::move_to(device.index, to.fd.as_fd()).map(|()| name)
+        })?;
+        let name = moved.map_err(|cause| device.failed("move", cause))?;
+        to.enter(|| {
+            let index = netlink::index(&name)?;
+            netlink::disable_addr_gen(index)?;
+            netlink::set_up(index).map(|()| Device { index })
+        })?
+        .map_err(|cause| device.failed("start the moved", cause))
+    }
+
+    /// Writes a setting of a device, a file below `/sys/class/net/NAME`.
+    ///
+    /// # Errors
+    /// If there is no such device or setting, or without `CAP_SYS_ADMIN`.
+    pub fn set(&self, device: Device, setting: &str, value: &str) -> Result<(), NamespaceError> {
+        self.enter(|| {
+            let name = netlink::name(device.index)?;
+            mount_own_sysfs()?;
+            std::fs::write(format!("/sys/class/net/{name}/{setting}"), value)
+        })?
+        .map_err(|cause| device.failed("change a setting of", cause))
     }
 
     /// Removes a device and its peer.

@@ -29,11 +29,14 @@ pub use image::{LINE, RawImage, image};
 pub use link::{attach_xdp, replace_xdp};
 pub use listing::{ObjectKind, next_id, program_address, program_id};
 pub use live::{LiveSpec, test_run_live};
-pub use namespace::{join_network, own_network, unshare_network};
-pub use packet::{packet_socket, send};
+pub use namespace::{join_network, mount_own_sysfs, own_network, unshare_network};
+pub use packet::{MOST_FRAMES, packet_socket, send, send_directly, send_many};
 pub use perf::Listener;
 pub use ring::Positions;
-pub use thread::{block_signals, monotonic_raw, pin, pin_to_current_cpu, real_time, thread_id};
+pub use thread::{
+    block_signals, monotonic, monotonic_raw, pin, pin_thread, pin_to_current_cpu, real_time,
+    real_time_thread, thread_id,
+};
 
 use attr::{
     BtfLoadAttr, FdAttr, MapBatchAttr, MapCreateAttr, MapElementAttr, NAME, ProgLoadAttr,

@@ -1,6 +1,7 @@
 //! Creates and changes devices in the calling thread's network namespace, with rtnetlink(7).
 
 use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
 
 use netlink_packet_core::{
     NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload,
@@ -61,6 +62,14 @@ pub fn set_mtu(index: u32, mtu: u32) -> io::Result<()> {
     let mut message = LinkMessage::default();
     message.header.index = index;
     message.attributes.push(LinkAttribute::Mtu(mtu));
+    request(RouteNetlinkMessage::SetLink(message), 0)
+}
+
+/// Moves a device, which gets down, to another network namespace.
+pub fn move_to(index: u32, namespace: BorrowedFd) -> io::Result<()> {
+    let mut message = LinkMessage::default();
+    message.header.index = index;
+    message.attributes.push(LinkAttribute::NetNsFd(namespace.as_raw_fd()));
     request(RouteNetlinkMessage::SetLink(message), 0)
 }
 

@@ -2,6 +2,7 @@
 //! `ENOSYS`.
 
 use std::io;
+use std::os::fd::BorrowedFd;
 
 fn missing<T>() -> io::Result<T> {
     Err(io::Error::from_raw_os_error(libc::ENOSYS))
@@ -32,5 +33,9 @@ pub fn index(_: &str) -> io::Result<u32> {
 }
 
 pub fn name(_: u32) -> io::Result<String> {
+    missing()
+}
+
+pub fn move_to(_: u32, _: BorrowedFd) -> io::Result<()> {
     missing()
 }

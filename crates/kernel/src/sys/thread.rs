@@ -4,13 +4,17 @@
 mod linux {
     use std::io;
 
-    use libc::{CLOCK_MONOTONIC_RAW, SCHED_FIFO, SIG_BLOCK};
+    use libc::{CLOCK_MONOTONIC, CLOCK_MONOTONIC_RAW, SCHED_FIFO, SIG_BLOCK};
 
     /// Returns the time in nanoseconds of a clock that is never adjusted. Returns 0 on an error.
     pub fn monotonic_raw() -> u64 {
+        time(CLOCK_MONOTONIC_RAW)
+    }
+
+    fn time(clock: libc::clockid_t) -> u64 {
         let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
         // SAFETY: the structure outlives the call, which fills it.
-        let read = unsafe { libc::clock_gettime(CLOCK_MONOTONIC_RAW, &mut now) };
+        let read = unsafe { libc::clock_gettime(clock, &mut now) };
         if read == 0 {
             (now.tv_sec as u64).saturating_mul(1_000_000_000).saturating_add(now.tv_nsec as u64)
         } else {
@@ -18,8 +22,19 @@ mod linux {
         }
     }
 
+    /// Returns the time in nanoseconds of the clock that BPF programs read (`bpf_ktime_get_ns`).
+    /// Returns 0 on an error.
+    pub fn monotonic() -> u64 {
+        time(CLOCK_MONOTONIC)
+    }
+
     /// Pins the calling thread to one CPU.
     pub fn pin(cpu: usize) -> io::Result<()> {
+        pin_thread(0, cpu)
+    }
+
+    /// Pins a thread, given by its id, to one CPU. The id 0 stands for the calling thread.
+    pub fn pin_thread(thread: i32, cpu: usize) -> io::Result<()> {
         if cpu >= libc::CPU_SETSIZE as usize {
             return Err(io::ErrorKind::InvalidInput.into());
         }
@@ -28,7 +43,7 @@ mod linux {
         let result = unsafe {
             let mut set: libc::cpu_set_t = std::mem::zeroed();
             libc::CPU_SET(cpu, &mut set);
-            libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set)
+            libc::sched_setaffinity(thread, size_of::<libc::cpu_set_t>(), &set)
         };
         if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
@@ -42,9 +57,15 @@ mod linux {
 
     /// Gives the calling thread real-time priority, so that it runs before all threads without it.
     pub fn real_time() -> io::Result<()> {
-        let param = libc::sched_param { sched_priority: 1 };
+        real_time_thread(0, 1)
+    }
+
+    /// Gives a thread, given by its id, a real-time priority from 1 up. The id 0 stands for the
+    /// calling thread.
+    pub fn real_time_thread(thread: i32, priority: i32) -> io::Result<()> {
+        let param = libc::sched_param { sched_priority: priority };
         // SAFETY: the structure outlives the call, which only reads it.
-        let result = unsafe { libc::sched_setscheduler(0, SCHED_FIFO, &param) };
+        let result = unsafe { libc::sched_setscheduler(thread, SCHED_FIFO, &param) };
         if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 
@@ -72,7 +93,19 @@ mod linux {
         0
     }
 
+    pub fn monotonic() -> u64 {
+        0
+    }
+
     pub fn pin(_: usize) -> io::Result<()> {
+        Err(io::Error::from_raw_os_error(libc::ENOSYS))
+    }
+
+    pub fn pin_thread(_: i32, _: usize) -> io::Result<()> {
+        Err(io::Error::from_raw_os_error(libc::ENOSYS))
+    }
+
+    pub fn real_time_thread(_: i32, _: i32) -> io::Result<()> {
         Err(io::Error::from_raw_os_error(libc::ENOSYS))
     }
 
@@ -91,7 +124,10 @@ mod linux {
     pub fn block_signals() {}
 }
 
-pub use linux::{block_signals, cpu, monotonic_raw, pin, real_time, thread_id};
+pub use linux::{
+    block_signals, cpu, monotonic, monotonic_raw, pin, pin_thread, real_time, real_time_thread,
+    thread_id,
+};
 
 /// Pins the calling thread to its current CPU, so that all runs of a program use the same values of
 /// per-CPU maps. Returns false if the operating system does not allow it.
