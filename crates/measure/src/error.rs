@@ -2,6 +2,7 @@
 
 use slowpath_capture::CaptureError;
 use slowpath_codes as codes;
+use slowpath_kernel::echo::EchoError;
 use slowpath_kernel::live::LiveError;
 use slowpath_kernel::timing::TimingError;
 use slowpath_kernel::{InstallError, Interruptible, LoadError, MapError, RunError};
@@ -93,6 +94,9 @@ pub enum MeasureError {
     /// The kernel did not run the program on live packets, which really go where it sends them.
     #[error(transparent)]
     Live(#[from] LiveError),
+    /// Packets could not be offered to the program at a given rate.
+    #[error(transparent)]
+    Echo(#[from] EchoError),
     /// Live packets take another path than the witness packet, or their path cannot be verified.
     #[error("{reason}; measure it without --mode live")]
     NotLive {
@@ -136,6 +140,7 @@ impl MeasureError {
             MeasureError::Timing(error) => error.code(),
             MeasureError::Capture(error) => error.code(),
             MeasureError::Live(error) => error.code(),
+            MeasureError::Echo(error) => error.code(),
             MeasureError::Content(_) | MeasureError::Evicted { .. } => {
                 codes::MAPS_DO_NOT_FIT_KERNEL
             }

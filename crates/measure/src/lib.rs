@@ -9,6 +9,7 @@
 //!
 //! A [`Load`] loads a set of cases into the kernel, together with programs of known cost, and times
 //! any of them. [`live`] does the same with packets that really go where the program sends them.
+//! [`offered`] sends packets at a given rate, and measures losses and latencies.
 //!
 //! A packet may change the maps so that the packets after it take another path. This path can be
 //! timed, too: see [`SubsequentPackets`].
@@ -32,6 +33,7 @@ mod error;
 mod full_maps;
 pub mod live;
 mod load;
+pub mod offered;
 mod pace;
 mod places;
 mod points;

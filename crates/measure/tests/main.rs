@@ -6,5 +6,6 @@ mod changes;
 mod cold;
 mod later;
 mod live;
+mod offered;
 mod stretches;
 mod traces;
