@@ -35,6 +35,12 @@ def needs_kernel() -> None:
         oracles.missing("kernel", str(reason))
 
 
+def needs_two_cpus() -> None:
+    """Skip the test if this process may use only one CPU."""
+    if len(os.sched_getaffinity(0)) < 2:
+        oracles.missing("kernel", "this process may use only one CPU")
+
+
 def measured(*words: str | Path) -> Any:
     """Return the document of `slowpath measure`, which a test session runs once per arguments.
 

@@ -41,6 +41,10 @@ is the kind of memory that it accesses, or empty."""
 _Fed = tuple[Object, int, str]
 """An XDP program with its traffic: the object, the number of the program in it, and the JSON text
 of a `slowpath_ingress::TrafficSpec`."""
+_Counts = tuple[int, int, int, int, int, int, int, int, int]
+"""Counts of packets: due, sent too late, sent, refused in front of the program, kept by the
+program, lost on the way back, returned without their mark, and received. Then the nanoseconds of
+sending."""
 _Translation = tuple[str | None, list[_Fault], list[str], str, list[_Fault], list[str]]
 """C source, or none; the faults; the files that were read, the program first; the tables as JSON
 text, a list of `TableLayout`; warnings; and conditions under which the C does the same as the
@@ -712,6 +716,33 @@ def show(
 ) -> tuple[str, bool]:
     """Shows the content of programs of a BPF object. Returns JSON text, and true if no limit
     affected it. Raises `Error` if the file is not a BPF object."""
+
+@final
+class OfferedLoad:
+    """A program on a virtual device, with a sender of packets on another CPU."""
+    def __new__(
+        cls,
+        kernel: Kernel,
+        content: Object,
+        program: int,
+        witness: str,
+        cpus: tuple[int, int],
+        native: bool,
+    ) -> OfferedLoad:
+        """Loads a program with the packet and maps of a witness, as JSON text. `cpus` has the CPU
+        that sends and receives, and the CPU of the program. `native` is true if the program runs in
+        the device's driver.
+
+        Raises an `Error`."""
+    def trial(self, rate: float | None, seconds: float) -> tuple[_Counts, list[int]]:
+        """Offers `rate` packets a second for this time; without a rate, as many as possible.
+        Returns numbers of packets by their fate, and the minimum, quantiles and maximum of the
+        latency in nanoseconds (`slowpath_measure::offered::QUANTILES`); without received packets,
+        no latencies.
+
+        Raises an `Error`."""
+    def stop(self) -> None:
+        """Ends the running trial, and all later ones at their start."""
 
 def p4_entries(
     file: str,

@@ -22,6 +22,7 @@ from typing import (
 from slowpath.annotate.documents import AnnotateDocument
 from slowpath.calibrate.documents import CalibrateDocument, Catalogue, Comparison
 from slowpath.calibrate.experiments.specification import Experiment
+from slowpath.calibrate.load.documents import LoadDocument
 from slowpath.chain.documents import ChainReport, PlanReport, VerifyReport
 from slowpath.config.documents import ConfigDocument
 from slowpath.contention.documents import (
@@ -72,6 +73,7 @@ DOCUMENTS: dict[str, Any] = {
     "experiment": Experiment,
     "figures": FigureList,
     "fit": FitDocument,
+    "load": LoadDocument,
     "measure": MeasureDocument,
     "placement": PlacementReport,
     "plan": PlanReport,

@@ -11,7 +11,7 @@ import pytest
 from browser import axe_violations, looked_at_all, printed_pages
 from compiler import needs_clang
 from contention_tables import profile, write_memory
-from running_kernel import needs_kernel
+from running_kernel import needs_kernel, needs_two_cpus
 from support import ROOT, commands, slowpath
 
 EXAMPLES = ROOT / "examples"
@@ -43,6 +43,14 @@ def _calibrate(folder: Path) -> Words:
     needs_clang()
     bed = ("--testbed", "ebpf", "--component", "arithmetic-add", "--points", "3")
     return ("calibrate", *bed, "-o", folder / "run")
+
+
+def _load(folder: Path) -> Words:
+    needs_clang()
+    needs_kernel()
+    needs_two_cpus()
+    bed = ("--testbed", "load", "--component", "forward-size", "--points", "1", "--seconds", "0.5")
+    return ("calibrate", *bed, "--loss", "50", "-o", folder / "load")
 
 
 def _evaluate(folder: Path) -> Words:
@@ -78,6 +86,7 @@ PAGES: dict[str, Callable[[Path], Words]] = {
     "contention evaluate": _evaluate,
     "contention diagnose": _diagnose,
     "calibrate": _calibrate,
+    "calibrate, offered load": _load,
     # Large and unusual input.
     "bound, large": lambda _: ("bound", LONG, "--paths", "3"),
     "show, large": lambda _: ("show", LONG),

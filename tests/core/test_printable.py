@@ -303,6 +303,8 @@ def calls(command: str, folder: Path) -> list[list[str | Path]]:
             [folder / "broken.yaml"],
             [folder / "missing"],
             ["--component", HOSTILE],
+            ["--testbed", "load", "--rate", HOSTILE],
+            [folder / "broken.yaml", "--testbed", "load"],
             ["--rerun", folder],
             ["--evaluate", folder / "missing"],
         ],

@@ -19,6 +19,7 @@ mod measure;
 mod model;
 mod neighbours;
 mod objects;
+mod offered;
 mod p4;
 mod rehearsal;
 mod stretches;
@@ -93,6 +94,8 @@ mod _core {
     use super::neighbours::{Mix, allowed_cpus, surroundings, why_no_counters};
     #[pymodule_export]
     use super::objects::{Btf, Object, Program, show};
+    #[pymodule_export]
+    use super::offered::OfferedLoad;
     #[pymodule_export]
     use super::p4::{p4_entries, p4_to_c, p4_walks};
     #[pymodule_export]

@@ -357,7 +357,7 @@ pub struct Load {
 }
 
 /// Converts an error into an exception; for internal defects it has a `report`.
-fn exception(py: Python<'_>, error: &MeasureError) -> PyErr {
+pub fn exception(py: Python<'_>, error: &MeasureError) -> PyErr {
     let (kind, report) = match error {
         MeasureError::Replay(ReplayError::Disagreement(what)) => {
             (slowpath::Error::Disagreement(error.to_string()), Some(what.report()))

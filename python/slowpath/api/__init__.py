@@ -325,11 +325,15 @@ def calibrate(*specs: File, **options: Unpack[CalibrateOptions]) -> CalibrationR
     """Measure the cost of program components on this machine.
 
     Raises:
-        OptionError: if an option is invalid; in place of `list`, call `list_experiments`.
+        OptionError: if an option is invalid; in place of `list`, call `list_experiments`. The test
+            bed `load` has no Python function.
         InputError: if this machine lacks a requirement, or a file cannot be read or written.
     """
     if options.get("list"):
         raise OptionError(codes.INVALID_VALUE, "--list", "call list_experiments instead")
+    if options.get("testbed") == "load":
+        reason = "run the command slowpath calibrate with --format json instead"
+        raise OptionError(codes.INVALID_VALUE, "--testbed", reason)
     return CalibrationRun(run(CALIBRATE, "calibrate", {"spec": specs, **options}))
 
 

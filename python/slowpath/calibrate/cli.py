@@ -3,6 +3,7 @@
 from argparse import Namespace
 
 from slowpath.bounds.flags import cpu_option
+from slowpath.calibrate.testbeds import LOAD
 from slowpath.core.command import Command, Example, Heading, argument, output_folder, within
 from slowpath.core.formats import JSON, OUTPUT, STABLE, Formats
 from slowpath.core.quantities import duration
@@ -10,8 +11,10 @@ from slowpath.core.values import percentage
 
 _SELECTION = Heading("Selection of experiments")
 _MEASUREMENT = Heading("Measurement settings")
+_LOADING = Heading("Offered load, with --testbed load")
 _FORMATS = Formats("slowpath.calibrate.report", table="text_report", json=JSON)
 _COMPARISON = Formats("slowpath.calibrate.comparison", table="text_report", json=JSON)
+_LOAD = Formats("slowpath.calibrate.load.report", table="load_text", json=JSON, csv="load_csv")
 _CATALOGUE = Formats("slowpath.calibrate.listing", table="text_report", json=JSON)
 
 
@@ -26,6 +29,11 @@ def _calibrate(options: Namespace) -> int:
     runs = compared_runs(options)
     if runs:
         return compare(runs, options.html, _COMPARISON.reporter(options.format))
+    if options.testbed == LOAD:
+        from slowpath.calibrate.load.run import measure_load
+        from slowpath.calibrate.load.settings import read_load_settings
+
+        return measure_load(read_load_settings(options), _LOAD.reporter(options.format))
     return calibrate(read_settings(options), _FORMATS.reporter(options.format))
 
 
@@ -45,7 +53,8 @@ CALIBRATE = Command(
             "The test bed linux-xdp measures in the running kernel and has the requirements of "
             "slowpath measure. dpdk and dpdk-swx need an installed DPDK. dpdk-swx runs pipelines "
             "in the form that the P4 compiler p4c emits. ebpf counts instructions, and "
-            "agilio-cx-2x40 computes cycles of the card. p4 only writes programs."
+            "agilio-cx-2x40 computes cycles of the card. p4 only writes programs. load sends "
+            "packets to XDP programs at given rates, and measures losses and latencies."
         ),
         (
             "Exit codes: 0 success, 2 wrong usage, 3 an experiment cannot be read or measured, or "
@@ -82,7 +91,24 @@ CALIBRATE = Command(
         _MEASUREMENT.option(
             "--testbed NAME",
             "Measure on this test bed [default: linux-xdp]",
-            "The test beds are linux-xdp, dpdk, dpdk-swx, ebpf, agilio-cx-2x40 and p4.",
+            "The test beds are linux-xdp, dpdk, dpdk-swx, ebpf, agilio-cx-2x40, p4 and load.",
+        ),
+        _LOADING.option(
+            "--rate FIRST..LAST[/N]",
+            "Offer N shares of the highest rate without loss [default: 0.1, 0.5, 0.7]",
+            "Without N, 10 rates. A single share is allowed. Shares above 1 overload the program.",
+        ),
+        _LOADING.option(
+            "--loss PERCENT",
+            "Accept a rate as without loss if PERCENT is lost at most [default: 0.1%]",
+            common=False,
+            type=percentage(0, 50),
+        ),
+        _LOADING.option(
+            "--attach MODE",
+            "Run programs in the driver (native) or in generic code [default: native]",
+            common=False,
+            choices=("native", "generic"),
         ),
         _MEASUREMENT.option(
             "--precision PERCENT",
@@ -95,6 +121,7 @@ CALIBRATE = Command(
         _MEASUREMENT.option(
             "--seconds TIME",
             "Limit the time of each experiment [default: 2.5s]",
+            "With --testbed load, the approximate time of each program [default: 10s].",
             type=within(duration, 0.1, 86_400),
         ),
         cpu_option(_MEASUREMENT),
@@ -122,7 +149,7 @@ CALIBRATE = Command(
             "Write an HTML page with figures, models and residuals",
             "The page also describes the machine. It is a single file and needs no network.",
         ),
-        _FORMATS.option(STABLE),
+        _LOAD.option(f"csv needs --testbed load. {STABLE}"),
     ),
     _calibrate,
     (
@@ -134,6 +161,10 @@ CALIBRATE = Command(
         Example(
             "slowpath calibrate --component table-exact-entries --range 100..2e6",
             "Run one experiment over a range of table sizes",
+        ),
+        Example(
+            "slowpath calibrate --testbed load --rate 0.1..1.0",
+            "Measure losses and latencies under offered load",
         ),
     ),
 )

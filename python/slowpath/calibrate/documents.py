@@ -17,7 +17,7 @@ class ListedBed(TypedDict):
     target: str
     """Name of the target whose costs it yields."""
     metrics: list[Metric]
-    """Metrics that it yields for a packet; empty if it only writes programs."""
+    """Metrics that it yields for a packet; empty if it only writes programs, or measures rates."""
     exact: bool
     """True if it computes costs instead of measuring them."""
     components: list[str]

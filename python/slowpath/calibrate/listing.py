@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from slowpath.calibrate.documents import Catalogue
+from slowpath.calibrate.documents import Catalogue, ListedBed
 from slowpath.calibrate.experiments.bed import TestBed
 from slowpath.calibrate.experiments.specification import (
     Experiment,
@@ -10,7 +10,7 @@ from slowpath.calibrate.experiments.specification import (
     shipped_names,
 )
 from slowpath.calibrate.settings import is_supported
-from slowpath.calibrate.testbeds import TESTBEDS
+from slowpath.calibrate.testbeds import LOAD, TESTBEDS
 from slowpath.core import engine
 from slowpath.core.command import load
 from slowpath.core.errors import ExitCode
@@ -33,22 +33,43 @@ def list_all(reporter: Reporter) -> ExitCode:
 def _catalogue(beds: Sequence[TestBed], experiments: Sequence[Experiment]) -> Catalogue:
     return {
         **engine.head("calibrate", "catalogue"),
-        "testbeds": [
-            {
-                "name": bed.name,
-                "says": bed.says,
-                "target": bed.target,
-                "metrics": list(bed.metrics),
-                "exact": bed.exact,
-                "components": list(bed.kinds()),
-            }
-            for bed in beds
-        ],
+        "testbeds": [*map(_listed, beds), _load_bed(beds)],
         "experiments": [
-            {"specification": one, "runs_on": [bed.name for bed in beds if is_supported(bed, one)]}
-            for one in experiments
+            {"specification": one, "runs_on": _runs_on(beds, one)} for one in experiments
         ],
     }
+
+
+def _listed(bed: TestBed) -> ListedBed:
+    return {
+        "name": bed.name,
+        "says": bed.says,
+        "target": bed.target,
+        "metrics": list(bed.metrics),
+        "exact": bed.exact,
+        "components": list(bed.kinds()),
+    }
+
+
+_SOURCE = "linux-xdp"
+"""Name of the test bed whose programs the test bed for offered load runs."""
+
+
+def _load_bed(beds: Sequence[TestBed]) -> ListedBed:
+    source = next(bed for bed in beds if bed.name == _SOURCE)
+    return {
+        "name": LOAD,
+        "says": "Sends packets to XDP programs at given rates; measures losses and latencies",
+        "target": source.target,
+        "metrics": [],
+        "exact": False,
+        "components": list(source.kinds()),
+    }
+
+
+def _runs_on(beds: Sequence[TestBed], experiment: Experiment) -> list[str]:
+    found = [bed.name for bed in beds if is_supported(bed, experiment)]
+    return [*found, LOAD] if _SOURCE in found else found
 
 
 def text_report(catalogue: Catalogue) -> Iterator[Line | str]:

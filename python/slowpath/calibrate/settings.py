@@ -17,7 +17,7 @@ from slowpath.calibrate.experiments.specification import (
     with_range,
 )
 from slowpath.calibrate.quick import PRECISION, SECONDS, quick_experiments
-from slowpath.calibrate.testbeds import QUICK, TESTBEDS
+from slowpath.calibrate.testbeds import LOAD, QUICK, TESTBEDS
 from slowpath.core import codes
 from slowpath.core.command import load
 from slowpath.core.errors import InputError, OptionError
@@ -75,6 +75,15 @@ def compared_runs(options: Namespace) -> list[str]:
 
 
 def _settings(options: Namespace) -> Settings:
+    for name, value in (
+        ("--rate", options.rate),
+        ("--loss", options.loss),
+        ("--attach", options.attach),
+        ("--format csv", options.format == "csv" or None),
+    ):
+        if value is not None:
+            reason = f"the option is for the test bed {LOAD}; add --testbed {LOAD}"
+            raise OptionError(codes.OPTION_NEEDS_OPTION, name, reason)
     for name, path in (("--evaluate", options.evaluate), ("--rerun", options.rerun)):
         if path is not None:
             _check_others(options, name)
@@ -89,7 +98,7 @@ def _settings(options: Namespace) -> Settings:
     bed = _bed(options.testbed or _TESTBED, quick=options.quick)
     if options.quick:
         _check_quick(options)
-    experiments = quick_experiments() if options.quick else _experiments(options, bed)
+    experiments = quick_experiments() if options.quick else requested_experiments(options, bed)
     name = f"calibration-{'quick' if options.quick else bed.name}"
     folder = RunFolder(Path(options.output or name))
     if folder.begun:
@@ -167,14 +176,19 @@ def _bed(name: str, *, quick: bool = False) -> TestBed:
         raise OptionError(
             codes.UNKNOWN_NAME,
             "--testbed",
-            f"{name!r} is not a test bed; the test beds are {', '.join(TESTBEDS)}",
+            f"{name!r} is not a test bed; the test beds are {', '.join((*TESTBEDS, LOAD))}",
         )
     bed: TestBed = load(QUICK if quick else TESTBEDS[name])
     return bed
 
 
-def _experiments(options: Namespace, bed: TestBed) -> list[Experiment]:
-    """Return the requested experiments; without any, all that the test bed supports."""
+def requested_experiments(options: Namespace, bed: TestBed) -> list[Experiment]:
+    """Return the requested experiments; without any, all that the test bed supports.
+
+    Raises:
+        OptionError: when an option is invalid.
+        InputError: when a specification is invalid, or does not fit the test bed.
+    """
     again = next((one for one in options.component if options.component.count(one) > 1), None)
     if again is not None:
         reason = f"{again} is named twice; name it once"

@@ -92,7 +92,7 @@ def processor(files: Files, cpu: int) -> Processor:
         "possible": files.cpus(f"{_SYSTEM}/possible"),
         "isolated": files.cpus(f"{_SYSTEM}/isolated"),
         "tickless": files.cpus(f"{_SYSTEM}/nohz_full"),
-        "siblings": _siblings(files, cpu),
+        "siblings": sibling_cpus(files, cpu),
         "frequency": _frequency(files, f"{folder}/cpufreq"),
         "idle_driver": files.text(f"{_SYSTEM}/cpuidle/current_driver"),
         "idle_states": states,
@@ -133,7 +133,8 @@ def _model(files: Files, cpu: int) -> str | None:
     return lines.get("model name") or lines.get("cpu model") or arm or None
 
 
-def _siblings(files: Files, cpu: int) -> list[int] | None:
+def sibling_cpus(files: Files, cpu: int) -> list[int] | None:
+    """Return the other CPUs of the same core (SMT); None if they are unknown."""
     topology = f"{_SYSTEM}/cpu{cpu}/topology"
     cpus = files.cpus(f"{topology}/thread_siblings_list")
     return None if cpus is None else [other for other in cpus if other != cpu]

@@ -13,3 +13,5 @@ TESTBEDS: Mapping[str, str] = {
 """Test beds by name, as `module:CONSTANT`; a run imports only the test bed that it needs."""
 QUICK = "slowpath.calibrate.testbeds.linux_xdp:QUICK"
 """The test bed of a quick calibration, in the same form."""
+LOAD = "load"
+"""Name of the test bed for offered load, which measures rates and latencies instead of costs."""

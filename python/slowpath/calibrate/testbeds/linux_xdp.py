@@ -177,7 +177,7 @@ class Cases:
     def _prepared(self, written: Written) -> kernel.Case:
         compiled = self._compiler.begin(written).result()
         subject = objects.Subject(written.file, compiled.object, compiled.number, None)
-        return kernel.prepare_case(self._station, subject, _witness(written), None)
+        return kernel.prepare_case(self._station, subject, witness_of(written), None)
 
     def _tell(self, say: Callable[[str], None], value: int) -> None:
         say(f"preparing {self._parameter} = {value:,}")
@@ -190,7 +190,7 @@ def random_entries(experiment: Experiment, value: int) -> int:
     return numeric_value(settings_at(experiment, value), "entries")
 
 
-def _witness(written: Written) -> str:
+def witness_of(written: Written) -> str:
     """Return a program's packet and maps in the form of a witness, as JSON."""
     program = written.program
     return (

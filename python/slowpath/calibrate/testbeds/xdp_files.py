@@ -37,8 +37,16 @@ class Pair(NamedTuple):
 class XdpFiles:
     """The generated programs of one experiment; equal programs share a file."""
 
-    def __init__(self, experiment: Experiment, folder: Path) -> None:
+    def __init__(self, experiment: Experiment, folder: Path, *, sends_back: bool = False) -> None:
+        """Create the programs of an experiment.
+
+        Args:
+            experiment: The experiment.
+            folder: Folder for the files.
+            sends_back: True if programs send packets back, in place of passing them on.
+        """
         self._experiment = experiment
+        self._sends_back = sends_back
         self._folder = folder
         self._known: list[Written] = []
 
@@ -83,7 +91,11 @@ class XdpFiles:
         experiment = self._experiment
         name = f"{experiment['component']['sweep']['parameter']}-{value}"
         if component:
-            return name, xdp_program(experiment, value, component=True)
+            program = xdp_program(experiment, value, component=True)
+            if self._sends_back:
+                text = program.text.replace("return XDP_PASS;", "return XDP_TX;")
+                program = program._replace(text=text)
+            return name, program
         if experiment["baseline"] == "empty":
             return f"{name}.empty", empty_program(experiment, value)
         return f"{name}.without", xdp_program(experiment, value, component=False)

@@ -6,6 +6,7 @@ Functions with a timing thread (`Station`) raise an `InputError` if the kernel r
 import json
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from typing import NamedTuple
 
 from slowpath import _core
 from slowpath.core.codes import Code
@@ -191,6 +192,62 @@ def sample_live(
     """
     with errors_as_kernel_errors():
         return load.sample(station, indices, frames, batch)
+
+
+class OfferedTrial(NamedTuple):
+    """Numbers of packets by their fate, in a trial at one offered rate."""
+
+    due: int  # packets that were due: `late` and `sent`
+    late: int  # not sent, because the sender was too late
+    sent: int
+    refused: int  # no room in the queue in front of the program
+    kept: int  # not sent back by the program
+    lost_back: int  # no room in the queue of the receiver
+    unmarked: int  # returned without a valid mark
+    received: int
+    nanoseconds: int  # time of sending
+    latencies: list[int]
+    """Latencies of received packets in nanoseconds: minimum, 50, 90, 99 and 99.9 %, maximum."""
+
+
+OfferedLoad = _core.OfferedLoad
+"""A program on a virtual device with a sender of packets, from `open_offered_load`."""
+
+
+def open_offered_load(
+    kernel: Kernel, subject: Subject, witness: str, cpus: tuple[int, int], *, native: bool
+) -> OfferedLoad:
+    """Attach a program to a virtual device, to which packets are sent at given rates.
+
+    Args:
+        kernel: The running kernel.
+        subject: The program.
+        witness: Packet and content of the maps, as JSON.
+        cpus: CPU that sends and receives packets, and CPU of the program.
+        native: True if the program runs in the driver of the device.
+
+    Raises:
+        UnavailableError: if this process lacks rights, or the machine lacks something else.
+        InputError: if the kernel rejects the program.
+    """
+    object_, number = subject.object, subject.program
+    try:
+        return _core.OfferedLoad(kernel, object_, number, witness, cpus, native)
+    except _core.Error as problem:
+        if problem.kind == "unavailable":
+            raise UnavailableError(Code(problem.code), str(problem)) from None
+        raise InputError(Code(problem.code), as_text(subject.file), str(problem)) from None
+
+
+def offer(load: OfferedLoad, rate: float | None, seconds: float) -> OfferedTrial:
+    """Offer packets at a rate, in packets a second; for None, as fast as possible.
+
+    Raises:
+        InputError: if the kernel does not send or count packets.
+    """
+    with errors_as_kernel_errors():
+        counts, latencies = load.trial(rate, seconds)
+    return OfferedTrial(*counts, latencies)
 
 
 Busy = _core.Busy

@@ -1,0 +1,1 @@
+"""The test bed `load`: programs under offered load, with losses and latencies."""

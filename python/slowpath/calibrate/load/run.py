@@ -1,0 +1,299 @@
+"""Measures programs under offered load: `slowpath calibrate --testbed load`."""
+
+import os
+import random
+import statistics
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from slowpath.calibrate.experiments.folder import write
+from slowpath.calibrate.experiments.specification import Experiment, swept_values
+from slowpath.calibrate.load.documents import (
+    Latency,
+    LoadDocument,
+    LoadedProgram,
+    OfferedRate,
+    PacketFates,
+)
+from slowpath.calibrate.load.search import Offer, highest_rate
+from slowpath.calibrate.load.settings import LoadSettings
+from slowpath.calibrate.testbeds import LOAD
+from slowpath.calibrate.testbeds.linux_xdp import witness_of
+from slowpath.calibrate.testbeds.xdp_files import Compiler, Written, XdpFiles
+from slowpath.core import codes, engine
+from slowpath.core.engine import kernel, objects
+from slowpath.core.errors import ExitCode, InputError
+from slowpath.core.formats import Reporter
+from slowpath.core.jobs.stopping import Stopping, heeding_signals
+from slowpath.core.terminal import LiveLine, error, note_progress
+
+_SEARCH = 0.5  # share of the time of a program that the search takes, approximately
+_TRIALS = 25  # usual number of trials of a search
+_ROUNDS = 3  # minimum number of trials at each rate
+_SHORTEST, _LONGEST = 0.02, 0.5  # seconds of a trial
+_PROBE = 1000.0  # rate of the first packets, in packets a second
+_MARK = 16  # bytes that are appended to each packet
+
+
+class _Taken(NamedTuple):
+    """Trials at one rate."""
+
+    share: float | None
+    rate: float | None
+    trials: list[kernel.OfferedTrial]
+
+
+def measure_load(settings: LoadSettings, reporter: Reporter) -> ExitCode:
+    """Measure all programs and print the report.
+
+    Raises:
+        InputError: when this machine lacks something, or files cannot be written.
+    """
+    date = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    running = kernel.open_kernel()
+    compiler = Compiler(LOAD)
+    programs = list[LoadedProgram]()
+    try:
+        with heeding_signals() as stopping, _Progress(settings) as progress:
+            for experiment, value, written in _written(settings):
+                if stopping.asked:
+                    break
+                progress.begin(f"{experiment['name']}, {_parameter(experiment)} = {value:,}")
+                bed = _Bed(settings, running, compiler, stopping, progress.show)
+                programs.append(bed.measure(experiment, value, written))
+            stopped = stopping.asked
+    finally:
+        compiler.stop()
+    document: LoadDocument = {
+        **engine.head("calibrate", "load"),
+        "directory": str(settings.folder),
+        "date": date,
+        "attachment": settings.attachment,
+        "sender_cpu": settings.sender,
+        "program_cpu": settings.program,
+        "cpus": len(os.sched_getaffinity(0)),
+        "tolerance": settings.tolerance,
+        "notes": _notes(),
+        "programs": programs,
+    }
+    if settings.html is not None:
+        from slowpath.calibrate.load.page import load_page
+
+        write(Path(settings.html), load_page(document))
+    reporter.write(document)
+    failed = [one for one in programs if one["reason"] is not None]
+    if stopped:
+        return ExitCode.UNDECIDED
+    for one in failed:
+        where = f"{one['parameter']} = {one['value']:,}"
+        error(codes.TESTBED_FAILED, one["experiment"], f"{where}: {one['reason']}")
+    return ExitCode.INPUT if failed else ExitCode.FINE
+
+
+def _written(settings: LoadSettings) -> Iterator[tuple[Experiment, int, Written]]:
+    """Yield the programs to measure, which are written to files just before."""
+    for experiment in settings.experiments:
+        folder = settings.folder / experiment["name"]
+        folder.mkdir(parents=True, exist_ok=True)
+        files = XdpFiles(experiment, folder, sends_back=True)
+        for value in swept_values(experiment):
+            yield experiment, value, files.pair(value).component
+            files.forget()
+
+
+def _parameter(experiment: Experiment) -> str:
+    return experiment["component"]["sweep"]["parameter"]
+
+
+class _Progress(LiveLine):
+    """Progress line; without a terminal, a line for each program."""
+
+    def __init__(self, settings: LoadSettings) -> None:
+        super().__init__()
+        self._count = sum(len(swept_values(one)) for one in settings.experiments)
+        self._done, self._name = 0, ""
+
+    def begin(self, name: str) -> None:
+        self._done += 1
+        self._name = f"{self._done} of {self._count}: {name}"
+        self.show("compiling")
+        if not self.live:
+            note_progress(self._name)
+
+    def show(self, text: str) -> None:
+        self.draw(f"{self._name}: {text}")
+
+
+class _Bed:
+    """Measures one program after the other."""
+
+    def __init__(
+        self,
+        settings: LoadSettings,
+        running: kernel.Kernel,
+        compiler: Compiler,
+        stopping: Stopping,
+        say: Callable[[str], None],
+    ) -> None:
+        self._settings, self._kernel, self._compiler = settings, running, compiler
+        self._stopping, self._say = stopping, say
+
+    def measure(self, experiment: Experiment, value: int, written: Written) -> LoadedProgram:
+        """Search the highest rate of a program, then measure it at shares of this rate."""
+        program: LoadedProgram = {
+            "experiment": experiment["name"],
+            "parameter": _parameter(experiment),
+            "value": value,
+            "bytes": len(written.program.packet) + _MARK,
+            "highest_pps": None,
+            "limit": None,
+            "trials": 0,
+            "full": None,
+            "rates": [],
+            "reason": None,
+        }
+        try:
+            compiled = self._compiler.begin(written).result()
+            subject = objects.Subject(written.file, compiled.object, compiled.number, None)
+            cpus = self._settings.sender, self._settings.program
+            native = self._settings.attachment == "native"
+            witness = witness_of(written)
+            load = kernel.open_offered_load(self._kernel, subject, witness, cpus, native=native)
+            with self._stopping.calling(load.stop):
+                self._fill(program, load)
+        except InputError as problem:
+            program["reason"] = problem.reason
+        if self._stopping.asked:
+            program["reason"] = "interrupted"
+        return program
+
+    def _fill(self, program: LoadedProgram, load: kernel.OfferedLoad) -> None:
+        program["reason"] = _unfit(kernel.offer(load, _PROBE, _SHORTEST))
+        if program["reason"] is not None:
+            return
+        seconds = self._settings.seconds
+        length = _trial_seconds(_SEARCH * seconds / _TRIALS)
+        full = _Taken(None, None, [])
+
+        def offer(rate: float | None) -> Offer:
+            shown = "all that the sender can" if rate is None else _rate_text(rate)
+            self._say(f"searching the highest rate: {shown}")
+            trial = kernel.offer(load, rate, length)
+            if rate is None:
+                full.trials.append(trial)
+            sent_rate = trial.sent / max(trial.nanoseconds, 1) * 1e9
+            return Offer(trial.due, trial.sent, trial.received, sent_rate)
+
+        found = highest_rate(offer, self._settings.tolerance, lambda: self._stopping.asked)
+        if found is None:
+            return
+        program["full"] = offered_rate(full)
+        program["highest_pps"], program["trials"] = found.rate, found.trials
+        program["limit"] = found.limit
+        if found.rate == 0:
+            program["reason"] = (
+                "packets are lost at every rate; end other work on the machine, allow more loss "
+                "with --loss, or choose another CPU with --cpu"
+            )
+            return
+        program["rates"] = self._at_shares(load, found.rate)
+
+    def _at_shares(self, load: kernel.OfferedLoad, highest: float) -> list[OfferedRate]:
+        shares = self._settings.shares
+        left = (1 - _SEARCH) * self._settings.seconds / len(shares)
+        rounds = max(_ROUNDS, round(left / _LONGEST))
+        taken = [_Taken(share, share * highest, []) for share in shares]
+        order = random.Random(1)  # noqa: S311 - an order of measurements
+        for _ in range(rounds):
+            for one in order.sample(taken, len(taken)):
+                if self._stopping.asked:
+                    break
+                self._say(f"offering {one.share:.0%} of {_rate_text(highest)}")
+                one.trials.append(kernel.offer(load, one.rate, _trial_seconds(left / rounds)))
+        if self._stopping.asked:
+            return []
+        return [offered_rate(one) for one in taken]
+
+
+def _trial_seconds(seconds: float) -> float:
+    return min(max(seconds, _SHORTEST), _LONGEST)
+
+
+def _rate_text(rate: float) -> str:
+    return f"{rate / 1e3:,.1f} kpps"
+
+
+def _unfit(trial: kernel.OfferedTrial) -> str | None:
+    """Return the reason why a program cannot be measured, from a trial at a low rate."""
+    if trial.received or not trial.sent:
+        return None
+    if trial.kept:
+        return (
+            "the program does not send packets back (XDP_TX); the test bed load measures only "
+            "programs that do"
+        )
+    if trial.unmarked:
+        return (
+            f"the program changes the last {_MARK} bytes of packets, which hold the time of sending"
+        )
+    return "no packet reaches the program; another CPU (--cpu) may be less busy"
+
+
+def offered_rate(taken: _Taken) -> OfferedRate:
+    """Sum up the trials at one rate."""
+    trials = taken.trials
+    nanoseconds = max(sum(one.nanoseconds for one in trials), 1)
+    packets = _fates(trials)
+    sent, received = packets["sent"], packets["received"]
+    return {
+        "share": taken.share,
+        "requested_pps": taken.rate,
+        "offered_pps": sent / nanoseconds * 1e9,
+        "received_pps": received / nanoseconds * 1e9,
+        "loss": (sent - received) / sent if sent else 0.0,
+        "trials": len(trials),
+        "packets": packets,
+        "latency": _latency([one.latencies for one in trials if one.latencies]),
+    }
+
+
+def _fates(trials: Sequence[kernel.OfferedTrial]) -> PacketFates:
+    def total(read: Callable[[kernel.OfferedTrial], int]) -> int:
+        return sum(map(read, trials))
+
+    def explained(one: kernel.OfferedTrial) -> int:
+        return one.received + one.refused + one.kept + one.lost_back + one.unmarked
+
+    return {
+        "due": total(lambda one: one.due),
+        "late": total(lambda one: one.late),
+        "sent": total(lambda one: one.sent),
+        "received": total(lambda one: one.received),
+        "queue": total(lambda one: one.refused),
+        "program": total(lambda one: one.kept),
+        "return_queue": total(lambda one: one.lost_back),
+        "unmarked": total(lambda one: one.unmarked),
+        "unexplained": total(lambda one: one.sent - explained(one)),
+    }
+
+
+def _latency(trials: Sequence[Sequence[int]]) -> Latency | None:
+    """Return the median over all trials of each quantile, in microseconds."""
+    if not trials:
+        return None
+    least, p50, p90, p99, p999, most = (
+        statistics.median(values) / 1e3 for values in zip(*trials, strict=True)
+    )
+    return {"least": least, "p50": p50, "p90": p90, "p99": p99, "p999": p999, "most": most}
+
+
+def _notes() -> list[str]:
+    return [
+        "One kernel sends, forwards and receives, so rates include its virtual devices and are no "
+        "rates of a network card.",
+        "Other work on both CPUs decides about latencies from 99 % on, and about small losses.",
+        "Latencies include the wake-up of a sleeping CPU, so they can fall with a higher rate.",
+        "A trial lasts at most half a second, where RFC 2544 asks for a minute.",
+    ]

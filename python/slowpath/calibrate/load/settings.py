@@ -1,0 +1,138 @@
+"""Checks the options of `slowpath calibrate --testbed load`."""
+
+import os
+from argparse import Namespace
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple, cast
+
+from slowpath.bounds.options import read_option
+from slowpath.calibrate.experiments.specification import Experiment
+from slowpath.calibrate.load.documents import Attachment
+from slowpath.calibrate.settings import requested_experiments
+from slowpath.calibrate.testbeds import LOAD
+from slowpath.calibrate.testbeds.linux_xdp import BED
+from slowpath.core import codes
+from slowpath.core.errors import InputError, OptionError, UnavailableError
+from slowpath.core.inputs import check_page
+from slowpath.core.spanned import parse_integer
+from slowpath.core.values import parse_range
+from slowpath.measure.machine_files import Files
+from slowpath.measure.processor import chosen_cpu, sibling_cpus
+
+_SHARES = (0.1, 0.5, 0.7)  # default rates, as shares of the highest rate without loss (RFC 2544)
+_RATES, _MOST_RATES, _MOST_SHARE = 10, 100, 4.0
+_POINTS, _SECONDS, _TOLERANCE = 2, 10.0, 0.1
+"""Default values: number of parameter values, seconds for a program, tolerated loss in percent."""
+_EXPERIMENTS = (
+    "forward-size",
+    "parser-headers",
+    "table-exact-entries",
+    "table-lpm-entries",
+    "checksum-loop",
+)
+"""Experiments that run if none is named."""
+
+
+class LoadSettings(NamedTuple):
+    """What to measure, and on which CPUs."""
+
+    folder: Path
+    experiments: Sequence[Experiment]
+    shares: Sequence[float]  # offered rates, as shares of the highest rate without loss
+    tolerance: float  # share of packets that may be lost
+    attachment: Attachment
+    seconds: float  # time for one program
+    sender: int  # CPU
+    program: int  # CPU
+    html: str | None
+
+
+def read_load_settings(options: Namespace) -> LoadSettings:
+    """Read and check the options.
+
+    Raises:
+        OptionError: when an option is invalid or conflicts with another one.
+        InputError: when a specification is invalid, or the directory has another run.
+        UnavailableError: when this process may use only one CPU.
+    """
+    for name, value in (
+        ("--quick", options.quick or None),
+        ("--precision", options.precision),
+        ("--rerun", options.rerun),
+        ("--evaluate", options.evaluate),
+    ):
+        if value is not None:
+            raise OptionError(
+                codes.CONFLICTING_OPTIONS, "--testbed", f"the test bed load does not support {name}"
+            )
+    check_page(options.html)
+    shares = _SHARES if options.rate is None else _shares(options.rate)
+    if not options.spec and not options.component:
+        options.component = list(_EXPERIMENTS)
+    if options.points is None and "/" not in (options.range or ""):
+        options.points = _POINTS
+    experiments = requested_experiments(options, BED)
+    folder = Path(options.output or f"calibration-{LOAD}")
+    if (folder / "run.json").exists():
+        reason = "the folder already has a run of another test bed; name another folder with -o"
+        raise InputError(codes.EXPERIMENT_FOLDER_UNUSABLE, str(folder), reason)
+    sender, program = load_cpus(options.cpu)
+    tolerance = _TOLERANCE if options.loss is None else options.loss
+    return LoadSettings(
+        folder,
+        experiments,
+        shares,
+        tolerance / 100,
+        cast("Attachment", options.attach or "native"),
+        options.seconds or _SECONDS,
+        sender,
+        program,
+        options.html,
+    )
+
+
+def load_cpus(requested: int | None) -> tuple[int, int]:
+    """Return the CPU of the sender and the CPU of the program.
+
+    Raises:
+        OptionError: if this process may not use the requested CPU.
+        UnavailableError: if it may use only one CPU.
+    """
+    program = chosen_cpu(requested)
+    others = sorted(os.sched_getaffinity(0) - {program})
+    if not others:
+        raise UnavailableError(
+            codes.MACHINE_UNSUITABLE,
+            "the test bed load needs two CPUs, one for packets and one for the program, but this "
+            "process may use only one; extend its CPU set (taskset, cpuset)",
+        )
+    siblings = sibling_cpus(Files(), program) or []
+    return next((cpu for cpu in others if cpu not in siblings), others[0]), program
+
+
+def _shares(text: str) -> Sequence[float]:
+    """Return the rates of `--rate`: `FIRST..LAST`, `FIRST..LAST/N` or one share."""
+    first, last, count = text, text, 1
+    if ".." in text:
+        found = read_option("--rate", lambda text: parse_range("--rate", text, "/", ""), text)
+        first, last = found.first, found.last
+        number = parse_integer(found.amount) if found.sign else _RATES
+        if number is None or not 2 <= number <= _MOST_RATES:  # noqa: PLR2004 - two ends
+            raise OptionError(
+                codes.INVALID_VALUE, "--rate", f"N must be an integer from 2 to {_MOST_RATES}"
+            )
+        count = number
+    try:
+        low, high = float(first), float(last)
+    except ValueError:
+        low = high = 0.0
+    if not 0 < low <= high <= _MOST_SHARE:
+        raise OptionError(
+            codes.INVALID_VALUE,
+            "--rate",
+            f"{text!r}: rates are shares of the highest rate without loss, above 0 and up to "
+            f"{_MOST_SHARE:g}, such as 0.1..1.0",
+        )
+    step = (high - low) / max(count - 1, 1)
+    return [round(low + number * step, 6) for number in range(count)]
