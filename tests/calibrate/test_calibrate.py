@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from running_kernel import needs_two_cpus
 from slowpath.calibrate.cli import CALIBRATE
 from slowpath.calibrate.experiments.specification import shipped_names
+from slowpath.calibrate.load.settings import read_load_settings
 from slowpath.calibrate.settings import read_settings
-from slowpath.calibrate.testbeds import TESTBEDS
+from slowpath.calibrate.testbeds import LOAD, TESTBEDS
 from slowpath.core.extras import not_installed
 from slowpath.core.parser import Parser, read
 from support import ROOT, heed_interrupts, slowpath
@@ -50,7 +52,7 @@ def test_the_list_is_for_machines_too(tmp_path: Path) -> None:
     check("catalogue", run.stdout)
     document = json.loads(run.stdout)
     beds = {one["name"]: one for one in document["testbeds"]}
-    assert list(beds) == list(TESTBEDS)
+    assert list(beds) == [*TESTBEDS, LOAD]
     assert {name for name, one in beds.items() if one["exact"]} == {"ebpf", "agilio-cx-2x40"}
     listed = document["experiments"]
     assert [one["specification"]["name"] for one in listed] == shipped_names()
@@ -62,6 +64,9 @@ def test_the_list_is_for_machines_too(tmp_path: Path) -> None:
     assert on["recirculation"] == ["dpdk-swx", "p4"]
     assert on["memory-latency"] == ["dpdk"]
     assert {"linux-xdp", "ebpf", "agilio-cx-2x40"} <= set(on["arithmetic-add"])
+    assert {name for name, beds in on.items() if LOAD in beds} == {
+        name for name, beds in on.items() if "linux-xdp" in beds
+    }
     assert not list(tmp_path.iterdir())
 
 
@@ -180,7 +185,10 @@ def test_examples_of_the_help_name_experiments(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     args = read(Parser("slowpath calibrate", CALIBRATE), example.split()[2:])
-    if args.rerun is None and not args.list:
+    if args.testbed == LOAD:
+        needs_two_cpus()
+        assert read_load_settings(args).experiments
+    elif args.rerun is None and not args.list:
         assert read_settings(args).experiments
 
 
@@ -268,7 +276,7 @@ def test_everything_is_listed(tmp_path: Path) -> None:
     run = run_in(tmp_path, "--list")
     assert (run.returncode, run.stderr) == (0, "")
     listed = [line.split()[0] for line in run.stdout.splitlines() if line.startswith("  ")]
-    assert listed == [*TESTBEDS, *shipped_names()]
+    assert listed == [*TESTBEDS, LOAD, *shipped_names()]
 
 
 def test_runs_are_compared_by_experiment(tmp_path: Path) -> None:

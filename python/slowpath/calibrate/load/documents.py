@@ -87,8 +87,8 @@ class LoadedProgram(TypedDict):
     highest_pps: float | None
     """Highest rate without loss, in packets a second; null if it was not found."""
     limit: Limit | None
-    """What limits the highest rate: `program`, with its queues, or `sender`. The program can do
-    more than the sender offers. Null if the rate was not found."""
+    """Limit of the highest rate: `program`, with its queues, or `sender`. With `sender`, the
+    program may do more. Null if the rate was not found."""
     trials: int
     """Number of trials of the search."""
     full: OfferedRate | None

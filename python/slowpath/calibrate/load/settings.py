@@ -35,7 +35,7 @@ _EXPERIMENTS = (
 
 
 class LoadSettings(NamedTuple):
-    """What to measure, and on which CPUs."""
+    """Programs, rates and CPUs of a measurement."""
 
     folder: Path
     experiments: Sequence[Experiment]
