@@ -1,5 +1,6 @@
 """Tests `slowpath calibrate`: resumed runs, evaluated runs, and errors."""
 
+import csv
 import json
 import shutil
 import signal
@@ -177,6 +178,20 @@ def test_a_point_that_cannot_be_is_an_error(tmp_path: Path) -> None:
     run = run_in(tmp_path, "mine.yaml", "--testbed", "ebpf")
     assert run.returncode == 3
     assert "bytes = 512: packets of 100 bytes are too short; this program needs 554" in run.stderr
+
+
+def test_points_and_experiments_are_csv(two: tuple[Path, str], tmp_path: Path) -> None:
+    folder, printed = two
+    run = run_in(tmp_path, "--evaluate", str(folder), "--format", "csv")
+    rows = list(csv.DictReader(run.stdout.splitlines()))
+    assert [(row["experiment"], int(row["value"]), float(row["cost"])) for row in rows] == [
+        (one["name"], point["value"], point["cost"])
+        for one in json.loads(printed)["results"]
+        for point in one["result"]["points"]
+    ]
+    listed = run_in(tmp_path, "--list", "--format", "csv")
+    rows = list(csv.DictReader(listed.stdout.splitlines()))
+    assert [row["experiment"] for row in rows] == shipped_names()
 
 
 @pytest.mark.parametrize("example", [one.command for one in CALIBRATE.examples])

@@ -63,10 +63,6 @@ def test_one_cpu_is_not_enough(monkeypatch: pytest.MonkeyPatch) -> None:
         (("--rate", "0.5"), "'--rate': the option is for the test bed load"),
         (("--loss", "1"), "'--loss': the option is for the test bed load"),
         (("--attach", "native"), "'--attach': the option is for the test bed load"),
-        (
-            ("--format", "csv", "--testbed", "ebpf"),
-            "'--format csv': the option is for the test bed",
-        ),
         (("--testbed", "load", "--quick"), "the test bed load does not support --quick"),
         (("--testbed", "load", "--precision", "1"), "does not support --precision"),
         (("--testbed", "load", "--evaluate", "x"), "does not support --evaluate"),

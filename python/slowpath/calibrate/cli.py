@@ -5,17 +5,19 @@ from argparse import Namespace
 from slowpath.bounds.flags import cpu_option
 from slowpath.calibrate.testbeds import LOAD
 from slowpath.core.command import Command, Example, Heading, argument, output_folder, within
-from slowpath.core.formats import JSON, OUTPUT, STABLE, Formats
+from slowpath.core.formats import JSON, OUTPUT, Formats
 from slowpath.core.quantities import duration
 from slowpath.core.values import percentage
 
 _SELECTION = Heading("Selection of experiments")
 _MEASUREMENT = Heading("Measurement settings")
 _LOADING = Heading("Offered load, with --testbed load")
-_FORMATS = Formats("slowpath.calibrate.report", table="text_report", json=JSON)
-_COMPARISON = Formats("slowpath.calibrate.comparison", table="text_report", json=JSON)
+_FORMATS = Formats("slowpath.calibrate.report", table="text_report", json=JSON, csv="costs_csv")
+_COMPARISON = Formats(
+    "slowpath.calibrate.comparison", table="text_report", json=JSON, csv="comparison_csv"
+)
 _LOAD = Formats("slowpath.calibrate.load.report", table="load_text", json=JSON, csv="load_csv")
-_CATALOGUE = Formats("slowpath.calibrate.listing", table="text_report", json=JSON)
+_CATALOGUE = Formats("slowpath.calibrate.listing", table="text_report", json=JSON, csv="list_csv")
 
 
 def _calibrate(options: Namespace) -> int:
@@ -149,7 +151,7 @@ CALIBRATE = Command(
             "Write an HTML page with figures, models and residuals",
             "The page also describes the machine. It is a single file and needs no network.",
         ),
-        _LOAD.option(f"csv needs --testbed load. {STABLE}"),
+        _FORMATS.option(),
     ),
     _calibrate,
     (

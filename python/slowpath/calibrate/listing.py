@@ -15,6 +15,7 @@ from slowpath.core import engine
 from slowpath.core.command import load
 from slowpath.core.errors import ExitCode
 from slowpath.core.formats import Reporter
+from slowpath.core.printable import csv_line
 from slowpath.core.terminal import Line
 
 
@@ -85,6 +86,17 @@ def text_report(catalogue: Catalogue) -> Iterator[Line | str]:
     width = max(len(one["name"]) for one in experiments)
     for one in experiments:
         yield f"  {one['name']:<{width}}  {one['description']} ({_sweep(one)})"
+
+
+def list_csv(catalogue: Catalogue) -> Iterator[str]:
+    """Yield a line for each experiment, with its swept parameter and its test beds."""
+    yield csv_line(("experiment", "component", "parameter", "first", "last", "test beds"))
+    for one in catalogue["experiments"]:
+        experiment, beds = one["specification"], " ".join(one["runs_on"])
+        part = experiment["component"]
+        sweep = part["sweep"]
+        swept = sweep["parameter"], sweep["first"], sweep["last"]
+        yield csv_line((experiment["name"], part["kind"], *swept, beds))
 
 
 def _sweep(experiment: Experiment) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from slowpath.calibrate.derivation import Derived
 from slowpath.calibrate.documents import CalibrateDocument
 from slowpath.calibrate.experiments.documents import CalibratedExperiment, Point
+from slowpath.core.printable import csv_line
 from slowpath.core.terminal import Line, grid
 from slowpath.models.documents import FittedModel
 
@@ -35,6 +36,20 @@ def text_report(document: CalibrateDocument, derived: Derived | None) -> Iterato
     checks = f"{good.checks} further programs, within {good.check_error:.1%} for half of them"
     precise = f"{good.precise} of {good.experiments} experiments reached their precision"
     yield f"As a check, the target predicts the times of {checks}. {precise}."
+
+
+_POINT = ("value", "cost", "low", "high", "program", "baseline", "observations")
+
+
+def costs_csv(document: CalibrateDocument, derived: Derived | None) -> Iterator[str]:
+    """Yield a line for each measured value of each experiment."""
+    del derived
+    yield csv_line(("experiment", "parameter", "unit", *_POINT))
+    for found in document["results"]:
+        result = found["result"]
+        for point in result["points"]:
+            values = (point[key] for key in _POINT)  # type: ignore[literal-required]
+            yield csv_line((found["name"], result["parameter"], result["metric"], *values))
 
 
 def _row(found: CalibratedExperiment) -> list[str]:

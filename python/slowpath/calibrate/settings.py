@@ -79,7 +79,6 @@ def _settings(options: Namespace) -> Settings:
         ("--rate", options.rate),
         ("--loss", options.loss),
         ("--attach", options.attach),
-        ("--format csv", options.format == "csv" or None),
     ):
         if value is not None:
             reason = f"the option is for the test bed {LOAD}; add --testbed {LOAD}"
