@@ -10,6 +10,7 @@ mod lexer;
 mod parser;
 pub mod preprocess;
 pub mod records;
+pub mod swx;
 pub mod token;
 pub mod walk;
 pub mod xdp;

@@ -150,6 +150,58 @@ pub fn map_content(layout: &Layout, entries: &[Entry]) -> Result<BTreeMap<String
     Ok(maps)
 }
 
+/// An entry of a table with numbers for all keys and parameters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resolved {
+    /// Line of the file; 0 for an entry of the program.
+    pub line: u32,
+    /// True for the default entry, which has no keys.
+    pub is_default: bool,
+    /// Keys in the order of the table.
+    pub keys: Vec<KeyValue>,
+    /// Priority; higher numbers win.
+    pub priority: Option<u32>,
+    /// Number of the action in the list of the table.
+    pub action: usize,
+    /// Arguments in the order of the parameters.
+    pub args: Vec<BigInt>,
+}
+
+/// Returns the entries of each table.
+///
+/// # Errors
+///
+/// The first entry that does not fit its table.
+pub fn resolve(tables: &[TableLayout], entries: &[Entry]) -> Result<Vec<Vec<Resolved>>> {
+    let layout = Layout { tables: tables.to_vec(), ..Layout::default() };
+    let mut found: Vec<Vec<Resolved>> = layout.tables.iter().map(|_| Vec::new()).collect();
+    for entry in entries {
+        let at = match find(&layout, entry)? {
+            Found::Table(at) => at,
+            Found::ValueSet(_) => continue,
+        };
+        let table = &layout.tables[at];
+        let (mut rows, line) = (Vec::new(), entry.line);
+        let is_default = matches!(entry.setting, Setting::Default(_));
+        match &entry.setting {
+            Setting::Default(action) if table.has_default_map => {
+                let (action, args) = action_of(table, line, action, true)?;
+                rows.push(Row { line, keys: Vec::new(), priority: None, action, args });
+            }
+            _ => add(&layout, at, entry, &mut rows, &mut Vec::new())?,
+        }
+        found[at].extend(rows.into_iter().map(|row| Resolved {
+            line,
+            is_default,
+            keys: row.keys,
+            priority: row.priority,
+            action: table.actions.iter().position(|one| one == row.action).unwrap_or(0),
+            args: row.args,
+        }));
+    }
+    Ok(found)
+}
+
 enum Found<'a> {
     Table(usize),
     ValueSet(&'a ObjectLayout),

@@ -1,0 +1,222 @@
+//! Tables of a translated pipeline, and entries as the lines that DPDK reads.
+
+use num_bigint::BigInt;
+use num_traits::ToPrimitive;
+
+use crate::xdp::entries::{Entry, EntryError, KeyValue, Resolved, resolve};
+use crate::xdp::layout::{MatchKind, TableLayout};
+
+/// Most lines that one entry with ranges may become.
+const MOST_LINES: usize = 4096;
+
+/// A field of the key of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FieldOfKey {
+    /// Number of the key in the program.
+    pub key: usize,
+    /// Lowest bit of the key that the field holds.
+    pub low: u32,
+    /// Number of bits.
+    pub bits: u32,
+}
+
+/// A field of the data of an action.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FieldOfParam {
+    /// Name of the field.
+    pub name: String,
+    /// Number of the parameter.
+    pub param: usize,
+    /// Lowest bit of the parameter that the field holds.
+    pub low: u32,
+    /// Number of bits.
+    pub bits: u32,
+}
+
+/// An action of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SwxAction {
+    /// Name in the pipeline.
+    pub name: String,
+    /// Fields of its data.
+    pub fields: Vec<FieldOfParam>,
+}
+
+/// A table of the pipeline.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SwxTable {
+    /// Names, keys and actions in the program. Its map is the name of the table in the pipeline.
+    pub table: TableLayout,
+    /// Fields of the key.
+    pub keys: Vec<FieldOfKey>,
+    /// Actions in the order of the program.
+    pub actions: Vec<SwxAction>,
+}
+
+/// An array of registers or meters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObjectLayout {
+    /// Control-plane name.
+    pub path: String,
+    /// Name in the pipeline.
+    pub array: String,
+}
+
+/// Names of a program in its pipeline.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Layout {
+    /// Tables.
+    pub tables: Vec<SwxTable>,
+    /// Registers and counters.
+    pub objects: Vec<ObjectLayout>,
+    /// Actions: paths, and names in the pipeline.
+    pub actions: Vec<(String, String)>,
+}
+
+/// An entry of a table of the pipeline.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SwxEntry {
+    /// Name of the table.
+    pub table: String,
+    /// True for the default entry.
+    pub is_default: bool,
+    /// The entry as DPDK reads it: `match … action …`.
+    pub text: String,
+}
+
+/// Returns entries as the lines that DPDK reads.
+///
+/// # Errors
+///
+/// The first entry that does not fit its table.
+pub fn lines(layout: &Layout, entries: &[Entry]) -> Result<Vec<SwxEntry>, EntryError> {
+    let tables: Vec<TableLayout> = layout.tables.iter().map(|one| one.table.clone()).collect();
+    let mut found = Vec::new();
+    for (table, rows) in layout.tables.iter().zip(resolve(&tables, entries)?) {
+        let mut rows = rows;
+        let has_prefix_only = table
+            .table
+            .keys
+            .iter()
+            .all(|key| matches!(key.kind, MatchKind::Exact | MatchKind::Lpm))
+            && table.table.keys.iter().filter(|key| key.kind == MatchKind::Lpm).count() <= 1;
+        match has_prefix_only {
+            true => rows.sort_by_key(|row| std::cmp::Reverse(prefix_of(row))),
+            false => rows.sort_by_key(|row| std::cmp::Reverse(row.priority.unwrap_or(0))),
+        }
+        for (at, row) in rows.iter().enumerate() {
+            add(table, row, at, &mut found)?;
+        }
+    }
+    Ok(found)
+}
+
+fn prefix_of(row: &Resolved) -> u32 {
+    row.keys
+        .iter()
+        .find_map(|key| match key {
+            KeyValue::Prefix(_, bits) => Some(*bits),
+            _ => None,
+        })
+        .unwrap_or(0)
+}
+
+fn add(
+    table: &SwxTable,
+    row: &Resolved,
+    priority: usize,
+    found: &mut Vec<SwxEntry>,
+) -> Result<(), EntryError> {
+    let action = &table.actions[row.action];
+    let mut call = format!("action {}", action.name);
+    for field in &action.fields {
+        let value = bits(&row.args[field.param], field.low, field.bits);
+        call += &format!(" {} {value:#x}", field.name);
+    }
+    let name = &table.table.map;
+    let entry = |text, is_default| SwxEntry { table: name.clone(), is_default, text };
+    if row.is_default {
+        found.push(entry(call, true));
+        return Ok(());
+    }
+    // Values and masks of each key; a range is several.
+    let mut all: Vec<Vec<(BigInt, BigInt)>> = vec![Vec::new()];
+    for (key, value) in table.table.keys.iter().zip(&row.keys) {
+        let pairs = pairs(value, key.number.width);
+        let mut next = Vec::new();
+        for before in &all {
+            for pair in &pairs {
+                next.push([&before[..], std::slice::from_ref(pair)].concat());
+            }
+        }
+        all = next;
+        if all.len() > MOST_LINES {
+            let message = format!(
+                "the ranges for table '{}' make more than {MOST_LINES} entries",
+                table.table.name
+            );
+            return Err(EntryError { code: slowpath_codes::P4_ENTRY, line: row.line, message });
+        }
+    }
+    let is_exact = table.table.keys.iter().all(|key| key.kind == MatchKind::Exact);
+    for pairs in all {
+        let mut text = "match".to_owned();
+        for field in &table.keys {
+            let (value, mask) = &pairs[field.key];
+            let (value, mask) =
+                (bits(value, field.low, field.bits), bits(mask, field.low, field.bits));
+            let whole = field.bits.next_multiple_of(8).max(8);
+            // Bits of the field above the number are 0.
+            let mask = mask | (ones(whole) & !ones(field.bits));
+            text += &format!(" {value:#x}");
+            if !is_exact && table.table.keys[field.key].kind != MatchKind::Exact {
+                text += &format!("/{mask:#x}");
+            }
+        }
+        if !is_exact {
+            text += &format!(" priority {priority}");
+        }
+        found.push(entry(format!("{text} {call}"), false));
+    }
+    Ok(())
+}
+
+fn ones(width: u32) -> u64 {
+    if width == 0 { 0 } else { u64::MAX >> (64 - width.min(64)) }
+}
+
+fn bits(number: &BigInt, low: u32, width: u32) -> u64 {
+    let part: BigInt = (number >> low) & BigInt::from(ones(width));
+    part.to_u64().unwrap_or(0)
+}
+
+/// Returns values with masks that together match the same numbers.
+fn pairs(value: &KeyValue, width: u32) -> Vec<(BigInt, BigInt)> {
+    let all = (BigInt::from(1) << width) - 1;
+    match value {
+        KeyValue::Exact(value) => vec![(value.clone(), all)],
+        KeyValue::Prefix(value, length) => {
+            let rest = (BigInt::from(1) << (width - length.min(&width))) - 1;
+            vec![(value.clone(), all - rest)]
+        }
+        KeyValue::Mask(value, mask) => vec![(value.clone(), mask.clone())],
+        KeyValue::Any => vec![(BigInt::ZERO, BigInt::ZERO)],
+        KeyValue::Range(low, high) => {
+            let (mut at, mut found) = (low.clone(), Vec::new());
+            while at <= *high {
+                // The largest block of numbers that starts here.
+                let mut size = 0;
+                while size < width
+                    && !at.bit(size.into())
+                    && &at + (BigInt::from(1) << (size + 1)) - 1 <= *high
+                {
+                    size += 1;
+                }
+                let block = BigInt::from(1) << size;
+                found.push((at.clone(), &all - (&block - 1)));
+                at += block;
+            }
+            found
+        }
+    }
+}

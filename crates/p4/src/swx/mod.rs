@@ -1,0 +1,663 @@
+//! Translation of P4 programs to SWX pipelines, files `.spec` of DPDK 22.11.
+//!
+//! The parser and the controls become one list of instructions: states are labels, controls and
+//! functions stand where they are called. Actions of tables are SWX actions, and entries of the
+//! program are comparisons.
+//!
+//! Headers keep their bits in the packet. Fields that are not whole bytes share a field of the
+//! pipeline, and fields wider than 64 bits have several. All other values are metadata.
+//!
+//! SWX itself checks nothing: an operand beyond 255 bytes of a struct would silently be another
+//! one, and a header that was never extracted would have the memory of an earlier packet. Limits
+//! are errors here, and such headers get their own memory at the start.
+
+mod action;
+mod call;
+mod checksum;
+mod condition;
+mod expression;
+mod externs;
+pub mod layout;
+mod number;
+mod parser;
+mod pipeline;
+mod place;
+mod statement;
+mod table;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
+
+use slowpath_swx::spec::{
+    Alu, Condition, Field, FieldRef, Instruction, Line, Op, Operand, Relation, Spec, Struct,
+};
+
+use self::layout::Layout;
+use self::place::Place;
+use crate::ast::*;
+use crate::check::{Checked, Type, Value};
+use crate::error::P4Error;
+use crate::token::Span;
+
+type Result<T> = std::result::Result<T, P4Error>;
+
+/// Name of the metadata struct.
+const METADATA: &str = "metadata_t";
+/// Metadata field with the port of a packet.
+const PORT: &str = "ingress_port";
+/// Bytes of a struct that operands can reach.
+const MOST_BYTES: u32 = 256;
+/// Headers of a pipeline.
+const MOST_HEADERS: usize = 64;
+/// Instructions of a pipeline, calls expanded.
+const MOST_INSTRUCTIONS: usize = 100_000;
+/// Longest name that DPDK takes.
+const LONGEST_NAME: usize = 60;
+
+/// A translated program.
+#[derive(Clone, Debug)]
+pub struct Output {
+    /// The pipeline.
+    pub spec: Spec,
+    /// Keys and actions of its tables, for entries.
+    pub layout: Layout,
+    /// Conditions under which the pipeline does the same as the program.
+    pub conditions: Vec<String>,
+}
+
+/// Translates a checked program.
+///
+/// # Errors
+///
+/// The first construct that cannot be translated.
+pub fn to_spec(program: &Program, checked: &Checked) -> Result<Output> {
+    let mut generator = Generator {
+        checked,
+        nodes: program.declarations.iter().map(|decl| (decl.id, decl)).collect(),
+        bindings: HashMap::new(),
+        subst: Vec::new(),
+        spec: Spec::default(),
+        layout: Layout::default(),
+        unit: Unit::new("t"),
+        fields: Vec::new(),
+        groups: BTreeSet::new(),
+        cleared: BTreeSet::new(),
+        names: BTreeSet::new(),
+        header_kinds: HashMap::new(),
+        known: BTreeSet::new(),
+        exposed: BTreeSet::new(),
+        emitted: BTreeSet::new(),
+        frames: Vec::new(),
+        exit: None,
+        loops: Vec::new(),
+        next: BTreeMap::new(),
+        in_parser: None,
+        paths: HashMap::new(),
+        parser_error: None,
+        standard: None,
+        here: Span::default(),
+        in_action: false,
+        exits: false,
+        conditions: conditions(),
+    };
+    generator.program(program)?;
+    generator.finish()
+}
+
+/// The meaning of a declaration at the current point of the program.
+#[derive(Clone, Debug)]
+enum Binding {
+    /// A place that can be read, and assigned to where P4 permits it.
+    Place(Place),
+    /// A value that is known.
+    Constant(Value),
+    /// An instance of an extern type, parser or control.
+    Instance(Instance),
+    /// The packet that a parser reads.
+    PacketIn,
+    /// The packet that a deparser writes.
+    PacketOut,
+}
+
+/// An instance with its path of names.
+#[derive(Clone, Debug)]
+struct Instance {
+    /// Type of the instance.
+    ty: Type,
+    /// Names of the controls around it and its own, with dots.
+    path: String,
+    /// Constructor arguments by parameter.
+    args: Vec<Option<Binding>>,
+}
+
+/// An argument of an inlined call.
+#[derive(Clone, Debug)]
+enum Given<'a> {
+    /// An expression of the caller.
+    Expr(&'a Expr),
+    /// A place with the value.
+    Place(Place),
+    /// No argument: the default value, or none.
+    Missing,
+}
+
+/// An inlined call that is being emitted.
+struct Frame {
+    /// Label of its end.
+    end: String,
+    /// Place of its result.
+    result: Option<Place>,
+    /// Instructions that copy out parameters back, for `exit`.
+    copy_out: Vec<Instruction>,
+}
+
+/// A list of instructions that is being emitted: of the pipeline, or of an action.
+struct Unit {
+    /// First letter of its temporary fields.
+    letter: &'static str,
+    /// Emitted instructions.
+    code: Vec<Instruction>,
+    /// Labels of the next instruction.
+    waiting: Vec<String>,
+    /// Labels that stand for another one of the same place.
+    alias: HashMap<String, String>,
+    /// Number of labels.
+    labels: u32,
+    /// Temporary fields in use, by width.
+    used: BTreeMap<u32, u32>,
+}
+
+impl Unit {
+    fn new(letter: &'static str) -> Unit {
+        Unit {
+            letter,
+            code: Vec::new(),
+            waiting: Vec::new(),
+            alias: HashMap::new(),
+            labels: 0,
+            used: BTreeMap::new(),
+        }
+    }
+
+    /// Returns the instructions, each jump with the label that its target has.
+    fn finish(mut self, last: Op) -> Vec<Instruction> {
+        let ends = matches!(
+            self.code.last().map(|one| &one.op),
+            Some(Op::Return | Op::Drop | Op::Transmit { .. })
+        );
+        if !ends || !self.waiting.is_empty() {
+            let label = self.waiting.first().cloned();
+            for other in self.waiting.drain(..).skip(1) {
+                self.alias.insert(other, label.clone().unwrap_or_default());
+            }
+            self.code.push(Instruction { line: Line::default(), label, op: last });
+        }
+        let mut used = BTreeSet::new();
+        for one in &mut self.code {
+            if let Op::Jump { target, .. } = &mut one.op {
+                if let Some(other) = self.alias.get(target) {
+                    target.clone_from(other);
+                }
+                used.insert(target.clone());
+            }
+        }
+        for one in &mut self.code {
+            if one.label.as_ref().is_some_and(|label| !used.contains(label)) {
+                one.label = None;
+            }
+        }
+        without_idle_jumps(self.code)
+    }
+}
+
+/// Returns instructions without jumps to the next one.
+fn without_idle_jumps(code: Vec<Instruction>) -> Vec<Instruction> {
+    let mut kept: Vec<Instruction> = Vec::with_capacity(code.len());
+    let mut ahead = code.into_iter().peekable();
+    while let Some(one) = ahead.next() {
+        let idle = match &one.op {
+            Op::Jump { target, .. } => {
+                ahead.peek().is_some_and(|next| next.label.as_ref() == Some(target))
+            }
+            _ => false,
+        };
+        if !idle || one.label.is_some() {
+            kept.push(one);
+        }
+    }
+    kept
+}
+
+/// Returns instructions without writes to metadata fields that none of them reads.
+fn without_unread(code: Vec<Instruction>, read: &BTreeSet<String>) -> Vec<Instruction> {
+    let mut kept: Vec<Instruction> = Vec::with_capacity(code.len());
+    let mut alias: HashMap<String, String> = HashMap::new();
+    let mut waiting: Vec<String> = Vec::new();
+    for mut one in code {
+        waiting.extend(one.label.take());
+        if let Op::Move { to: FieldRef::Meta(name), .. } | Op::Alu { to: FieldRef::Meta(name), .. } =
+            &one.op
+            && !read.contains(name)
+        {
+            continue;
+        }
+        one.label = waiting.first().cloned();
+        for other in waiting.drain(..).skip(1) {
+            alias.insert(other, one.label.clone().unwrap_or_default());
+        }
+        kept.push(one);
+    }
+    for one in &mut kept {
+        if let Op::Jump { target, .. } = &mut one.op
+            && let Some(other) = alias.get(target)
+        {
+            target.clone_from(other);
+        }
+    }
+    without_idle_jumps(kept)
+}
+
+/// The state of a translation.
+struct Generator<'a> {
+    checked: &'a Checked,
+    nodes: HashMap<DeclId, &'a Decl>,
+    bindings: HashMap<DeclId, Binding>,
+    /// Type arguments of the function that is inlined.
+    subst: Vec<(DeclId, Type)>,
+    spec: Spec,
+    layout: Layout,
+    unit: Unit,
+    /// Fields of the metadata: names and widths.
+    fields: Vec<(String, u32)>,
+    /// Fields of the metadata that stand together at the start: keys of tables.
+    groups: BTreeSet<String>,
+    /// Fields of the metadata that are 0 when a packet arrives.
+    cleared: BTreeSet<String>,
+    /// Names of fields, headers, tables and registers.
+    names: BTreeSet<String>,
+    /// Structs of header types.
+    header_kinds: HashMap<String, String>,
+    /// Headers that have memory at this point for each packet that comes here.
+    known: BTreeSet<String>,
+    /// Headers that are used at a point where they may have no memory.
+    exposed: BTreeSet<String>,
+    /// Headers that the deparser emits.
+    emitted: BTreeSet<String>,
+    frames: Vec<Frame>,
+    /// Label of the end of the parser or control of the architecture.
+    exit: Option<String>,
+    /// Labels of `break` and `continue`.
+    loops: Vec<(String, String)>,
+    /// Next indices of stacks in the parser, by path.
+    next: BTreeMap<String, u32>,
+    /// Label of `reject`, in a parser.
+    in_parser: Option<String>,
+    /// Path of the control around each declaration.
+    paths: HashMap<DeclId, String>,
+    parser_error: Option<Place>,
+    /// Place of v1model's standard metadata.
+    standard: Option<Place>,
+    /// Place of the last statement, for errors without one.
+    here: Span,
+    /// True in an action of a table.
+    in_action: bool,
+    /// True if the action that is emitted can end its control.
+    exits: bool,
+    /// Conditions under which the pipeline does the same as the program.
+    conditions: BTreeSet<String>,
+}
+
+impl<'a> Generator<'a> {
+    // --- output --------------------------------------------------------------------------------
+
+    fn put(&mut self, op: Op) {
+        let label = self.unit.waiting.first().cloned();
+        for other in std::mem::take(&mut self.unit.waiting).into_iter().skip(1) {
+            self.unit.alias.insert(other, label.clone().unwrap_or_default());
+        }
+        self.unit.code.push(Instruction { line: Line::default(), label, op });
+    }
+
+    /// Makes a new label, for jumps in the unit.
+    fn label(&mut self, name: &str) -> String {
+        self.unit.labels += 1;
+        let name: String = plain_name(name).to_uppercase().chars().take(40).collect();
+        format!("{name}_{}", self.unit.labels)
+    }
+
+    /// Places a label before the next instruction.
+    fn mark(&mut self, label: &str) {
+        self.unit.waiting.push(label.to_owned());
+    }
+
+    fn jump(&mut self, target: &str) {
+        self.put(Op::Jump { condition: Condition::Always, target: target.to_owned() });
+    }
+
+    fn jump_on(&mut self, condition: Condition, target: &str) {
+        self.put(Op::Jump { condition, target: target.to_owned() });
+    }
+
+    fn copy(&mut self, to: FieldRef, from: Operand) {
+        if Operand::Field(to.clone()) != from {
+            self.put(Op::Move { to, from });
+        }
+    }
+
+    fn alu(&mut self, alu: Alu, to: &FieldRef, from: Operand) {
+        self.put(Op::Alu { alu, to: to.clone(), from });
+    }
+
+    /// Returns the instructions that a closure emits, apart from the rest.
+    fn aside<T>(
+        &mut self,
+        emit: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<(T, Vec<Instruction>)> {
+        let before = std::mem::take(&mut self.unit.code);
+        let waiting = std::mem::take(&mut self.unit.waiting);
+        let result = emit(self);
+        if !self.unit.waiting.is_empty() {
+            let none = self.temporary(8);
+            self.copy(none, Operand::Immediate(0));
+        }
+        let code = std::mem::replace(&mut self.unit.code, before);
+        self.unit.waiting = waiting;
+        Ok((result?, code))
+    }
+
+    /// Emits a copy of instructions, with labels of their own.
+    fn put_copy(&mut self, code: &[Instruction]) {
+        let labels: HashMap<String, String> = code
+            .iter()
+            .filter_map(|one| one.label.clone())
+            .map(|label| (label, self.label("copy")))
+            .collect();
+        for one in code {
+            let mut op = one.op.clone();
+            if let Op::Jump { target, .. } = &mut op
+                && let Some(label) = labels.get(target)
+            {
+                target.clone_from(label);
+            }
+            self.unit.waiting.extend(one.label.as_ref().map(|label| labels[label].clone()));
+            self.put(op);
+        }
+    }
+
+    // --- metadata ------------------------------------------------------------------------------
+
+    /// Returns a name that nothing else has.
+    fn name(&mut self, wanted: &str) -> String {
+        let base: String = plain_name(wanted).chars().take(LONGEST_NAME - 6).collect();
+        let mut name = base.clone();
+        let mut number = 2;
+        while !self.names.insert(name.clone()) {
+            name = format!("{base}_{number}");
+            number += 1;
+        }
+        name
+    }
+
+    /// Adds a field to the metadata.
+    fn field(&mut self, wanted: &str, bits: u32) -> String {
+        let name = self.name(wanted);
+        self.fields.push((name.clone(), bits));
+        name
+    }
+
+    /// Returns a temporary field, until the end of the statement or block.
+    fn temporary(&mut self, width: u32) -> FieldRef {
+        let bits = [8, 16, 32, 64].into_iter().find(|bits| width <= *bits).unwrap_or(64);
+        let number = self.unit.used.entry(bits).or_insert(0);
+        let name = format!("{}{bits}_{number}", self.unit.letter);
+        *number += 1;
+        if self.names.insert(name.clone()) {
+            self.fields.push((name.clone(), bits));
+        }
+        FieldRef::Meta(name)
+    }
+
+    /// Runs a closure, after which its temporary fields are free.
+    fn scoped<T>(&mut self, emit: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let before = self.unit.used.clone();
+        let result = emit(self);
+        self.unit.used = before;
+        result
+    }
+
+    // --- types and constants -------------------------------------------------------------------
+
+    fn resolved(&self, ty: &Type) -> Type {
+        ty.replace(&|id| self.subst.iter().rev().find(|one| one.0 == id).map(|one| one.1.clone()))
+    }
+
+    /// Returns the type of an expression.
+    fn ty(&self, expr: &Expr) -> Type {
+        self.resolved(self.checked.type_of(expr))
+    }
+
+    /// Returns the type of a parameter, variable or constant.
+    fn declared(&self, id: DeclId) -> Type {
+        self.resolved(self.checked.declared.get(&id).unwrap_or(&Type::Unknown))
+    }
+
+    /// Returns the value of an expression, if it is known.
+    fn constant(&self, expr: &Expr) -> Option<Value> {
+        if let Some(value) = self.checked.constants.get(&expr.id) {
+            return Some(value.clone());
+        }
+        if let ExprKind::Name { .. } = expr.kind
+            && let Some(Binding::Constant(value)) =
+                self.checked.uses.get(&expr.id).and_then(|id| self.bindings.get(id))
+        {
+            return Some(value.clone());
+        }
+        if let ExprKind::Cast { operand, .. } = &expr.kind
+            && let Some(Value::Number(number)) = self.constant(operand)
+        {
+            return Some(Value::Number(crate::check::wrap(&number, &place::plain(&self.ty(expr)))));
+        }
+        None
+    }
+
+    /// Returns the number of an expression, if it is known.
+    fn known_number(&self, expr: &Expr) -> Option<u32> {
+        let value = self.constant(expr)?;
+        value.number().and_then(num_traits::ToPrimitive::to_u32)
+    }
+
+    /// Returns the error of a construct without a translation; without a place, at the last
+    /// statement.
+    fn unsupported<T>(&self, span: Span, what: impl std::fmt::Display) -> Result<T> {
+        let span = if span == Span::default() { self.here } else { span };
+        Err(P4Error::unsupported(span, format!("{what} cannot be compiled for SWX yet")))
+    }
+
+    /// Returns an error if the pipeline has grown too long.
+    fn check_length(&self) -> Result<()> {
+        if self.unit.code.len() > MOST_INSTRUCTIONS {
+            return self.unsupported(
+                Span::default(),
+                format!("a program of more than {MOST_INSTRUCTIONS} instructions, calls expanded,"),
+            );
+        }
+        Ok(())
+    }
+
+    // --- the whole -----------------------------------------------------------------------------
+
+    fn finish(mut self) -> Result<Output> {
+        let unit = std::mem::replace(&mut self.unit, Unit::new("t"));
+        let mut body = unit.finish(Op::Drop);
+        if self.spec.headers.len() > MOST_HEADERS {
+            return self.unsupported(
+                Span::default(),
+                format!("a program of more than {MOST_HEADERS} headers"),
+            );
+        }
+        let port = PORT.to_owned();
+        let (mut read, mut named) = (BTreeSet::new(), BTreeSet::from([port.clone()]));
+        let keys = self.spec.tables.iter().flat_map(|table| &table.key);
+        keys.for_each(|key| note(&key.field, &mut [&mut named]));
+        loop {
+            let before = read.len();
+            read.clone_from(&named);
+            let actions = self.spec.actions.iter().flat_map(|one| &one.instructions);
+            for one in body.iter().chain(actions) {
+                uses(&one.op, &mut read, &mut BTreeSet::new());
+            }
+            body = without_unread(body, &read);
+            for action in &mut self.spec.actions {
+                action.instructions =
+                    without_unread(std::mem::take(&mut action.instructions), &read);
+            }
+            if read.len() == before {
+                break;
+            }
+        }
+        let actions = self.spec.actions.iter().flat_map(|one| &one.instructions);
+        for one in body.iter().chain(actions) {
+            uses(&one.op, &mut BTreeSet::new(), &mut named);
+        }
+        let mut apply = vec![Instruction::new(Op::Receive { port })];
+        for header in &self.exposed {
+            let header = header.clone();
+            apply.push(Instruction::new(Op::Validate { header: header.clone() }));
+            apply.push(Instruction::new(Op::Invalidate { header }));
+        }
+        for field in self.cleared.intersection(&read) {
+            let to = FieldRef::Meta(field.clone());
+            apply.push(Instruction::new(Op::Move { to, from: Operand::Immediate(0) }));
+        }
+        apply.extend(body);
+        self.spec.apply = apply;
+        self.metadata(&named)?;
+        let conditions = self.conditions.into_iter().collect();
+        Ok(Output { spec: self.spec, layout: self.layout, conditions })
+    }
+
+    /// Adds the struct of the metadata, with the fields that instructions name.
+    fn metadata(&mut self, named: &BTreeSet<String>) -> Result<()> {
+        let mut fields: Vec<(String, u32)> =
+            self.fields.iter().filter(|(name, _)| named.contains(name)).cloned().collect();
+        // An instruction writes the 8 bytes from the start of a field, so the last one has 8.
+        fields.sort_by_key(|(name, bits)| match self.groups.contains(name) {
+            true => 0,
+            false => *bits,
+        });
+        if fields.last().is_some_and(|last| last.1 < 64 || self.groups.contains(&last.0)) {
+            let name = self.name("unused");
+            fields.push((name, 64));
+        }
+        let bytes: u32 = fields.iter().map(|one| one.1 / 8).sum();
+        if bytes - fields.last().map_or(0, |one| one.1 / 8) >= MOST_BYTES {
+            return self.unsupported(
+                Span::default(),
+                format!(
+                    "a program whose metadata and variables take {bytes} of {MOST_BYTES} bytes"
+                ),
+            );
+        }
+        let fields = fields
+            .into_iter()
+            .map(|(name, bits)| Field { line: Line::default(), name, bits })
+            .collect();
+        self.spec.structs.push(Struct {
+            line: Line::default(),
+            name: METADATA.to_owned(),
+            fields,
+            variable: false,
+        });
+        self.spec.metadata =
+            Some(slowpath_swx::spec::Metadata { line: Line::default(), kind: METADATA.to_owned() });
+        Ok(())
+    }
+}
+
+/// Returns the conditions under which a pipeline does the same as its program.
+fn conditions() -> BTreeSet<String> {
+    let always = [
+        "each packet has all bytes that the parser extracts, because SWX does not check lengths",
+        "the switch has an output port for each number that packets are sent to",
+    ];
+    always.into_iter().map(str::to_owned).collect()
+}
+
+/// Adds a metadata field to sets of names.
+fn note(field: &FieldRef, sets: &mut [&mut BTreeSet<String>]) {
+    if let FieldRef::Meta(name) = field {
+        sets.iter_mut().for_each(|set| {
+            set.insert(name.clone());
+        });
+    }
+}
+
+/// Adds the metadata fields of an instruction to those that are read, and to those that are named.
+fn uses(op: &Op, read: &mut BTreeSet<String>, named: &mut BTreeSet<String>) {
+    let mut reads: Vec<FieldRef> = Vec::new();
+    let mut writes: Vec<FieldRef> = Vec::new();
+    let mut from = |operand: &Operand| {
+        if let Operand::Field(field) = operand {
+            reads.push(field.clone());
+        }
+    };
+    match op {
+        Op::Transmit { port } => from(port),
+        Op::Extract { length: Some(length), .. } => reads.push(FieldRef::Meta(length.clone())),
+        Op::Move { to, from: source } => {
+            from(source);
+            writes.push(to.clone());
+        }
+        Op::Alu { to, from: source, .. } => {
+            from(source);
+            // A field that only its own operations read has no effect.
+            writes.push(to.clone());
+        }
+        Op::RegisterRead { to, index, .. } => {
+            from(index);
+            writes.push(to.clone());
+        }
+        Op::RegisterWrite { index, from: source, .. }
+        | Op::RegisterAdd { index, from: source, .. } => {
+            from(index);
+            from(source);
+        }
+        Op::Meter { index, length, colour, to, .. } => {
+            from(index);
+            from(colour);
+            reads.push(length.clone());
+            writes.push(to.clone());
+        }
+        Op::EntryId { to } => writes.push(FieldRef::Meta(to.clone())),
+        Op::Jump { condition: Condition::Compare { left, right, .. }, .. } => {
+            from(right);
+            reads.push(left.clone());
+        }
+        _ => {}
+    }
+    reads.iter().for_each(|field| note(field, &mut [read, named]));
+    writes.iter().for_each(|field| note(field, &mut [named]));
+}
+
+/// Returns a name of letters, digits and `_`.
+fn plain_name(name: &str) -> String {
+    name.chars().map(|one| if one.is_ascii_alphanumeric() { one } else { '_' }).collect()
+}
+
+/// Returns the comparison of two operands as a condition; `None` if both are numbers.
+fn compared(relation: Relation, left: &Operand, right: &Operand) -> Option<Condition> {
+    let turned = match relation {
+        Relation::Lt => Relation::Gt,
+        Relation::Gt => Relation::Lt,
+        same => same,
+    };
+    match (left, right) {
+        (Operand::Field(left), _) => {
+            Some(Condition::Compare { relation, left: left.clone(), right: right.clone() })
+        }
+        (_, Operand::Field(field)) => {
+            Some(Condition::Compare { relation: turned, left: field.clone(), right: left.clone() })
+        }
+        _ => None,
+    }
+}

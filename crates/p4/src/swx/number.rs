@@ -1,0 +1,476 @@
+//! Numbers: words of at most 64 bits, and arithmetic on them.
+
+use num_bigint::BigInt;
+use num_traits::ToPrimitive;
+
+use super::*;
+
+/// Bits of a number that one field holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Piece {
+    /// The field.
+    pub field: FieldRef,
+    /// Width of the field.
+    pub bits: u32,
+    /// Lowest bit in the field.
+    pub low: u32,
+    /// Number of bits.
+    pub width: u32,
+    /// True if the field has no other bits: those above are 0.
+    pub whole: bool,
+}
+
+/// A number at a place: pieces, the one with the lowest bits first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Number {
+    /// Pieces.
+    pub pieces: Vec<Piece>,
+    /// The header that the number is in.
+    pub header: Option<String>,
+}
+
+impl Number {
+    /// Returns the width.
+    pub fn width(&self) -> u32 {
+        self.pieces.iter().map(|piece| piece.width).sum()
+    }
+
+    /// Returns the place of some bits.
+    pub fn slice(&self, low: u32, width: u32) -> Number {
+        let (mut at, mut pieces) = (0, Vec::new());
+        for piece in &self.pieces {
+            let (from, to) = (low.max(at), (low + width).min(at + piece.width));
+            if from < to {
+                pieces.push(Piece {
+                    low: piece.low + from - at,
+                    width: to - from,
+                    whole: piece.whole && to - from == piece.width,
+                    ..piece.clone()
+                });
+            }
+            at += piece.width;
+        }
+        Number { pieces, header: self.header.clone() }
+    }
+}
+
+/// A number in words of 64 bits, the lowest first. The last word has the rest of the bits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Words {
+    /// Words; bits above the width are 0.
+    pub words: Vec<Operand>,
+    /// Width in bits.
+    pub width: u32,
+}
+
+impl Words {
+    /// Returns a number of at most 64 bits.
+    pub fn one(word: Operand, width: u32) -> Words {
+        Words { words: vec![word], width }
+    }
+
+    /// Returns a known number.
+    pub fn known(number: &BigInt, width: u32) -> Words {
+        let number = crate::check::wrap(number, &Type::Bit(width));
+        let count = width.div_ceil(64).max(1);
+        let words = (0..count).map(|at| {
+            let word: BigInt = (&number >> (at * 64)) & BigInt::from(u64::MAX);
+            Operand::Immediate(word.to_u64().unwrap_or(0))
+        });
+        Words { words: words.collect(), width }
+    }
+
+    /// Returns the lowest word.
+    pub fn low(&self) -> Operand {
+        self.words.first().cloned().unwrap_or(Operand::Immediate(0))
+    }
+
+    /// Returns the number, if all words are known and it has at most 64 bits.
+    pub fn immediate(&self) -> Option<u64> {
+        match self.words[..] {
+            [Operand::Immediate(number)] => Some(number),
+            _ => None,
+        }
+    }
+
+    /// Returns the number of bits of a word.
+    fn bits(&self, at: usize) -> u32 {
+        (self.width - (at as u32 * 64).min(self.width)).min(64)
+    }
+}
+
+/// Returns ones in the lowest bits.
+pub(super) fn ones(width: u32) -> u64 {
+    if width == 0 { 0 } else { u64::MAX >> (64 - width.min(64)) }
+}
+
+impl<'a> Generator<'a> {
+    /// Reads the number at a place.
+    pub(super) fn load(&mut self, number: &Number) -> Words {
+        self.touch(number.header.as_ref());
+        let parts: Vec<(Words, u32, u32)> = number
+            .pieces
+            .iter()
+            .map(|piece| {
+                let known = if piece.whole { piece.width } else { piece.bits };
+                (Words::one(Operand::Field(piece.field.clone()), known), piece.low, piece.width)
+            })
+            .collect();
+        self.assemble(&parts)
+    }
+
+    /// Stores a number at a place of the same width.
+    pub(super) fn put_number(&mut self, number: &Number, value: &Words) {
+        self.touch(number.header.as_ref());
+        let mut at = 0;
+        for piece in &number.pieces {
+            let part = self.slice(value, at, piece.width).low();
+            at += piece.width;
+            if piece.whole || (piece.low == 0 && piece.width == piece.bits) {
+                self.copy(piece.field.clone(), part);
+                continue;
+            }
+            let place = ones(piece.width) << piece.low;
+            let part = match part {
+                Operand::Immediate(number) => Operand::Immediate(number << piece.low),
+                part if piece.low == 0 => part,
+                part => {
+                    let moved = self.saved(part, 64);
+                    self.alu(Alu::Shl, &moved, Operand::Immediate(piece.low.into()));
+                    Operand::Field(moved)
+                }
+            };
+            let rest = ones(piece.bits) & !place;
+            if part != Operand::Immediate(place) {
+                self.alu(Alu::And, &piece.field, Operand::Immediate(rest));
+            }
+            if part != Operand::Immediate(0) {
+                self.alu(Alu::Or, &piece.field, part);
+            }
+        }
+    }
+
+    /// Returns a new temporary field with a value.
+    pub(super) fn saved(&mut self, value: Operand, width: u32) -> FieldRef {
+        let to = self.temporary(width);
+        self.copy(to.clone(), value);
+        to
+    }
+
+    /// Returns a number in temporary fields of its own.
+    pub(super) fn save(&mut self, value: &Words) -> Words {
+        let words = (0..value.words.len()).map(|at| match &value.words[at] {
+            known @ Operand::Immediate(_) => known.clone(),
+            word => Operand::Field(self.saved(word.clone(), value.bits(at))),
+        });
+        Words { words: words.collect(), width: value.width }
+    }
+
+    /// Returns some bits of a number.
+    pub(super) fn slice(&mut self, value: &Words, low: u32, width: u32) -> Words {
+        self.assemble(&[(value.clone(), low, width)])
+    }
+
+    /// Returns the number whose bits are some bits of other numbers, the lowest first.
+    pub(super) fn assemble(&mut self, parts: &[(Words, u32, u32)]) -> Words {
+        let width: u32 = parts.iter().map(|part| part.2).sum();
+        // Bits of words: the word, its width, the lowest bit, the number of bits, and the place.
+        let mut chunks: Vec<(Operand, u32, u32, u32, u32)> = Vec::new();
+        let mut at = 0;
+        for (value, low, count) in parts {
+            let (mut from, mut left) = (*low, *count);
+            while left > 0 {
+                let word = (from / 64) as usize;
+                let take = left.min(64 - from % 64).min(64 - at % 64);
+                let operand = value.words.get(word).cloned().unwrap_or(Operand::Immediate(0));
+                chunks.push((operand, value.bits(word), from % 64, take, at));
+                (from, left, at) = (from + take, left - take, at + take);
+            }
+        }
+        let mut words = Vec::new();
+        for number in 0..width.div_ceil(64).max(1) {
+            let mut known = 0;
+            let mut rest = Vec::new();
+            for (operand, bits, low, take, place) in &chunks {
+                if place / 64 != number {
+                    continue;
+                }
+                match operand {
+                    Operand::Immediate(value) => {
+                        known |= ((value >> low) & ones(*take)) << (place % 64);
+                    }
+                    Operand::Field(field) => {
+                        rest.push((field.clone(), *bits, *low, *take, place % 64));
+                    }
+                }
+            }
+            let whole = (width - number * 64).min(64);
+            let mut sum: Option<FieldRef> = None;
+            let count = rest.len();
+            for (field, bits, low, take, shift) in rest {
+                if count == 1 && known == 0 && low == 0 && shift == 0 && take >= bits {
+                    words.push(Operand::Field(field));
+                    sum = None;
+                    break;
+                }
+                // Bits above the number fall out of a field that they do not fit.
+                let part = self.temporary(whole.max(bits));
+                self.copy(part.clone(), Operand::Field(field));
+                if low > 0 {
+                    self.alu(Alu::Shr, &part, Operand::Immediate(low.into()));
+                }
+                if low + take < bits {
+                    self.alu(Alu::And, &part, Operand::Immediate(ones(take)));
+                }
+                if shift > 0 {
+                    self.alu(Alu::Shl, &part, Operand::Immediate(shift.into()));
+                }
+                match &sum {
+                    None => sum = Some(part),
+                    Some(sum) => self.alu(Alu::Or, sum, Operand::Field(part)),
+                }
+            }
+            if words.len() > number as usize {
+                continue;
+            }
+            words.push(match sum {
+                None => Operand::Immediate(known),
+                Some(sum) => {
+                    if known != 0 {
+                        self.alu(Alu::Or, &sum, Operand::Immediate(known));
+                    }
+                    Operand::Field(sum)
+                }
+            });
+        }
+        Words { words, width }
+    }
+
+    /// Returns a number with another width: bits are cut off, or added as copies of the sign.
+    pub(super) fn resized(&mut self, value: &Words, width: u32, signed: bool) -> Words {
+        if width <= value.width {
+            return self.slice(value, 0, width);
+        }
+        let zeros = Words::known(&BigInt::ZERO, width - value.width);
+        let longer =
+            self.assemble(&[(value.clone(), 0, value.width), (zeros, 0, width - value.width)]);
+        if !signed || value.width == 0 {
+            return longer;
+        }
+        // (number ^ sign) - sign
+        let sign = Words::known(&(BigInt::from(1) << (value.width - 1)), width);
+        let turned = self.bitwise(Alu::Xor, &longer, &sign);
+        self.add_or_subtract(Alu::Sub, &turned, &sign)
+    }
+
+    /// Returns the result of an operation on two words, reduced to a width.
+    pub(super) fn word(&mut self, alu: Alu, a: &Operand, b: &Operand, width: u32) -> Operand {
+        if let (Operand::Immediate(a), Operand::Immediate(b)) = (a, b) {
+            let result = match alu {
+                Alu::Add => a.wrapping_add(*b),
+                Alu::Sub => a.wrapping_sub(*b),
+                Alu::And => a & b,
+                Alu::Or => a | b,
+                Alu::Xor => a ^ b,
+                Alu::Shl => a.checked_shl(*b as u32).unwrap_or(0),
+                Alu::Shr => a.checked_shr(*b as u32).unwrap_or(0),
+            };
+            return Operand::Immediate(result & ones(width));
+        }
+        let to = self.saved(a.clone(), width);
+        self.alu(alu, &to, b.clone());
+        if matches!(alu, Alu::Add | Alu::Sub | Alu::Shl) && ![8, 16, 32, 64].contains(&width) {
+            self.alu(Alu::And, &to, Operand::Immediate(ones(width)));
+        }
+        Operand::Field(to)
+    }
+
+    /// Returns a conjunction, disjunction or exclusive disjunction.
+    pub(super) fn bitwise(&mut self, alu: Alu, a: &Words, b: &Words) -> Words {
+        let words = (0..a.words.len())
+            .map(|at| {
+                let (left, right) = (a.words[at].clone(), b.words[at].clone());
+                self.word(alu, &left, &right, a.bits(at))
+            })
+            .collect();
+        Words { words, width: a.width }
+    }
+
+    /// Returns a sum or difference, with carries from word to word.
+    pub(super) fn add_or_subtract(&mut self, alu: Alu, a: &Words, b: &Words) -> Words {
+        if let ([left], [right]) = (&a.words[..], &b.words[..]) {
+            return Words::one(self.word(alu, left, right, a.width), a.width);
+        }
+        let (mut words, mut carry) = (Vec::new(), Operand::Immediate(0));
+        for at in 0..a.words.len() {
+            let (left, right, bits) = (a.words[at].clone(), b.words[at].clone(), a.bits(at));
+            let part = self.word(alu, &left, &right, bits);
+            let result = self.word(alu, &part, &carry, bits);
+            if at + 1 < a.words.len() {
+                let next = self.saved(Operand::Immediate(0), 64);
+                let end = self.label("no_carry");
+                let carried = self.label("carry");
+                // Of a + b, the result is below a; of a - b, above.
+                let relation = if alu == Alu::Add { Relation::Lt } else { Relation::Gt };
+                self.jump_compared(relation, &part, &left, &carried);
+                self.jump_compared(relation, &result, &part, &carried);
+                self.jump(&end);
+                self.mark(&carried);
+                self.copy(next.clone(), Operand::Immediate(1));
+                self.mark(&end);
+                carry = Operand::Field(next);
+            }
+            words.push(result);
+        }
+        Words { words, width: a.width }
+    }
+
+    /// Returns the number whose bits are the others.
+    pub(super) fn complement(&mut self, a: &Words) -> Words {
+        let all = Words::known(&((BigInt::from(1) << a.width) - 1), a.width);
+        self.bitwise(Alu::Xor, a, &all)
+    }
+
+    /// Returns a product of words, by addition of shifted numbers.
+    pub(super) fn product(&mut self, a: &Operand, b: &Operand, width: u32) -> Operand {
+        let (a, b) = if let Operand::Immediate(_) = a { (b, a) } else { (a, b) };
+        let sum = self.saved(Operand::Immediate(0), 64);
+        let part = self.saved(a.clone(), 64);
+        if let Operand::Immediate(mut factor) = *b {
+            while factor != 0 {
+                let skip = factor.trailing_zeros();
+                if skip > 0 {
+                    self.alu(Alu::Shl, &part, Operand::Immediate(skip.into()));
+                }
+                self.alu(Alu::Add, &sum, Operand::Field(part.clone()));
+                factor = (factor >> skip) & !1;
+            }
+        } else {
+            let (rest, bit) = (self.saved(b.clone(), 64), self.temporary(8));
+            let (again, even, end) =
+                (self.label("times"), self.label("even"), self.label("product"));
+            self.mark(&again);
+            self.jump_compared(
+                Relation::Eq,
+                &Operand::Field(rest.clone()),
+                &Operand::Immediate(0),
+                &end,
+            );
+            self.copy(bit.clone(), Operand::Field(rest.clone()));
+            self.alu(Alu::And, &bit, Operand::Immediate(1));
+            self.jump_compared(Relation::Eq, &Operand::Field(bit), &Operand::Immediate(0), &even);
+            self.alu(Alu::Add, &sum, Operand::Field(part.clone()));
+            self.mark(&even);
+            self.alu(Alu::Shl, &part, Operand::Immediate(1));
+            self.alu(Alu::Shr, &rest, Operand::Immediate(1));
+            self.jump(&again);
+            self.mark(&end);
+        }
+        self.alu(Alu::And, &sum, Operand::Immediate(ones(width)));
+        Operand::Field(sum)
+    }
+
+    /// Returns quotient and remainder of words by long division. Division by 0 gives all ones and
+    /// the dividend.
+    pub(super) fn quotient(&mut self, a: &Operand, b: &Operand, width: u32) -> (Operand, Operand) {
+        if let Operand::Immediate(by) = b
+            && by.is_power_of_two()
+        {
+            let shift = Operand::Immediate(by.trailing_zeros().into());
+            let quotient = self.word(Alu::Shr, a, &shift, width);
+            return (quotient, self.word(Alu::And, a, &Operand::Immediate(by - 1), width));
+        }
+        let quotient = self.saved(a.clone(), 64);
+        if width < 64 {
+            self.alu(Alu::Shl, &quotient, Operand::Immediate((64 - width).into()));
+        }
+        let rest = self.saved(Operand::Immediate(0), 64);
+        let (bit, left) = (self.temporary(64), self.saved(Operand::Immediate(width.into()), 8));
+        let (again, fits, next) = (self.label("divide"), self.label("fits"), self.label("next"));
+        let at = |field: &FieldRef| Operand::Field(field.clone());
+        // The bit above the remainder says that it exceeds each divisor.
+        let over = self.temporary(64);
+        self.mark(&again);
+        self.copy(over.clone(), at(&rest));
+        self.alu(Alu::Shr, &over, Operand::Immediate(63));
+        self.copy(bit.clone(), at(&quotient));
+        self.alu(Alu::Shr, &bit, Operand::Immediate(63));
+        self.alu(Alu::Shl, &quotient, Operand::Immediate(1));
+        self.alu(Alu::Shl, &rest, Operand::Immediate(1));
+        self.alu(Alu::Or, &rest, at(&bit));
+        self.jump_compared(Relation::Eq, &at(&over), &Operand::Immediate(1), &fits);
+        self.jump_compared(Relation::Lt, &at(&rest), b, &next);
+        self.mark(&fits);
+        self.alu(Alu::Sub, &rest, b.clone());
+        self.alu(Alu::Or, &quotient, Operand::Immediate(1));
+        self.mark(&next);
+        self.alu(Alu::Sub, &left, Operand::Immediate(1));
+        self.jump_compared(Relation::Gt, &at(&left), &Operand::Immediate(0), &again);
+        (Operand::Field(quotient), Operand::Field(rest))
+    }
+
+    // --- comparisons ---------------------------------------------------------------------------
+
+    /// Emits a jump if two words compare so.
+    pub(super) fn jump_compared(
+        &mut self,
+        relation: Relation,
+        a: &Operand,
+        b: &Operand,
+        target: &str,
+    ) {
+        match (compared(relation, a, b), a, b) {
+            (Some(condition), ..) => self.jump_on(condition, target),
+            (None, Operand::Immediate(a), Operand::Immediate(b)) => {
+                let holds = match relation {
+                    Relation::Eq => a == b,
+                    Relation::Ne => a != b,
+                    Relation::Lt => a < b,
+                    Relation::Gt => a > b,
+                };
+                if holds {
+                    self.jump(target);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Emits a jump if two numbers are equal, or if they are not.
+    pub(super) fn jump_equal(&mut self, a: &Words, b: &Words, wanted: bool, target: &str) {
+        let pairs: Vec<_> = a.words.iter().cloned().zip(b.words.iter().cloned()).collect();
+        if let [(left, right)] = &pairs[..] {
+            let relation = if wanted { Relation::Eq } else { Relation::Ne };
+            return self.jump_compared(relation, left, right, target);
+        }
+        let end = self.label("differ");
+        for (left, right) in &pairs {
+            let to = if wanted { &*end } else { target };
+            self.jump_compared(Relation::Ne, left, right, to);
+        }
+        if wanted {
+            self.jump(target);
+        }
+        self.mark(&end);
+    }
+
+    /// Emits a jump if a number is less than another one, or if it is not.
+    pub(super) fn jump_less(&mut self, a: &Words, b: &Words, wanted: bool, target: &str) {
+        let end = self.label("compared");
+        let (less, not) = if wanted { (target, &*end) } else { (&*end, target) };
+        let pairs: Vec<_> = a.words.iter().cloned().zip(b.words.iter().cloned()).rev().collect();
+        let count = pairs.len();
+        for (at, (left, right)) in pairs.iter().enumerate() {
+            if at + 1 < count {
+                self.jump_compared(Relation::Lt, left, right, less);
+                self.jump_compared(Relation::Gt, left, right, not);
+            } else if wanted {
+                self.jump_compared(Relation::Lt, left, right, target);
+            } else {
+                self.jump_compared(Relation::Gt, left, right, target);
+                self.jump_compared(Relation::Eq, left, right, target);
+            }
+        }
+        self.mark(&end);
+    }
+}

@@ -1,0 +1,606 @@
+//! Tables: constant entries as branches, all others as tables of the pipeline (see [`layout`]).
+
+use super::layout::{FieldOfKey, FieldOfParam, SwxAction, SwxTable};
+use super::number::{Number, Piece};
+use super::place::{Place, is_signed};
+use super::*;
+use crate::xdp::layout::{ActionLayout, KeyLayout, MatchKind, Number as Numbered};
+use crate::xdp::layout::{TableLayout, TableMaps};
+use slowpath_swx::spec::{ActionRef as SwxActionRef, KeyField, Match, Table as SwxTableSpec, Use};
+
+/// Entries of a table without the property `size`.
+const DEFAULT_SIZE: u32 = 1024;
+
+/// The result of an applied table.
+pub(super) enum Applied {
+    /// The table is the last one that the pipeline looked up.
+    Table,
+    /// Fields with the result.
+    Inline {
+        /// Not 0 if an entry was found.
+        hit: FieldRef,
+        /// Number of the action that ran, from 1 in the order of the table's list.
+        action: FieldRef,
+    },
+}
+
+/// The properties of a table.
+pub(super) struct Properties<'a> {
+    pub keys: Vec<&'a Key>,
+    pub actions: &'a [ActionRef],
+    pub default: Option<&'a Expr>,
+    pub has_constant_default: bool,
+    pub entries: Option<(&'a [Entry], bool)>,
+    pub size: u32,
+    /// True if entries with higher priorities win.
+    pub is_largest_first: bool,
+    /// Difference of the priorities of entries without one.
+    pub priority_delta: u32,
+}
+
+/// An action of a table in the pipeline.
+pub(super) struct Made {
+    pub name: String,
+    pub layout: ActionLayout,
+    pub fields: Vec<FieldOfParam>,
+}
+
+impl<'a> Generator<'a> {
+    /// Returns the actions of a table, in order.
+    pub(super) fn table_actions(&self, table: DeclId) -> Vec<DeclId> {
+        let Some(DeclKind::Table(table)) = self.nodes.get(&table).map(|decl| &*decl.kind) else {
+            return Vec::new();
+        };
+        let listed = table.properties.iter().find_map(|property| match &property.value {
+            PropertyValue::Actions(actions) => Some(actions),
+            _ => None,
+        });
+        listed.into_iter().flatten().filter_map(|one| self.action_of(&one.action)).collect()
+    }
+
+    /// Returns the name of an action of a table in the pipeline.
+    pub(super) fn action_name(&self, table: DeclId, at: usize) -> Option<String> {
+        let path = self.paths.get(&table)?;
+        let table = self.layout.tables.iter().find(|one| one.table.name == *path)?;
+        table.actions.get(at).map(|one| one.name.clone())
+    }
+
+    pub(super) fn action_of(&self, action: &Expr) -> Option<DeclId> {
+        let function = match &action.kind {
+            ExprKind::Call { function, .. } => function,
+            _ => action,
+        };
+        self.checked.uses.get(&function.id).copied()
+    }
+
+    fn properties(&self, decl: &'a Decl, table: &'a Table) -> Result<Properties<'a>> {
+        let mut found = Properties {
+            keys: Vec::new(),
+            actions: &[],
+            default: None,
+            has_constant_default: false,
+            entries: None,
+            size: DEFAULT_SIZE,
+            is_largest_first: true,
+            priority_delta: 1,
+        };
+        let annotated = |property: &Property| match &property.value {
+            PropertyValue::Entries(entries) => {
+                entries.iter().any(|entry| annotated_priority(entry).is_some())
+            }
+            _ => false,
+        };
+        // With the annotation of p4c, the smallest number wins.
+        found.is_largest_first = !table.properties.iter().any(annotated);
+        for property in &table.properties {
+            match (&*property.name.text, &property.value) {
+                (_, PropertyValue::Keys(keys)) => found.keys = keys.iter().collect(),
+                (_, PropertyValue::Actions(actions)) => found.actions = actions,
+                (_, PropertyValue::Entries(entries)) => {
+                    found.entries = Some((entries, property.is_const))
+                }
+                ("default_action", PropertyValue::Expr(value)) => {
+                    found.default = Some(value);
+                    found.has_constant_default = property.is_const;
+                }
+                ("size", PropertyValue::Expr(value)) => {
+                    found.size = self.known_number(value).unwrap_or(DEFAULT_SIZE).max(1);
+                }
+                ("largest_priority_wins", PropertyValue::Expr(value)) => {
+                    found.is_largest_first = self.constant(value) != Some(Value::Bool(false));
+                }
+                ("priority_delta", PropertyValue::Expr(value)) => {
+                    found.priority_delta = self.known_number(value).unwrap_or(1);
+                }
+                ("implementation" | "psa_implementation", PropertyValue::Expr(value)) => {
+                    match self.size_of_implementation(value) {
+                        Some(size) => found.size = size.max(1),
+                        None => {
+                            return self.unsupported(
+                                value.span,
+                                format!("the implementation of table '{}'", decl.name.text),
+                            );
+                        }
+                    }
+                }
+                ("counters" | "psa_direct_counter", PropertyValue::Expr(value)) => {
+                    return self.unsupported(value.span, "a direct counter");
+                }
+                ("meters" | "psa_direct_meter", PropertyValue::Expr(value)) => {
+                    return self.unsupported(value.span, "a direct meter");
+                }
+                _ => {}
+            }
+        }
+        Ok(found)
+    }
+
+    /// Returns the number of entries that an implementation of `ebpf_model` has.
+    fn size_of_implementation(&self, value: &Expr) -> Option<u32> {
+        let ExprKind::Call { function, args, .. } = &value.kind else { return None };
+        match &function.kind {
+            ExprKind::Type(TypeRef { kind: TypeRefKind::Named { name, .. }, .. })
+                if matches!(&*name.text, "hash_table" | "array_table") =>
+            {
+                args.first().and_then(|arg| self.known_number(&arg.value))
+            }
+            _ => None,
+        }
+    }
+
+    fn match_kind(&self, key: &Key) -> Result<MatchKind> {
+        Ok(match &*key.kind.text {
+            "exact" => MatchKind::Exact,
+            "lpm" => MatchKind::Lpm,
+            "ternary" => MatchKind::Ternary,
+            "range" => MatchKind::Range,
+            "optional" => MatchKind::Optional,
+            other => return self.unsupported(key.kind.span, format!("match kind {other}")),
+        })
+    }
+
+    /// Emits `table.apply()`, an expression that the type checker recorded as such a call.
+    pub(super) fn apply_table(&mut self, call: &'a Expr) -> Result<Applied> {
+        let id = match self.checked.calls.get(&call.id).map(|call| call.callee) {
+            Some(crate::check::Callee::Table(id)) => id,
+            _ => return self.unsupported(call.span, "this table"),
+        };
+        let Some(decl) = self.nodes.get(&id).copied() else {
+            return self.unsupported(call.span, "this table");
+        };
+        let DeclKind::Table(table) = &*decl.kind else {
+            return self.unsupported(call.span, "this table");
+        };
+        let path = self.paths.get(&id).cloned().unwrap_or_else(|| decl.name.text.to_string());
+        let properties = self.properties(decl, table)?;
+        let mut values = Vec::new();
+        for key in &properties.keys {
+            values.push(self.key_value(&key.value)?);
+        }
+        self.here = call.span;
+        match properties.entries {
+            Some((entries, true)) => self.constant_entries(&properties, entries, &values),
+            Some((entries, false)) if !entries.is_empty() => self.unsupported(
+                entries[0].span,
+                "an entry of the program that the control plane can change",
+            ),
+            _ => {
+                self.look_up(decl, &path, &properties, &values)?;
+                Ok(Applied::Table)
+            }
+        }
+    }
+
+    // --- constant entries ----------------------------------------------------------------------
+
+    fn constant_entries(
+        &mut self,
+        properties: &Properties<'a>,
+        entries: &'a [Entry],
+        values: &[(Place, Type)],
+    ) -> Result<Applied> {
+        let hit = self.saved(Operand::Immediate(0), 8);
+        let action = self.saved(Operand::Immediate(0), 16);
+        let applied = Applied::Inline { hit: hit.clone(), action };
+        let mut order: Vec<(&'a Entry, u32)> =
+            entries.iter().zip(self.priorities(properties, entries)).collect();
+        let by_priority = properties
+            .keys
+            .iter()
+            .any(|key| matches!(&*key.kind.text, "ternary" | "range" | "optional"));
+        let lpm = properties.keys.iter().position(|key| &*key.kind.text == "lpm");
+        match lpm {
+            // The longest prefix wins: the mask with the most ones.
+            Some(at) if !by_priority => order.sort_by_key(|(entry, _)| {
+                std::cmp::Reverse(entry.sets.get(at).map_or(0, |set| self.prefix_length(set)))
+            }),
+            _ if properties.is_largest_first => order.sort_by_key(|one| std::cmp::Reverse(one.1)),
+            _ => order.sort_by_key(|one| one.1),
+        }
+        let end = self.label("end_table");
+        for (entry, _) in order {
+            self.here = entry.span;
+            let next = self.label("entry");
+            self.scoped(|this| {
+                this.jump_unless_in(&entry.sets, values, entry.span, &next)?;
+                this.copy(hit.clone(), Operand::Immediate(1));
+                this.run_listed(properties, &entry.action, &applied)
+            })?;
+            self.jump(&end);
+            self.mark(&next);
+        }
+        match properties.default {
+            Some(default) => {
+                self.scoped(|this| this.run_listed(properties, default, &applied))?;
+            }
+            None => {
+                if let Some(at) = self.no_action(properties)
+                    && let Applied::Inline { action, .. } = &applied
+                {
+                    self.copy(action.clone(), Operand::Immediate(at as u64 + 1));
+                }
+            }
+        }
+        self.mark(&end);
+        Ok(applied)
+    }
+
+    /// Returns the place of `NoAction` in the list of a table.
+    pub(super) fn no_action(&self, properties: &Properties<'a>) -> Option<usize> {
+        properties.actions.iter().position(|one| {
+            self.action_of(&one.action)
+                .and_then(|id| self.nodes.get(&id))
+                .is_some_and(|decl| &*decl.name.text == "NoAction")
+        })
+    }
+
+    /// Returns the priorities of entries (section 14.2.1.4 of the specification): an entry without
+    /// one follows the entry before it.
+    fn priorities(&self, properties: &Properties<'a>, entries: &[Entry]) -> Vec<u32> {
+        let delta = properties.priority_delta;
+        let count = u32::try_from(entries.len()).unwrap_or(u32::MAX);
+        let mut before = None;
+        let mut found = Vec::new();
+        for entry in entries {
+            let given = entry.priority.as_ref().and_then(|one| self.known_number(one));
+            let given = given.or_else(|| annotated_priority(entry));
+            let priority = given.unwrap_or(match (before, properties.is_largest_first) {
+                (None, true) => count.saturating_sub(1).saturating_mul(delta).saturating_add(1),
+                (None, false) => 1,
+                (Some(before), true) => u32::saturating_sub(before, delta),
+                (Some(before), false) => u32::saturating_add(before, delta),
+            });
+            before = Some(priority);
+            found.push(priority);
+        }
+        found
+    }
+
+    fn prefix_length(&self, set: &Expr) -> u64 {
+        match &set.kind {
+            ExprKind::Default | ExprKind::DontCare => 0,
+            ExprKind::Mask { mask, .. } => match self.constant(mask) {
+                Some(Value::Number(number)) => {
+                    (0..256).filter(|bit| number.bit(*bit)).count() as u64
+                }
+                _ => 0,
+            },
+            _ => 256,
+        }
+    }
+
+    /// Emits an action of the table's list with the arguments of an entry in the program.
+    fn run_listed(
+        &mut self,
+        properties: &Properties<'a>,
+        action: &'a Expr,
+        applied: &Applied,
+    ) -> Result<()> {
+        let Some(decl) = self.action_of(action).and_then(|id| self.nodes.get(&id).copied()) else {
+            return self.unsupported(action.span, "this action");
+        };
+        let DeclKind::Action { params, .. } = &*decl.kind else { return Ok(()) };
+        let listed = self.listed(properties, decl.id);
+        if let (Some((at, _)), Applied::Inline { action, .. }) = (listed, applied) {
+            self.copy(action.clone(), Operand::Immediate(at as u64 + 1));
+        }
+        let mut given = Vec::new();
+        let mut directed = 0;
+        for (at, param) in params.iter().enumerate() {
+            if param.direction != Direction::None {
+                given.push(self.directed(listed.map(|one| one.1), directed));
+                directed += 1;
+                continue;
+            }
+            given.push(self.entry_argument(action, at).map_or(Given::Missing, Given::Expr));
+        }
+        self.run_action(decl, given)
+    }
+
+    pub(super) fn listed(
+        &self,
+        properties: &Properties<'a>,
+        id: DeclId,
+    ) -> Option<(usize, &'a ActionRef)> {
+        let mut all = properties.actions.iter().enumerate();
+        all.find(|(_, one)| self.action_of(&one.action) == Some(id))
+    }
+
+    /// Returns the argument of the list for a parameter with a direction.
+    pub(super) fn directed(&self, listed: Option<&'a ActionRef>, at: usize) -> Given<'a> {
+        let found = listed.and_then(|one| {
+            let call = self.checked.calls.get(&one.action.id)?;
+            arguments(&one.action).get(call.args.get(at).copied().flatten()?)
+        });
+        found.map_or(Given::Missing, |arg| Given::Expr(&arg.value))
+    }
+
+    /// Returns the argument of an entry for a parameter.
+    pub(super) fn entry_argument(&self, action: &'a Expr, at: usize) -> Option<&'a Expr> {
+        let call = self.checked.calls.get(&action.id)?;
+        let at = call.args.get(at).copied().flatten()?;
+        arguments(action).get(at).map(|arg| &arg.value)
+    }
+
+    // --- tables of the pipeline ----------------------------------------------------------------
+
+    fn look_up(
+        &mut self,
+        decl: &'a Decl,
+        path: &str,
+        properties: &Properties<'a>,
+        values: &[(Place, Type)],
+    ) -> Result<()> {
+        let known = self.layout.tables.iter().position(|one| one.table.name == *path);
+        let name = match known {
+            Some(at) => self.layout.tables[at].table.map.clone(),
+            None => self.name(path),
+        };
+        let (keys, of_keys, key) = self.key(&name, properties, values, known)?;
+        let exits = std::mem::replace(&mut self.exits, false);
+        let mut made = Vec::new();
+        for one in properties.actions {
+            made.push(self.action(one)?);
+        }
+        let mut references: Vec<SwxActionRef> = made
+            .iter()
+            .map(|one| SwxActionRef {
+                line: Line::default(),
+                name: one.name.clone(),
+                used: match (one.layout.in_entries, one.layout.as_default) {
+                    (true, false) => Use::TableOnly,
+                    (false, true) => Use::DefaultOnly,
+                    _ => Use::Any,
+                },
+            })
+            .collect();
+        let default_action = self.default_action(properties, &made, &mut references)?;
+        let line = Line::default();
+        let spec = SwxTableSpec {
+            line,
+            name: name.clone(),
+            key,
+            actions: references,
+            default_action,
+            hash: None,
+            kind: None,
+            pragma: None,
+            size: properties.size,
+        };
+        match self.spec.tables.iter().find(|one| one.name == name) {
+            None => self.spec.tables.push(spec),
+            Some(before) if *before == spec => {}
+            Some(_) => {
+                return self.unsupported(
+                    Span::default(),
+                    format!("table '{}' that is applied to different places", decl.name.text),
+                );
+            }
+        }
+        if known.is_none() {
+            let mut actions = Vec::new();
+            let mut layouts = Vec::new();
+            for one in made {
+                actions.push(SwxAction { name: one.name, fields: one.fields });
+                layouts.push(one.layout);
+            }
+            self.layout.tables.push(SwxTable {
+                table: TableLayout {
+                    name: path.to_owned(),
+                    map: name.clone(),
+                    maps: if keys.is_empty() { TableMaps::None } else { TableMaps::Hash },
+                    key_size: 0,
+                    value_size: 0,
+                    priority: None,
+                    size: properties.size,
+                    keys,
+                    actions: layouts,
+                    has_default_map: !properties.has_constant_default,
+                    initial: Vec::new(),
+                },
+                keys: of_keys,
+                actions,
+            });
+        }
+        self.put(Op::Table { table: name });
+        if self.exits {
+            let on = self.label("goes_on");
+            let exited = Operand::Field(FieldRef::Meta(pipeline::EXITED.to_owned()));
+            self.jump_compared(Relation::Eq, &exited, &Operand::Immediate(0), &on);
+            self.exit(Span::default())?;
+            self.mark(&on);
+        }
+        self.exits = exits;
+        Ok(())
+    }
+
+    /// Returns the key of a table: its parts in the program, the fields that hold them, and the
+    /// key in the pipeline. Parts that do not stand together in a header are copied.
+    #[allow(clippy::type_complexity, reason = "one caller takes the three lists apart")]
+    fn key(
+        &mut self,
+        table: &str,
+        properties: &Properties<'a>,
+        values: &[(Place, Type)],
+        known: Option<usize>,
+    ) -> Result<(Vec<KeyLayout>, Vec<FieldOfKey>, Vec<KeyField>)> {
+        let mut numbers: Vec<(Number, MatchKind)> = Vec::new();
+        let mut keys = Vec::new();
+        for (key, (place, ty)) in properties.keys.iter().zip(values) {
+            let kind = self.match_kind(key)?;
+            let text = name_of(&key.annotations).unwrap_or_else(|| self.key_text(&key.value));
+            if kind == MatchKind::Range && is_signed(ty) {
+                return self.unsupported(key.kind.span, "a range of a signed number");
+            }
+            let mut parts = Vec::new();
+            leaves(place, "", &mut parts);
+            if !place.headers().is_empty() {
+                return self.unsupported(key.value.span, format!("a key of type {ty}"));
+            }
+            for (part, number) in parts {
+                let name = Rc::from(format!("{text}{part}"));
+                let number_layout = Numbered { name, width: number.width(), offset: 0, size: 0 };
+                keys.push(KeyLayout { number: number_layout, kind });
+                numbers.push((number, kind));
+            }
+        }
+        let prefixes = numbers.iter().filter(|one| one.1 == MatchKind::Lpm).count();
+        let others = numbers.iter().any(|one| !matches!(one.1, MatchKind::Exact | MatchKind::Lpm));
+        let pieces: Vec<Piece> =
+            numbers.iter().flat_map(|one| one.0.pieces.iter().rev().cloned()).collect();
+        let in_place = self.stand_together(&pieces);
+        let (mut of_keys, mut key) = (Vec::new(), Vec::new());
+        for (at, (number, kind)) in numbers.iter().enumerate() {
+            let place = match in_place {
+                true => {
+                    self.touch(number.header.as_ref());
+                    number.clone()
+                }
+                false => {
+                    let copy = self.key_copy(table, at, number, known.is_some());
+                    let value = self.load(number);
+                    self.put_number(&copy, &value);
+                    copy
+                }
+            };
+            let kind = match kind {
+                MatchKind::Exact => Match::Exact,
+                MatchKind::Lpm if prefixes == 1 && !others && place.pieces.len() == 1 => Match::Lpm,
+                _ => Match::Wildcard,
+            };
+            let mut top = place.width();
+            for piece in place.pieces.iter().rev() {
+                top -= piece.width;
+                of_keys.push(FieldOfKey { key: at, low: top, bits: piece.width });
+                let field = piece.field.clone();
+                key.push(KeyField { line: Line::default(), field, kind });
+            }
+        }
+        Ok((keys, of_keys, key))
+    }
+
+    /// Returns true if pieces are whole fields that stand together in one header.
+    fn stand_together(&self, pieces: &[Piece]) -> bool {
+        if pieces.iter().any(|piece| !piece.whole) {
+            return false;
+        }
+        if let [only] = pieces {
+            return !matches!(only.field, FieldRef::Data(_));
+        }
+        let mut at = None;
+        for piece in pieces {
+            let FieldRef::Header { header, field } = &piece.field else { return false };
+            let kind = self.spec.headers.iter().find(|one| one.name == *header);
+            let kind =
+                kind.and_then(|kind| self.spec.structs.iter().find(|one| one.name == kind.kind));
+            let Some((_, offset)) = kind.and_then(|kind| kind.field(field)) else { return false };
+            if at.is_some_and(|(of, end)| of != header || end != offset) {
+                return false;
+            }
+            at = Some((header, offset + piece.bits));
+        }
+        !pieces.is_empty()
+    }
+
+    /// Returns the fields of the metadata for a copy of a part of a key.
+    fn key_copy(&mut self, table: &str, at: usize, number: &Number, is_known: bool) -> Number {
+        let table: String = table.chars().take(LONGEST_NAME - 20).collect();
+        let width = number.width();
+        let mut pieces = Vec::new();
+        for part in (0..width.div_ceil(64).max(1)).rev() {
+            let bits = (width - part * 64).min(64);
+            let name = format!("{table}_key_{at}_{part}");
+            let whole = bits.next_multiple_of(8).max(8);
+            let name = if is_known { name } else { self.field(&name, whole) };
+            self.groups.insert(name.clone());
+            let field = FieldRef::Meta(name);
+            pieces.push(Piece { field, bits: whole, low: 0, width: bits, whole: true });
+        }
+        pieces.reverse();
+        Number { pieces, header: None }
+    }
+
+    fn key_text(&self, expr: &Expr) -> String {
+        match &expr.kind {
+            ExprKind::Name { name, .. } => name.text.to_string(),
+            ExprKind::Member { base, name } => format!("{}.{}", self.key_text(base), name.text),
+            ExprKind::Index { base, index } => match self.known_number(index) {
+                Some(at) => format!("{}[{at}]", self.key_text(base)),
+                None => format!("{}[…]", self.key_text(base)),
+            },
+            ExprKind::Call { function, .. } => format!("{}()", self.key_text(function)),
+            ExprKind::Slice { base, high, low } => format!(
+                "{}[{}:{}]",
+                self.key_text(base),
+                self.known_number(high).unwrap_or(0),
+                self.known_number(low).unwrap_or(0)
+            ),
+            ExprKind::Cast { operand, .. } => self.key_text(operand),
+            _ => "key".to_owned(),
+        }
+    }
+}
+
+/// Adds the numbers of a value with their paths.
+fn leaves(place: &Place, path: &str, found: &mut Vec<(String, Number)>) {
+    match place {
+        Place::Number(number) => found.push((path.to_owned(), number.clone())),
+        Place::Parts(parts) => {
+            for (name, part) in &parts.members {
+                leaves(part, &format!("{path}.{name}"), found);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn arguments(action: &Expr) -> &[Arg] {
+    match &action.kind {
+        ExprKind::Call { args, .. } => args,
+        _ => &[],
+    }
+}
+
+/// Returns the number of the annotation `@priority`.
+fn annotated_priority(entry: &Entry) -> Option<u32> {
+    let annotation = entry.annotations.iter().find(|one| &*one.name.text == "priority")?;
+    match &annotation.body[..] {
+        [token] => token.text.parse().ok(),
+        _ => None,
+    }
+}
+
+/// Returns the control-plane name of a declaration, without the names around it.
+pub(super) fn control_name(decl: &Decl) -> String {
+    let name = name_of(&decl.annotations);
+    name.as_deref().map_or(&*decl.name.text, |name| name.trim_start_matches('.')).to_owned()
+}
+
+/// Returns the name that the annotation `@name` gives.
+pub(super) fn name_of(annotations: &[Annotation]) -> Option<String> {
+    let annotation = annotations.iter().find(|one| &*one.name.text == "name")?;
+    match &annotation.body[..] {
+        [token] if token.kind == crate::token::TokenKind::Text => Some(token.text.to_string()),
+        _ => None,
+    }
+}

@@ -1,0 +1,371 @@
+//! Pipelines in DPDK, with random packets, beside the same computation in Rust.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
+use slowpath_oracle::Oracle;
+use slowpath_p4::swx::Output;
+use slowpath_p4::swx::layout::lines;
+use slowpath_p4::xdp::entries::parse as parse_entries;
+
+use crate::swx::{made, program};
+
+/// Packets of each program.
+const PACKETS: u64 = 40;
+
+/// Fields of the header of the test programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Fields {
+    a: u16,
+    b: u16,
+    w: u128,
+    c: u16,
+}
+
+impl Fields {
+    /// Returns fields that depend on a number; some are small.
+    fn drawn(number: u64) -> Fields {
+        let mut state = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let mut next = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state
+        };
+        let small = number.is_multiple_of(3);
+        let limit = |value: u64| if small { value % 8 } else { value };
+        Fields {
+            a: (limit(next()) % 16) as u16,
+            b: (limit(next()) % 4096) as u16,
+            w: u128::from(next()) << 64 | u128::from(next()),
+            c: limit(next()) as u16,
+        }
+    }
+
+    fn hex(self) -> String {
+        format!("{:01x}{:03x}{:032x}{:04x}", self.a, self.b, self.w, self.c)
+    }
+}
+
+/// Returns the compiled driver, or the reason why there is none.
+fn driver() -> &'static Result<PathBuf, String> {
+    static DRIVER: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    DRIVER.get_or_init(|| {
+        let flags = |option| {
+            let run = Command::new("pkg-config").args([option, "libdpdk"]).output();
+            let run = run.map_err(|e| format!("pkg-config: {e}; install libdpdk-dev"))?;
+            if !run.status.success() {
+                return Err("pkg-config finds no libdpdk; install libdpdk-dev".to_owned());
+            }
+            let text = String::from_utf8_lossy(&run.stdout).into_owned();
+            Ok(text.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+        };
+        let path = std::env::temp_dir().join(format!("slowpath-swx-{}", std::process::id()));
+        let run = Command::new("cc")
+            .args(["-O1", "-march=native"])
+            .args(flags("--cflags")?)
+            .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/dpdk/driver.c"))
+            .arg("-o")
+            .arg(&path)
+            .args(flags("--libs")?)
+            .output()
+            .map_err(|e| format!("cc: {e}; install gcc"))?;
+        match run.status.success() {
+            true => Ok(path),
+            false => Err(String::from_utf8_lossy(&run.stderr).into_owned()),
+        }
+    })
+}
+
+/// Returns the answers of a pipeline to commands; none without DPDK.
+fn answers(made: &Output, commands: &[String]) -> Option<Vec<String>> {
+    let driver = match driver() {
+        Ok(driver) => driver,
+        Err(reason) => {
+            Oracle::Dpdk.missing(reason);
+            return None;
+        }
+    };
+    static NUMBER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+    let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    let folder = format!("slowpath-swx-{}-{number}.d", std::process::id());
+    let folder = std::env::temp_dir().join(folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("program.spec");
+    let spec = slowpath_swx::print(&made.spec);
+    std::fs::write(&file, &spec).unwrap();
+    let mut process = Command::new(driver)
+        .args(["--no-huge", "--no-pci", "--no-telemetry", "--no-shconf"])
+        .args(["--log-level=lib.eal:1", "-m", "128", "-l", "0", "--"])
+        .arg(&file)
+        .env("RUNTIME_DIRECTORY", &folder)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (mut input, output) = (process.stdin.take().unwrap(), process.stdout.take().unwrap());
+    let mut output = BufReader::new(output).lines().map(|line| line.unwrap());
+    assert_eq!(output.next().as_deref(), Some("ready"), "{spec}");
+    let mut found = Vec::new();
+    for command in commands {
+        writeln!(input, "{command}").unwrap();
+        found.push(output.next().unwrap_or_else(|| panic!("no answer to {command}\n{spec}")));
+    }
+    drop(input);
+    process.wait().unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    Some(found)
+}
+
+/// Checks a program against a function that returns the port and fields of the packet it sends.
+#[track_caller]
+fn sends(
+    locals: &str,
+    body: &str,
+    entries: &str,
+    wanted: impl Fn(Fields) -> Option<(u16, Fields)>,
+) {
+    let made = made(&program(locals, body)).unwrap_or_else(|fault| panic!("{fault}"));
+    let entries = lines(&made.layout, &parse_entries(entries).unwrap()).unwrap();
+    let mut commands: Vec<String> = entries
+        .iter()
+        .map(|one| {
+            let command = if one.is_default { "default" } else { "entry" };
+            format!("{command} {} {}", one.table, one.text)
+        })
+        .collect();
+    let count = commands.len();
+    let packets: Vec<Fields> = (0..PACKETS).map(Fields::drawn).collect();
+    commands.extend(packets.iter().map(|one| format!("packet 3 {}ee", one.hex())));
+    let Some(found) = answers(&made, &commands) else { return };
+    for (command, answer) in commands.iter().zip(&found).take(count) {
+        assert_eq!(answer, "ok", "{command}");
+    }
+    for (packet, answer) in packets.iter().zip(&found[count..]) {
+        let wanted = match wanted(*packet) {
+            Some((port, fields)) => format!("{port} {}ee", fields.hex()),
+            None => "drop".to_owned(),
+        };
+        assert_eq!(*answer, wanted, "{body}: {packet:x?}\n{}", slowpath_swx::print(&made.spec));
+    }
+    Oracle::Dpdk.compared(packets.len(), "packets of P4 programs");
+}
+
+#[test]
+fn arithmetic_has_the_width_of_its_operands() {
+    let to = |fields| Some((0, fields));
+    sends("", "hdr.h.b = hdr.h.b + hdr.h.c[11:0];", "", |f| {
+        to(Fields { b: f.b.wrapping_add(f.c) & 0xfff, ..f })
+    });
+    sends("", "hdr.h.a = hdr.h.a - 3; hdr.h.c = ~hdr.h.c;", "", |f| {
+        to(Fields { a: f.a.wrapping_sub(3) & 0xf, c: !f.c, ..f })
+    });
+    sends("", "hdr.h.w = hdr.h.w + (bit<128>)hdr.h.c;", "", |f| {
+        to(Fields { w: f.w.wrapping_add(u128::from(f.c)), ..f })
+    });
+    sends("", "hdr.h.w = hdr.h.w - (hdr.h.w << 1);", "", |f| {
+        to(Fields { w: f.w.wrapping_sub(f.w << 1), ..f })
+    });
+    sends("", "hdr.h.w = hdr.h.w[99:0] ++ hdr.h.w[127:100];", "", |f| {
+        to(Fields { w: f.w.rotate_left(28), ..f })
+    });
+    sends("", "hdr.h.c = hdr.h.c * (bit<16>)hdr.h.b;", "", |f| {
+        to(Fields { c: f.c.wrapping_mul(f.b), ..f })
+    });
+    sends("", "hdr.h.c = hdr.h.c * 1001; hdr.h.b = hdr.h.b % 100;", "", |f| {
+        to(Fields { c: f.c.wrapping_mul(1001), b: f.b % 100, ..f })
+    });
+    sends("", "if (hdr.h.b != 0) { hdr.h.c = hdr.h.c / (bit<16>)hdr.h.b; }", "", |f| {
+        to(Fields { c: f.c.checked_div(f.b).unwrap_or(f.c), ..f })
+    });
+    sends("", "hdr.h.c = (hdr.h.c << hdr.h.a) | (hdr.h.c >> (hdr.h.b & 31));", "", |f| {
+        let right = f.c.checked_shr(u32::from(f.b & 31)).unwrap_or(0);
+        to(Fields { c: f.c << f.a | right, ..f })
+    });
+    sends("", "hdr.h.c = (bit<16>)((int<16>)hdr.h.c >> (hdr.h.b & 31));", "", |f| {
+        to(Fields { c: ((f.c as i16) >> (f.b & 31).min(15)) as u16, ..f })
+    });
+    sends("", "hdr.h.c = hdr.h.c |+| hdr.h.w[15:0]; hdr.h.b = hdr.h.b |-| 100;", "", |f| {
+        to(Fields { c: f.c.saturating_add(f.w as u16), b: f.b.saturating_sub(100), ..f })
+    });
+    sends(
+        "",
+        "int<16> s1 = (int<16>)hdr.h.c; hdr.h.c = (bit<16>)(s1 |+| (int<16>)hdr.h.w[15:0]);",
+        "",
+        |f| to(Fields { c: (f.c as i16).saturating_add(f.w as i16) as u16, ..f }),
+    );
+}
+
+#[test]
+fn conditions_choose_as_in_other_languages() {
+    let port = |n, f| Some((n, f));
+    sends("", "if (hdr.h.a < 5 && hdr.h.c >= 100 || hdr.h.b == 7) { port(1); }", "", |f| {
+        port(u16::from(f.a < 5 && f.c >= 100 || f.b == 7), f)
+    });
+    sends("", "if (hdr.h.w > hdr.h.w << 3) { port(1); } else { mark_to_drop(s); }", "", |f| {
+        if f.w > f.w << 3 { port(1, f) } else { None }
+    });
+    sends("", "if ((int<16>)hdr.h.c < -5) { port(2); }", "", |f| {
+        port(if (f.c as i16) < -5 { 2 } else { 0 }, f)
+    });
+    sends(
+        "",
+        "switch (hdr.h.a) { 1: 2: { port(4); } 3: { port(5); } default: { port(6); } }",
+        "",
+        |f| {
+            port(
+                match f.a {
+                    1 | 2 => 4,
+                    3 => 5,
+                    _ => 6,
+                },
+                f,
+            )
+        },
+    );
+    sends(
+        "action set() { if (hdr.h.a == 1) { exit; } hdr.h.c = 9; }
+           table t { key = {} actions = { set; } const default_action = set(); }",
+        "hdr.h.b = 1; t.apply(); hdr.h.b = 2;",
+        "",
+        |f| port(0, if f.a == 1 { Fields { b: 1, ..f } } else { Fields { b: 2, c: 9, ..f } }),
+    );
+    sends(
+        "",
+        "hdr.h.c = 0; for (bit<8> i in 1..4) { if (i == 3) { continue; } hdr.h.c = hdr.h.c + (bit<16>)i; }",
+        "",
+        |f| port(0, Fields { c: 7, ..f }),
+    );
+}
+
+#[test]
+fn tables_choose_entries_by_key_and_order() {
+    let port = |n, f| Some((n, f));
+    sends(
+        "table t { key = { hdr.h.a: exact; hdr.h.b: exact; } actions = { port; } }",
+        "t.apply();",
+        "t 1, 2 -> port(1)\nt 7, 7 -> port(2)\nt 3, 5 -> port(3)",
+        |f| {
+            port(
+                match (f.a, f.b) {
+                    (1, 2) => 1,
+                    (7, 7) => 2,
+                    (3, 5) => 3,
+                    _ => 0,
+                },
+                f,
+            )
+        },
+    );
+    sends(
+        "table t { key = { hdr.h.c: lpm; } actions = { port; } default_action = port(9); }",
+        "t.apply();",
+        "t 0/1 -> port(1)\nt 0/13 -> port(2)\nt 3/16 -> port(3)",
+        |f| {
+            port(
+                match f.c {
+                    3 => 3,
+                    0..=2 | 4..8 => 2,
+                    8..0x8000 => 1,
+                    _ => 9,
+                },
+                f,
+            )
+        },
+    );
+    sends(
+        "table t { key = { hdr.h.w: lpm; } actions = { port; } }",
+        "t.apply();",
+        "t 0/1 -> port(1)\nt 0x80000000000000000000000000000000/2 -> port(2)",
+        |f| {
+            port(
+                match f.w >> 126 {
+                    0 | 1 => 1,
+                    2 => 2,
+                    _ => 0,
+                },
+                f,
+            )
+        },
+    );
+    sends(
+        "table t { key = { hdr.h.b: ternary; hdr.h.c: range; } actions = { port; NoAction; } }",
+        "if (!t.apply().hit) { port(8); }",
+        "t 1 &&& 1, 100..60000 priority 2 -> port(1)\nt *, 0..200 priority 3 -> port(2)",
+        |f| {
+            port(
+                if f.c <= 200 {
+                    2
+                } else if f.b & 1 == 1 && (100..=60000).contains(&f.c) {
+                    1
+                } else {
+                    8
+                },
+                f,
+            )
+        },
+    );
+    sends(
+        "table t { key = { hdr.h.a: ternary; } actions = { port; }
+             const entries = { 1 &&& 3: port(1); } const default_action = port(3); }",
+        "t.apply();",
+        "",
+        |f| port(if f.a & 3 == 1 { 1 } else { 3 }, f),
+    );
+}
+
+#[test]
+fn hashes_and_checksums_are_those_of_their_algorithms() {
+    fn crc32(bytes: &[u8]) -> u32 {
+        !bytes.iter().fold(u32::MAX, |crc, byte| {
+            (0..8).fold(crc ^ u32::from(*byte), |crc, _| {
+                if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 }
+            })
+        })
+    }
+    sends(
+        "",
+        "bit<32> r; hash(r, HashAlgorithm.crc32, 32w0, { hdr.h.w }, 64w0x100000000);
+               hdr.h.w[31:0] = r;",
+        "",
+        |f| {
+            let hash = u128::from(crc32(&f.w.to_be_bytes()));
+            Some((0, Fields { w: f.w >> 32 << 32 | hash, ..f }))
+        },
+    );
+    sends(
+        "",
+        "hash(hdr.h.c, HashAlgorithm.csum16, 16w0, { hdr.h.a, hdr.h.b, hdr.h.w }, 32w0x10000);",
+        "",
+        |f| {
+            let mut sum = u32::from(f.a << 12 | f.b);
+            for part in 0..8 {
+                sum += u32::from((f.w >> (part * 16)) as u16);
+            }
+            while sum > 0xffff {
+                sum = (sum & 0xffff) + (sum >> 16);
+            }
+            Some((0, Fields { c: !(sum as u16), ..f }))
+        },
+    );
+}
+
+#[test]
+fn registers_keep_their_values() {
+    let sums = std::cell::RefCell::new([0u16; 4]);
+    sends(
+        "register<bit<16>>(4) r;",
+        "bit<16> old; r.read(old, (bit<32>)hdr.h.a); hdr.h.c = old; r.write((bit<32>)hdr.h.a, old + 3);",
+        "",
+        |f| {
+            let mut sums = sums.borrow_mut();
+            let before = sums.get(usize::from(f.a)).copied().unwrap_or(0);
+            if let Some(sum) = sums.get_mut(usize::from(f.a)) {
+                *sum += 3;
+            }
+            Some((0, Fields { c: before, ..f }))
+        },
+    );
+}

@@ -1,0 +1,135 @@
+//! Pipelines for DPDK: their form, and constructs without a translation.
+
+use std::path::Path;
+
+use slowpath_p4::preprocess::preprocess;
+use slowpath_p4::swx::layout::lines;
+use slowpath_p4::swx::{Output, to_spec};
+use slowpath_p4::xdp::entries::parse as parse_entries;
+
+const START: &str = "#include <core.p4>
+#include <v1model.p4>
+header H { bit<4> a; bit<12> b; bit<128> w; bit<16> c; }
+struct Hs { H h; }
+struct M { bit<8> m; }
+";
+
+/// Returns a program for v1model with these declarations and statements of its ingress.
+pub fn program(locals: &str, body: &str) -> String {
+    format!(
+        "{START}
+        parser P(packet_in b, out Hs hdr, inout M m, inout standard_metadata_t s) {{
+            state start {{ b.extract(hdr.h); transition accept; }}
+        }}
+        control V(inout Hs hdr, inout M m) {{ apply {{}} }}
+        control I(inout Hs hdr, inout M m, inout standard_metadata_t s) {{
+            action port(bit<9> n) {{ s.egress_spec = n; }}
+            {locals}
+            apply {{ {body} }}
+        }}
+        control E(inout Hs hdr, inout M m, inout standard_metadata_t s) {{ apply {{}} }}
+        control C(inout Hs hdr, inout M m) {{ apply {{}} }}
+        control D(packet_out b, in Hs hdr) {{ apply {{ b.emit(hdr); }} }}
+        V1Switch(P(), V(), I(), E(), C(), D()) main;"
+    )
+}
+
+/// Translates a program.
+///
+/// # Errors
+///
+/// The message of the first fault, with its place.
+pub fn made(text: &str) -> Result<Output, String> {
+    let read = preprocess(Path::new("a.p4"), text, &Default::default());
+    let (tokens, sources) = read.map_err(|(fault, sources)| fault.render(&sources))?;
+    let program = slowpath_p4::parse(&tokens).map_err(|fault| fault.render(&sources))?;
+    let checked = slowpath_p4::check(&program).map_err(|faults| faults[0].render(&sources))?;
+    to_spec(&program, &checked).map_err(|fault| fault.render(&sources))
+}
+
+fn spec(locals: &str, body: &str) -> String {
+    let made = made(&program(locals, body)).unwrap_or_else(|fault| panic!("{fault}"));
+    slowpath_swx::print(&made.spec)
+}
+
+#[track_caller]
+fn refused(locals: &str, body: &str, expected: &str) {
+    let fault = made(&program(locals, body)).expect_err("the program has no pipeline");
+    assert!(fault.ends_with(&format!(": {expected} cannot be compiled for SWX yet")), "{fault}");
+}
+
+#[test]
+fn examples_read_back_as_they_are_printed() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/p4");
+    let mut pipelines = 0;
+    for name in ["acl", "balancer", "firewall", "router", "tunnel"] {
+        let text = std::fs::read_to_string(folder.join(format!("{name}.p4"))).unwrap();
+        let made = made(&text).unwrap_or_else(|fault| panic!("{name}: {fault}"));
+        let text = slowpath_swx::print(&made.spec);
+        let read = slowpath_swx::parse(&text).unwrap_or_else(|fault| panic!("{name}: {fault}"));
+        assert_eq!(read, made.spec, "{name}");
+        pipelines += 1;
+    }
+    assert_eq!(pipelines, 5);
+}
+
+#[test]
+fn small_and_wide_fields_become_fields_of_whole_bytes() {
+    let text = spec("", "hdr.h.b = 5; s.egress_spec = (bit<9>)hdr.h.a;");
+    for line in ["bit<16> a_b", "bit<64> w_1", "bit<64> w_0", "bit<16> c"] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+    // The other bits of the common field stay.
+    assert!(text.contains("and h.h.a_b 0xf000\n\tor h.h.a_b 5"), "{text}");
+}
+
+#[test]
+fn headers_without_memory_get_their_own() {
+    let certain = spec("", "hdr.h.c = 1;");
+    assert!(!certain.contains("validate"), "{certain}");
+    let copied = spec("", "H other; other.c = 1; if (hdr.h.a == 1) { hdr.h.c = other.c; }");
+    assert!(copied.contains("validate h.other\n\tinvalidate h.other"), "{copied}");
+}
+
+#[test]
+fn entries_become_lines_with_masks_and_order() {
+    let locals = "table t { key = { hdr.h.c: range; hdr.h.b: ternary; } actions = { port; } }";
+    let made = made(&program(locals, "t.apply();")).unwrap_or_else(|fault| panic!("{fault}"));
+    let entries = parse_entries(
+        "t 4..6, 1 &&& 3 -> port(7)\nt *, * priority 9 -> port(n=2)\nt default -> port(1)",
+    )
+    .unwrap();
+    let texts: Vec<String> = lines(&made.layout, &entries)
+        .unwrap()
+        .into_iter()
+        .map(|one| format!("{}{}", if one.is_default { "default " } else { "" }, one.text))
+        .collect();
+    assert_eq!(
+        texts,
+        [
+            "match 0x0/0x0 0x0/0xf000 priority 0 action I_port n 0x2",
+            "match 0x4/0xfffe 0x1/0xf003 priority 1 action I_port n 0x7",
+            "match 0x6/0xffff 0x1/0xf003 priority 1 action I_port n 0x7",
+            "default action I_port n 0x1",
+        ]
+    );
+}
+
+#[test]
+fn constructs_without_a_translation_are_refused_with_their_line() {
+    refused("", "m.m = (bit<8>)s.packet_length;", "packet_length, which SWX does not tell,");
+    refused("", "s.mcast_grp = 1;", "a copy of the packet, or one to several ports,");
+    refused("", "random(m.m, 0, 3);", "random");
+    refused(
+        "counter(4, CounterType.bytes) n;",
+        "n.count(1);",
+        "a counter of bytes, because SWX does not tell the length of packets,",
+    );
+    let many: String =
+        (0..40).map(|at| format!("bit<64> v{at} = hdr.h.w[{at}+63:{at}]; ")).collect();
+    let used: String =
+        (0..40).map(|at| format!("hdr.h.w[63:0] = hdr.h.w[63:0] ^ v{at}; ")).collect();
+    let fault = made(&program("", &format!("{many} {used}"))).expect_err("too many variables");
+    assert!(fault.contains("metadata and variables take"), "{fault}");
+    assert!(fault.starts_with("a.p4:"), "{fault}");
+}
