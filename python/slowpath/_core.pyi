@@ -51,6 +51,8 @@ text, a list of `TableLayout`; warnings; and conditions under which the C does t
 program."""
 _Fault = tuple[str, str, int, int, str]
 """A fault of a P4 program: code, file, line, column, and message."""
+_Pipeline = tuple[tuple[str, list[str]] | None, list[_Fault]]
+"""The text of a pipeline with its conditions, or none; and the faults."""
 _Entries = tuple[str | None, tuple[str, int, str] | None]
 """Map content as JSON text, or a fault: code, line of the file of entries (0: of the program), and
 message."""
@@ -767,6 +769,12 @@ def p4_to_c(
     """Translates a P4 program to C for XDP. `folders` are searched for included files, and
     `defines` are macros with their values. With `scratch`, headers stand in a map instead of on the
     stack. Faults of the program are part of the result."""
+
+def p4_to_swx(
+    file: str, text: str, folders: list[str], defines: list[tuple[str, str]]
+) -> _Pipeline:
+    """Translates a P4 program to an SWX pipeline, a `.spec` file of DPDK 22.11. The conditions say
+    when the pipeline does the same as the program. The arguments are those of `p4_to_c`."""
 
 def p4_walks(
     file: str,

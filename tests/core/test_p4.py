@@ -133,6 +133,28 @@ def test_p4_compiles_to_c_that_clang_accepts(tmp_path: Path) -> None:
     assert costs[0] == costs[1]
 
 
+def test_p4_compiles_to_a_pipeline_with_its_conditions(tmp_path: Path) -> None:
+    made = tmp_path / "router.spec"
+    run = slowpath("compile", ROUTER, "--to", "swx", "-o", made)
+    assert run.returncode == 0, run.stderr
+    assert "SWX does not check lengths" in run.stderr
+    assert "counts packets, but not bytes" in run.stderr
+    text = made.read_text()
+    assert "h.ipv4.destination lpm" in text
+    assert text.rstrip().endswith("drop\n}")
+
+
+def test_a_pipeline_needs_constructs_that_dpdk_has(small: Path) -> None:
+    clocked = small.parent / "clocked.p4"
+    text = ROUTER.read_text()
+    clocked.write_text(
+        text.replace("mark_to_drop", "metadata.next_hop = standard.enq_timestamp; mark_to_drop", 1)
+    )
+    run = slowpath("compile", clocked, "--to", "swx", codes=True)
+    assert run.returncode == 3
+    assert "[SP0285]" in run.stderr
+
+
 def test_only_p4_is_translated_to_c() -> None:
     run = slowpath("compile", EXAMPLES / "firewall.bpf.o", "--to", "xdp-c", codes=True)
     assert run.returncode == 2

@@ -1,9 +1,9 @@
-//! Translates P4 programs to C.
+//! Translates P4 programs to C and to SWX pipelines.
 
 use pyo3::prelude::*;
 use slowpath_p4::preprocess::{Options, preprocess};
 use slowpath_p4::token::Sources;
-use slowpath_p4::{P4Error, check, parse, walk, xdp};
+use slowpath_p4::{P4Error, check, parse, swx, walk, xdp};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -42,6 +42,39 @@ pub fn p4_to_c(
                 (Some(output.c), Vec::new(), files, tables, shown(warnings), output.conditions)
             }
             Err(faults) => (None, shown(faults), files, "[]".to_owned(), Vec::new(), Vec::new()),
+        }
+    })
+}
+
+/// The text of a pipeline with its conditions, or none; and the faults.
+type Pipeline = (Option<(String, Vec<String>)>, Vec<Fault>);
+
+/// Translates a P4 program to an SWX pipeline, a `.spec` file of DPDK 22.11. The conditions say when
+/// the pipeline does the same as the program. The arguments are those of `p4_to_c`.
+#[pyfunction]
+pub fn p4_to_swx(
+    py: Python<'_>,
+    file: PathBuf,
+    text: String,
+    folders: Vec<PathBuf>,
+    defines: Vec<(String, String)>,
+) -> Pipeline {
+    let options = Options { include_folders: folders, defines };
+    py.detach(|| {
+        let (tokens, sources) = match preprocess(&file, &text, &options) {
+            Ok(read) => read,
+            Err((fault, sources)) => return (None, vec![described(fault, &sources, &file)]),
+        };
+        let made = parse(&tokens).map_err(|fault| vec![fault]).and_then(|program| {
+            let checked = check(&program)?;
+            swx::to_spec(&program, &checked).map_err(|fault| vec![fault])
+        });
+        match made {
+            Ok(made) => (Some((slowpath_swx::print(&made.spec), made.conditions)), Vec::new()),
+            Err(faults) => {
+                let faults = faults.into_iter().map(|fault| described(fault, &sources, &file));
+                (None, faults.collect())
+            }
         }
     })
 }

@@ -22,10 +22,10 @@ _FORMATS = Formats("slowpath.compile.report", listing="listing", json=JSON)
 
 
 def _compile(args: Namespace) -> int:
-    if args.to == "xdp-c":
-        from slowpath.compile.p4 import write_c
+    if args.to != "nfp":
+        from slowpath.compile.p4 import write_translation
 
-        return write_c(args)
+        return write_translation(args)
     from slowpath.bounds.caching import cache_of
     from slowpath.compile.run import Output, compile_object, make_job
 
@@ -53,11 +53,11 @@ COMPILE = Command(
             "Compile for a built-in or described card [default: agilio-cx-2x40]",
         ),
         _CODE.option(
-            "--to nfp|xdp-c",
-            "Write a listing for the card, or C for XDP [default: nfp]",
+            "--to nfp|xdp-c|swx",
+            "Write a listing for the card, C for XDP, or SWX [default: nfp]",
             "xdp-c writes the C source that a P4 program (*.p4) is translated to. clang compiles "
-            "the C source without further headers.",
-            choices=("nfp", "xdp-c"),
+            "the C source without further headers. swx writes a pipeline of DPDK 22.11 (*.spec).",
+            choices=("nfp", "xdp-c", "swx"),
             default="nfp",
         ),
         MAP_ABI._replace(group=_CODE),

@@ -1,4 +1,4 @@
-"""Writes the C source that a P4 program is translated to."""
+"""Writes what a P4 program is translated to: C for XDP, or an SWX pipeline."""
 
 from argparse import Namespace
 
@@ -6,24 +6,31 @@ from slowpath.bounds.flags import cflags
 from slowpath.core import codes
 from slowpath.core.errors import ExitCode, OptionError
 from slowpath.core.formats import write_lines
-from slowpath.core.programs.p4 import to_c
+from slowpath.core.programs.p4 import to_c, to_swx
 from slowpath.core.programs.sources import is_p4
-from slowpath.core.terminal import Line
+from slowpath.core.terminal import Line, complain
 
 
-def write_c(args: Namespace) -> ExitCode:
-    """Write C for XDP to standard output or to the file of `--output`.
+def write_translation(args: Namespace) -> ExitCode:
+    """Write C for XDP or an SWX pipeline to standard output or to the file of `--output`.
 
     Raises:
         OptionError: if the file is not P4, or an option has no effect.
         InputError: if the program has faults, or a file cannot be read or written.
     """
     if not is_p4(args.file):
-        reason = f"{args.file} is not a P4 program (*.p4), the only source of C for XDP"
+        reason = f"{args.file} is not a P4 program (*.p4), the only source of {args.to}"
         raise OptionError(codes.OPTION_WITHOUT_EFFECT, "--to", reason)
     if args.verify:
-        reason = "compares listings, not C; omit it"
+        reason = "compares listings, which --to does not write here; omit it"
         raise OptionError(codes.CONFLICTING_OPTIONS, "--verify", reason)
-    c = to_c(args.file, cflags(args, [args.file]))
-    write_lines([Line(text) for text in c.splitlines()], args.output)
+    flags = cflags(args, [args.file])
+    if args.to == "swx":
+        pipeline = to_swx(args.file, flags)
+        text = pipeline.spec
+        for condition in pipeline.conditions:
+            complain(f"note: {args.file}: the pipeline does the same if {condition}")
+    else:
+        text = to_c(args.file, flags)
+    write_lines([Line(one) for one in text.splitlines()], args.output)
     return ExitCode.FINE

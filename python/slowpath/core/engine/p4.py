@@ -1,4 +1,4 @@
-"""Translates P4 programs to C with the compiled engine."""
+"""Translates P4 programs to C and to SWX pipelines with the compiled engine."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -185,6 +185,31 @@ def _faults(found: Sequence[tuple[str, str, int, int, str]]) -> list[Fault]:
 
 Form = Literal["lines", "json", "messages"]
 """Form of a file with entries: one on each line, the JSON of p4lang's tutorials, or P4Runtime."""
+
+
+class Pipeline(NamedTuple):
+    """An SWX pipeline, a `.spec` file of DPDK 22.11."""
+
+    spec: str
+    conditions: Sequence[str]
+    """When the pipeline does the same as the program."""
+
+
+def translate_to_swx(file: str, flags: Sequence[str]) -> Pipeline | list[Fault]:
+    """Translate a P4 program to an SWX pipeline; return its faults if it has any.
+
+    Args:
+        file: The P4 program.
+        flags: Flags `-I` and `-D`, each as one word.
+
+    Raises:
+        InputError: if the file cannot be read.
+    """
+    text = read_program(file).decode(errors="replace")
+    made, faults = _core.p4_to_swx(file, text, *_settings(flags))
+    if made is None:
+        return _faults(faults)
+    return Pipeline(*made)
 
 
 def map_content(

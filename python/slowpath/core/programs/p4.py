@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from slowpath.core.engine.errors import MapsFile
-from slowpath.core.engine.p4 import Fault, map_content, translate
+from slowpath.core.engine.p4 import Fault, Pipeline, map_content, translate, translate_to_swx
 from slowpath.core.inputs import read_program
 from slowpath.core.programs.clang import CompilationError, SourceError, compile_c
 from slowpath.core.programs.sources import Clang, is_p4
@@ -53,6 +53,19 @@ def to_c(file: str, flags: Sequence[str], *, text: str | None = None, scratch: b
     if translated.c is None:
         raise _error(file, translated.faults)
     return translated.c
+
+
+def to_swx(file: str, flags: Sequence[str]) -> Pipeline:
+    """Translate a P4 program to an SWX pipeline, with the flags `-I` and `-D` among `flags`.
+
+    Raises:
+        CompilationError: if the program has faults.
+        InputError: if the file cannot be read.
+    """
+    made = translate_to_swx(file, _divided(flags)[0])
+    if isinstance(made, Pipeline):
+        return made
+    raise _error(file, made)
 
 
 def included_files(file: str, flags: Sequence[str], text: str | None = None) -> list[str]:
