@@ -318,6 +318,8 @@ def test_runs_are_compared_by_experiment(tmp_path: Path) -> None:
     costs = [[bed["points"][at]["cost"] for at in (0, -1)] for bed in found["testbeds"]]
     assert lines[2] == f"ebpf 1 32 {costs[0][0]:.0f} {costs[0][1]:.0f} instructions linear"
     assert lines[3].startswith(f"agilio-cx-2x40 1 32 {costs[1][0]:,.0f} {costs[1][1]:,.0f} cycles ")
+    rows = run_in(tmp_path, *both, "--format", "csv").stdout.splitlines()
+    assert len(rows) == 1 + sum(len(bed["points"]) for bed in found["testbeds"])
     page = (tmp_path / "page.html").read_text()
     assert page.count("<svg") == 2, "instructions and cycles have a figure each"
 

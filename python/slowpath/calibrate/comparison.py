@@ -15,6 +15,7 @@ from slowpath.core.formats import Reporter
 from slowpath.core.html.chart import Chart, Curve, Points, colour, draw
 from slowpath.core.html.elements import Column, Content, Html, element, join, table
 from slowpath.core.html.page import facts, page
+from slowpath.core.printable import csv_line
 from slowpath.core.terminal import Line, grid
 from slowpath.models.packages import need
 
@@ -119,6 +120,20 @@ def _differences(one: ComparedExperiment) -> str:
         for name, values in by_name.items()
         if len({*values}) > 1
     )
+
+
+_POINT = ("value", "cost", "low", "high", "program", "baseline", "observations")
+
+
+def comparison_csv(document: Comparison) -> Iterator[str]:
+    """Yield a line for each value of each experiment on each test bed."""
+    yield csv_line(("experiment", "testbed", "parameter", "unit", *_POINT))
+    for one in document["results"]:
+        for bed in one["testbeds"]:
+            head = one["name"], bed["testbed"], one["parameter"], bed["metric"]
+            for point in bed["points"]:
+                values = (point[key] for key in _POINT)  # type: ignore[literal-required]
+                yield csv_line((*head, *values))
 
 
 # --- page -----------------------------------------------------------------------------------------

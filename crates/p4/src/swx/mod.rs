@@ -531,6 +531,20 @@ impl<'a> Generator<'a> {
         }
         apply.extend(body);
         self.spec.apply = apply;
+        let actions = self.spec.actions.iter().flat_map(|one| &one.instructions);
+        let reads_registers = self
+            .spec
+            .apply
+            .iter()
+            .chain(actions)
+            .any(|one| matches!(one.op, Op::RegisterRead { .. }));
+        if reads_registers && !self.spec.tables.is_empty() {
+            self.conditions.insert(
+                "no other packet changes a register between its read and its write, because DPDK \
+                 runs other packets during look-ups"
+                    .to_owned(),
+            );
+        }
         self.metadata(&named)?;
         let conditions = self.conditions.into_iter().collect();
         Ok(Output { spec: self.spec, layout: self.layout, conditions })

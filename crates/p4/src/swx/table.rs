@@ -412,6 +412,8 @@ impl<'a> Generator<'a> {
                     key_size: 0,
                     value_size: 0,
                     priority: None,
+                    members: None,
+                    meter: None,
                     size: properties.size,
                     keys,
                     actions: layouts,

@@ -185,19 +185,22 @@ pub fn resolve(tables: &[TableLayout], entries: &[Entry]) -> Result<Vec<Vec<Reso
         let is_default = matches!(entry.setting, Setting::Default(_));
         match &entry.setting {
             Setting::Default(action) if table.has_default_map => {
-                let (action, args) = action_of(table, line, action, true)?;
-                rows.push(Row { line, keys: Vec::new(), priority: None, action, args });
+                let actions = vec![action_of(table, line, action, true)?];
+                rows.push(Row { line, keys: Vec::new(), priority: None, actions });
             }
             _ => add(&layout, at, entry, &mut rows, &mut Vec::new())?,
         }
-        found[at].extend(rows.into_iter().map(|row| Resolved {
-            line,
-            is_default,
-            keys: row.keys,
-            priority: row.priority,
-            action: table.actions.iter().position(|one| one == row.action).unwrap_or(0),
-            args: row.args,
-        }));
+        for row in rows {
+            // Pipelines have no action profiles, so an entry has one action.
+            found[at].extend(row.actions.into_iter().map(|(action, args)| Resolved {
+                line,
+                is_default,
+                keys: row.keys.clone(),
+                priority: row.priority,
+                action: table.actions.iter().position(|one| one == action).unwrap_or(0),
+                args,
+            }));
+        }
     }
     Ok(found)
 }

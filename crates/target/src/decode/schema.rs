@@ -40,11 +40,8 @@ pub(super) fn read(text: &str, problems: &mut Problems<'_>) -> Option<Target> {
     let packet = read_packet(&mut root, &sources, problems);
     let kinds = [("rates", TargetKind::Rates), ("counts", TargetKind::Counts)];
     let kind = read_choice(&mut root, "kind", kinds, TargetKind::Rates, problems)?;
-    let sets = [
-        ("bpf", InstructionSet::Bpf),
-        ("nfp", InstructionSet::Nfp),
-        ("swx", InstructionSet::Swx),
-    ];
+    let sets =
+        [("bpf", InstructionSet::Bpf), ("nfp", InstructionSet::Nfp), ("swx", InstructionSet::Swx)];
     let default = match kind {
         TargetKind::Rates => InstructionSet::Nfp,
         TargetKind::Counts => InstructionSet::Bpf,
