@@ -429,6 +429,10 @@ class Kernel:
         """Returns the numbers of all programs, maps and links in the kernel, of all processes.
 
         Raises `OSError` if the kernel does not list them."""
+
+@final
+class LiveCase:
+    """A path that is timed with live packets, which really go where the program sends them."""
     def __new__(cls, station: Station, case: Case, batch: int) -> LiveCase:
         """Prepares a path for live packets that are sent in batches of `batch`.
 

@@ -879,6 +879,9 @@ ENTRIES = (
         "Write a smaller number, a wider type, or a cast.",
         "note: line 12, column 24: 256 does not fit bit<8>; the value is 0 [SP0289]",
         "warning",
+        None,
+    ),
+    Entry(
         "SP0290",
         "swx-syntax",
         "error",
