@@ -131,6 +131,7 @@ impl Program {
         let linked = object.link(index, None).map_err(|error| error.to_string())?;
         let lifted = match target.instruction_set {
             InstructionSet::Nfp => compiled(name, object, &linked, &target),
+            InstructionSet::Swx => return Err("the target is for pipelines of DPDK".into()),
             InstructionSet::Bpf => {
                 let options = ObjectOptions {
                     receive: Receive::PAGE

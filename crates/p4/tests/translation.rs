@@ -69,3 +69,12 @@ fn externs_of_the_program_are_refused() {
     let fault = refusal(top, "Checksum() c; c.clear();");
     assert!(!fault.is_empty(), "a local object");
 }
+
+#[test]
+fn parts_of_results_of_functions_have_places() {
+    let top = "header G { bit<8> x; } header_union U { G g; }\n\
+         U one() { U u; u.g = { 1 }; return u; } G[2] two() { G[2] s; s[1] = { 2 }; return s; }";
+    let body = "G g = one().g; G last = two()[1]; \
+         if (one().g.isValid() && two()[1].isValid()) { h.h.a = (bit<16>)(g.x + last.x); }";
+    assert_eq!(refusal(top, body), "");
+}

@@ -126,6 +126,7 @@ type Entries = (Option<String>, Option<(String, u32, String)>);
 /// `messages` (P4Runtime in text format, with the text of a P4Info file in `info`). The other
 /// arguments are those of `p4_to_c`.
 #[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "arguments of the Python function")]
 pub fn p4_entries(
     py: Python<'_>,
     file: PathBuf,

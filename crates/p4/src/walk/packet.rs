@@ -49,7 +49,7 @@ impl<'a> Walker<'a> {
         let start = self.at;
         // The parser checks the size of the whole header before it reads a field.
         match varbit_width(&ty, &|ty| self.fields(ty)) {
-            Some(_) if width % 8 != 0 => return reject("ParserInvalidArgument"),
+            Some(_) if !width.is_multiple_of(8) => return reject("ParserInvalidArgument"),
             Some(most) if width > u64::from(most) => return reject("HeaderTooShort"),
             _ => {}
         }
@@ -142,8 +142,11 @@ impl<'a> Walker<'a> {
     }
 }
 
+/// Members of a struct or header with their types.
+type Members = Vec<(Rc<str>, Type)>;
+
 /// Returns the largest width of the `varbit` field in a header.
-fn varbit_width(ty: &Type, fields: &dyn Fn(&Type) -> Vec<(Rc<str>, Type)>) -> Option<u32> {
+fn varbit_width(ty: &Type, fields: &dyn Fn(&Type) -> Members) -> Option<u32> {
     match plain(ty) {
         Type::Varbit(most) => Some(most),
         ty => fields(&ty).iter().find_map(|(_, of)| varbit_width(of, fields)),

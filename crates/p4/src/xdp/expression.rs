@@ -485,7 +485,9 @@ impl<'a> Generator<'a> {
 
     /// Returns the place of an expression as a value of a type, which a literal takes.
     pub(super) fn place_as(&mut self, expr: &'a Expr, ty: &Type) -> Result<String> {
-        if self.has_place(expr) {
+        // A part of a result, as in `f()[0]`, has a place once the result has one.
+        let is_part = matches!(expr.kind, ExprKind::Member { .. } | ExprKind::Index { .. });
+        if self.has_place(expr) || is_part && !is_scalar(ty) {
             let mut choices = self.choices(expr)?;
             if choices.len() == 1 && choices[0].condition.is_none() {
                 return Ok(choices.remove(0).place);

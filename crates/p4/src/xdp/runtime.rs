@@ -158,9 +158,12 @@ fn json_key(node: &Node, kind: Option<MatchKind>) -> Result<KeyValue> {
 
 /// Names of tables, keys, actions and parameters by their numbers in a P4Info message.
 struct Info {
-    tables: Vec<(u32, String, Vec<(u32, String)>)>,
-    actions: Vec<(u32, String, Vec<(u32, String)>)>,
+    tables: Vec<Identified>,
+    actions: Vec<Identified>,
 }
+
+/// Number and name of an object, and those of its parts.
+type Identified = (u32, String, Vec<(u32, String)>);
 
 impl Info {
     fn read(file: &str) -> Result<Info> {
