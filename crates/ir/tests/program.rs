@@ -92,10 +92,10 @@ fn formats_of_draws_are_validated() {
         (ValueFormat::Bytes, 8, 255, true),
         (ValueFormat::Bytes, 1, 1, false),
         (ValueFormat::Time(InputId(0)), 8, 255, false),
-        (names, 1, 1, true),
+        (names.clone(), 1, 1, true),
         (names, 8, 2, false),
     ] {
-        program.draws[0].reading = reading;
+        program.draws[0].reading = reading.clone();
         program.blocks[0].ops = vec![OriginOp { op: one(width, max), insn: InsnIdx(0) }];
         assert_eq!(program.validate().is_ok(), valid, "{reading:?}, {width} bits, up to {max}");
     }
