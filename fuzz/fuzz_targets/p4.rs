@@ -1,6 +1,7 @@
 //! P4 programs: every text is exactly one of
 //!
-//! - a program that the type checker accepts, with a type for each expression;
+//! - a program that the type checker accepts, with a type for each expression, whose translations to
+//!   C and to a pipeline end;
 //! - faults of one line, each at a place inside one of the sources.
 
 #![no_main]
@@ -8,9 +9,9 @@
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
-use slowpath_p4::P4Error;
 use slowpath_p4::preprocess::{Options, preprocess};
 use slowpath_p4::token::Sources;
+use slowpath_p4::{P4Error, swx, xdp};
 
 fuzz_target!(|text: &str| {
     let (tokens, sources) = match preprocess(Path::new("fuzz.p4"), text, &Options::default()) {
@@ -22,7 +23,15 @@ fuzz_target!(|text: &str| {
         Err(fault) => return located(&fault, &sources),
     };
     match slowpath_p4::check(&program) {
-        Ok(checked) => assert_eq!(checked.types.len(), program.expressions as usize),
+        Ok(checked) => {
+            assert_eq!(checked.types.len(), program.expressions as usize);
+            if let Err(fault) = xdp::to_c(&program, &checked, &sources, xdp::Options::default()) {
+                located(&fault, &sources);
+            }
+            if let Err(fault) = swx::to_spec(&program, &checked) {
+                located(&fault, &sources);
+            }
+        }
         Err(faults) => {
             assert!(!faults.is_empty());
             faults.iter().for_each(|fault| located(fault, &sources));

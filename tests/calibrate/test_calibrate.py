@@ -327,7 +327,8 @@ def test_runs_are_compared_by_experiment(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--compare", "a"), "one run cannot be compared"),
+        (("--compare", "a"), "a run is compared with others"),
+        (("--compare", "a", "--compare", "a"), "a run is named twice"),
         (("--compare", "a", "--compare", "b", "--quick"), "omit --quick"),
         (("--compare", "a", "--compare", "b"), "a/run.json: no such file"),
     ],

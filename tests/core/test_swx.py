@@ -124,7 +124,7 @@ def test_other_targets_and_options_are_refused(tmp_path: Path) -> None:
     assert "analyse it with --target dpdk-swx" in run.stderr
     run = slowpath("bound", "examples/firewall.bpf.o", "--target", "dpdk-swx", codes=True)
     assert run.returncode == 3
-    assert "target dpdk-swx runs only .spec files" in run.stderr
+    assert "target dpdk-swx runs only pipelines of DPDK (.spec files)" in run.stderr
 
 
 def test_pipelines_of_experiments_have_bounds(tmp_path: Path) -> None:
@@ -148,3 +148,96 @@ def test_pipelines_of_experiments_have_bounds(tmp_path: Path) -> None:
     assert len(counts) == len(files)
     for file in (file.name for file in files if ".with." in file.name):
         assert counts[file] > counts[file.replace(".with.", ".without.")] > 1
+
+
+HEAD = """\
+struct eth_t {
+	bit<48> dst
+	bit<48> src
+	bit<16> len
+}
+
+struct opt_t {
+	bit<8> n
+	varbit<64> data
+}
+
+struct meta_t {
+	bit<32> port
+	bit<32> group
+	bit<32> member
+	bit<16> len
+}
+
+header eth instanceof eth_t
+header opt instanceof opt_t
+metadata instanceof meta_t
+"""
+SELECTOR = """
+selector s {
+	group_id m.group
+	selector {
+		h.eth.src
+	}
+	member_id m.member
+	n_groups_max 4
+	n_members_per_group_max 4
+}
+"""
+LEARNER = """
+action go args none {
+	mov m.group 0
+	return
+}
+
+learner l {
+	key {
+		h.eth.dst
+	}
+	actions {
+		go
+	}
+	default_action go args none
+	size 16
+	timeout {
+		10
+	}
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("parts", "lines", "verdict", "reason"),
+    [
+        (
+            "",
+            ["extract h.eth", "mov m.len h.eth.len", "extract h.opt m.len"],
+            "conditional",
+            "each packet has the bytes of the headers",
+        ),
+        (
+            "",
+            ["mov m.len 0", "AGAIN : extract h.eth", "add m.len 1", "jmplt AGAIN m.len 5"],
+            "conditional",
+            "each packet has the bytes of the headers",
+        ),
+        (
+            SELECTOR,
+            ["extract h.eth", "mov m.group 1", "table s", "table s"],
+            "bound",
+            "a run looks up a table twice",
+        ),
+        (LEARNER, ["extract h.eth", "table l"], "bound", "entries of a learner may have data"),
+    ],
+    ids=["variable header", "loop", "selector", "learner"],
+)
+def test_conditions_of_pipelines_are_named(
+    tmp_path: Path, parts: str, lines: list[str], verdict: str, reason: str
+) -> None:
+    body = "".join(f"\t{line}\n" for line in ["rx m.port", *lines, "tx m.port"])
+    (tmp_path / "a.spec").write_text(f"{HEAD}{parts}\napply {{\n{body}}}\n")
+    run = slowpath("bound", "a.spec", "--format", "json", cwd=tmp_path)
+    assert run.returncode == 0, run.stderr
+    result = json.loads(run.stdout)["results"][0]
+    assert result["guarantee"]["verdict"] == verdict
+    assert reason in run.stdout

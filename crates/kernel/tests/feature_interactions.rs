@@ -6,7 +6,7 @@ use crate::support;
 
 use slowpath_kernel::LoadedProgram;
 use support::pin::on_every_cpu;
-use support::{DROP, PASS, kernel, load, object, path};
+use support::{DROP, PASS, kernel, load, object, path, try_load};
 
 const PACKET: [u8; 60] = [0; 60];
 
@@ -38,7 +38,18 @@ fn combined_features_have_the_expected_action() {
     let Some(kernel) = kernel() else { return };
     let object = object(&path("../slowpath/tests/objects/seams.bpf.o"));
     for (name, action) in CASES {
-        let loaded = load(&kernel, &object, name);
+        let loaded = match try_load(&kernel, &object, name) {
+            Ok(loaded) => loaded,
+            // Newer kernels, such as Linux 6.18.44, take per-CPU arrays of other sizes no more.
+            Err(error) if name == "larger_inner_map" => {
+                assert!(
+                    error.to_string().contains("does not fill it: Invalid argument"),
+                    "{error}"
+                );
+                continue;
+            }
+            Err(error) => panic!("{error}"),
+        };
         if loaded.map("table").is_some() {
             put(&loaded, "table", 1);
         }

@@ -191,8 +191,8 @@ fn libbpf_loads_what_is_written() {
         }
         match load_all(&written(&object, &programs)) {
             Ok(()) => loads += programs.len(),
-            // libbpf rejects the originals, too: a map without elements, and kernel functions with
-            // parameters of another type.
+            // libbpf rejects the originals, too: a map without elements, kernel functions with
+            // parameters of another type, and, on newer kernels, inner maps of different sizes.
             Err(_) if load_all(&std::fs::read(&path).unwrap_or_default()).is_err() => {
                 refused.push(path);
             }
@@ -200,7 +200,7 @@ fn libbpf_loads_what_is_written() {
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
-    assert!(refused.len() <= 2, "libbpf does not load the originals either: {refused:?}");
+    assert!(refused.len() <= 3, "libbpf does not load the originals either: {refused:?}");
     assert!(loads >= 60, "{loads} programs");
     Oracle::Libbpf.compared(loads, "programs that were written");
 }

@@ -112,6 +112,38 @@ fn messages_can_have_names() {
     same(&layout, &entries, "routes 10.0.0.0/8 -> send(port=3, mac=0)");
 }
 
+/// Returns an update of the table `acl`.
+fn update(kind: &str, port: u8, action: &str) -> String {
+    format!(
+        r#"updates {{ type: {kind} entity {{ table_entry {{ table_name: "acl" priority: 5
+            match {{ field_name: "port" exact {{ value: "{}" }} }}
+            action {{ action {{ action_name: "{action}" }} }} }} }} }}
+        "#,
+        format_args!("\\{port:03o}")
+    )
+}
+
+#[test]
+fn updates_modify_earlier_entries() {
+    let layout = layout();
+    let text = update("INSERT", 80, "drop") + &update("INSERT", 81, "drop");
+    let entries = from_messages(&layout, &(text + &update("MODIFY", 80, "drop")), None);
+    let lines: Vec<u32> = entries.expect("entries").iter().map(|one| one.line).collect();
+    assert_eq!(lines, [7, 4], "the entry of port 80 is the later one");
+    let set = |value: &str| {
+        let text = format!(
+            r#"table_entry {{ table_name: "routes" is_default_action: {value}
+                action {{ action {{ action_name: "drop" }} }} }}"#
+        );
+        from_messages(&layout, &text, None)
+    };
+    for value in ["true", "True", "t", "1"] {
+        same(&layout, &set(value).expect("a default"), "routes default -> drop()");
+    }
+    let error = set("yes").expect_err("no truth value").to_string();
+    assert_eq!(error, "line 1: is_default_action must be true or false, not 'yes'");
+}
+
 /// Asserts that a file has a fault.
 #[track_caller]
 fn faulty(
@@ -190,6 +222,13 @@ fn faults_of_messages_have_lines() {
     for (text, expected) in cases {
         faulty(with_info, text, expected);
     }
+    let twice = update("INSERT", 80, "drop") + &update("INSERT", 80, "drop");
+    faulty(with_info, &twice, "line 4: table 'acl' has this entry already, in line 1");
+    faulty(
+        with_info,
+        &update("MODIFY", 80, "drop"),
+        "line 1: MODIFY changes an entry of table 'acl' that this file does not insert; write INSERT",
+    );
     faulty(
         |layout, text| from_messages(layout, text, None),
         "table_entry { table_id: 11 }",

@@ -261,3 +261,55 @@ fn decisions_on_results_of_externs_end_the_walk() {
         ["I.t miss drop", "a condition that the packet does not determine"]
     );
 }
+
+#[test]
+fn results_of_actions_are_copied_out_before_an_exit() {
+    let text = switch(
+        "action first(out bit<8> to) { to = 9; exit; }
+         table a { actions = { first(m.class); } const default_action = first(m.class); }",
+        "a.apply();",
+    )
+    .replace(
+        "control E(inout Hs hdr, inout M m, inout standard_metadata_t s) { apply {} }",
+        "
+        control E(inout Hs hdr, inout M m, inout standard_metadata_t s) {
+            action done() {} table b { actions = { done; } const default_action = done(); }
+            apply { if (m.class == 9) { b.apply(); } } }",
+    );
+    assert_eq!(tables(&text, &PACKET, ""), ["I.a miss first", "E.b miss done"]);
+}
+
+#[test]
+fn members_of_profiles_have_the_action() {
+    let of = |kind: &str| {
+        let text = switch(
+            &format!(
+                "{kind} table t {{ key = {{ hdr.h.port: exact; hdr.h.ip: selector; }}
+                    actions = {{ class; drop; }} implementation = p; }}"
+            ),
+            "t.apply();",
+        );
+        let key = if kind.contains("selector") { "" } else { "hdr.h.ip: selector; " };
+        tables(&text.replace(key, ""), &PACKET, "t 80 -> class(7)")
+    };
+    assert_eq!(of("action_profile(16) p;"), ["I.t hit class number=0x7"]);
+    assert_eq!(
+        of("action_selector(HashAlgorithm.crc16, 16, 8) p;"),
+        ["a selector, whose hash chooses the action,"]
+    );
+}
+
+#[test]
+fn checksums_and_further_rounds_end_the_walk() {
+    let later = "table t { actions = { drop; } default_action = drop(); }";
+    let verified = switch(later, "if (s.checksum_error == 1) { t.apply(); }").replace(
+        "control V(inout Hs hdr, inout M m) { apply {} }",
+        "control V(inout Hs hdr, inout M m) { apply {
+            verify_checksum(true, { hdr.h.ip }, hdr.h.port, HashAlgorithm.csum16); } }
+         control U(inout Hs hdr, inout M m) { apply {} }",
+    );
+    let verified = verified.replace("E(), V(), D()", "E(), U(), D()");
+    assert_eq!(tables(&verified, &PACKET, ""), ["a condition that the packet does not determine"]);
+    let again = switch(later, "resubmit_preserving_field_list(1); t.apply();");
+    assert_eq!(tables(&again, &PACKET, ""), ["a further round of the packet"]);
+}

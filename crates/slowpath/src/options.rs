@@ -154,13 +154,15 @@ impl Options {
     ) -> Result<(Receive, Option<String>), Error> {
         if target.instruction_set != InstructionSet::Bpf {
             if self.receive.is_some() {
-                return Err(Error::Option(
-                    codes::OPTION_WITHOUT_EFFECT,
-                    format!(
-                        "--receive does not apply to {}, where packets arrive in one way",
-                        target.name
-                    ),
-                ));
+                let by = match target.instruction_set {
+                    InstructionSet::Nfp => "the firmware",
+                    _ => "DPDK",
+                };
+                let what = format!(
+                    "--receive does not apply to {}, where {by} determines how packets arrive",
+                    target.name
+                );
+                return Err(Error::Option(codes::OPTION_WITHOUT_EFFECT, what));
             }
             let (least, greatest) = self.packets(target)?;
             return Ok((RECEIVE.with_length(least, greatest), None));

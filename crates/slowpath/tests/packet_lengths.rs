@@ -67,7 +67,7 @@ fn lengths_that_cannot_arrive_are_refused() {
     let card = Options { receive: Some("any".into()), ..options() };
     let on_card = Options { target: "agilio-cx-2x40".into(), ..card };
     let error = of_object("loops.bpf.o", HEADERS, on_card)["error"].to_string();
-    assert!(error.contains("where the firmware determines"), "{error}");
+    assert!(error.contains("where the firmware determines how"), "{error}");
 }
 
 #[test]

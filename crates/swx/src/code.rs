@@ -92,8 +92,8 @@ pub enum Code {
     Meter(Place),
     /// Looks up the table with this number.
     Table(usize),
-    /// Looks up a selector; the field gets the number of the member.
-    Select(Place),
+    /// Looks up the selector with this number; the field gets the number of the member.
+    Select(usize, Place),
     /// The field gets the number of the entry.
     EntryId(Place),
     /// Jumps to the instruction with this number.

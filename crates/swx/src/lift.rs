@@ -31,8 +31,11 @@ pub struct Lifted {
     pub lines: Vec<u32>,
     /// Number of the first instruction of each action, then of `apply`, with the name.
     pub functions: Vec<(u32, String)>,
-    /// Tables that a run may look up more than once. Its outcomes then may contradict each other.
+    /// Tables and selectors that a run may look up more than once. Their outcomes then may
+    /// contradict each other.
     pub repeated: Vec<String>,
+    /// Learners that a run looks up. Their entries then may have data that no packet teaches.
+    pub learners: Vec<String>,
     /// Register arrays that a run reads.
     pub shared: Vec<String>,
 }
@@ -61,11 +64,11 @@ pub fn lift(spec: &Spec, name: &str, options: &LiftOptions) -> Result<Lifted, Sp
     let mut lifter =
         flow::Lifter::new(spec, &resolved, start::Start::new(spec, &resolved), &firsts);
     let blocks = lifter.blocks(&lines)?;
-    let repeated = lifter.repeated();
+    let (repeated, learners) = (lifter.repeated(), lifter.learners());
     let shared = lifter.read_arrays();
     let mut program = Program { name: name.to_owned(), insns, blocks, ..Program::default() };
     lifter.finish(&mut program, options);
     eliminate_dead_operations(&mut program);
     debug_assert_eq!(program.validate(), Ok(()));
-    Ok(Lifted { program, lines, functions, repeated, shared })
+    Ok(Lifted { program, lines, functions, repeated, learners, shared })
 }

@@ -264,7 +264,7 @@ impl Names<'_> {
                 match number.checked_sub(tables) {
                     None => Code::Table(number),
                     Some(selector) if selector < selectors => {
-                        Code::Select(self.selector(&self.spec.selectors[selector])?)
+                        Code::Select(selector, self.selector(&self.spec.selectors[selector])?)
                     }
                     Some(_) => Code::Table(number - selectors),
                 }

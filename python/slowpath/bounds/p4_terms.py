@@ -66,7 +66,7 @@ def _views(program: P4Program, witnesses: Sequence[Witness]) -> Iterator[P4Witne
     packets = list[tuple[bytes, int, Content]]()
     for witness in witnesses:
         ones = bytes(0xFF if byte is None else byte for byte in witness_bytes(witness))
-        port, content = _port(witness), _content(witness)
+        port, content = _port(witness), _content(witness, program.given or {})
         packets += [(wire_bytes(witness), port, content), (ones, port, content)]
     walks = program.walks(packets)
     for at, witness in enumerate(witnesses):
@@ -76,6 +76,8 @@ def _views(program: P4Program, witnesses: Sequence[Witness]) -> Iterator[P4Witne
             continue
         is_open = other is not None and _parsed(zeros) == _parsed(other)
         view = _view(witness, zeros, is_open=is_open)
+        if program.given is None:
+            view["tables"], view["unknown"] = [], "the content of --maps is not in P4 terms"
         view["entries"] = table_entries(program.tables, witness["maps"])
         yield view
 
@@ -84,8 +86,8 @@ def _parsed(walk: Walk) -> tuple[list[str], list[Header], str | None]:
     return walk["states"], walk["headers"], walk["error"]
 
 
-def _content(witness: Witness) -> Content:
-    """Return the content of maps, with zeros for bytes of any value."""
+def _content(witness: Witness, given: Content) -> Content:
+    """Return the content of maps of a witness, with zeros for bytes of any value, then `given`."""
     found = dict[str, list[tuple[bytes, bytes | None]]]()
     for name, content in witness["maps"].items():
         for one in content:
@@ -94,6 +96,10 @@ def _content(witness: Witness) -> Content:
                 found.setdefault(name, []).append(
                     (_zeroed(key), None if value is None else _zeroed(value))
                 )
+    for name, elements in given.items():
+        known = found.setdefault(name, [])
+        keys = {key for key, _ in known}
+        known += [one for one in elements if one[0] not in keys]
     return found
 
 

@@ -9,7 +9,7 @@ from slowpath.core import codes
 from slowpath.core.engine import analyses, objects, targets
 from slowpath.core.engine.cache import Cache
 from slowpath.core.engine.objects import ProgramInfo
-from slowpath.core.engine.p4 import P4Program, translated
+from slowpath.core.engine.p4 import P4Program, given_content, translated
 from slowpath.core.errors import Coded, InputError, OptionError, StoppedError
 from slowpath.core.programs.loading import load_program
 from slowpath.core.programs.selection import (
@@ -143,6 +143,7 @@ def _tasks(
     task = task._replace(object=found, size=len(data), data=data, compiled=is_source(file))
     source = translated(file) if is_p4(file) else None
     if source is not None:
+        source = source._replace(given=given_content(request.options.maps))
         task = task._replace(p4=source, conditions=source.conditions)
     programs = objects.programs(found)
     if programs is None:

@@ -49,6 +49,9 @@ def compare(directories: Sequence[str], html: str | None, reporter: Reporter) ->
 def _measured(directory: str) -> dict[str, CalibratedExperiment]:
     """Return the experiments of a run that have points, by name."""
     folder = RunFolder(Path(directory))
+    if Path(directory).is_dir() and not folder.begun:
+        reason = "the folder has no calibration run that can be compared"
+        raise InputError(codes.EXPERIMENT_FOLDER_UNUSABLE, directory, reason)
     experiments = [folder.of(name) for name in folder.settings()["experiments"]]
     found = evaluate_all([one for one in experiments if one.measured], lambda _: None)
     return {one["name"]: one for one in found if one["result"]["points"]}
@@ -108,7 +111,14 @@ def text_report(document: Comparison) -> Iterator[Line | str]:
 def _row(bed: ComparedBed) -> list[str]:
     ends = bed["points"][0], bed["points"][-1]
     values, costs = [f"{one['value']:,}" for one in ends], [cost_text(one) for one in ends]
-    return [bed["testbed"], *values, *costs, bed["metric"], bed["model"]]
+    return [_label(bed), *values, *costs, bed["metric"], bed["model"]]
+
+
+def _label(bed: ComparedBed) -> str:
+    """Return the test bed, with the directory if that has another name."""
+    name, directory = bed["testbed"], bed["directory"]
+    usual = directory.rstrip("/").rpartition("/")[2] in (name, f"calibration-{name}")
+    return name if usual else f"{name} ({directory})"
 
 
 def _differences(one: ComparedExperiment) -> str:
@@ -127,10 +137,11 @@ _POINT = ("value", "cost", "low", "high", "program", "baseline", "observations")
 
 def comparison_csv(document: Comparison) -> Iterator[str]:
     """Yield a line for each value of each experiment on each test bed."""
-    yield csv_line(("experiment", "testbed", "parameter", "unit", *_POINT))
+    yield csv_line(("experiment", "directory", "testbed", "parameter", "unit", *_POINT))
     for one in document["results"]:
         for bed in one["testbeds"]:
-            head = one["name"], bed["testbed"], one["parameter"], bed["metric"]
+            place = bed["directory"], bed["testbed"]
+            head = one["name"], *place, one["parameter"], bed["metric"]
             for point in bed["points"]:
                 values = (point[key] for key in _POINT)  # type: ignore[literal-required]
                 yield csv_line((*head, *values))
@@ -172,7 +183,7 @@ def _figure(one: ComparedExperiment, unit: str) -> Html:
     beds = [bed for bed in one["testbeds"] if bed["metric"] == unit]
     curves = [_curve(bed["points"], number) for number, bed in enumerate(beds)]
     keys = [
-        join(element("span", "", class_="key", style=f"background: {colour(at)}"), bed["testbed"])
+        join(element("span", "", class_="key", style=f"background: {colour(at)}"), _label(bed))
         for at, bed in enumerate(beds)
     ]
     words = f"{unit} per packet by {one['parameter']}, for {len(beds)} test beds"

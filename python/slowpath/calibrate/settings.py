@@ -65,11 +65,15 @@ def compared_runs(options: Namespace) -> list[str]:
     if runs:
         check_page(options.html)
         _check_others(options, "--compare")
+    if len({*runs}) < len(runs):
+        raise OptionError(
+            codes.REPEATED_OPTION, "--compare", "a run is named twice; name each run once"
+        )
     if len(runs) == 1:
         raise OptionError(
             codes.OPTION_NEEDS_OPTION,
             "--compare",
-            f"one run cannot be compared; repeat --compare with another run than {runs[0]}",
+            f"a run is compared with others; repeat --compare with a run other than {runs[0]!r}",
         )
     return runs
 

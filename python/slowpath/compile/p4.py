@@ -22,14 +22,14 @@ def write_translation(args: Namespace) -> ExitCode:
         reason = f"{args.file} is not a P4 program (*.p4), the only source of {args.to}"
         raise OptionError(codes.OPTION_WITHOUT_EFFECT, "--to", reason)
     if args.verify:
-        reason = "compares listings, which --to does not write here; omit it"
+        reason = "the option compares listings, and --to writes none; omit the option"
         raise OptionError(codes.CONFLICTING_OPTIONS, "--verify", reason)
     flags = cflags(args, [args.file])
     if args.to == "swx":
         pipeline = to_swx(args.file, flags)
         text = pipeline.spec
         for condition in pipeline.conditions:
-            complain(f"note: {args.file}: the pipeline does the same if {condition}")
+            complain(f"note: {args.file}: the pipeline does the same as the program if {condition}")
     else:
         text = to_c(args.file, flags)
     write_lines([Line(one) for one in text.splitlines()], args.output)

@@ -69,25 +69,35 @@ impl<'a> Walker<'a> {
                     }
                     _ => (&decl.name.text, None),
                 };
-                let copies = match &*decl.kind {
+                match &*decl.kind {
                     DeclKind::Parser(parser) => {
                         self.construct(&parser.constructor, made);
                         let copies = self.bind(&parser.signature.params, &given)?;
                         self.prefix = format!("{prefix}{name}.");
-                        self.parser(parser)?;
-                        copies
+                        self.after(copies, |this| this.parser(parser))?;
                     }
                     DeclKind::Control(control) => {
                         self.construct(&control.constructor, made);
                         let copies = self.bind(&control.signature.params, &given)?;
                         self.scope = named.unwrap_or_else(|| decl.name.text.to_string());
-                        self.control(control)?;
-                        copies
+                        self.after(copies, |this| this.control(control))?;
                     }
                     _ => return stop(expr.span, "a part that is not known"),
-                };
+                }
                 (self.prefix, self.scope) = (prefix, scope);
-                self.copy_out(copies);
+                Ok(Data::Leaf(None))
+            }
+            (Callee::ExternFunction(_), ExprKind::Name { name, .. })
+                if name.text.starts_with("resubmit") || name.text.starts_with("recirculate") =>
+            {
+                stop(expr.span, "a further round of the packet")
+            }
+            (Callee::ExternFunction(_), ExprKind::Name { name, .. })
+                if name.text.starts_with("verify_checksum") =>
+            {
+                if let Some(standard) = self.standard {
+                    self.forget_field(standard, "checksum_error");
+                }
                 Ok(Data::Leaf(None))
             }
             (Callee::ExternFunction(_), ExprKind::Name { name, .. }) if &*name.text == "verify" => {
@@ -132,16 +142,14 @@ impl<'a> Walker<'a> {
         let types: Vec<_> =
             params.iter().zip(types).map(|(one, ty)| (one.id, self.resolved(ty))).collect();
         self.subst.extend(types);
-        let result = self.statements(&function.body.statements);
+        let result = self.after(copies, |this| this.statements(&function.body.statements));
         let ty = self.checked.signatures.get(&id).map(|one| self.resolved(&one.result));
         self.subst.truncate(before);
-        let data = match result {
-            Ok(()) | Err(Halt::Return(None)) => Data::Leaf(None),
-            Err(Halt::Return(Some(data))) => self.converted(data, &ty.unwrap_or(Type::Unknown)),
-            Err(other) => return Err(other),
-        };
-        self.copy_out(copies);
-        Ok(data)
+        match result {
+            Ok(()) | Err(Halt::Return(None)) => Ok(Data::Leaf(None)),
+            Err(Halt::Return(Some(data))) => Ok(self.converted(data, &ty.unwrap_or(Type::Unknown))),
+            Err(other) => Err(other),
+        }
     }
 
     /// Binds parameters to arguments: structs that are written stand for their arguments. Returns

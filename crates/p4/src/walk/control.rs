@@ -15,6 +15,7 @@ impl<'a> Walker<'a> {
         let Some((decl, _)) = self.part(parser) else { return Ok(()) };
         let [_, headers, meta, standard] = params(decl) else { return Ok(()) };
         let (headers, meta, standard) = (headers.id, meta.id, standard.id);
+        self.standard = Some(standard);
         for id in [headers, meta, standard] {
             let data = self.initial(&self.declared(id));
             self.variables.insert(id, data);
@@ -81,7 +82,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    fn forget_field(&mut self, root: DeclId, name: &str) {
+    pub(super) fn forget_field(&mut self, root: DeclId, name: &str) {
         if let Some(slot) = self.slot(&field(root, name)) {
             slot.forget();
         }
@@ -176,12 +177,23 @@ impl<'a> Walker<'a> {
             self.aliases.remove(&param.id);
             self.variables.insert(param.id, data);
         }
-        match self.statements(&body.statements) {
-            Ok(()) | Err(Halt::Return(_)) => {}
-            Err(other) => return Err(other),
+        match self.after(copies, |this| this.statements(&body.statements)) {
+            Ok(()) | Err(Halt::Return(_)) => Ok(()),
+            other => other,
         }
-        self.copy_out(copies);
-        Ok(())
+    }
+
+    /// Runs a body, and copies its results out, also after `exit` (section 12.4).
+    pub(super) fn after(
+        &mut self,
+        copies: Vec<(Place, DeclId)>,
+        body: impl FnOnce(&mut Self) -> Result<()>,
+    ) -> Result<()> {
+        let result = body(self);
+        if matches!(result, Ok(()) | Err(Halt::Return(_) | Halt::Exit)) {
+            self.copy_out(copies);
+        }
+        result
     }
 
     pub(super) fn switch(&mut self, value: &'a Expr, cases: &'a [SwitchCase]) -> Result<()> {

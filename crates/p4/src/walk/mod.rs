@@ -109,6 +109,8 @@ struct Walker<'a> {
     prefix: String,
     /// Path of the control.
     scope: String,
+    /// Standard metadata of v1model.
+    standard: Option<DeclId>,
     steps: u32,
     walk: Walk,
 }
@@ -144,6 +146,7 @@ pub fn walk(
         subst: Vec::new(),
         prefix: String::new(),
         scope: String::new(),
+        standard: None,
         steps: 0,
         walk: Walk::default(),
     };

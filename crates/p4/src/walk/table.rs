@@ -35,6 +35,21 @@ impl<'a> Walker<'a> {
             }
             _ => None,
         };
+        let members = layout.and_then(|one| one.members.as_ref());
+        let entry = match (entry, members) {
+            (Some(Chosen::Value(_)), Some(members)) if members.groups.is_some() => {
+                return stop(span, "a selector, whose hash chooses the action,");
+            }
+            (Some(Chosen::Value(value)), Some(members)) => {
+                let number = word(&value, 0);
+                let all = self.content.get(&members.map).map(Vec::as_slice).unwrap_or_default();
+                let found = all.iter().find(|one| word(&one.0, 0) == number);
+                let member = found.and_then(|one| one.1.clone()).filter(|one| word(one, 0) != 0);
+                let Some(member) = member else { return stop(span, "an unknown member") };
+                Some(Chosen::Value(member))
+            }
+            (entry, _) => entry,
+        };
         let hit = entry.is_some();
         let chosen = entry.or_else(|| {
             let (key, value) = self.content.get(&format!("{}_default", layout?.map))?.first()?;

@@ -48,6 +48,9 @@ fn parse_line(line: u32, text: &str) -> Result<Entry> {
             let actions = actions.split('|').map(|one| parse_action(line, one.trim()));
             (left.trim(), Some(actions.collect::<Result<Vec<_>>>()?))
         }
+        None if text.contains('(') => {
+            return fault(line, "'->' is missing in front of the action".to_owned());
+        }
         None => (text, None),
     };
     let (table, keys) = left.split_once(char::is_whitespace).unwrap_or((left, ""));

@@ -238,18 +238,24 @@ pub fn from_messages(layout: &Layout, file: &str, info: Option<&str>) -> Result<
     let info = info.map(Info::read).transpose()?;
     let mut entries = Vec::new();
     for (name, node) in root.fields() {
+        let mut modifies = false;
         let entity = match &**name {
             "table_entry" => {
-                entries.extend(message_entry(layout, node, info.as_ref())?);
+                add(&mut entries, message_entry(layout, node, info.as_ref())?, false)?;
                 continue;
             }
             "entities" => node,
             "updates" => {
                 known(node, &["type", "entity"], "the update")?;
-                if let Some(kind) = node.get("type")
-                    && !matches!(&*text(kind, "type")?, "INSERT" | "MODIFY")
-                {
-                    return fault(kind.line, "the type of an update must be INSERT or MODIFY");
+                if let Some(kind) = node.get("type") {
+                    modifies = match &*text(kind, "type")? {
+                        "INSERT" => false,
+                        "MODIFY" => true,
+                        _ => {
+                            let wanted = "the type of an update must be INSERT or MODIFY";
+                            return fault(kind.line, wanted);
+                        }
+                    };
                 }
                 need(node, "entity", "the update")?
             }
@@ -265,10 +271,47 @@ pub fn from_messages(layout: &Layout, file: &str, info: Option<&str>) -> Result<
             if kind != "table_entry" {
                 return fault(node.line, format!("'{kind}' cannot be set; only table_entry can"));
             }
-            entries.extend(message_entry(layout, node, info.as_ref())?);
+            add(&mut entries, message_entry(layout, node, info.as_ref())?, modifies)?;
         }
     }
     Ok(entries)
+}
+
+/// Adds an entry, or replaces the one with its keys and priority if `modifies` is true.
+fn add(entries: &mut Vec<Entry>, new: Option<Entry>, modifies: bool) -> Result<()> {
+    let Some(new) = new else { return Ok(()) };
+    let is_default = matches!(new.setting, Setting::Default(_));
+    match (entries.iter().position(|old| has_keys_of(&new, old)), modifies || is_default) {
+        (Some(at), true) => entries[at] = new,
+        (Some(at), false) => {
+            let (line, of) = (entries[at].line, &new.table);
+            return fault(new.line, format!("table '{of}' has this entry already, in line {line}"));
+        }
+        (None, true) if !is_default => {
+            return fault(
+                new.line,
+                format!(
+                    "MODIFY changes an entry of table '{}' that this file does not insert; \
+                     write INSERT",
+                    new.table
+                ),
+            );
+        }
+        (None, _) => entries.push(new),
+    }
+    Ok(())
+}
+
+fn has_keys_of(new: &Entry, old: &Entry) -> bool {
+    let same = match (&new.setting, &old.setting) {
+        (Setting::Default(_), Setting::Default(_)) => true,
+        (
+            Setting::Entry { keys: new, priority: one, .. },
+            Setting::Entry { keys: old, priority: other, .. },
+        ) => one == other && new.len() == old.len() && new.iter().all(|key| old.contains(key)),
+        _ => false,
+    };
+    same && new.table == old.table
 }
 
 /// Returns an entry; none for an entry that is part of the program.
@@ -285,8 +328,15 @@ fn message_entry(layout: &Layout, node: &Node, info: Option<&Info>) -> Result<Op
         "controller_metadata",
     ];
     known(node, &fields, "the table_entry")?;
-    let is_set = |name: &str| node.get(name).and_then(Node::text).is_some_and(|one| one == "true");
-    if is_set("is_const") {
+    let is_set = |name: &str| match node.get(name) {
+        None => Ok(false),
+        Some(value) => match &*text(value, name)? {
+            "true" | "True" | "t" | "1" => Ok(true),
+            "false" | "False" | "f" | "0" => Ok(false),
+            other => fault(value.line, format!("{name} must be true or false, not '{other}'")),
+        },
+    };
+    if is_set("is_const")? {
         return Ok(None);
     }
     let tables: Option<Vec<(u32, &str)>> =
@@ -297,7 +347,7 @@ fn message_entry(layout: &Layout, node: &Node, info: Option<&Info>) -> Result<Op
         Some(action) => message_action(action, info)?,
         None => return fault(node.line, format!("the entry of table '{table}' has no action")),
     };
-    if is_set("is_default_action") {
+    if is_set("is_default_action")? {
         return Ok(Some(Entry { line: node.line, table, setting: Setting::Default(action) }));
     }
     let names: Option<Vec<(u32, &str)>> = info.map(|info| {

@@ -61,7 +61,10 @@ pub(crate) fn lift(
                 "this is a pipeline of DPDK's software switch; analyse it with --target dpdk-swx"
                     .to_owned()
             } else {
-                format!("target {} runs only .spec files; choose another --target", target.name)
+                format!(
+                    "target {} runs only pipelines of DPDK (.spec files); slowpath compile --to swx writes one from P4, and other programs need another --target",
+                    target.name
+                )
             };
             return Err(Error::Input(codes::WRONG_TARGET_FOR_PROGRAM, what));
         }
@@ -89,7 +92,8 @@ pub(crate) fn lift(
     if request.options.maps.is_some() {
         return Err(Error::Input(
             codes::OPTION_WITHOUT_EFFECT,
-            "the file does not name its maps; use --maps only for BPF objects".into(),
+            "the file does not name its maps; use --maps only for BPF objects and P4 programs"
+                .into(),
         ));
     }
     stop.enter(stages::LIFTING);

@@ -23,12 +23,17 @@ pub(super) fn lift(
         let text = texts.get((line as usize).saturating_sub(1)).map_or("", |text| text.trim());
         Some(LineInfo { file: Arc::clone(&shown), line, column: 0, text: text.into() })
     };
-    let inexact_reason = (!lifted.repeated.is_empty()).then(|| {
+    let inexact_reason = if !lifted.repeated.is_empty() {
         let tables = lifted.repeated.join(", ");
-        format!(
+        Some(format!(
             "a run looks up a table twice, with outcomes that may contradict each other: {tables}"
-        )
-    });
+        ))
+    } else if !lifted.learners.is_empty() {
+        let learners = lifted.learners.join(", ");
+        Some(format!("entries of a learner may have data that no packet teaches: {learners}"))
+    } else {
+        None
+    };
     Ok(Lifted {
         program: lifted.program,
         layout: None,

@@ -120,7 +120,13 @@ impl<'a> Lifter<'a> {
             }
             _ => 0,
         });
-        if extracted.sum::<u64>() > options.min_packet.into() {
+        // A length in metadata can be any number, and a loop may extract a header again.
+        let unlimited = self.resolved.apply.code.iter().enumerate().any(|(at, code)| match *code {
+            Code::Extract(_, length) => length.is_some(),
+            Code::Jump(_, target) => target <= at,
+            _ => false,
+        });
+        if unlimited || extracted.sum::<u64>() > options.min_packet.into() {
             program.assumptions.push(
                 "each packet has the bytes of the headers that the pipeline extracts from it; DPDK \
                  does not check this"
@@ -129,17 +135,26 @@ impl<'a> Lifter<'a> {
         }
     }
 
-    /// Returns the tables that a run may look up more than once.
+    /// Returns the tables and selectors that a run may look up more than once.
     pub fn repeated(&self) -> Vec<String> {
+        let looked_up = self.resolved.apply.code.iter().filter_map(|code| match *code {
+            Code::Table(table) => Some(&self.resolved.lookups[table].name),
+            Code::Select(selector, _) => Some(&self.spec.selectors[selector].name),
+            _ => None,
+        });
         let mut seen = BTreeSet::new();
-        let mut found = BTreeSet::new();
-        for code in &self.resolved.apply.code {
-            if let Code::Table(table) = *code
-                && !seen.insert(table)
-            {
-                found.insert(self.resolved.lookups[table].name.clone());
-            }
-        }
+        let found: BTreeSet<_> = looked_up.filter(|&name| !seen.insert(name)).cloned().collect();
+        found.into_iter().collect()
+    }
+
+    /// Returns the learners that a run looks up.
+    pub fn learners(&self) -> Vec<String> {
+        let looked_up = self.resolved.apply.code.iter().filter_map(|code| match *code {
+            Code::Table(table) => Some(&self.resolved.lookups[table]),
+            _ => None,
+        });
+        let found: BTreeSet<_> =
+            looked_up.filter(|one| one.kind == "learner").map(|one| one.name.clone()).collect();
         found.into_iter().collect()
     }
 
@@ -154,10 +169,11 @@ impl<'a> Lifter<'a> {
         read.into_iter().map(|array| self.spec.register_arrays[array].name.clone()).collect()
     }
 
-    /// Refuses a table in a loop: each round may find another entry.
+    /// Refuses a table or selector in a loop: each round may find another entry.
     fn refuse_loops_of_tables(&self) -> Result<(), SpecError> {
         let code = &self.resolved.apply.code;
-        for (site, _) in code.iter().enumerate().filter(|(_, one)| matches!(one, Code::Table(_))) {
+        let is_lookup = |one: &Code| matches!(one, Code::Table(_) | Code::Select(..));
+        for (site, _) in code.iter().enumerate().filter(|(_, one)| is_lookup(one)) {
             let mut open = vec![site + 1];
             let mut seen = BTreeSet::new();
             while let Some(at) = open.pop() {
@@ -308,7 +324,7 @@ impl<'a> Lifter<'a> {
     fn class(&mut self, instruction: &Instruction, code: &Code) -> CostClassId {
         let name = match *code {
             Code::Table(table) => format!("swx.table.{}", self.resolved.lookups[table].kind),
-            Code::Select(_) => "swx.table.selector".to_owned(),
+            Code::Select(..) => "swx.table.selector".to_owned(),
             _ => format!("swx.{}", instruction.op.name()),
         };
         let known = self.classes.iter().position(|class| *class == name);
@@ -430,7 +446,7 @@ impl<'a> Lifter<'a> {
                 let address = self.address(to, call);
                 self.emit.store(address, colour);
             }
-            Code::Select(to) => {
+            Code::Select(_, to) => {
                 let draw =
                     Draw { call: "selector".into(), result: "member".into(), ..Draw::default() };
                 self.draw(to, draw, 32, u32::MAX.into(), call);

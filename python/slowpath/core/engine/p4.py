@@ -130,6 +130,8 @@ class P4Program(NamedTuple):
     warnings: Sequence[Fault]
     conditions: Sequence[str]
     """Conditions under which the translation does the same as the program."""
+    given: Content | None
+    """Map content that the analysis takes as given; None if it is not known."""
 
     def walks(self, packets: Sequence[tuple[bytes, int, Content]]) -> list[Walk | None]:
         """Run the program on packets, each with a port and content of maps.
@@ -143,6 +145,26 @@ class P4Program(NamedTuple):
         ]
         found = _core.p4_walks(self.file, self.text, folders, defines, given)
         return cast("list[Walk | None]", json.loads(found))
+
+
+def given_content(maps: str | None) -> Content | None:
+    """Return the map content of `--maps` as the engine reads it; None if it is not JSON."""
+    if maps is None:
+        return {}
+    try:
+        document = json.loads(maps)
+        return {
+            name: [
+                (
+                    bytes.fromhex(one["key"]),
+                    None if one["value"] is None else bytes.fromhex(one["value"]),
+                )
+                for one in content
+            ]
+            for name, content in document.items()
+        }
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None
 
 
 _translated: dict[str, P4Program] = {}
@@ -174,7 +196,7 @@ def translate(
         file, text, folders, defines, scratch
     )
     _translated[file] = P4Program(
-        file, text, folders, defines, json.loads(tables), _faults(warnings), conditions
+        file, text, folders, defines, json.loads(tables), _faults(warnings), conditions, {}
     )
     return Translation(c, _faults(faults), files)
 

@@ -126,7 +126,8 @@ def advice_for(file: str, data: bytes, *, pipelines: bool = False) -> Coded | No
 
 def is_pipeline(file: str, head: bytes) -> bool:
     """Return true if a file is a pipeline of DPDK's software switch, by its name or first bytes."""
-    if head.startswith(_ELF) or b"\0" in head or is_listing(head):
+    others = (".p4", ".c", ".asm")
+    if head.startswith(_ELF) or b"\0" in head or is_listing(head) or file.endswith(others):
         return False
     named = file != STANDARD_INPUT and file.endswith(".spec")
     return named or re.search(_OTHERS["spec"][0], head, re.MULTILINE) is not None
