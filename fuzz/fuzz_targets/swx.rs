@@ -11,5 +11,6 @@ fuzz_target!(|text: &str| {
     let printed = slowpath_swx::print(&pipeline);
     let again = slowpath_swx::parse(&printed).expect("a printed pipeline is read");
     assert_eq!(slowpath_swx::print(&again), printed);
-    let _ = slowpath_swx::lift(&pipeline, "fuzz.spec", &LiftOptions::default());
+    let options = LiftOptions { file: "fuzz.spec".into(), min_packet: 60, max_packet: 1514 };
+    let _ = slowpath_swx::lift(&pipeline, "fuzz", &options);
 });
