@@ -221,9 +221,9 @@ def test_examples_of_the_help_name_experiments(
             "'x' is not an experiment; names begin with arithmetic, array, branches, calls, ",
         ),
         (
-            ["--component", "hash-table"],
+            ["--component", "elem-hash"],
             2,
-            "'hash-table' is not an experiment; similar: helper-map-delete-elem-hash, ",
+            "'elem-hash' is not an experiment; similar: helper-map-delete-elem-hash, ",
         ),
         (["--component", "calls", "--range", "5"], 2, "'5' is not a range; write FIRST..LAST"),
         (

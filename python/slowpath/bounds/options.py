@@ -135,7 +135,8 @@ def check_metric(metric: str | None, target: targets.Target) -> str | None:
         return metric
     named = targets.target_names()
     others = [n for n in named if metric in (targets.builtin_target(n).counters or [])]
-    hint = f"; use --target {others[0]}" if others else ""
+    # Most programs are BPF objects.
+    hint = f"; use --target {'ebpf' if 'ebpf' in others else others[0]}" if others else ""
     from slowpath.core.suggestions import did_you_mean
 
     known = counters or METRICS

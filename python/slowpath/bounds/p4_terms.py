@@ -1,6 +1,5 @@
 """Adds to results of P4 programs: witnesses in P4 terms, warnings, and limits of tables."""
 
-import ipaddress
 from collections.abc import Callable, Iterator, Sequence
 
 from slowpath.bounds.outcomes import Analysed
@@ -215,8 +214,16 @@ def _mac(value: int) -> str:
     return value.to_bytes(6, "big").hex(":")
 
 
-_FORMS: dict[int, Callable[[int], str]] = {
-    _IPV4: lambda value: str(ipaddress.IPv4Address(value)),
-    _MAC: _mac,
-    _IPV6: lambda value: str(ipaddress.IPv6Address(value)),
-}
+def _ip(value: int) -> str:
+    from ipaddress import ip_address
+
+    return str(ip_address(value))
+
+
+def _ipv6(value: int) -> str:
+    from ipaddress import IPv6Address
+
+    return str(IPv6Address(value))
+
+
+_FORMS: dict[int, Callable[[int], str]] = {_IPV4: _ip, _MAC: _mac, _IPV6: _ipv6}

@@ -21,7 +21,6 @@ _CATALOGUE = Formats("slowpath.calibrate.listing", table="text_report", json=JSO
 
 
 def _calibrate(options: Namespace) -> int:
-    from slowpath.calibrate.comparison import compare
     from slowpath.calibrate.listing import list_all
     from slowpath.calibrate.run import calibrate
     from slowpath.calibrate.settings import compared_runs, read_settings
@@ -30,6 +29,8 @@ def _calibrate(options: Namespace) -> int:
         return list_all(_CATALOGUE.reporter(options.format))
     runs = compared_runs(options)
     if runs:
+        from slowpath.calibrate.comparison import compare
+
         return compare(runs, options.html, _COMPARISON.reporter(options.format))
     if options.testbed == LOAD:
         from slowpath.calibrate.load.run import measure_load
@@ -99,6 +100,7 @@ CALIBRATE = Command(
             "--rate FIRST..LAST[/N]",
             "Offer N shares of the highest rate without loss [default: 0.1, 0.5, 0.7]",
             "Without N, 10 rates. A single share is allowed. Shares above 1 overload the program.",
+            common=False,
         ),
         _LOADING.option(
             "--loss PERCENT",
@@ -159,7 +161,6 @@ CALIBRATE = Command(
             "slowpath calibrate", "Run all experiments; slowpath bound then uses the measured costs"
         ),
         Example("slowpath calibrate --quick", "Calibrate this machine in 30 s"),
-        Example("slowpath calibrate --list", "List the built-in experiments"),
         Example(
             "slowpath calibrate --component table-exact-entries --range 100..2e6",
             "Run one experiment over a range of table sizes",
