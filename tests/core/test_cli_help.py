@@ -17,10 +17,10 @@ _VERBS = """
 Abort Accept Add Advise Analyse Annotate Assume Cache Calibrate Check Choose Compare Compile
 Complete Compute Configure Consider Count Cut Derive Describe Diff Draw Estimate Evaluate Examine
 Exit Explain Fail Fetch Fill Find Fit Forbid Fuse Generate Guarantee Install Judge Keep Let Limit
-List Map Match Measure Minimise Model Move Name Neither Offer Omit Order Pass Place Plan Plot Predict
-Print Profile Prove Raise Rank Read Recommend Remove Repeat Report Require Restrict Resume Rewrite
-Run Search Seed Select Set Show Skip Sort Start Stop Suggest Suppress Sweep Time Train Use Weight
-Write
+List Map Match Measure Minimise Model Move Name Neither Offer Omit Order Pass Place Plan Plot
+Predict Print Profile Prove Raise Rank Read Recommend Remove Repeat Report Require Restrict Resume
+Rewrite Run Search Seed Select Set Show Skip Sort Start Stop Suggest Suppress Sweep Time Train Use
+Weight Write
 """
 """First words of imperative sentences."""
 VERBS = frozenset(_VERBS.split())
