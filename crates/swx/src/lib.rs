@@ -1,6 +1,6 @@
 //! Pipelines of DPDK's software switch (SWX), as its release 22.11 reads them from `.spec` files.
 //!
-//! [`parse`] reads a file as a [`spec::Spec`], [`print`] writes one, and [`lift()`] translates one
+//! [`parse()`] reads a file as a [`spec::Spec`], [`print()`] writes one, and [`lift()`] translates one
 //! to the intermediate representation.
 
 pub mod code;

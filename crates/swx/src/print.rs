@@ -7,7 +7,7 @@ use crate::spec::{
     Relation, Spec, Summand, Use,
 };
 
-/// Returns the text of a pipeline in a canonical form, which [`crate::parse`] reads as the same
+/// Returns the text of a pipeline in a canonical form, which [`crate::parse()`] reads as the same
 /// pipeline.
 pub fn print(spec: &Spec) -> String {
     let mut text = String::new();

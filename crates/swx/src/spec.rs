@@ -1,6 +1,6 @@
 //! Pipelines as data: everything that a `.spec` file of DPDK 22.11 can declare.
 //!
-//! A reader of files ([`crate::parse`]) makes a [`Spec`], and so can a compiler. [`crate::print`]
+//! A reader of files ([`crate::parse()`]) makes a [`Spec`], and so can a compiler. [`crate::print()`]
 //! writes it.
 
 /// Number of a line in a file, from 1. A made-up item has line 0.
