@@ -64,7 +64,7 @@ TEST_WHEELS := target/test-package
 SHARED_FILES := slowpath._core.data
 SITE := target/docs
 # Bytes of the installed package, without debug information.
-LARGEST_PACKAGE := 26214400
+LARGEST_PACKAGE := 24117248
 
 .PHONY: demo extras wheel sdist test research campaign lint lint-rust rustdoc lint-python ready tests-of-rust test-rust test-python fmt bench performance published bless docs setup system oracle linters fresh-oracles deny clean
 

@@ -40,7 +40,7 @@ fn combined_features_have_the_expected_action() {
     for (name, action) in CASES {
         let loaded = match try_load(&kernel, &object, name) {
             Ok(loaded) => loaded,
-            // Newer kernels, such as Linux 6.18.44, take per-CPU arrays of other sizes no more.
+            // Some kernels, such as Linux 6.18.44, refuse inner per-CPU arrays of other sizes.
             Err(error) if name == "larger_inner_map" => {
                 assert!(
                     error.to_string().contains("does not fill it: Invalid argument"),

@@ -192,7 +192,7 @@ fn libbpf_loads_what_is_written() {
         match load_all(&written(&object, &programs)) {
             Ok(()) => loads += programs.len(),
             // libbpf rejects the originals, too: a map without elements, kernel functions with
-            // parameters of another type, and, on newer kernels, inner maps of different sizes.
+            // parameters of another type, and, on some kernels, inner maps of different sizes.
             Err(_) if load_all(&std::fs::read(&path).unwrap_or_default()).is_err() => {
                 refused.push(path);
             }
@@ -200,7 +200,9 @@ fn libbpf_loads_what_is_written() {
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
-    assert!(refused.len() <= 3, "libbpf does not load the originals either: {refused:?}");
+    let known = ["maps.bpf.o", "conntrack.bpf.o", "seams.bpf.o"];
+    refused.retain(|path| !known.iter().any(|name| path.ends_with(name)));
+    assert!(refused.is_empty(), "libbpf does not load the originals either: {refused:?}");
     assert!(loads >= 60, "{loads} programs");
     Oracle::Libbpf.compared(loads, "programs that were written");
 }
