@@ -1,6 +1,7 @@
 """Tests the worker process and thread with jobs that crash, hang or run out of memory."""
 
 import faulthandler
+import mmap
 import os
 import signal
 import subprocess
@@ -112,6 +113,15 @@ def test_a_job_that_dies_leaves_others_alone(
     assert (ending.reason, ending.defect) == (reason, defect)
     assert messages == ([("before",)] if job is crash else [])
     assert do(worker, talk)[1] is None
+
+
+def test_memory_of_the_owner_does_not_count(worker: ProcessWorker) -> None:
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+    with mmap.mmap(-1, 4 << 30, flags=flags):  # above the limit, and never touched
+        assert do(worker, talk)[1] is None
+        ending = do(worker, swallow)[1]
+    assert ending is not None
+    assert ending.reason == "memory limit"
 
 
 def test_a_job_that_hangs_is_ended(worker: ProcessWorker) -> None:

@@ -199,15 +199,31 @@ def _exit_with_owner(owner: int) -> None:
 
 
 def _limit(memory: int) -> None:
-    """Limit the memory of this process in bytes, so that further allocations fail."""
+    """Limit the memory of this process to `memory` bytes above what it holds already.
+
+    The process begins with the memory of its owner, which can be large in a notebook.
+    """
     import resource
 
-    most = memory + _STACKS
+    most = _held() + memory + _STACKS
     for kind in (resource.RLIMIT_DATA, resource.RLIMIT_CORE):
         _, hard = resource.getrlimit(kind)
         soft = most if kind == resource.RLIMIT_DATA else 0
         soft = soft if hard == resource.RLIM_INFINITY else min(soft, hard)
         resource.setrlimit(kind, (soft, hard))
+
+
+def _held() -> int:
+    """Return the bytes of this process that count for RLIMIT_DATA, or 0 if the system hides them.
+
+    Source: proc_pid_statm(5). The number includes the stack, which the limit does not count.
+    """
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            pages = int(file.read().split()[5])
+    except (OSError, IndexError, ValueError):
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def _write(descriptor: int, message: Message) -> None:
