@@ -1,18 +1,20 @@
 //! Pipelines of DPDK's software switch (SWX), as its release 22.11 reads them from `.spec` files.
 //!
 //! [`parse()`] reads a file as a [`spec::Spec`], [`print()`] writes one, and [`lift()`] translates one
-//! to the intermediate representation.
+//! to the intermediate representation. [`interpret`] executes one on a packet.
 
 pub mod code;
 mod error;
+pub mod interpret;
 mod lift;
 mod parse;
 mod print;
+pub mod replay;
 mod resolve;
 pub mod spec;
 
 pub use error::SpecError;
-pub use lift::{LiftOptions, Lifted, lift};
+pub use lift::{Layout, LiftOptions, Lifted, lift};
 pub use parse::{is_pipeline, parse};
 pub use print::print;
 pub use resolve::resolve;

@@ -11,9 +11,11 @@
 
 mod emit;
 mod flow;
+mod layout;
 mod options;
 mod start;
 
+pub use layout::{COLOUR, ENTRY, HASH, Layout, MEMBER, OUTCOME};
 pub use options::LiftOptions;
 
 use slowpath_ir::{Instruction as Text, Program, SourceLocation, eliminate_dead_operations};
@@ -38,6 +40,8 @@ pub struct Lifted {
     pub learners: Vec<String>,
     /// Register arrays that a run reads.
     pub shared: Vec<String>,
+    /// Memory and inputs of the program, by their meaning.
+    pub layout: Layout,
 }
 
 /// Lifts a pipeline.
@@ -66,9 +70,10 @@ pub fn lift(spec: &Spec, name: &str, options: &LiftOptions) -> Result<Lifted, Sp
     let blocks = lifter.blocks(&lines)?;
     let (repeated, learners) = (lifter.repeated(), lifter.learners());
     let shared = lifter.read_arrays();
+    let layout = lifter.layout();
     let mut program = Program { name: name.to_owned(), insns, blocks, ..Program::default() };
     lifter.finish(&mut program, options);
     eliminate_dead_operations(&mut program);
     debug_assert_eq!(program.validate(), Ok(()));
-    Ok(Lifted { program, lines, functions, repeated, learners, shared })
+    Ok(Lifted { program, lines, functions, repeated, learners, shared, layout })
 }

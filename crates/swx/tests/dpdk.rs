@@ -1,79 +1,46 @@
-//! Random pipelines in DPDK's interpreter and in the one of these tests: the same output packets,
+//! Random pipelines in DPDK's interpreter and in that of slowpath: the same output packets,
 //! and as many instructions.
 
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use slowpath_oracle::Oracle;
-use slowpath_swx::spec::{Instruction, Op, Operand, Spec};
+use slowpath_swx::interpret::{
+    Found, Machine, Request, Source, World, default_action, default_data,
+};
+use slowpath_swx::spec::{DefaultAction, Instruction, Op, Operand, Spec};
 use slowpath_swx::{parse, print, resolve};
 
+use crate::driver::{compiled, hex, in_folder};
 use crate::generate::{Random, pipeline};
-use crate::interpreter::{Found, Machine, World};
-use crate::translation::default_data;
-
-/// Runs a function with an empty folder of its own.
-pub fn in_folder(name: &str, run: impl FnOnce(&Path)) {
-    let folder = std::env::temp_dir().join(format!("slowpath-swx-{name}-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("the temporary folder is writable");
-    run(&folder);
-    std::fs::remove_dir_all(&folder).expect("the temporary folder is ours");
-}
-
-/// Compiles a program that uses DPDK. Records a missing oracle without DPDK.
-pub fn compiled(source: &str, folder: &Path) -> Option<PathBuf> {
-    let flags = Command::new("pkg-config").args(["--cflags", "--libs", "libdpdk"]).output();
-    let flags = match flags {
-        Ok(output) if output.status.success() => output.stdout,
-        _ => {
-            Oracle::Dpdk
-                .missing("pkg-config finds no libdpdk; apt install libdpdk-dev gcc pkg-config");
-            return None;
-        }
-    };
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(source);
-    let binary = folder.join("program");
-    let compiled = Command::new("cc")
-        .args(["-march=native", "-o"])
-        .args([&binary, &source])
-        .args(String::from_utf8_lossy(&flags).split_whitespace())
-        .status();
-    assert!(compiled.is_ok_and(|status| status.success()), "cc compiles {}", source.display());
-    Some(binary)
-}
 
 /// Type of a packet for which the table `types` has an entry.
 const TYPES: [(u64, &str); 2] =
     [(0x800, "first d0 0x1234 d1 0xfedc d2 0x112233445566"), (7, "second")];
 
 /// Tables with the entries above.
-struct Tables;
+struct Tables<'a>(&'a Spec);
 
-impl World for Tables {
-    fn lookup(&mut self, spec: &Spec, table: &str, key: &[u64], _: u32) -> Found {
-        let found = spec.tables.iter().find(|one| one.name == table).expect("a table");
-        let entry = TYPES.iter().find(|(value, _)| table == "types" && key == [*value]);
-        let (hit, action, arguments) = match entry {
-            Some((_, entry)) => {
-                let words: Vec<&str> = entry.split_whitespace().collect();
-                let pairs = words[1..].chunks(2);
-                let pairs = pairs.map(|pair| (pair[0].to_owned(), pair[1].to_owned()));
-                (true, words[0].to_owned(), pairs.collect())
-            }
-            None => {
-                (false, found.default_action.name.clone(), found.default_action.arguments.clone())
-            }
-        };
-        let called = spec.actions.iter().find(|one| one.name == action).expect("an action");
-        let kind = called.data.as_ref();
-        let kind = kind.and_then(|kind| spec.structs.iter().find(|one| one.name == *kind));
-        let data = kind.map_or_else(Vec::new, |kind| default_data(kind, &arguments));
-        Found { hit, action, data, entry: 0 }
+impl World for Tables<'_> {
+    fn lookup(&mut self, request: &Request<'_>) -> Found {
+        let key: Vec<Option<u64>> = request.key.iter().map(|field| field.number()).collect();
+        let entry =
+            TYPES.iter().find(|(value, _)| request.table == "types" && key == [Some(*value)]);
+        let default = default_action(self.0, request.table).expect("a table");
+        let action = entry.map(|(_, entry)| {
+            let words: Vec<&str> = entry.split_whitespace().collect();
+            let pairs = words[1..].chunks(2);
+            let pairs = pairs.map(|pair| (pair[0].to_owned(), pair[1].to_owned()));
+            let name = words[0].to_owned();
+            DefaultAction { name, arguments: pairs.collect(), ..default.clone() }
+        });
+        let action = action.as_ref().unwrap_or(default);
+        let data = default_data(self.0, action).expect("the arguments are numbers");
+        Found { hit: entry.is_some(), action: action.name.clone(), data, entry: 0 }
     }
 
-    fn value(&mut self, what: &str) -> u64 {
-        panic!("{what} is not compared with DPDK")
+    fn value(&mut self, source: Source<'_>, _: usize) -> u64 {
+        panic!("{source:?} is not compared with DPDK")
     }
 }
 
@@ -114,8 +81,8 @@ fn absorbed(body: &[Instruction]) -> Vec<bool> {
 /// Returns the number of instructions that DPDK executes after `rx`. A lookup in an exact table
 /// takes three turns.
 fn turns(spec: &Spec, machine: &Machine) -> usize {
-    let executed = machine.executed.iter().skip(1).map(|(action, at)| {
-        let action = spec.actions.iter().find(|one| Some(&one.name) == action.as_ref());
+    let executed = machine.executed().iter().skip(1).map(|(action, at)| {
+        let action = spec.actions.iter().find(|one| Some(one.name.as_str()) == *action);
         let body = action.map_or(&spec.apply, |action| &action.instructions);
         match &body[*at].op {
             _ if absorbed(body)[*at] => 0,
@@ -124,13 +91,6 @@ fn turns(spec: &Spec, machine: &Machine) -> usize {
         }
     });
     executed.sum()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        write!(text, "{byte:02x}").expect("a string takes all text");
-        text
-    })
 }
 
 #[test]
@@ -161,14 +121,16 @@ fn dpdk_runs_random_pipelines_like_the_interpreter() {
                     packet[12..14].copy_from_slice(&(kind as u16).to_be_bytes());
                 }
                 writeln!(run, "{}", hex(&packet)).expect("a string takes all text");
-                let mut machine = Machine::new(&spec, packet);
+                let mut machine = Machine::new(&spec, packet).expect("the structs are declared");
                 if let Some(registers) = registers.take() {
                     machine.registers = registers;
                 }
-                machine.run(&mut Tables);
-                let (port, turns) = (u8::from(machine.dropped), turns(&spec, &machine));
-                let output = if machine.dropped { vec![] } else { machine.output() };
-                expected.push((format!("{port} {turns} {}", hex(&output)), text.clone()));
+                let ended = machine.run(&mut Tables(&spec), 10_000);
+                ended.unwrap_or_else(|error| panic!("{error}\n{text}"));
+                let (output, turns) = (machine.output(), turns(&spec, &machine));
+                let dropped = u8::from(output.is_none());
+                let output = hex(output.unwrap_or_default());
+                expected.push((format!("{dropped} {turns} {output}"), text.clone()));
                 registers = Some(machine.registers);
             }
             std::fs::write(format!("{}.run", file.display()), run).expect("the folder is writable");

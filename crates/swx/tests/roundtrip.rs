@@ -6,7 +6,7 @@ use std::process::Command;
 use slowpath_oracle::Oracle;
 use slowpath_swx::{parse, print, resolve};
 
-use crate::dpdk::{compiled, in_folder};
+use crate::driver::{compiled, in_folder};
 
 /// Every statement and every instruction without C code.
 const EVERYTHING: &str = include_str!("samples/everything.spec");

@@ -3,110 +3,28 @@
 use std::collections::HashMap;
 
 use slowpath_exec::concrete::{Environment, Run, run};
-use slowpath_ir::{Op as MicroOp, Program, ValueFormat};
+use slowpath_ir::{Op as MicroOp, Program, RegionId};
+use slowpath_swx::interpret::RunFault;
+use slowpath_swx::replay::{Results, Start, executed, machine};
 use slowpath_swx::spec::Spec;
 use slowpath_swx::{LiftOptions, Lifted, lift, parse};
 
 use crate::generate::{Random, pipeline};
-use crate::interpreter::{Found, Machine, World};
 
-/// Values that a run of the translation drew, by their descriptions.
-struct Drawn<'a> {
-    values: HashMap<String, Vec<u64>>,
-    environment: &'a Environment,
-    program: &'a Program,
-}
-
-impl Drawn<'_> {
-    fn next(&mut self, name: &str) -> Option<u64> {
-        let values = self.values.get_mut(name).filter(|values| !values.is_empty())?;
-        Some(values.remove(0))
-    }
-}
+/// Greatest number of instructions of a run.
+const MOST: usize = 10_000;
 
 /// Returns the initial byte of a region.
-fn initial(program: &Program, environment: &Environment, region: usize, at: usize) -> u8 {
-    let id = slowpath_ir::RegionId::from(region);
-    assert!(program.regions[region].content.is_none());
-    environment.memory.get(&(id, at as u64)).copied().unwrap_or(environment.fill)
+fn initial(environment: &Environment, region: RegionId, at: usize) -> u8 {
+    environment.memory.get(&(region, at as u64)).copied().unwrap_or(environment.fill)
 }
 
-fn region(program: &Program, name: &str) -> Option<usize> {
-    program.regions.iter().position(|region| region.name == name)
-}
-
-impl World for Drawn<'_> {
-    fn lookup(&mut self, spec: &Spec, table: &str, _: &[u64], line: u32) -> Found {
-        let outcome = self.next(&format!("table {table} outcome"));
-        let names = self.program.draws.iter().find(|draw| draw.call == format!("table {table}"));
-        let (hit, action) = match (outcome, names.map(|draw| &draw.reading)) {
-            (Some(outcome), Some(ValueFormat::Choices(names))) => {
-                let (hit, action) =
-                    names[outcome as usize].split_once(", action ").expect("a name");
-                (hit == "hit", action.to_owned())
-            }
-            // The table has only one outcome.
-            _ => {
-                let found = spec.tables.iter().find(|one| one.name == table).expect("a table");
-                (false, found.default_action.name.clone())
-            }
-        };
-        let called = spec.actions.iter().find(|one| one.name == action).expect("an action");
-        let kind = called.data.as_ref();
-        let kind = kind.and_then(|kind| spec.structs.iter().find(|one| one.name == *kind));
-        let bytes = kind.map_or(0, |kind| kind.bits() as usize / 8);
-        let default = spec.tables.iter().find(|one| one.name == table);
-        let default = default.map(|one| &one.default_action).filter(|one| one.constant && !hit);
-        let data = match (default, kind) {
-            (Some(default), Some(kind)) => default_data(kind, &default.arguments),
-            _ => {
-                let memory =
-                    region(self.program, &format!("action data of {table} in line {line}"));
-                (0..bytes)
-                    .map(|at| initial(self.program, self.environment, memory.expect("data"), at))
-                    .collect()
-            }
-        };
-        let entry = if hit {
-            self.next(&format!("table {table} number of the entry")).unwrap_or(1)
-        } else {
-            0
-        };
-        Found { hit, action, data, entry }
-    }
-
-    fn value(&mut self, what: &str) -> u64 {
-        let result = match what {
-            "meter" => "meter colour".to_owned(),
-            "selector" => "selector member".to_owned(),
-            hash => format!("{hash} hash"),
-        };
-        self.next(&result).unwrap_or(0)
-    }
-}
-
-/// Returns the bytes of a default action's data.
-pub fn default_data(kind: &slowpath_swx::spec::Struct, arguments: &[(String, String)]) -> Vec<u8> {
-    let values = kind.fields.iter().zip(arguments).flat_map(|(field, (_, value))| {
-        let digits = value.strip_prefix("0x");
-        let value = match digits {
-            Some(digits) => u64::from_str_radix(digits, 16),
-            None => value.parse(),
-        };
-        value.expect("a number").to_le_bytes()[..field.bits as usize / 8].to_vec()
-    });
-    values.collect()
-}
-
-/// Returns the operations that draw values in a run, with their least and greatest values.
-fn draws(program: &Program, run: &Run) -> Vec<(String, u64, u64)> {
+/// Returns the least and greatest value of each operation that draws a value in a run.
+fn draws(program: &Program, run: &Run) -> Vec<(u64, u64)> {
     let blocks = run.path.iter().map(|taken| program.block(taken.block));
     let ops = blocks.flat_map(|block| &block.ops);
     ops.filter_map(|origin| match origin.op {
-        MicroOp::Unknown { min, max, draw, .. } => {
-            let draw = &program.draws[draw.index()];
-            Some((format!("{} {}", draw.call, draw.result), min, max))
-        }
+        MicroOp::Unknown { min, max, .. } => Some((min, max)),
         _ => None,
     })
     .collect()
@@ -136,10 +54,10 @@ fn compare(spec: &Spec, lifted: &Lifted, random: &mut Random) -> bool {
         }
     }
     let run = loop {
-        let found = run(program, &environment, 10_000).expect("the run ends");
+        let found = run(program, &environment, MOST).expect("the run ends");
         match draws(program, &found).get(environment.unknowns.len()) {
             None => break found,
-            Some(&(_, min, max)) => {
+            Some(&(min, max)) => {
                 let span = max - min;
                 let value =
                     min + if span == u64::MAX { random.next() } else { random.next() % (span + 1) };
@@ -147,76 +65,56 @@ fn compare(spec: &Spec, lifted: &Lifted, random: &mut Random) -> bool {
             }
         }
     };
-    let packet = (0..400).map(|at| initial(program, &environment, 0, at)).collect();
-    let mut machine = Machine::new(spec, packet);
-    for at in 0..machine.meta.len() {
-        machine.meta[at] = initial(program, &environment, 1, at);
-    }
-    let mut room = 0;
-    for header in &spec.headers {
-        let own = &mut machine.headers.get_mut(&header.name).expect("declared").own;
-        for (at, byte) in own.iter_mut().enumerate() {
-            *byte = initial(program, &environment, 2, room + at);
-        }
-        room += own.len().next_multiple_of(8);
-    }
-    for array in &spec.register_arrays {
-        let index = region(program, &array.name).expect("declared");
-        for (slot, value) in
-            machine.registers.get_mut(&array.name).expect("declared").iter_mut().enumerate()
-        {
-            let bytes = (0..8).map(|at| initial(program, &environment, index, 8 * slot + at));
-            *value = u64::from_le_bytes(bytes.collect::<Vec<_>>().try_into().expect("8 bytes"));
-        }
-    }
-    let mut values: HashMap<String, Vec<u64>> = HashMap::new();
-    for ((name, ..), &value) in draws(program, &run).into_iter().zip(&environment.unknowns) {
-        values.entry(name).or_default().push(value);
-    }
-    let mut world = Drawn { values, environment: &environment, program };
-    machine.run(&mut world);
-
     let length = environment.inputs[&program.packet_length.expect("a length")] as usize;
-    assert_eq!(run.impossible, machine.need > length, "the packet has {length} bytes");
-    let blocks = run.path.iter().flat_map(|taken| &program.block(taken.block).insns);
-    let executed: Vec<u32> = blocks.map(|insn| insn.0).collect();
-    let first = |action: &Option<String>| {
-        let name = action.as_deref().unwrap_or("apply");
-        lifted.functions.iter().rfind(|(_, one)| one == name).expect("a function").0
+    let start = Start {
+        bytes: environment.memory.iter().map(|(&place, &byte)| (place, byte)).collect(),
+        fill: Some(environment.fill),
+        inputs: environment.inputs.clone(),
     };
-    let expected: Vec<u32> =
-        machine.executed.iter().map(|(action, at)| first(action) + *at as u32).collect();
+    let layout = &lifted.layout;
+    let mut machine = machine(spec, layout, length, &start).expect("the structs are declared");
+    let taken = (program, run.path.iter().map(|taken| taken.block));
+    let values = environment.unknowns.iter().copied();
+    let mut results = Results::new(spec, layout, &start, taken, values).expect("names resolve");
+    let ended = machine.run(&mut results, MOST);
     if run.impossible {
+        let cause = ended.expect_err("the packet is too short").cause;
+        assert!(matches!(cause, RunFault::ShortPacket { .. }), "{cause}");
         return false;
     }
-    assert_eq!(executed, expected);
+    ended.unwrap_or_else(|error| panic!("{error}"));
+    let blocks = run.path.iter().flat_map(|taken| &program.block(taken.block).insns);
+    let expected: Vec<u32> = blocks.map(|insn| insn.0).collect();
+    assert_eq!(executed(spec, layout, &machine), expected);
     assert_eq!(run.costs.len(), expected.len(), "each instruction has one cost");
+    let arrays: HashMap<RegionId, &str> = layout
+        .arrays
+        .iter()
+        .zip(&spec.register_arrays)
+        .map(|(&region, array)| (region, array.name.as_str()))
+        .collect();
     for (&(id, at), &byte) in &run.written {
-        let (index, at) = (id.index(), at as usize);
-        let expected = match index {
-            0 => machine.packet[at],
-            1 => machine.meta[at],
-            2 => {
-                let mut room = 0;
-                let found = spec.headers.iter().find_map(|header| {
-                    let own = &machine.headers[&header.name].own;
-                    let start = room;
-                    room += own.len().next_multiple_of(8);
-                    (start..start + own.len()).contains(&at).then(|| own[at - start])
-                });
-                found.expect("a header")
-            }
-            _ => match machine.registers.get(&program.regions[index].name) {
-                Some(registers) => registers[at / 8].to_le_bytes()[at % 8],
-                None => continue, // action data
-            },
+        let at = at as usize;
+        let expected = if id == layout.packet {
+            machine.packet[at]
+        } else if id == layout.metadata {
+            machine.meta[at]
+        } else if id == layout.headers {
+            let header = spec.headers.iter().zip(&layout.rooms).find_map(|(header, &room)| {
+                let own = &machine.headers[header.name.as_str()].own;
+                own.get(at.checked_sub(room as usize)?).copied()
+            });
+            header.expect("a header")
+        } else if let Some(array) = arrays.get(&id) {
+            machine.registers[array].get(at as u64 / 8).to_le_bytes()[at % 8]
+        } else {
+            continue; // action data
         };
-        assert_eq!(byte, expected, "{} at {at}", program.regions[index].name);
+        assert_eq!(byte, expected, "{} at {at}", program.regions[id.index()].name);
     }
     for at in 0..machine.meta.len() {
-        let id = slowpath_ir::RegionId::from(1);
-        let before = initial(program, &environment, 1, at);
-        let after = run.written.get(&(id, at as u64)).copied().unwrap_or(before);
+        let before = initial(&environment, layout.metadata, at);
+        let after = run.written.get(&(layout.metadata, at as u64)).copied().unwrap_or(before);
         assert_eq!(after, machine.meta[at], "metadata at {at}");
     }
     true

@@ -6,12 +6,16 @@ use std::sync::Arc;
 use slowpath_codes as codes;
 use slowpath_ir::{
     BinaryOp, Block, BlockId, CostClassId, CostEvent, Destination, Draw, Draws, Edge, Emit,
-    InsnIdx, Operand, Program, Reg, Region, RegionKind, RelianceId, Terminator, ValueFormat,
+    InsnIdx, Operand, Program, Reg, Region, RegionId, RegionKind, RelianceId, Terminator,
+    ValueFormat,
 };
 
 use super::emit::Emitter;
+use super::layout::{COLOUR, ENTRY, HASH, Layout, MEMBER, OUTCOME};
 use super::options::LiftOptions;
-use super::start::{ARRAYS, HEADERS, HeaderRegs, META, PACKET, PORT, Start};
+use super::start::{
+    ACTION, ARRAYS, EARLIER, ENTRY_NUMBER, HEADERS, HIT, HeaderRegs, META, PACKET, PORT, Start,
+};
 use crate::code::{Base, Body, Code, Place, Resolved, Value, When};
 use crate::error::SpecError;
 use crate::spec::{Alu, Instruction, Relation, Spec};
@@ -132,6 +136,26 @@ impl<'a> Lifter<'a> {
                  does not check this"
                     .to_owned(),
             );
+        }
+    }
+
+    /// Returns the meaning of regions, inputs and instructions.
+    pub fn layout(&self) -> Layout {
+        let arrays = 0..self.spec.register_arrays.len();
+        let action_data = self.entries.iter().map(|(&site, &at)| (site, RegionId::from(at)));
+        Layout {
+            packet: RegionId::from(PACKET),
+            metadata: RegionId::from(META),
+            headers: RegionId::from(HEADERS),
+            earlier: RegionId::from(EARLIER),
+            rooms: self.start.headers.iter().map(|header| header.room).collect(),
+            arrays: arrays.map(|array| RegionId::from(ARRAYS + array)).collect(),
+            action_data: action_data.collect(),
+            port: PORT,
+            hit: HIT,
+            action: ACTION,
+            entry: ENTRY_NUMBER,
+            firsts: self.firsts.to_vec(),
         }
     }
 
@@ -303,7 +327,7 @@ impl<'a> Lifter<'a> {
             let name = &self.resolved.lookups[self.table_of(call.site)].name;
             let draw = self.draws.id(Draw {
                 call: format!("table {name}"),
-                result: "number of the entry".to_owned(),
+                result: ENTRY.to_owned(),
                 ..Draw::default()
             });
             self.emit.unknown(draw, 64, 1, u32::MAX.into())
@@ -412,7 +436,7 @@ impl<'a> Lifter<'a> {
             Code::Hash(to, ref function) => {
                 let draw = Draw {
                     call: format!("hash {function}"),
-                    result: "hash".to_owned(),
+                    result: HASH.to_owned(),
                     determined: true,
                     ..Draw::default()
                 };
@@ -435,7 +459,7 @@ impl<'a> Lifter<'a> {
             Code::Meter(to) => {
                 let draw = Draw {
                     call: "meter".to_owned(),
-                    result: "colour".to_owned(),
+                    result: COLOUR.to_owned(),
                     reading: ValueFormat::Names(&["green", "yellow", "red"]),
                     ..Draw::default()
                 };
@@ -448,7 +472,7 @@ impl<'a> Lifter<'a> {
             }
             Code::Select(_, to) => {
                 let draw =
-                    Draw { call: "selector".into(), result: "member".into(), ..Draw::default() };
+                    Draw { call: "selector".into(), result: MEMBER.into(), ..Draw::default() };
                 self.draw(to, draw, 32, u32::MAX.into(), call);
             }
             Code::Table(table) => {
@@ -459,7 +483,7 @@ impl<'a> Lifter<'a> {
                 });
                 let draw = self.draws.id(Draw {
                     call: format!("table {}", lookup.name),
-                    result: "outcome".to_owned(),
+                    result: OUTCOME.to_owned(),
                     reading: ValueFormat::Choices(Arc::from(names.collect::<Vec<_>>())),
                     determined: false,
                 });

@@ -18,7 +18,7 @@ const HIGHEST: u64 = 0x7fff_0000_0000;
 pub const PACKET: usize = 0;
 pub const META: usize = 1;
 pub const HEADERS: usize = 2;
-const EARLIER: usize = 3;
+pub const EARLIER: usize = 3;
 /// Number of the region of the first register array.
 pub const ARRAYS: usize = 4;
 
@@ -26,6 +26,10 @@ pub const ARRAYS: usize = 4;
 const LENGTH: InputId = InputId(0);
 /// Input with the number of the port.
 pub const PORT: InputId = InputId(1);
+/// Inputs with the hit, action and entry of the last lookup for an earlier packet.
+pub const HIT: InputId = InputId(2);
+pub const ACTION: InputId = InputId(3);
+pub const ENTRY_NUMBER: InputId = InputId(4);
 
 /// Registers of one header.
 #[derive(Clone, Copy)]
@@ -135,9 +139,9 @@ impl Start {
             program.inputs.push(input(&name, 64, (LOWEST, HIGHEST), kind));
         }
         read(&mut emit, self.length, LENGTH);
-        read(&mut emit, self.hit, InputId(2));
-        read(&mut emit, self.action, InputId(3));
-        read(&mut emit, self.entry, InputId(4));
+        read(&mut emit, self.hit, HIT);
+        read(&mut emit, self.action, ACTION);
+        read(&mut emit, self.entry, ENTRY_NUMBER);
         for (dst, width) in [(self.next, 64), (self.need, 64), (self.choice, 16)] {
             emit.copy(dst, Operand::constant(width, 0));
         }

@@ -1,0 +1,812 @@
+//! Executes a pipeline on a packet.
+//!
+//! The interpreter shares no code with [`crate::lift`](crate::lift()): it executes the data model by
+//! name, on bytes. So each can check the other. The rules are those of DPDK 22.11.
+//!
+//! A [`Machine`] begins in the state of a pipeline that DPDK has just built. Callers may change its
+//! memory, as earlier packets do.
+
+use std::collections::{BTreeMap, HashMap};
+
+use thiserror::Error;
+
+use crate::spec::{
+    Action, Alu, Condition, DefaultAction, Field, FieldRef, Instruction, Op, Operand, Relation,
+    Spec, Struct, Summand,
+};
+
+#[cfg(test)]
+mod tests;
+
+/// Greatest number of bytes of a struct.
+const LARGEST: usize = 1 << 17;
+
+/// Reason why a run ends without an output.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("line {line}: {cause}")]
+pub struct RunError {
+    /// Line of the instruction; 0 for a fault in declarations.
+    pub line: u32,
+    /// The reason.
+    pub cause: RunFault,
+}
+
+/// Reason why an instruction cannot be executed.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum RunFault {
+    /// The interpreter does not know the effects of the instruction.
+    #[error("the interpreter does not execute '{0}'")]
+    Unsupported(String),
+    /// The pipeline does not declare a name, or DPDK refuses the use of the name.
+    #[error("'{0}' is not declared, or has another size than the instruction needs")]
+    Name(String),
+    /// The packet is too short for a header. DPDK does not check this.
+    #[error("the packet has {has} bytes, and the header ends at byte {needs}")]
+    ShortPacket {
+        /// Bytes of the packet.
+        has: usize,
+        /// Bytes that the pipeline needs.
+        needs: u64,
+    },
+    /// The run has more instructions than the limit.
+    #[error("the run does not end within {0} instructions")]
+    TooManySteps(usize),
+    /// No instruction follows.
+    #[error("no instruction follows")]
+    NoEnd,
+}
+
+/// A field with its value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FieldValue {
+    /// Name of the field, such as `h.ipv4.source`, `m.flow` or `t.port`.
+    pub name: String,
+    /// Bytes of the field in memory.
+    pub bytes: Vec<u8>,
+    /// True if the bytes have network byte order. Otherwise they have little-endian order.
+    pub network_order: bool,
+}
+
+impl FieldValue {
+    /// Returns the bytes of the number, the most significant first.
+    pub fn big_endian(&self) -> Vec<u8> {
+        let mut bytes = self.bytes.clone();
+        if !self.network_order {
+            bytes.reverse();
+        }
+        bytes
+    }
+
+    /// Returns the number; `None` if the field has more than 64 bits.
+    pub fn number(&self) -> Option<u64> {
+        (self.bytes.len() <= 8).then(|| number(&self.big_endian()))
+    }
+}
+
+fn number(big_endian: &[u8]) -> u64 {
+    big_endian.iter().fold(0, |sum, &byte| sum << 8 | u64::from(byte))
+}
+
+/// A lookup of a table or learner, before its outcome is known.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// Name of the table.
+    pub table: &'a str,
+    /// Line of the instruction `table`.
+    pub line: u32,
+    /// Number of the instruction in `apply`, from 0.
+    pub at: usize,
+    /// Number of the instruction in the run, from 0.
+    pub step: usize,
+    /// Fields of the key.
+    pub key: &'a [FieldValue],
+}
+
+/// Outcome of a lookup.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// True if an entry matches.
+    pub hit: bool,
+    /// Name of the action.
+    pub action: String,
+    /// Action data in memory order.
+    pub data: Vec<u8>,
+    /// Number of the entry; 0 after a miss.
+    pub entry: u64,
+}
+
+/// Origin of a number that the interpreter does not compute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source<'a> {
+    /// The hash function with this name.
+    Hash(&'a str),
+    /// A meter: 0 is green, 1 yellow, 2 red.
+    Meter,
+    /// The selector with this name, which chooses a member.
+    Selector(&'a str),
+}
+
+/// Everything outside a run: entries of tables, hashes and meters.
+pub trait World {
+    /// Looks up a table.
+    fn lookup(&mut self, request: &Request<'_>) -> Found;
+
+    /// Returns the number of a source for instruction `step` of the run.
+    fn value(&mut self, source: Source<'_>, step: usize) -> u64;
+}
+
+/// A lookup of a run with its outcome.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lookup {
+    /// Name of the table.
+    pub table: String,
+    /// Line of the instruction `table`.
+    pub line: u32,
+    /// Fields of the key, in the order of the table.
+    pub key: Vec<FieldValue>,
+    /// True if an entry matches.
+    pub hit: bool,
+    /// Name of the action.
+    pub action: String,
+    /// Fields of the action data.
+    pub data: Vec<FieldValue>,
+}
+
+/// Memory of a header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Location {
+    /// The packet, from this byte.
+    Packet(usize),
+    /// Memory of the header outside packets.
+    Own,
+    /// Memory that the header had for an earlier packet.
+    Earlier,
+}
+
+/// A header of a [`Machine`].
+#[derive(Clone, Debug)]
+pub struct Header {
+    /// Memory of the header outside packets.
+    pub own: Vec<u8>,
+    /// Memory of the header before the packet extracts or validates it. DPDK uses the memory of an
+    /// earlier packet. It is `own` if the pipeline never extracts the header.
+    pub earlier: Vec<u8>,
+    valid: bool,
+    location: Location,
+    /// Bytes that `emit` adds to the packet.
+    length: usize,
+}
+
+/// A register array of a [`Machine`].
+#[derive(Clone, Debug)]
+pub struct Registers {
+    /// Value of each register that is not set.
+    pub initial: u64,
+    mask: u64,
+    changed: BTreeMap<u64, u64>,
+}
+
+impl Registers {
+    /// Returns the register at an index. DPDK rounds the size of an array up to a power of two.
+    pub fn get(&self, index: u64) -> u64 {
+        self.changed.get(&(index & self.mask)).copied().unwrap_or(self.initial)
+    }
+
+    /// Changes the register at an index.
+    pub fn set(&mut self, index: u64, value: u64) {
+        self.changed.insert(index & self.mask, value);
+    }
+}
+
+/// An executed instruction: name of its action, or `None` for `apply`, and its number there.
+pub type Executed<'a> = (Option<&'a str>, usize);
+
+/// State of a run.
+#[derive(Clone, Debug)]
+pub struct Machine<'a> {
+    spec: &'a Spec,
+    /// The packet.
+    pub packet: Vec<u8>,
+    /// Number of the input port.
+    pub port: u64,
+    /// The metadata.
+    pub meta: Vec<u8>,
+    /// Headers by name.
+    pub headers: HashMap<&'a str, Header>,
+    /// Register arrays by name.
+    pub registers: HashMap<&'a str, Registers>,
+    /// True if the last lookup was a hit.
+    pub hit: bool,
+    /// Name of the action of the last lookup.
+    pub action: String,
+    /// Number of the entry of the last lookup; 0 after a miss.
+    pub entry: u64,
+    data: Vec<u8>,
+    /// Bytes of the packet that are extracted so far.
+    at: usize,
+    /// Headers of the output: name, memory, and number of bytes.
+    emitted: Vec<(&'a str, Location, usize)>,
+    output: Option<Vec<u8>>,
+    executed: Vec<Executed<'a>>,
+    lookups: Vec<Lookup>,
+}
+
+enum Next {
+    Step,
+    Jump(usize),
+    Return,
+    End,
+}
+
+type Fallible<T> = Result<T, RunFault>;
+
+fn unknown(name: impl ToString) -> RunFault {
+    RunFault::Name(name.to_string())
+}
+
+/// Returns the bytes of a struct, and those without the last field if its size is variable.
+fn sizes(kind: &Struct) -> Fallible<(usize, usize)> {
+    let bits: u64 = kind.fields.iter().map(|field| u64::from(field.bits)).sum();
+    let last = kind.fields.last().map_or(0, |last| u64::from(last.bits));
+    let fixed = bits - if kind.variable { last } else { 0 };
+    match usize::try_from(bits / 8) {
+        Ok(bytes) if bytes <= LARGEST => Ok((bytes, (fixed / 8) as usize)),
+        _ => Err(unknown(&kind.name)),
+    }
+}
+
+/// Returns the offset of a field and its size, in bytes.
+fn place(kind: &Struct, name: &str) -> Fallible<(usize, usize)> {
+    sizes(kind)?;
+    let (Field { bits, .. }, offset) = kind.field(name).ok_or_else(|| unknown(name))?;
+    Ok((offset as usize / 8, *bits as usize / 8))
+}
+
+/// Returns the struct of a name.
+fn kind<'a>(spec: &'a Spec, name: &str) -> Fallible<&'a Struct> {
+    spec.structs.iter().find(|one| one.name == name).ok_or_else(|| unknown(name))
+}
+
+fn action<'a>(spec: &'a Spec, name: &str) -> Fallible<&'a Action> {
+    spec.actions.iter().find(|one| one.name == name).ok_or_else(|| unknown(name))
+}
+
+/// Returns the fields of an action's data.
+fn data_fields<'a>(spec: &'a Spec, name: &str) -> Fallible<&'a [Field]> {
+    match &action(spec, name)?.data {
+        Some(data) => Ok(&kind(spec, data)?.fields),
+        None => Ok(&[]),
+    }
+}
+
+/// Returns the number of bytes of an action's data.
+///
+/// # Errors
+/// If the action or its struct is not declared, or the struct is too large.
+pub fn data_size(spec: &Spec, name: &str) -> Result<usize, RunFault> {
+    match &action(spec, name)?.data {
+        Some(data) => Ok(sizes(kind(spec, data)?)?.0),
+        None => Ok(0),
+    }
+}
+
+/// Returns the default action of a table or learner.
+pub fn default_action<'a>(spec: &'a Spec, table: &str) -> Option<&'a DefaultAction> {
+    let tables = spec.tables.iter().map(|one| (&one.name, &one.default_action));
+    let learners = spec.learners.iter().map(|one| (&one.name, &one.default_action));
+    tables.chain(learners).find(|(name, _)| *name == table).map(|(_, default)| default)
+}
+
+/// Returns the data of a default action as the file states it, in memory order.
+///
+/// # Errors
+/// If the arguments are not numbers that fit the fields of the action.
+pub fn default_data(spec: &Spec, default: &DefaultAction) -> Result<Vec<u8>, RunFault> {
+    let fields = data_fields(spec, &default.name)?;
+    let mut bytes = Vec::with_capacity(data_size(spec, &default.name)?);
+    if fields.len() != default.arguments.len() {
+        return Err(unknown(&default.name));
+    }
+    for (field, (name, text)) in fields.iter().zip(&default.arguments) {
+        let value = crate::parse::number(text).ok_or_else(|| unknown(name))?;
+        let places = 0..field.bits / 8;
+        bytes.extend(places.map(|place| value.checked_shr(8 * place).unwrap_or(0) as u8));
+    }
+    Ok(bytes)
+}
+
+impl<'a> Machine<'a> {
+    /// Makes the state in which a new pipeline receives a packet.
+    ///
+    /// # Errors
+    /// If a struct is not declared or too large.
+    pub fn new(spec: &'a Spec, packet: Vec<u8>) -> Result<Machine<'a>, RunError> {
+        Machine::start(spec, packet).map_err(|cause| RunError { line: 0, cause })
+    }
+
+    fn start(spec: &'a Spec, packet: Vec<u8>) -> Fallible<Machine<'a>> {
+        let mut headers = HashMap::new();
+        for header in &spec.headers {
+            let (length, _) = sizes(kind(spec, &header.kind)?)?;
+            let moves = spec.apply.iter().any(|one| match &one.op {
+                Op::Extract { header: name, .. } | Op::Lookahead { header: name } => {
+                    *name == header.name
+                }
+                _ => false,
+            });
+            let location = if moves { Location::Earlier } else { Location::Own };
+            let zeros = vec![0; length];
+            headers.insert(
+                header.name.as_str(),
+                Header { own: zeros.clone(), earlier: zeros, valid: false, location, length },
+            );
+        }
+        let registers = spec.register_arrays.iter().map(|array| {
+            let mask = u64::from(array.size).next_power_of_two() - 1;
+            let (initial, changed) = (array.initial, BTreeMap::new());
+            (array.name.as_str(), Registers { mask, initial, changed })
+        });
+        let meta = match &spec.metadata {
+            Some(meta) => sizes(kind(spec, &meta.kind)?)?.0,
+            None => 0,
+        };
+        Ok(Machine {
+            spec,
+            packet,
+            port: 0,
+            meta: vec![0; meta],
+            headers,
+            registers: registers.collect(),
+            hit: false,
+            action: spec.actions.first().map_or_else(String::new, |first| first.name.clone()),
+            entry: 0,
+            data: Vec::new(),
+            at: 0,
+            emitted: Vec::new(),
+            output: None,
+            executed: Vec::new(),
+            lookups: Vec::new(),
+        })
+    }
+
+    /// Returns the instructions that the run has executed.
+    pub fn executed(&self) -> &[Executed<'a>] {
+        &self.executed
+    }
+
+    /// Returns the lookups of the run in order.
+    pub fn lookups(&self) -> &[Lookup] {
+        &self.lookups
+    }
+
+    /// Runs the pipeline on the packet, with at most `most` instructions.
+    ///
+    /// # Errors
+    /// [`RunError`] if an instruction cannot be executed, the packet is too short, or the run is too
+    /// long.
+    pub fn run(&mut self, world: &mut dyn World, most: usize) -> Result<(), RunError> {
+        let spec = self.spec;
+        self.body(None, &spec.apply, world, most).map(|_| ())
+    }
+
+    /// Returns the packet that the pipeline sends: emitted headers, and the rest behind the
+    /// extracted bytes. Returns `None` if the pipeline drops the packet.
+    pub fn output(&self) -> Option<&[u8]> {
+        self.output.as_deref()
+    }
+
+    fn assembled(&self) -> Fallible<Vec<u8>> {
+        let mut packet = Vec::new();
+        for &(name, location, length) in &self.emitted {
+            let header = self.headers.get(name).ok_or_else(|| unknown(name))?;
+            let (memory, start) = match location {
+                Location::Packet(at) => (&self.packet, at),
+                Location::Own => (&header.own, 0),
+                Location::Earlier => (&header.earlier, 0),
+            };
+            let bytes = memory.get(start..start + length);
+            packet.extend_from_slice(bytes.ok_or_else(|| unknown(name))?);
+        }
+        packet.extend_from_slice(self.packet.get(self.at..).unwrap_or_default());
+        Ok(packet)
+    }
+
+    /// Runs a body. Returns true if the packet left.
+    fn body(
+        &mut self,
+        action_name: Option<&'a str>,
+        body: &'a [Instruction],
+        world: &mut dyn World,
+        most: usize,
+    ) -> Result<bool, RunError> {
+        let mut at = 0;
+        let mut line = 0;
+        loop {
+            let one = body.get(at).ok_or(RunError { line, cause: RunFault::NoEnd })?;
+            line = one.line.0;
+            let fault = |cause| RunError { line, cause };
+            if self.executed.len() >= most {
+                return Err(fault(RunFault::TooManySteps(most)));
+            }
+            self.executed.push((action_name, at));
+            if let Op::Table { table } = &one.op {
+                if action_name.is_some() {
+                    return Err(fault(RunFault::Unsupported(one.op.to_string())));
+                }
+                if let Some(called) = self.lookup(table, (line, at), world).map_err(fault)? {
+                    let instructions = &called.instructions;
+                    if self.body(Some(&called.name), instructions, world, most)? {
+                        return Ok(true);
+                    }
+                }
+                at += 1;
+                continue;
+            }
+            match self.step(body, &one.op, world).map_err(fault)? {
+                Next::Step => at += 1,
+                Next::Jump(to) => at = to,
+                Next::Return => return Ok(false),
+                Next::End => return Ok(true),
+            }
+        }
+    }
+
+    /// Number of the current instruction in the run.
+    fn now(&self) -> usize {
+        self.executed.len().saturating_sub(1)
+    }
+
+    /// Looks up a table, learner or selector. Returns the action to run.
+    fn lookup(
+        &mut self,
+        table: &'a str,
+        (line, at): (u32, usize),
+        world: &mut dyn World,
+    ) -> Fallible<Option<&'a Action>> {
+        let spec = self.spec;
+        if let Some(selector) = spec.selectors.iter().find(|one| one.name == table) {
+            let member = FieldRef::Meta(selector.member.clone());
+            let (kind, name) = self.declared(&member)?;
+            let start = place(kind, name)?.0;
+            let value = world.value(Source::Selector(table), self.now()) as u32;
+            // DPDK writes 4 bytes, whatever the width of the field.
+            if self.meta.len() < start + 4 {
+                self.meta.resize(start + 4, 0);
+            }
+            self.meta[start..start + 4].copy_from_slice(&value.to_le_bytes());
+            return Ok(None);
+        }
+        let tables = spec.tables.iter().find(|one| one.name == table);
+        let learners = spec.learners.iter().find(|one| one.name == table);
+        let fields: Vec<&FieldRef> = match (tables, learners) {
+            (Some(table), _) => table.key.iter().map(|key| &key.field).collect(),
+            (None, Some(learner)) => learner.key.iter().collect(),
+            (None, None) => return Err(unknown(table)),
+        };
+        let mut key = Vec::new();
+        for field in fields {
+            let network_order = matches!(field, FieldRef::Header { .. });
+            let bytes = self.bytes(field)?.to_vec();
+            key.push(FieldValue { name: field.to_string(), bytes, network_order });
+        }
+        let step = self.now();
+        let found = world.lookup(&Request { table, line, at, step, key: &key });
+        let called = action(spec, &found.action)?;
+        self.hit = found.hit;
+        self.entry = found.entry;
+        self.data = found.data;
+        self.data.resize(data_size(spec, &called.name)?, 0);
+        self.action.clone_from(&called.name);
+        let mut start = 0;
+        let data = data_fields(spec, &called.name)?.iter().map(|field| {
+            let end = start + field.bits as usize / 8;
+            let bytes = self.data.get(start..end).unwrap_or_default().to_vec();
+            start = end;
+            FieldValue { name: format!("t.{}", field.name), bytes, network_order: false }
+        });
+        self.lookups.push(Lookup {
+            table: table.to_owned(),
+            line,
+            key,
+            hit: found.hit,
+            action: called.name.clone(),
+            data: data.collect(),
+        });
+        Ok(Some(called))
+    }
+
+    /// Returns the struct and the name of a field.
+    fn declared<'f>(&self, field: &'f FieldRef) -> Fallible<(&'a Struct, &'f str)> {
+        let spec = self.spec;
+        match field {
+            FieldRef::Header { header, field } => Ok((self.header_kind(header)?, field)),
+            FieldRef::Meta(name) => {
+                let meta = spec.metadata.as_ref().ok_or_else(|| unknown(field))?;
+                Ok((kind(spec, &meta.kind)?, name))
+            }
+            FieldRef::Data(name) => {
+                let data = action(spec, &self.action)?.data.as_ref();
+                Ok((kind(spec, data.ok_or_else(|| unknown(field))?)?, name))
+            }
+            FieldRef::Object { .. } | FieldRef::Function { .. } => {
+                Err(RunFault::Unsupported(field.to_string()))
+            }
+        }
+    }
+
+    fn header_kind(&self, name: &str) -> Fallible<&'a Struct> {
+        let header = self.spec.headers.iter().find(|one| one.name == name);
+        kind(self.spec, &header.ok_or_else(|| unknown(name))?.kind)
+    }
+
+    fn header(&mut self, name: &str) -> Fallible<&mut Header> {
+        self.headers.get_mut(name).ok_or_else(|| unknown(name))
+    }
+
+    /// Returns bytes of a header.
+    fn header_bytes(&mut self, name: &str, start: usize, length: usize) -> Fallible<&mut [u8]> {
+        let header = self.headers.get_mut(name).ok_or_else(|| unknown(name))?;
+        let (memory, base) = match header.location {
+            Location::Packet(at) => (&mut self.packet, at),
+            Location::Own => (&mut header.own, 0),
+            Location::Earlier => (&mut header.earlier, 0),
+        };
+        let (has, end) = (memory.len(), base + start + length);
+        let bytes = memory.get_mut(base + start..end);
+        bytes.ok_or(RunFault::ShortPacket { has, needs: end as u64 })
+    }
+
+    /// Returns the bytes of a field.
+    fn bytes(&mut self, field: &FieldRef) -> Fallible<&mut [u8]> {
+        let (kind, name) = self.declared(field)?;
+        let (start, length) = place(kind, name)?;
+        let memory = match field {
+            FieldRef::Header { header, .. } => return self.header_bytes(header, start, length),
+            FieldRef::Data(_) => &mut self.data,
+            _ => &mut self.meta,
+        };
+        memory.get_mut(start..start + length).ok_or_else(|| unknown(field))
+    }
+
+    fn read(&mut self, field: &FieldRef) -> Fallible<u64> {
+        let network = matches!(field, FieldRef::Header { .. });
+        let mut bytes = self.bytes(field)?.to_vec();
+        if bytes.len() > 8 {
+            return Err(unknown(field));
+        }
+        if !network {
+            bytes.reverse();
+        }
+        Ok(number(&bytes))
+    }
+
+    fn write(&mut self, field: &FieldRef, value: u64) -> Fallible<()> {
+        let network = matches!(field, FieldRef::Header { .. });
+        let bytes = self.bytes(field)?;
+        let count = bytes.len();
+        if count > 8 {
+            return Err(unknown(field));
+        }
+        for (index, byte) in bytes.iter_mut().enumerate() {
+            let place = if network { count - 1 - index } else { index };
+            *byte = (value >> (8 * place)) as u8;
+        }
+        Ok(())
+    }
+
+    fn read_meta(&mut self, name: &str) -> Fallible<u64> {
+        self.read(&FieldRef::Meta(name.to_owned()))
+    }
+
+    fn write_meta(&mut self, name: &str, value: u64) -> Fallible<()> {
+        self.write(&FieldRef::Meta(name.to_owned()), value)
+    }
+
+    fn operand(&mut self, operand: &Operand) -> Fallible<u64> {
+        match operand {
+            Operand::Field(field) => self.read(field),
+            Operand::Immediate(value) => Ok(*value),
+        }
+    }
+
+    /// Returns the index of a register. DPDK keeps 32 bits of a number.
+    fn index(&mut self, index: &Operand) -> Fallible<u64> {
+        match index {
+            Operand::Immediate(value) => Ok(u64::from(*value as u32)),
+            field @ Operand::Field(_) => self.operand(field),
+        }
+    }
+
+    fn array(&mut self, name: &str) -> Fallible<&mut Registers> {
+        self.registers.get_mut(name).ok_or_else(|| unknown(name))
+    }
+
+    fn step(&mut self, body: &[Instruction], op: &'a Op, world: &mut dyn World) -> Fallible<Next> {
+        match op {
+            Op::Transmit { .. } => {
+                self.output = Some(self.assembled()?);
+                return Ok(Next::End);
+            }
+            Op::Drop => return Ok(Next::End),
+            Op::Return => return Ok(Next::Return),
+            Op::Jump { condition, target } => {
+                if !self.holds(condition)? {
+                    return Ok(Next::Step);
+                }
+                let to = body.iter().position(|one| one.label.as_ref() == Some(target));
+                return to.map(Next::Jump).ok_or_else(|| unknown(target));
+            }
+            Op::Receive { port } => self.write_meta(port, self.port)?,
+            Op::Mirror { .. }
+            | Op::RegisterPrefetch { .. }
+            | Op::MeterPrefetch { .. }
+            | Op::Learn { .. }
+            | Op::Rearm { .. }
+            | Op::Forget => {}
+            Op::RecirculationId { pass } => self.write_meta(pass, 0)?,
+            Op::Extract { header, length } => {
+                let (_, mut bytes) = sizes(self.header_kind(header)?)?;
+                if let Some(length) = length {
+                    bytes += self.read_meta(length)? as u32 as usize;
+                }
+                self.point(header, bytes)?;
+                self.header(header)?.length = bytes;
+                self.at += bytes;
+            }
+            Op::Lookahead { header } => {
+                let (_, bytes) = sizes(self.header_kind(header)?)?;
+                self.point(header, bytes)?;
+            }
+            Op::Emit { header } => {
+                let found = self.header(header)?;
+                if found.valid {
+                    let part = (header.as_str(), found.location, found.length);
+                    self.emitted.push(part);
+                }
+            }
+            Op::Validate { header } => {
+                let found = self.header(header)?;
+                if !found.valid {
+                    found.location = Location::Own;
+                }
+                found.valid = true;
+            }
+            Op::Invalidate { header } => self.header(header)?.valid = false,
+            Op::Move { to, from: Operand::Field(from) }
+                if self.bytes(to)?.len() > 8 || self.bytes(from)?.len() > 8 =>
+            {
+                let bytes = self.bytes(from)?.to_vec();
+                let target = self.bytes(to)?;
+                if target.len() != bytes.len() {
+                    return Err(unknown(to));
+                }
+                target.copy_from_slice(&bytes);
+            }
+            Op::Move { to, from } => {
+                let value = self.operand(from)?;
+                self.write(to, value)?;
+            }
+            Op::Alu { alu, to, from } => {
+                let (left, right) = (self.read(to)?, self.operand(from)?);
+                let value = match alu {
+                    Alu::Add => left.wrapping_add(right),
+                    Alu::Sub => left.wrapping_sub(right),
+                    Alu::And => left & right,
+                    Alu::Or => left | right,
+                    Alu::Xor => left ^ right,
+                    Alu::Shl => left.wrapping_shl(right as u32),
+                    Alu::Shr => left.wrapping_shr(right as u32),
+                };
+                self.write(to, value)?;
+            }
+            Op::ChecksumAdd { to, from: Summand::Field(from) } => {
+                let bytes = self.bytes(from)?.to_vec();
+                self.checksum(to, &bytes, true)?;
+            }
+            Op::ChecksumAdd { to, from: Summand::Header(header) } => {
+                let kind = self.header_kind(header)?;
+                if kind.variable {
+                    return Err(RunFault::Unsupported(op.to_string()));
+                }
+                // DPDK adds whole words of 4 bytes.
+                let length = sizes(kind)?.0 / 4 * 4;
+                let bytes = self.header_bytes(header, 0, length)?.to_vec();
+                self.checksum(to, &bytes, true)?;
+            }
+            Op::ChecksumSub { to, from } => {
+                let bytes = self.bytes(from)?.to_vec();
+                self.checksum(to, &bytes, false)?;
+            }
+            Op::Hash { function, to, .. } => {
+                let value = world.value(Source::Hash(function), self.now());
+                self.write_meta(to, value)?;
+            }
+            Op::RegisterRead { to, array, index } => {
+                let index = self.index(index)?;
+                let value = self.array(array)?.get(index);
+                self.write(to, value)?;
+            }
+            Op::RegisterWrite { array, index, from } => {
+                let (index, value) = (self.index(index)?, self.operand(from)?);
+                self.array(array)?.set(index, value);
+            }
+            Op::RegisterAdd { array, index, from } => {
+                let (index, value) = (self.index(index)?, self.operand(from)?);
+                let registers = self.array(array)?;
+                registers.set(index, registers.get(index).wrapping_add(value));
+            }
+            Op::Meter { to, .. } => {
+                let colour = world.value(Source::Meter, self.now());
+                // DPDK writes colours in little-endian order, also to headers.
+                for (index, byte) in self.bytes(to)?.iter_mut().enumerate() {
+                    *byte = if index == 0 { colour as u8 } else { 0 };
+                }
+            }
+            Op::EntryId { to } => self.write_meta(to, self.entry)?,
+            Op::Table { .. } | Op::Extern { .. } | Op::Recirculate => {
+                return Err(RunFault::Unsupported(op.to_string()));
+            }
+        }
+        Ok(Next::Step)
+    }
+
+    /// Points a header to the next bytes of the packet.
+    fn point(&mut self, header: &str, bytes: usize) -> Fallible<()> {
+        let (at, has) = (self.at, self.packet.len());
+        if at + bytes > has {
+            return Err(RunFault::ShortPacket { has, needs: (at + bytes) as u64 });
+        }
+        let found = self.header(header)?;
+        (found.valid, found.location) = (true, Location::Packet(at));
+        Ok(())
+    }
+
+    /// Updates a checksum in one's complement arithmetic on words of 16 bits in memory order.
+    fn checksum(&mut self, to: &FieldRef, bytes: &[u8], add: bool) -> Fallible<()> {
+        let target = self.bytes(to)?;
+        let &mut [low, high] = target else { return Err(unknown(to)) };
+        let mut sum = u64::from(!u16::from_le_bytes([low, high]));
+        // Folded words: a chunk of 4 bytes is two words of 16 bits.
+        for word in bytes.chunks(2) {
+            let word = word.iter().rev().fold(0, |sum, &byte| sum << 8 | u64::from(byte));
+            sum += if add { word } else { 0xffff - word };
+        }
+        while sum > 0xffff {
+            sum = (sum & 0xffff) + (sum >> 16);
+        }
+        let result = match !(sum as u16) {
+            0 => 0xffff,
+            result => result,
+        };
+        target.copy_from_slice(&result.to_le_bytes());
+        Ok(())
+    }
+
+    fn holds(&mut self, condition: &Condition) -> Fallible<bool> {
+        Ok(match condition {
+            Condition::Always => true,
+            Condition::Valid(header) => self.header(header)?.valid,
+            Condition::Invalid(header) => !self.header(header)?.valid,
+            Condition::Hit => self.hit,
+            Condition::Miss => !self.hit,
+            Condition::Action(action) => self.action == *action,
+            Condition::NotAction(action) => self.action != *action,
+            Condition::Compare { relation, left, right } => {
+                let equality = matches!(relation, Relation::Eq | Relation::Ne);
+                let header = matches!(left, FieldRef::Header { .. });
+                let width = 8 * self.bytes(left)?.len() as u32;
+                let (left, mut number) = (self.read(left)?, self.operand(right)?);
+                // DPDK shortens the number to the width of a header field, but only here.
+                if equality && header && matches!(right, Operand::Immediate(_)) {
+                    number &= u64::MAX.checked_shr(64 - width).unwrap_or(0);
+                }
+                match relation {
+                    Relation::Eq => left == number,
+                    Relation::Ne => left != number,
+                    Relation::Lt => left < number,
+                    Relation::Gt => left > number,
+                }
+            }
+        })
+    }
+}

@@ -1,0 +1,127 @@
+use super::*;
+use crate::parse;
+
+const HEAD: &str = "
+struct ipv6_t {
+	bit<16> next
+	bit<128> source
+}
+struct option_t {
+	bit<8> kind
+	varbit<64> data
+}
+struct metadata_t {
+	bit<32> port
+	bit<16> flow
+	bit<32> length
+}
+struct data_t {
+	bit<16> d
+	bit<24> e
+}
+header i instanceof ipv6_t
+header o instanceof option_t
+header own instanceof ipv6_t
+metadata instanceof metadata_t
+action set args instanceof data_t {
+	mov m.flow t.d
+	return
+}
+action leave args none {
+	drop
+}
+";
+
+/// A world with one entry, which all lookups hit.
+struct Hits(&'static str, Vec<u8>);
+
+impl World for Hits {
+    fn lookup(&mut self, _: &Request<'_>) -> Found {
+        Found { hit: true, action: self.0.to_owned(), data: self.1.clone(), entry: 1 }
+    }
+
+    fn value(&mut self, _: Source<'_>, _: usize) -> u64 {
+        7
+    }
+}
+
+fn table(name: &str, key: &str) -> String {
+    format!(
+        "table {name} {{\n\tkey {{\n{key}\t}}\n\tactions {{\n\t\tset\n\t\tleave\n\t}}\n\
+         \tdefault_action leave args none\n}}\n"
+    )
+}
+
+fn spec(parts: &str, apply: &[&str]) -> Spec {
+    let body: String = apply.iter().map(|line| format!("\t{line}\n")).collect();
+    parse(&format!("{HEAD}{parts}apply {{\n\trx m.port\n{body}}}\n")).expect("the text is right")
+}
+
+fn run<'a>(spec: &'a Spec, packet: &[u8], world: &mut Hits) -> Result<Machine<'a>, RunError> {
+    crate::resolve(spec).expect("DPDK accepts the pipeline");
+    let mut machine = Machine::new(spec, packet.to_vec())?;
+    machine.run(world, 1000).map(|()| machine)
+}
+
+#[test]
+fn lookups_have_keys_and_data() {
+    let parts = table("wide", "\t\th.i.source lpm\n") + &table("narrow", "\t\tm.flow exact\n");
+    let spec =
+        spec(&parts, &["extract h.i", "table wide", "table narrow", "emit h.i", "tx m.port"]);
+    let packet: Vec<u8> = (1..=20).collect();
+    let machine = run(&spec, &packet, &mut Hits("set", vec![0x34, 0x12, 3, 2, 1])).expect("a run");
+    let [wide, narrow] = machine.lookups() else { panic!("two lookups") };
+    assert_eq!((wide.table.as_str(), wide.hit, wide.action.as_str()), ("wide", true, "set"));
+    assert_eq!(wide.key[0].name, "h.i.source");
+    assert_eq!(wide.key[0].big_endian(), &packet[2..18]);
+    assert_eq!(wide.key[0].number(), None);
+    let data: Vec<_> = wide.data.iter().map(|one| (one.name.as_str(), one.number())).collect();
+    assert_eq!(data, [("t.d", Some(0x1234)), ("t.e", Some(0x01_0203))]);
+    assert_eq!(narrow.key[0].number(), Some(0x1234));
+    assert!(wide.line > 0 && narrow.line == wide.line + 1);
+    assert_eq!(machine.output(), Some(&packet[..]));
+    let machine = run(&spec, &packet, &mut Hits("leave", vec![])).expect("a run");
+    assert_eq!((machine.output(), machine.lookups().len()), (None, 1));
+}
+
+#[test]
+fn headers_are_sent_with_their_extracted_length_from_the_memory_of_the_emission() {
+    let lines = [
+        "mov m.length 2",
+        "extract h.o m.length",
+        "extract h.i",
+        "emit h.o",
+        "emit h.i",
+        "invalidate h.i",
+        "validate h.i",
+        "mov h.i.next 0xffff",
+        "tx m.port",
+    ];
+    let packet: Vec<u8> = (1..=30).collect();
+    let spec = spec("", &lines);
+    let machine = run(&spec, &packet, &mut Hits("set", vec![])).expect("a run");
+    assert_eq!(machine.output(), Some(&packet[..]));
+}
+
+#[test]
+fn runs_without_an_end_and_short_packets_are_errors() {
+    let endless = spec("", &["AGAIN : add m.flow 1", "jmp AGAIN", "tx m.port"]);
+    let mut machine = Machine::new(&endless, vec![]).expect("structs");
+    let ended = machine.run(&mut Hits("set", vec![]), 1000).expect_err("no end");
+    assert_eq!(ended.cause, RunFault::TooManySteps(1000));
+    let long = spec("", &["mov m.length 0xffffffff", "extract h.o m.length", "tx m.port"]);
+    let ended = run(&long, &[0; 60], &mut Hits("set", vec![])).expect_err("the packet is short");
+    assert_eq!(ended.cause, RunFault::ShortPacket { has: 60, needs: 1 << 32 });
+}
+
+#[test]
+fn unknown_instructions_and_actions_are_errors() {
+    let mut foreign = spec("", &["extract h.i", "tx m.port"]);
+    foreign.apply[1].op = Op::Recirculate;
+    let mut machine = Machine::new(&foreign, vec![0; 60]).expect("structs");
+    let ended = machine.run(&mut Hits("set", vec![]), 1000).expect_err("not executed");
+    assert_eq!(ended.cause, RunFault::Unsupported("recirculate".to_owned()));
+    let spec = spec(&table("one", "\t\tm.flow exact\n"), &["table one", "tx m.port"]);
+    let ended = run(&spec, &[0; 60], &mut Hits("missing", vec![])).expect_err("no action");
+    assert_eq!(ended.cause, RunFault::Name("missing".to_owned()));
+}

@@ -1,0 +1,45 @@
+//! Memory, inputs and results of a translation, by their meaning.
+
+use std::collections::HashMap;
+
+use slowpath_ir::{InputId, RegionId};
+
+/// Name of the result of a lookup.
+pub const OUTCOME: &str = "outcome";
+/// Name of the result that says which entry matches.
+pub const ENTRY: &str = "number of the entry";
+/// Name of the result of a selector.
+pub const MEMBER: &str = "member";
+/// Name of the result of a hash function.
+pub const HASH: &str = "hash";
+/// Name of the result of a meter.
+pub const COLOUR: &str = "colour";
+
+/// Regions, inputs and instructions of a translation, by their meaning.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    /// Region of the packet.
+    pub packet: RegionId,
+    /// Region of the metadata.
+    pub metadata: RegionId,
+    /// Region of the headers outside packets.
+    pub headers: RegionId,
+    /// Region of the headers in earlier packets.
+    pub earlier: RegionId,
+    /// Offset of each header in both regions.
+    pub rooms: Vec<u64>,
+    /// Regions of the register arrays.
+    pub arrays: Vec<RegionId>,
+    /// Regions with action data, by number of the instruction `table` in `apply`.
+    pub action_data: HashMap<usize, RegionId>,
+    /// Input with the number of the port.
+    pub port: InputId,
+    /// Input that is 1 if the last lookup for an earlier packet was a hit.
+    pub hit: InputId,
+    /// Input with the number of the action of this lookup.
+    pub action: InputId,
+    /// Input with the number of the entry of this lookup.
+    pub entry: InputId,
+    /// Number of the first instruction of each action, then of `apply`.
+    pub firsts: Vec<u32>,
+}

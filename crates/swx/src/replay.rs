@@ -1,0 +1,174 @@
+//! Repeats a run of a translation in the interpreter: the same packet, memory and results.
+
+use std::collections::{BTreeMap, HashMap};
+
+use slowpath_ir::{BlockId, InputId, Op as MicroOp, Program, RegionId};
+
+use crate::code::Lookup;
+use crate::error::SpecError;
+use crate::interpret::{
+    Found, Machine, Request, RunError, Source, World, data_size, default_action, default_data,
+};
+use crate::lift::{COLOUR, ENTRY, HASH, Layout, MEMBER, OUTCOME};
+use crate::resolve::resolve;
+use crate::spec::Spec;
+
+/// State of a translation before a run.
+#[derive(Clone, Debug, Default)]
+pub struct Start {
+    /// Known bytes, by region and offset.
+    pub bytes: BTreeMap<(RegionId, u64), u8>,
+    /// Value of all other bytes; `None` for those of a new pipeline.
+    pub fill: Option<u8>,
+    /// Known inputs. Others have the value of a new pipeline.
+    pub inputs: HashMap<InputId, u64>,
+}
+
+impl Start {
+    /// Sets bytes from an offset of a region on.
+    fn set(&self, bytes: &mut [u8], region: RegionId, offset: u64) {
+        for (at, byte) in (offset..).zip(bytes) {
+            *byte = self.bytes.get(&(region, at)).copied().or(self.fill).unwrap_or(*byte);
+        }
+    }
+}
+
+/// Makes the interpreter of a run, for a packet of `length` bytes.
+///
+/// # Errors
+/// If a struct is not declared or too large.
+pub fn machine<'a>(
+    spec: &'a Spec,
+    layout: &Layout,
+    length: usize,
+    start: &Start,
+) -> Result<Machine<'a>, RunError> {
+    let mut machine = Machine::new(spec, vec![0; length])?;
+    start.set(&mut machine.packet, layout.packet, 0);
+    start.set(&mut machine.meta, layout.metadata, 0);
+    for (header, &room) in spec.headers.iter().zip(&layout.rooms) {
+        if let Some(header) = machine.headers.get_mut(header.name.as_str()) {
+            start.set(&mut header.own, layout.headers, room);
+            start.set(&mut header.earlier, layout.earlier, room);
+        }
+    }
+    for (array, &region) in spec.register_arrays.iter().zip(&layout.arrays) {
+        let Some(registers) = machine.registers.get_mut(array.name.as_str()) else { continue };
+        if let Some(fill) = start.fill {
+            registers.initial = u64::from_le_bytes([fill; 8]);
+        }
+        let end = 8 * u64::from(array.size).next_power_of_two();
+        let known = start.bytes.range((region, 0)..(region, end));
+        for (&(_, offset), &byte) in known {
+            let mut value = registers.get(offset / 8).to_le_bytes();
+            value[offset as usize % 8] = byte;
+            registers.set(offset / 8, u64::from_le_bytes(value));
+        }
+    }
+    let input = |id| start.inputs.get(&id).copied();
+    machine.port = input(layout.port).unwrap_or(machine.port);
+    machine.hit = input(layout.hit).map_or(machine.hit, |hit| hit != 0);
+    machine.entry = input(layout.entry).unwrap_or(machine.entry);
+    if let Some(number) = input(layout.action) {
+        let named = usize::try_from(number).ok().and_then(|number| spec.actions.get(number));
+        machine.action = named.map_or_else(String::new, |action| action.name.clone());
+    }
+    Ok(machine)
+}
+
+/// Results of a run of a translation that follow neither from the packet nor from memory.
+#[derive(Clone)]
+pub struct Results<'a> {
+    spec: &'a Spec,
+    layout: &'a Layout,
+    start: &'a Start,
+    lookups: Vec<Lookup>,
+    /// Values by number of the executed instruction, and by name of the result.
+    values: HashMap<(usize, String), u64>,
+}
+
+impl<'a> Results<'a> {
+    /// Collects the results of a run through blocks, of which `values` has those in order.
+    ///
+    /// # Errors
+    /// If DPDK refuses the pipeline.
+    pub fn new(
+        spec: &'a Spec,
+        layout: &'a Layout,
+        start: &'a Start,
+        (program, blocks): (&Program, impl Iterator<Item = BlockId>),
+        values: impl IntoIterator<Item = u64>,
+    ) -> Result<Results<'a>, SpecError> {
+        let drawn = draws(program, blocks);
+        let values = drawn.into_iter().zip(values).collect();
+        let lookups = resolve(spec)?.lookups;
+        Ok(Results { spec, layout, start, lookups, values })
+    }
+
+    fn value(&self, step: usize, result: &str) -> Option<u64> {
+        self.values.get(&(step, result.to_owned())).copied()
+    }
+
+    fn found(&self, request: &Request<'_>) -> Option<Found> {
+        let lookup = self.lookups.iter().find(|lookup| lookup.name == request.table)?;
+        let number = self.value(request.step, OUTCOME).unwrap_or(0);
+        let outcome = lookup.outcomes.get(usize::try_from(number).ok()?)?;
+        let action = &self.spec.actions.get(outcome.action)?.name;
+        let default = default_action(self.spec, request.table)?;
+        let stated = !outcome.hit && default.name == *action;
+        let data = default_data(self.spec, default).ok().filter(|_| stated);
+        let mut data = data.unwrap_or_else(|| vec![0; data_size(self.spec, action).unwrap_or(0)]);
+        let region = self.layout.action_data.get(&request.at);
+        if let (None, Some(&region)) = (&outcome.data, region) {
+            self.start.set(&mut data, region, 0);
+        }
+        let entry = self.value(request.step, ENTRY).unwrap_or(1);
+        let entry = if outcome.hit { entry } else { 0 };
+        Some(Found { hit: outcome.hit, action: action.clone(), data, entry })
+    }
+}
+
+impl World for Results<'_> {
+    fn lookup(&mut self, request: &Request<'_>) -> Found {
+        let none = || Found { hit: false, action: String::new(), data: Vec::new(), entry: 0 };
+        self.found(request).unwrap_or_else(none)
+    }
+
+    fn value(&mut self, source: Source<'_>, step: usize) -> u64 {
+        let result = match source {
+            Source::Hash(_) => HASH,
+            Source::Meter => COLOUR,
+            Source::Selector(_) => MEMBER,
+        };
+        Results::value(self, step, result).unwrap_or(0)
+    }
+}
+
+/// Returns the number of the executed instruction, and the name of the result, of each operation on
+/// a path that receives a value from outside.
+fn draws(program: &Program, blocks: impl Iterator<Item = BlockId>) -> Vec<(usize, String)> {
+    let mut draws = Vec::new();
+    let mut executed = 0;
+    for block in blocks {
+        let block = program.block(block);
+        for origin in &block.ops {
+            let MicroOp::Unknown { draw, .. } = origin.op else { continue };
+            let position = block.insns.iter().position(|&insn| insn == origin.insn);
+            // The outcome of a lookup continues the instruction before the block.
+            let step = position.map_or(executed - 1, |position| executed + position);
+            draws.push((step, program.draws[draw.index()].result.clone()));
+        }
+        executed += block.insns.len();
+    }
+    draws
+}
+
+/// Returns the numbers in the translation of the instructions that the interpreter executed.
+pub fn executed(spec: &Spec, layout: &Layout, machine: &Machine<'_>) -> Vec<u32> {
+    let number = |&(action, at): &(Option<&str>, usize)| {
+        let function = action.and_then(|name| spec.actions.iter().position(|a| a.name == name));
+        let first = layout.firsts[function.unwrap_or(spec.actions.len())];
+        first + at as u32
+    };
+    machine.executed().iter().map(number).collect()
+}
