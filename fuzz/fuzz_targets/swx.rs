@@ -1,10 +1,30 @@
 //! Pipelines of DPDK: every text is a fault of one line, or a pipeline whose printed form is read as
-//! the same pipeline. Its translation ends with a program or a fault.
+//! the same pipeline. Its translation ends with a program or a fault, and so does its execution.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use slowpath_swx::LiftOptions;
+use slowpath_swx::interpret::{
+    Found, Machine, Request, Source, World, default_action, default_data,
+};
+use slowpath_swx::spec::Spec;
+
+/// Tables without entries.
+struct Empty<'a>(&'a Spec);
+
+impl World for Empty<'_> {
+    fn lookup(&mut self, request: &Request<'_>) -> Found {
+        let default = default_action(self.0, request.table);
+        let data = default.and_then(|default| default_data(self.0, default).ok());
+        let action = default.map_or_else(String::new, |default| default.name.clone());
+        Found { hit: false, action, data: data.unwrap_or_default(), entry: 0 }
+    }
+
+    fn value(&mut self, _: Source<'_>, step: usize) -> u64 {
+        step as u64
+    }
+}
 
 fuzz_target!(|text: &str| {
     let Ok(pipeline) = slowpath_swx::parse(text) else { return };
@@ -13,4 +33,9 @@ fuzz_target!(|text: &str| {
     assert_eq!(slowpath_swx::print(&again), printed);
     let options = LiftOptions { file: "fuzz.spec".into(), min_packet: 60, max_packet: 1514 };
     let _ = slowpath_swx::lift(&pipeline, "fuzz", &options);
+    if slowpath_swx::resolve(&pipeline).is_ok()
+        && let Ok(mut machine) = Machine::new(&pipeline, vec![0x5a; 1514])
+    {
+        let _ = machine.run(&mut Empty(&pipeline), 1000);
+    }
 });

@@ -99,7 +99,10 @@ pub(crate) fn replayed_witness(
     let unrolled = search.unrolled();
     let mut witness = Witness::new(unrolled, found);
     witness.replay(unrolled, model, found)?;
-    let shown = witness.result(&unrolled.executor, lifted.layout.as_ref());
+    let mut shown = witness.result(&unrolled.executor, lifted.layout.as_ref());
+    if let Some(pipeline) = &lifted.pipeline {
+        shown.pipeline = Some(witness.pipeline(unrolled, found, pipeline)?);
+    }
     let relies_on = relied.iter().map(|on| lifted.program.reliances[on.index()].clone());
     let relies_on = relies_on.chain(uncomputed(&shown.unknowns)).collect();
     Ok((shown, relies_on))

@@ -10,7 +10,8 @@ mod witness;
 pub(crate) use detail::{CodeBlock, CodeInsn, CodeLine, Detail, PathBranch, PathDetail, Stretch};
 pub(crate) use witness::{
     ElementValue, Fill, HeldMap, InitialBytes, MapContent, MapElement, Memory, Named, Others,
-    QueueElement, Requirement, Unknown, WitnessResult,
+    PipelineField, PipelineLookup, PipelineWitness, QueueElement, Requirement, Unknown,
+    WitnessResult,
 };
 
 use crate::refusal::Refusal;

@@ -3,19 +3,23 @@
 
 mod draws;
 mod maps;
+mod pipeline;
 mod requirements;
 mod support;
 pub(crate) mod test_run;
 
 use crate::Error;
-use crate::result::{Requirement, Unknown, WitnessResult};
+use crate::frontend::Pipeline;
+use crate::result::{PipelineWitness, Requirement, Unknown, WitnessResult};
 use draws::Drawn;
+use pipeline::PipelinePath;
 use slowpath_bpf::lift::Layout;
 use slowpath_exec::Executor;
 use slowpath_exec::concrete::{self, ByteMap, Environment, Taken};
-use slowpath_ir::{InputId, InputKind, RegionId, RegionKind};
+use slowpath_ir::{BlockId, InputId, InputKind, RegionId, RegionKind};
 use slowpath_search::{FoundPath, Unrolled};
 use slowpath_smt::{Model, Node, TermId, TermPool};
+use slowpath_swx::replay::Start;
 use slowpath_target::CostModel;
 use std::collections::{BTreeMap, HashMap};
 use support::{FILL, Support};
@@ -115,6 +119,29 @@ impl Witness {
         Ok(())
     }
 
+    /// Runs a pipeline on the witness in the interpreter of pipelines, and describes the run.
+    ///
+    /// # Errors
+    /// If the run does not have exactly the path that the search found.
+    pub fn pipeline(
+        &self,
+        unrolled: &Unrolled,
+        found: &FoundPath,
+        pipeline: &Pipeline,
+    ) -> Result<PipelineWitness, Error> {
+        let blocks = found.path.iter().map(|&arc| unrolled.dag[unrolled.dag[arc].tail].block);
+        let blocks: Vec<BlockId> = blocks.collect();
+        let path = PipelinePath {
+            pipeline,
+            program: unrolled.executor.program(),
+            blocks: &blocks,
+            unknowns: &self.environment.unknowns,
+            length: self.length,
+        };
+        let inputs = self.inputs.iter().map(|(&id, &value)| (id, value)).collect();
+        path.witness(Start { bytes: self.bytes.clone(), fill: None, inputs })
+    }
+
     /// Returns the address that a memory region has in the replay; 0 if it has none.
     fn base(&self, executor: &Executor, region: RegionId) -> u64 {
         let kind = InputKind::BaseAddress(region);
@@ -154,6 +181,7 @@ impl Witness {
             maps,
             unknowns,
             environment,
+            pipeline: None,
             #[cfg(test)]
             p4: None,
         }

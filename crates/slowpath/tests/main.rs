@@ -16,6 +16,7 @@ mod maps;
 mod objects;
 mod packet;
 mod packet_lengths;
+mod pipelines;
 mod profile;
 mod receive;
 mod refusals;

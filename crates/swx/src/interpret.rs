@@ -262,6 +262,17 @@ fn place(kind: &Struct, name: &str) -> Fallible<(usize, usize)> {
     Ok((offset as usize / 8, *bits as usize / 8))
 }
 
+/// Returns the names of fields with their bytes in the memory of a struct.
+fn parts<'b>(fields: &'b [Field], memory: &'b [u8]) -> impl Iterator<Item = (&'b str, &'b [u8])> {
+    let mut start = 0;
+    fields.iter().map(move |field| {
+        let end = start + field.bits as usize / 8;
+        let bytes = memory.get(start..end).unwrap_or_default();
+        start = end;
+        (field.name.as_str(), bytes)
+    })
+}
+
 /// Returns the struct of a name.
 fn kind<'a>(spec: &'a Spec, name: &str) -> Fallible<&'a Struct> {
     spec.structs.iter().find(|one| one.name == name).ok_or_else(|| unknown(name))
@@ -367,6 +378,63 @@ impl<'a> Machine<'a> {
             executed: Vec::new(),
             lookups: Vec::new(),
         })
+    }
+
+    /// Returns the fields and registers that have other values than in `other`, a machine for the
+    /// same pipeline.
+    pub fn differences(&self, other: &Machine<'_>) -> Vec<FieldValue> {
+        let mut found = Vec::new();
+        let mut compare = |name: String, bytes: (&[u8], &[u8]), network_order| {
+            if bytes.0 != bytes.1 {
+                found.push(FieldValue { name, bytes: bytes.0.to_vec(), network_order });
+            }
+        };
+        let fields = |name: &str| kind(self.spec, name).map_or(&[][..], |kind| &kind.fields);
+        let meta = self.spec.metadata.as_ref().map_or(&[][..], |meta| fields(&meta.kind));
+        for (field, bytes) in parts(meta, &self.meta).zip(parts(meta, &other.meta)) {
+            compare(format!("m.{}", field.0), (field.1, bytes.1), false);
+        }
+        for header in &self.spec.headers {
+            let name = header.name.as_str();
+            let (Some(own), Some(others)) = (self.headers.get(name), other.headers.get(name))
+            else {
+                continue;
+            };
+            let fields = fields(&header.kind);
+            let memories = [
+                (&own.own, &others.own, ""),
+                (&own.earlier, &others.earlier, " of an earlier packet"),
+            ];
+            for (own, others, whose) in memories {
+                for (field, bytes) in parts(fields, own).zip(parts(fields, others)) {
+                    compare(format!("h.{name}.{}{whose}", field.0), (field.1, bytes.1), true);
+                }
+            }
+        }
+        for array in &self.spec.register_arrays {
+            let name = array.name.as_str();
+            let (Some(own), Some(others)) = (self.registers.get(name), other.registers.get(name))
+            else {
+                continue;
+            };
+            for (&index, &value) in &own.changed {
+                let bytes = (&value.to_le_bytes()[..], &others.get(index).to_le_bytes()[..]);
+                compare(format!("{name}[{index}]"), bytes, false);
+            }
+        }
+        let number = |machine: &Machine<'_>| {
+            let action = self.spec.actions.iter().position(|one| one.name == machine.action);
+            action.map_or(u64::MAX, |action| action as u64)
+        };
+        for (what, own, others) in [
+            ("hit", u64::from(self.hit), u64::from(other.hit)),
+            ("action", number(self), number(other)),
+            ("entry", self.entry, other.entry),
+        ] {
+            let bytes = (&own.to_le_bytes()[..], &others.to_le_bytes()[..]);
+            compare(format!("{what} of the last table for an earlier packet"), bytes, false);
+        }
+        found
     }
 
     /// Returns the instructions that the run has executed.
@@ -497,12 +565,11 @@ impl<'a> Machine<'a> {
         self.data = found.data;
         self.data.resize(data_size(spec, &called.name)?, 0);
         self.action.clone_from(&called.name);
-        let mut start = 0;
-        let data = data_fields(spec, &called.name)?.iter().map(|field| {
-            let end = start + field.bits as usize / 8;
-            let bytes = self.data.get(start..end).unwrap_or_default().to_vec();
-            start = end;
-            FieldValue { name: format!("t.{}", field.name), bytes, network_order: false }
+        let data = parts(data_fields(spec, &called.name)?, &self.data);
+        let data = data.map(|(name, bytes)| FieldValue {
+            name: format!("t.{name}"),
+            bytes: bytes.to_vec(),
+            network_order: false,
         });
         self.lookups.push(Lookup {
             table: table.to_owned(),

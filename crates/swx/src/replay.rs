@@ -4,13 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use slowpath_ir::{BlockId, InputId, Op as MicroOp, Program, RegionId};
 
-use crate::code::Lookup;
-use crate::error::SpecError;
 use crate::interpret::{
     Found, Machine, Request, RunError, Source, World, data_size, default_action, default_data,
 };
 use crate::lift::{COLOUR, ENTRY, HASH, Layout, MEMBER, OUTCOME};
-use crate::resolve::resolve;
 use crate::spec::Spec;
 
 /// State of a translation before a run.
@@ -82,27 +79,22 @@ pub struct Results<'a> {
     spec: &'a Spec,
     layout: &'a Layout,
     start: &'a Start,
-    lookups: Vec<Lookup>,
     /// Values by number of the executed instruction, and by name of the result.
     values: HashMap<(usize, String), u64>,
 }
 
 impl<'a> Results<'a> {
     /// Collects the results of a run through blocks, of which `values` has those in order.
-    ///
-    /// # Errors
-    /// If DPDK refuses the pipeline.
     pub fn new(
         spec: &'a Spec,
         layout: &'a Layout,
         start: &'a Start,
         (program, blocks): (&Program, impl Iterator<Item = BlockId>),
         values: impl IntoIterator<Item = u64>,
-    ) -> Result<Results<'a>, SpecError> {
+    ) -> Results<'a> {
         let drawn = draws(program, blocks);
         let values = drawn.into_iter().zip(values).collect();
-        let lookups = resolve(spec)?.lookups;
-        Ok(Results { spec, layout, start, lookups, values })
+        Results { spec, layout, start, values }
     }
 
     fn value(&self, step: usize, result: &str) -> Option<u64> {
@@ -110,7 +102,7 @@ impl<'a> Results<'a> {
     }
 
     fn found(&self, request: &Request<'_>) -> Option<Found> {
-        let lookup = self.lookups.iter().find(|lookup| lookup.name == request.table)?;
+        let lookup = self.layout.lookups.iter().find(|lookup| lookup.name == request.table)?;
         let number = self.value(request.step, OUTCOME).unwrap_or(0);
         let outcome = lookup.outcomes.get(usize::try_from(number).ok()?)?;
         let action = &self.spec.actions.get(outcome.action)?.name;
@@ -148,14 +140,15 @@ impl World for Results<'_> {
 /// a path that receives a value from outside.
 fn draws(program: &Program, blocks: impl Iterator<Item = BlockId>) -> Vec<(usize, String)> {
     let mut draws = Vec::new();
-    let mut executed = 0;
+    let mut executed = 0_usize;
     for block in blocks {
         let block = program.block(block);
         for origin in &block.ops {
             let MicroOp::Unknown { draw, .. } = origin.op else { continue };
             let position = block.insns.iter().position(|&insn| insn == origin.insn);
             // The outcome of a lookup continues the instruction before the block.
-            let step = position.map_or(executed - 1, |position| executed + position);
+            let before = executed.saturating_sub(1);
+            let step = position.map_or(before, |position| executed + position);
             draws.push((step, program.draws[draw.index()].result.clone()));
         }
         executed += block.insns.len();

@@ -11,7 +11,7 @@ use slowpath_swx::interpret::{
 use slowpath_swx::spec::{DefaultAction, Instruction, Op, Operand, Spec};
 use slowpath_swx::{parse, print, resolve};
 
-use crate::driver::{compiled, hex, in_folder};
+use crate::driver::{compiled, in_folder};
 use crate::generate::{Random, pipeline};
 
 /// Type of a packet for which the table `types` has an entry.
@@ -91,6 +91,13 @@ fn turns(spec: &Spec, machine: &Machine) -> usize {
         }
     });
     executed.sum()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        write!(text, "{byte:02x}").expect("a string takes all text");
+        text
+    })
 }
 
 #[test]

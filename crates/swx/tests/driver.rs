@@ -1,6 +1,5 @@
 //! Programs that use DPDK.
 
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -34,12 +33,4 @@ pub fn compiled(source: &str, folder: &Path) -> Option<PathBuf> {
         .status();
     assert!(compiled.is_ok_and(|status| status.success()), "cc compiles {}", source.display());
     Some(binary)
-}
-
-/// Returns the digits of bytes.
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        write!(text, "{byte:02x}").expect("a string takes all text");
-        text
-    })
 }

@@ -75,7 +75,7 @@ fn compare(spec: &Spec, lifted: &Lifted, random: &mut Random) -> bool {
     let mut machine = machine(spec, layout, length, &start).expect("the structs are declared");
     let taken = (program, run.path.iter().map(|taken| taken.block));
     let values = environment.unknowns.iter().copied();
-    let mut results = Results::new(spec, layout, &start, taken, values).expect("names resolve");
+    let mut results = Results::new(spec, layout, &start, taken, values);
     let ended = machine.run(&mut results, MOST);
     if run.impossible {
         let cause = ended.expect_err("the packet is too short").cause;

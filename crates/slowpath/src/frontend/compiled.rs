@@ -65,6 +65,7 @@ pub(super) fn lift(
     Ok(Lifted {
         program,
         layout: Some(layout),
+        pipeline: None,
         code: None,
         verifier_limit_scope: VerifierLimitScope::Nothing,
         notes,

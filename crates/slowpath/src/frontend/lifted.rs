@@ -29,11 +29,19 @@ pub(crate) enum VerifierLimitScope {
     Run,
 }
 
+/// A pipeline of DPDK's software switch, and the meaning of its translation's memory.
+pub(crate) struct Pipeline {
+    pub spec: slowpath_swx::spec::Spec,
+    pub layout: slowpath_swx::Layout,
+}
+
 /// A lifted program (in the intermediate representation), and where its instructions come from.
 pub(crate) struct Lifted {
     pub program: Program,
     /// Relation between the program's memory and its maps; `None` if it is not known.
     pub layout: Option<Layout>,
+    /// The pipeline of which the program is a translation; `None` for other programs.
+    pub pipeline: Option<Pipeline>,
     /// The instructions that a CPU executes, for targets that run BPF instructions directly.
     pub code: Option<Code>,
     /// The part of a run to which the kernel verifier's limit on instructions applies.

@@ -22,6 +22,7 @@ pub(super) fn lift(name: &str, data: &[u8], packets: (u16, u16)) -> Result<Lifte
     Ok(Lifted {
         program,
         layout: None,
+        pipeline: None,
         code: None,
         verifier_limit_scope: VerifierLimitScope::Nothing,
         notes: Vec::new(),

@@ -11,7 +11,7 @@ mod packet_facts_check;
 mod pipeline;
 
 pub(crate) use compilation::Compilation;
-pub(crate) use lifted::{Lifted, VerifierLimitScope};
+pub(crate) use lifted::{Lifted, Pipeline, VerifierLimitScope};
 pub(crate) use object::{lift as lift_object, lift_interleaved, link};
 
 use crate::Error;

@@ -85,6 +85,7 @@ pub(crate) fn lift_interleaved(
         members: chain.map_or_else(Vec::new, |chain| members(&lifted.programs, chain)),
         program,
         layout: Some(lifted.layout),
+        pipeline: None,
         code: Some(Code::new(lifted.code, object)),
         notes: not_loadable(&linked),
         inexact_reason: None,

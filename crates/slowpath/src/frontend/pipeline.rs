@@ -1,6 +1,6 @@
 //! Reads pipelines of DPDK's software switch.
 
-use super::lifted::{Lifted, Origins, VerifierLimitScope};
+use super::lifted::{Lifted, Origins, Pipeline, VerifierLimitScope};
 use crate::Error;
 use slowpath_bpf::LineInfo;
 use slowpath_bpf::lift::Interference;
@@ -37,6 +37,7 @@ pub(super) fn lift(
     Ok(Lifted {
         program: lifted.program,
         layout: None,
+        pipeline: Some(Pipeline { spec, layout: lifted.layout }),
         code: None,
         verifier_limit_scope: VerifierLimitScope::Nothing,
         notes: Vec::new(),

@@ -22,12 +22,75 @@ pub(crate) struct WitnessResult {
     /// Requirements on the state before the first instruction, besides packet and maps.
     #[cfg_attr(test, schemars(extend("default" = null)))]
     pub environment: Vec<Requirement>,
+    /// The witness as table entries of a pipeline, with its output; absent for other programs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "PipelineWitness"))]
+    pub pipeline: Option<PipelineWitness>,
     /// The witness in the terms of a P4 program; absent for other programs.
     // The Python package adds it, so the type is part of the schema only.
     #[cfg(test)]
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "P4Witness")]
     pub p4: Option<P4Witness>,
+}
+
+/// A witness of a pipeline of DPDK's software switch: a packet and table entries for it, with
+/// concrete values. An interpreter that shares no code with the analysis has executed them: it
+/// takes the path, and it also does with other values of bytes that the path does not depend on.
+///
+/// Hashes, meters and selectors yield the `unknowns` of the witness in this run, which DPDK may not
+/// compute for the packet.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct PipelineWitness {
+    /// The packet, two hexadecimal digits per byte. Bytes of any value are zeros.
+    pub packet: String,
+    /// Number of the port that receives the packet.
+    pub port: u64,
+    /// Lookups of tables and learners in order, with the entries that they need.
+    pub entries: Vec<PipelineLookup>,
+    /// The packet that the pipeline sends, two hexadecimal digits per byte; null if it drops the
+    /// packet.
+    pub output: Option<String>,
+    /// Metadata, headers and registers that must not have the content of a new pipeline, with
+    /// their content before the packet. DPDK keeps the content of earlier packets. In a new
+    /// pipeline, registers have their first values and all other bytes are zeros. Empty if the
+    /// packet takes the path in a new pipeline.
+    pub initial_state: Vec<PipelineField>,
+}
+
+/// A lookup of a table or learner.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct PipelineLookup {
+    /// Name of the table.
+    pub table: String,
+    /// Line of the instruction `table`.
+    pub line: u32,
+    /// Fields of the key, in the order of the table, with the values of the packet.
+    pub key: Vec<PipelineField>,
+    /// True if an entry must match the key; false if none may match.
+    pub hit: bool,
+    /// Action of the entry or, after a miss, the default action of the table.
+    pub action: String,
+    /// Data of the action, in the order of its struct.
+    pub data: Vec<PipelineField>,
+}
+
+/// A field of a pipeline with its value.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct PipelineField {
+    /// Name of the field as in the pipeline, such as `h.ipv4.source`, `m.flow`, `t.port` for action
+    /// data, or `packets[3]` for a register.
+    pub field: String,
+    /// Width in bits.
+    pub bits: u64,
+    /// Value in hexadecimal, with all digits.
+    pub value: String,
+    /// True if the path does not depend on the value. In a key, the value still follows from
+    /// `packet` and the other fields.
+    pub arbitrary: bool,
 }
 
 /// A witness in the terms of a P4 program.

@@ -155,6 +155,7 @@ impl<'a> Lifter<'a> {
             hit: HIT,
             action: ACTION,
             entry: ENTRY_NUMBER,
+            lookups: self.resolved.lookups.clone(),
             firsts: self.firsts.to_vec(),
         }
     }

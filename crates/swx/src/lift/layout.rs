@@ -4,6 +4,8 @@ use std::collections::HashMap;
 
 use slowpath_ir::{InputId, RegionId};
 
+use crate::code::Lookup;
+
 /// Name of the result of a lookup.
 pub const OUTCOME: &str = "outcome";
 /// Name of the result that says which entry matches.
@@ -40,6 +42,8 @@ pub struct Layout {
     pub action: InputId,
     /// Input with the number of the entry of this lookup.
     pub entry: InputId,
+    /// Tables and learners with their possible outcomes.
+    pub lookups: Vec<Lookup>,
     /// Number of the first instruction of each action, then of `apply`.
     pub firsts: Vec<u32>,
 }

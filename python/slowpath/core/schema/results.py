@@ -283,6 +283,62 @@ Given = Named | Surroundings
 """A requirement on the state before the first instruction, besides packet and maps."""
 
 
+class PipelineField(TypedDict):
+    """A field of a pipeline with its value."""
+
+    field: str
+    """Name of the field as in the pipeline, such as `h.ipv4.source`, `m.flow`, `t.port` for action
+    data, or `packets[3]` for a register."""
+    bits: int
+    """Width in bits."""
+    value: str
+    """Value in hexadecimal, with all digits."""
+    arbitrary: bool
+    """True if the path does not depend on the value. In a key, the value still follows from
+    `packet` and the other fields."""
+
+
+class PipelineLookup(TypedDict):
+    """A lookup of a table or learner."""
+
+    table: str
+    """Name of the table."""
+    line: int
+    """Line of the instruction `table`."""
+    key: list[PipelineField]
+    """Fields of the key, in the order of the table, with the values of the packet."""
+    hit: bool
+    """True if an entry must match the key; false if none may match."""
+    action: str
+    """Action of the entry or, after a miss, the default action of the table."""
+    data: list[PipelineField]
+    """Data of the action, in the order of its struct."""
+
+
+class PipelineWitness(TypedDict):
+    """A witness of a pipeline of DPDK's software switch: a packet and table entries for it, with
+    concrete values. An interpreter that shares no code with the analysis has executed them: it
+    takes the path, and it also does with other values of bytes that the path does not depend on.
+
+    Hashes, meters and selectors yield the `unknowns` of the witness in this run, which DPDK may not
+    compute for the packet."""
+
+    packet: str
+    """The packet, two hexadecimal digits per byte. Bytes of any value are zeros."""
+    port: int
+    """Number of the port that receives the packet."""
+    entries: list[PipelineLookup]
+    """Lookups of tables and learners in order, with the entries that they need."""
+    output: str | None
+    """The packet that the pipeline sends, two hexadecimal digits per byte; null if it drops the
+    packet."""
+    initial_state: list[PipelineField]
+    """Metadata, headers and registers that must not have the content of a new pipeline, with their
+    content before the packet. DPDK keeps the content of earlier packets. In a new pipeline,
+    registers have their first values and all other bytes are zeros. Empty if the packet takes the
+    path in a new pipeline."""
+
+
 class P4Field(TypedDict):
     """A field of a header."""
 
@@ -350,6 +406,8 @@ class Witness(TypedDict):
     order of the path. Examples are clocks, random numbers, and the success of a helper."""
     environment: list[Given] | None
     """Requirements on the state before the first instruction, besides packet and maps."""
+    pipeline: NotRequired[PipelineWitness]
+    """The witness as table entries of a pipeline, with its output; absent for other programs."""
     p4: NotRequired[P4Witness]
     """The witness in the terms of a P4 program; absent for other programs."""
 

@@ -1,0 +1,133 @@
+//! Describes the witness of a pipeline by its table entries and its output packet. The interpreter
+//! of pipelines finds them: it shares no code with the translation, so it also checks the witness.
+
+use crate::Error;
+use crate::frontend::Pipeline;
+use crate::result::{PipelineField, PipelineLookup, PipelineWitness};
+use slowpath_ir::{BlockId, Program};
+use slowpath_swx::interpret::{FieldValue, Lookup, Machine};
+use slowpath_swx::replay::{self, Results, Start};
+use std::fmt::Write;
+
+/// A path of a pipeline, and the results of its instructions.
+pub(super) struct PipelinePath<'a> {
+    pub pipeline: &'a Pipeline,
+    pub program: &'a Program,
+    /// Blocks in order of execution.
+    pub blocks: &'a [BlockId],
+    /// Values from outside, in order.
+    pub unknowns: &'a [u64],
+    /// Length of the packet in bytes.
+    pub length: u32,
+}
+
+impl<'a> PipelinePath<'a> {
+    /// Executes the pipeline with the bytes and inputs that the path depends on.
+    ///
+    /// # Errors
+    /// If a run takes another path, which is a defect.
+    pub fn witness(&self, needed: Start) -> Result<PipelineWitness, Error> {
+        let layout = &self.pipeline.layout;
+        // The path must not depend on any other byte.
+        let others = self.run(&Start { fill: Some(0xff), ..needed.clone() })?;
+        let new = Machine::new(&self.pipeline.spec, Vec::new()).map_err(failed)?;
+        let required = self.before(&needed)?.differences(&new);
+        let (start, initial_state) = if required.is_empty() {
+            (needed, required)
+        } else {
+            // The conditions of the path may also hold for the state of a new pipeline.
+            let is_entry = |region| {
+                region == layout.packet || layout.action_data.values().any(|&r| r == region)
+            };
+            let mut fresh = needed.clone();
+            fresh.bytes.retain(|&(region, _), _| is_entry(region));
+            fresh.inputs.retain(|&input, _| input == layout.port);
+            match self.run(&fresh) {
+                Ok(_) => (fresh, Vec::new()),
+                Err(_) => (needed, required),
+            }
+        };
+        let run = self.run(&start)?;
+        let packet = self.before(&start)?.packet;
+        let entries = run.lookups().iter().zip(others.lookups());
+        let shown = initial_state.iter().map(|field| shown(field, None));
+        Ok(PipelineWitness {
+            packet: hex(&packet),
+            port: run.port,
+            entries: entries.map(|(lookup, other)| entry(lookup, other)).collect(),
+            output: run.output().map(hex),
+            initial_state: shown.collect(),
+        })
+    }
+
+    fn before(&self, start: &Start) -> Result<Machine<'a>, Error> {
+        let Pipeline { spec, layout } = self.pipeline;
+        replay::machine(spec, layout, self.length as usize, start).map_err(failed)
+    }
+
+    /// Runs the interpreter.
+    ///
+    /// # Errors
+    /// If it takes another path.
+    fn run(&self, start: &Start) -> Result<Machine<'a>, Error> {
+        let Pipeline { spec, layout } = self.pipeline;
+        let taken = (self.program, self.blocks.iter().copied());
+        let unknowns = self.unknowns.iter().copied();
+        let mut results = Results::new(spec, layout, start, taken, unknowns);
+        let blocks = self.blocks.iter().flat_map(|&block| &self.program.block(block).insns);
+        let expected: Vec<u32> = blocks.map(|insn| insn.0).collect();
+        let mut machine = self.before(start)?;
+        let ended = machine.run(&mut results, expected.len());
+        let executed = replay::executed(spec, layout, &machine);
+        if let Some(step) = executed.iter().zip(&expected).position(|(a, b)| a != b) {
+            let at = executed[step];
+            let what = format!("the interpreter leaves the path at .{at} (step {step})");
+            return Err(Error::Replay(what));
+        }
+        ended.map_err(failed)?;
+        if executed.len() != expected.len() {
+            return Err(Error::Replay("the interpreter ends before the path".into()));
+        }
+        Ok(machine)
+    }
+}
+
+fn failed(error: impl std::fmt::Display) -> Error {
+    Error::Replay(format!("the interpreter of pipelines stops: {error}"))
+}
+
+/// Converts a lookup. `other` is the lookup with other values of bytes that the path does not
+/// depend on.
+fn entry(lookup: &Lookup, other: &Lookup) -> PipelineLookup {
+    let fields = |fields: &[FieldValue], others: &[FieldValue]| {
+        let pairs = fields.iter().zip(others);
+        pairs.map(|(field, other)| shown(field, Some(other))).collect()
+    };
+    PipelineLookup {
+        table: lookup.table.clone(),
+        line: lookup.line,
+        key: fields(&lookup.key, &other.key),
+        hit: lookup.hit,
+        action: lookup.action.clone(),
+        data: fields(&lookup.data, &other.data),
+    }
+}
+
+fn shown(field: &FieldValue, other: Option<&FieldValue>) -> PipelineField {
+    let changes = |other: &FieldValue| {
+        field.bytes.iter().zip(&other.bytes).all(|(byte, other)| byte ^ other == 0xff)
+    };
+    PipelineField {
+        field: field.name.clone(),
+        bits: 8 * field.bytes.len() as u64,
+        value: format!("0x{}", hex(&field.big_endian())),
+        arbitrary: other.is_some_and(changes),
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

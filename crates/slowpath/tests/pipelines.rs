@@ -1,0 +1,92 @@
+//! Witnesses of random pipelines in DPDK: with the entries of a witness, DPDK sends the packet that
+//! the witness states, or drops it.
+
+#[path = "../../swx/tests/driver.rs"]
+mod driver;
+#[path = "../../swx/tests/generate.rs"]
+mod generate;
+
+use crate::common::run;
+use driver::{compiled, in_folder};
+use generate::{Random, pipeline};
+use serde_json::Value;
+use slowpath::{Options, ProgramFile, ProgramRequest};
+use slowpath_oracle::Oracle;
+use std::fmt::Write;
+use std::process::Command;
+
+/// Returns the witnesses of a pipeline's paths.
+fn witnesses(text: &str) -> Vec<Value> {
+    let read = ProgramFile::read(text.as_bytes()).expect("a pipeline");
+    let options = Options { target: "dpdk-swx".into(), paths: Some(12), ..Options::default() };
+    let (result, _) = run(ProgramRequest { options, ..ProgramRequest::of("a.spec", read) });
+    assert_eq!(result["error"], Value::Null, "{text}");
+    let paths = result["paths"].as_array().expect("paths");
+    paths.iter().map(|path| path["witness"]["pipeline"].clone()).collect()
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().expect("a text")
+}
+
+/// Returns the commands that install the entries of a witness, and send its packet.
+fn commands(witness: &Value) -> String {
+    let list = |value: &Value| value.as_array().expect("a list").clone();
+    let mut commands = String::new();
+    for lookup in list(&witness["entries"]).iter().filter(|lookup| lookup["hit"] == true) {
+        let key: Vec<String> =
+            list(&lookup["key"]).iter().map(|field| text(&field["value"]).to_owned()).collect();
+        let data: String = list(&lookup["data"])
+            .iter()
+            .map(|field| {
+                let name = text(&field["field"]).strip_prefix("t.").expect("action data");
+                format!(" {name} {}", text(&field["value"]))
+            })
+            .collect();
+        let (table, action) = (text(&lookup["table"]), text(&lookup["action"]));
+        writeln!(commands, "entry {table} match {} action {action}{data}", key.join(" "))
+            .expect("a string takes all text");
+    }
+    commands + text(&witness["packet"]) + "\n"
+}
+
+#[test]
+fn dpdk_sends_the_packets_of_witnesses() {
+    in_folder("witnesses", |folder| {
+        let Some(program) = compiled("../swx/tests/dpdk_run.c", folder) else { return };
+        let mut random = Random(0x6a09_e667_f3bc_c909);
+        let (mut files, mut expected) = (Vec::new(), Vec::new());
+        for _ in 0..slowpath_oracle::random_cases(10_u32) {
+            // DPDK numbers entries in its own way.
+            let spec = pipeline(&mut random).replace("entryid m.", "mov m.m1 m.");
+            let parsed = slowpath_swx::parse(&spec).expect("the text is right");
+            for witness in witnesses(&spec) {
+                if witness["initial_state"] != Value::Array(vec![]) || witness["port"] != 0 {
+                    continue; // DPDK is new for each packet
+                }
+                let file = folder.join(format!("{}.spec", files.len()));
+                std::fs::write(&file, slowpath_swx::print(&parsed)).expect("a file");
+                std::fs::write(format!("{}.run", file.display()), commands(&witness))
+                    .expect("a file");
+                let output = &witness["output"];
+                let shown =
+                    format!("{} {}", u8::from(output.is_null()), output.as_str().unwrap_or(""));
+                files.push(file);
+                expected.push((shown, format!("{spec}\n{witness:#}")));
+            }
+        }
+        let output = Command::new(&program).args(&files).output().expect("the program runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let lines = String::from_utf8(output.stdout).expect("the program prints text");
+        let lines: Vec<&str> = lines.lines().collect();
+        assert_eq!(lines.len(), expected.len());
+        for (line, (expected, witness)) in lines.iter().zip(&expected) {
+            let words: Vec<&str> = line.split(' ').collect();
+            assert_eq!(format!("{} {}", words[0], words[2]), *expected, "{witness}");
+        }
+        assert!(lines.len() > 30, "{} witnesses", lines.len());
+        let dropped = expected.iter().filter(|(shown, _)| shown == "1 ").count();
+        assert!(dropped > 0 && dropped < lines.len(), "{dropped} packets are dropped");
+        Oracle::Dpdk.compared(lines.len(), "packets of witnesses");
+    });
+}
