@@ -92,6 +92,61 @@ def test_the_slowest_path_has_a_packet_an_outcome_and_lines(tmp_path: Path) -> N
     assert "hit, action forward" in outcomes
 
 
+REPORT = """\
+  witness       a packet of 60 bytes; -- is any byte
+    0000  -- -- -- -- -- -- -- --  -- -- -- -- 08 00 -- --  0: Ethernet  14: IPv4
+    *
+    0030  -- -- -- -- -- -- -- --  -- -- -- --
+  tables        lookups in order, with the entries that they need
+    line 48 routes h.ethernet.destination=any: hit, action forward t.port=0x00000003
+  output        a packet of 60 bytes; 00 for each byte of any value in the input
+    0000  00 00 00 00 00 00 00 00  00 00 00 00 08 00 00 00  0: Ethernet  14: IPv4
+"""
+
+
+def test_witnesses_have_the_entries_and_the_output(tmp_path: Path) -> None:
+    file = tmp_path / "routes.spec"
+    file.write_text(PIPELINE)
+    paths = bound(file, "--paths", "all")["paths"]
+    packet = (12 * "00" + "0800").ljust(120, "0")
+    key = {"field": "h.ethernet.destination", "bits": 48, "value": "0x000000000000"}
+    port = {"field": "t.port", "bits": 32, "value": "0x00000003", "arbitrary": False}
+    assert paths[0]["witness"]["pipeline"] == {
+        "packet": packet,
+        "port": 0,
+        "entries": [
+            {
+                "table": "routes",
+                "line": 48,
+                "key": [{**key, "arbitrary": True}],
+                "hit": True,
+                "action": "forward",
+                "data": [port],
+            }
+        ],
+        "output": packet,
+        "initial_state": [],
+    }
+    views = [path["witness"]["pipeline"] for path in paths]
+    misses = [view for view in views if view["entries"] and not view["entries"][0]["hit"]]
+    assert [view["output"] for view in misses] == [None]
+    assert sum(not view["entries"] for view in views) == 1
+    run = slowpath("bound", file, "--paths", "all")
+    assert REPORT in run.stdout
+    assert "routes h.ethernet.destination=any: miss, default action reject\n" in run.stdout
+    assert "output        none, because the pipeline drops the packet\n" in run.stdout
+    assert "outcome" not in run.stdout
+
+
+def test_state_of_earlier_packets_is_named_only_if_the_path_needs_it(tmp_path: Path) -> None:
+    file = tmp_path / "routes.spec"
+    counted = "KNOWN : regrd m.count packets 3\n\tjmpeq SEEN m.count 0x1122\n\tdrop\n\tSEEN : "
+    file.write_text(PIPELINE.replace("KNOWN : ", counted))
+    view = bound(file)["paths"][0]["witness"]["pipeline"]
+    (state,) = view["initial_state"]
+    assert (state["field"], state["value"]) == ("packets[3]", "0x0000000000001122")
+
+
 @pytest.mark.parametrize(
     ("old", "new", "code", "message"),
     [

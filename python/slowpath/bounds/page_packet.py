@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from slowpath.bounds.p4_terms import header_lines, parser_text, table_text
 from slowpath.bounds.page_anchors import Anchors
 from slowpath.bounds.page_paths import Way
+from slowpath.bounds.pipeline_terms import lookup_text, other_requirements, other_unknowns
 from slowpath.bounds.report_path import given_text, map_rows, unknown_text
 from slowpath.core.html.elements import Column, Content, Html, element, join, table
 from slowpath.core.html.explorer import pairs, region
@@ -178,12 +179,19 @@ def _needed(path: PathResult) -> Iterator[Html]:
         if lines:
             yield element("h3", "Content of map ", element("code", name))
             yield from _lines(lines)
-    if witness["environment"]:
+    requirements = other_requirements(witness)
+    if requirements:
         yield element("h3", "Required at the start")
-        yield from _lines([given_text(one) for one in witness["environment"]])
-    if witness["unknowns"]:
+        yield from _lines([given_text(one) for one in requirements])
+    if "pipeline" in witness:
+        yield element("h3", "Tables")
+        yield from _lines([lookup_text(one) for one in witness["pipeline"]["entries"]])
+        yield element("h3", "Output")
+        yield from _lines([witness["pipeline"]["output"] or "none: the packet is dropped"])
+    unknowns = other_unknowns(witness)
+    if unknowns:
         yield element("h3", "Required results of instructions")
-        yield from _lines([unknown_text(one) for one in witness["unknowns"]])
+        yield from _lines([unknown_text(one) for one in unknowns])
     if path.get("relies_on"):
         yield element("h3", "Further conditions")
         yield element("ul", *(element("li", one) for one in path.get("relies_on", [])))

@@ -5,6 +5,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 from slowpath.bounds.p4_terms import header_lines, parser_text, table_text
+from slowpath.bounds.pipeline_terms import (
+    lookup_text,
+    other_requirements,
+    other_unknowns,
+    state_text,
+)
 from slowpath.core.printable import one_line
 from slowpath.core.programs.packet import hex_dump, memory_dump, witness_bytes
 from slowpath.core.quantities import significant, with_interval
@@ -29,6 +35,7 @@ from slowpath.core.schema.results import (
     PathDetail,
     PathLine,
     PathResult,
+    PipelineWitness,
     RatedTime,
     Result,
     Stats,
@@ -157,14 +164,40 @@ def witness_lines(path: PathResult) -> Iterator[Line]:
             continue
         yield detail_line("map content", f"{name}; unlisted entries are arbitrary")
         yield from (Line(f"{INDENT * 2}{row}") for row in map_rows(witness, name))
-    if witness["environment"]:
+    requirements = other_requirements(witness)
+    if requirements:
         yield detail_line("at the start", "required in addition to the packet")
-    for value in witness["environment"] or []:
+    for value in requirements:
         yield Line(f"{INDENT * 2}{one_line(given_text(value))}")
-    if witness["unknowns"]:
+    if "pipeline" in witness:
+        yield from _pipeline_lines(witness["pipeline"])
+    unknowns = other_unknowns(witness)
+    if unknowns:
         yield detail_line("results", "required from instructions, in order")
-    for unknown in witness["unknowns"]:
+    for unknown in unknowns:
         yield Line(f"{INDENT * 2}{one_line(unknown_text(unknown))}")
+
+
+def _pipeline_lines(pipeline: PipelineWitness) -> Iterator[Line]:
+    """Yield the table entries of a pipeline's witness, and the packet that the pipeline sends."""
+    if pipeline["initial_state"]:
+        yield detail_line("earlier", "packets leave this content")
+    for field in pipeline["initial_state"]:
+        yield Line(f"{INDENT * 2}{one_line(state_text(field))}")
+    if pipeline["entries"]:
+        yield detail_line("tables", "lookups in order, with the entries that they need")
+    for lookup in pipeline["entries"]:
+        yield Line(f"{INDENT * 2}{one_line(lookup_text(lookup))}")
+    output = pipeline["output"]
+    if output is None:
+        yield detail_line("output", "none, because the pipeline drops the packet")
+        return
+    packet = bytes.fromhex(output)
+    yield detail_line(
+        "output", f"a packet of {len(packet)} bytes; 00 for each byte of any value in the input"
+    )
+    for row in hex_dump(packet):
+        yield Line(f"{INDENT * 2}{row}")
 
 
 def given_text(given: Named | Surroundings) -> str:
