@@ -341,6 +341,25 @@ def test_runs_that_cannot_be_compared_are_errors(
     assert message in run.stderr
 
 
+@pytest.mark.parametrize(
+    "words",
+    [("--evaluate", "load"), ("--rerun", "load"), ("--compare", "load", "--compare", "other")],
+    ids=lambda words: words[0],
+)
+def test_programs_of_the_test_bed_load_are_not_a_run(
+    tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    programs = tmp_path / "load/calls"
+    programs.mkdir(parents=True)
+    (programs / "component-1.bpf.c").write_text("")
+    run = run_in(tmp_path, *words)
+    assert (run.returncode, run.stdout) == (3, "")
+    reason = (
+        "load: the folder has no calibration run (run.json); --testbed load keeps only programs"
+    )
+    assert reason in run.stderr
+
+
 def test_runs_without_a_common_experiment_are_an_error(tmp_path: Path) -> None:
     for name in ("arithmetic-add", "calls"):
         run_in(tmp_path, "--testbed", "ebpf", "--component", name, "--points", "2", "-o", name)

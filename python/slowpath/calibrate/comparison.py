@@ -49,9 +49,6 @@ def compare(directories: Sequence[str], html: str | None, reporter: Reporter) ->
 def _measured(directory: str) -> dict[str, CalibratedExperiment]:
     """Return the experiments of a run that have points, by name."""
     folder = RunFolder(Path(directory))
-    if Path(directory).is_dir() and not folder.begun:
-        reason = "the folder has no calibration run that can be compared"
-        raise InputError(codes.EXPERIMENT_FOLDER_UNUSABLE, directory, reason)
     experiments = [folder.of(name) for name in folder.settings()["experiments"]]
     found = evaluate_all([one for one in experiments if one.measured], lambda _: None)
     return {one["name"]: one for one in found if one["result"]["points"]}
