@@ -280,7 +280,7 @@ fn keys_in_one_of_two_maps_may_change_meanwhile() {
     );
     let condition = result["assumptions"][0].as_str().unwrap_or_default();
     assert!(
-        condition.contains("no other CPU changes maps that pointers from several places"),
+        condition.contains("no other CPU changes maps behind ambiguous pointers meanwhile"),
         "{condition}"
     );
     let count = |bound: &str| result[bound]["counts"]["instructions"].as_u64();

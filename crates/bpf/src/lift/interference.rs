@@ -18,8 +18,8 @@ use crate::lift::state::accessed::Shared;
 use crate::lift::state::value::{AbstractValue, MapId};
 use crate::maps::{MapDef, MapKind};
 
-/// Name that reports use for an unknown map.
-const SOME_MAP: &str = "maps that pointers from several places lead to";
+/// Name that reports use if a pointer may be into one of several maps.
+const SOME_MAP: &str = "maps behind ambiguous pointers";
 
 /// Name that reports use for values that other CPUs wrote.
 const WRITTEN_BY_OTHER_CPU: &str = "what another CPU has written meanwhile";
