@@ -1,6 +1,7 @@
 """P4 programs as input: analyses with their lines, errors with their places, and C for XDP."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -155,6 +156,29 @@ def test_a_pipeline_needs_constructs_that_dpdk_has(small: Path) -> None:
     assert "[SP0285]" in run.stderr
 
 
+@pytest.mark.parametrize(
+    "option",
+    [
+        ("--target", "agilio-cx-2x40"),
+        ("--section", "xdp"),
+        ("--prog-name", "program"),
+        ("--map-abi", "call"),
+        ("--btf", "types"),
+        ("--mtu", "1500"),
+        ("--source",),
+        ("--verify",),
+        ("--format", "json"),
+    ],
+    ids=lambda option: option[0],
+)
+@pytest.mark.parametrize("to", ["xdp-c", "swx"])
+def test_a_translation_refuses_options_of_listings(to: str, option: tuple[str, ...]) -> None:
+    run = slowpath("compile", ROUTER, "--to", to, *option, codes=True)
+    assert (run.returncode, run.stdout) == (2, "")
+    assert f"error: invalid value for '{option[0]}'" in run.stderr
+    assert re.search(r"\[SP010[78]\]", run.stderr)
+
+
 def test_only_p4_is_translated_to_c() -> None:
     run = slowpath("compile", EXAMPLES / "firewall.bpf.o", "--to", "xdp-c", codes=True)
     assert run.returncode == 2
@@ -220,3 +244,66 @@ def test_a_fault_of_an_entry_names_its_line(tmp_path: Path) -> None:
     assert run.returncode == 3
     assert f"{entries}: line 2: table 'RouterIngress.routes': prefix length 40" in run.stderr
     assert "[SP0286]" in run.stderr
+
+
+def test_a_fault_has_the_same_place_in_all_commands(tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.p4"
+    wrong.write_text(ROUTER.read_text().replace("apply {", "apply { x = ;", 1))
+    entries = tmp_path / "routes.txt"
+    entries.write_text("routes 10.0.0.0/8 -> drop()\n")
+    line = next(at for at, one in enumerate(wrong.read_text().splitlines(), 1) if "x = ;" in one)
+    fault = f"error: {wrong}: line {line}, column 17: an expression expected, found ';' [SP0280]\n"
+    for words in [
+        ("bound", wrong),
+        ("bound", wrong, "--maps", entries),
+        ("annotate", wrong),
+        ("show", wrong),
+        ("compile", wrong),
+        ("compile", wrong, "--to", "swx"),
+    ]:
+        run = slowpath(*words, codes=True)
+        assert (run.returncode, run.stdout, run.stderr) == (3, "", fault)
+
+
+def test_a_warning_and_a_rejected_translation_have_the_place_of_a_fault(tmp_path: Path) -> None:
+    wide = tmp_path / "wide.p4"
+    wide.write_text(ROUTER.read_text().replace("headers.ipv4.ttl - 1", "headers.ipv4.ttl - 300"))
+    line = next(at for at, one in enumerate(wide.read_text().splitlines(), 1) if "- 300" in one)
+    note = f"line {line}, column 47: 300 does not fit bit<8>; the value is 44"
+    run = slowpath("bound", wide, "--format", "json")
+    (result,) = json.loads(run.stdout)["results"]
+    assert f"{note} [SP0289]" in result["notes"]
+    run = slowpath("bound", wide, "--cflags", "-Werror=conversion", codes=True)
+    place = rf"error: {re.escape(str(wide))}: line \d+, column \d+: clang rejects the translation"
+    assert re.match(place, run.stderr)
+    assert run.stderr.endswith("[SP0222]\n")
+
+
+def test_the_license_of_a_translation_is_not_shown(tmp_path: Path) -> None:
+    run = slowpath("show", ROUTER, "--html", tmp_path / "page.html")
+    assert run.stdout.splitlines()[0] == str(ROUTER)
+    assert "license" not in (tmp_path / "page.html").read_text()
+    run = slowpath("show", ROUTER, "--format", "json")
+    assert json.loads(run.stdout)["results"][0]["license"] is None
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ("routes", "the entry of table 'RouterIngress.routes' has no key and no action; write"),
+        ("routes 10.0.0.0/8", "the entry of table 'RouterIngress.routes' has no action; write"),
+        ("routes -> drop()", "takes 1 key (headers.ipv4.destination), the entry has 0"),
+        (f"routes {'x' * 5000} -> drop()", f"'{'x' * 60}…' is neither a number nor an address"),
+    ],
+    ids=["name", "key", "action", "long"],
+)
+def test_an_incomplete_or_long_entry_has_a_short_message(
+    tmp_path: Path, entry: str, message: str
+) -> None:
+    entries = tmp_path / "routes.txt"
+    entries.write_text(f"{entry}\n")
+    run = slowpath("bound", ROUTER, "--maps", entries)
+    assert run.returncode == 3
+    assert f"{entries}: line 1: " in run.stderr
+    assert message in run.stderr
+    assert len(run.stderr) < 400

@@ -276,14 +276,41 @@ fn faults_name_table_key_and_value() {
             "table 'I.t': the lpm key 'hdr.h.ip' takes value/length, a value or *",
         ),
         ("v 1 -> drop", "table 'v' is unknown; known are: I.t"),
+        (
+            "t",
+            "the entry of table 'I.t' has no key and no action; write TABLE KEY, ... -> ACTION(...)",
+        ),
+        ("t 1, 2", "the entry of table 'I.t' has no action; write TABLE KEY, ... -> ACTION(...)"),
+        ("-> drop", "the name of a table is missing in front of '->'"),
+        ("t 1, -> drop", "a number or address is missing"),
         ("t 1, y -> drop", "'y' is neither a number nor an address"),
         ("t 1, 2 priority x -> drop", "priority 'x' is not a number up to 4294967295"),
         ("t 1, 2 -> send(1", "')' is missing at the end of 'send(1'"),
         ("t 1, 2 ->", "an action is missing after '->'"),
-        ("w 5", "value set 'w' is unknown; known are: none"),
+        ("w 5", "table 'w' is unknown; known are: I.t"),
     ] {
         assert_eq!(fault(&layout, text), format!("line 1: {message}"), "{text}");
     }
+    let long = "x".repeat(5000);
+    for entry in [
+        format!("t {long}, 1 -> drop"),
+        format!("t 1, 1 -> {long}"),
+        format!("t 1, 1 -> drop({long}"),
+        format!("t 1, 1 -> send({long}=1)"),
+        format!("t 1, 1 -> send(port={}, mac=1)", "1".repeat(5000)),
+        format!("t 1/{long}, 1 -> drop"),
+        format!("t 1, 1 priority {long} -> drop"),
+        format!("{long} 1 -> drop"),
+        long.clone(),
+    ] {
+        let message = fault(&layout, &entry);
+        assert!(message.len() < 200 && message.contains('…'), "{message}");
+    }
+    let one_key = table("key = { hdr.h.ip: exact; } actions = { drop; }");
+    assert_eq!(
+        fault(&one_key, "t -> drop"),
+        "line 1: table 'I.t' takes 1 key (hdr.h.ip), the entry has 0"
+    );
     assert_eq!(
         fault(&layout, "# routes\nt 1, 1 -> drop\nt 1, 1 -> drop"),
         "line 3: table 'I.t' has two entries with the same keys"

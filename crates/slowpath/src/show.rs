@@ -31,7 +31,7 @@ use std::time::Duration;
 pub(crate) struct ShownObject {
     /// The name of the file, as the user stated it.
     file: String,
-    /// Content of the section `license`; null if the section does not exist.
+    /// Content of the section `license`; null if the section does not exist, and for P4 programs.
     license: Option<String>,
     /// Programs that `--section` and `--prog-name` select; empty after an error.
     programs: Vec<ShownProgram>,

@@ -14,7 +14,7 @@ from slowpath.core.errors import ExitCode, worst
 from slowpath.core.formats import Reporter, json_items, stream_lines
 from slowpath.core.inputs import write_text
 from slowpath.core.jobs.stopping import heeding_signals
-from slowpath.core.programs.sources import is_source, provenance, provenance_lines
+from slowpath.core.programs.sources import provenance, provenance_lines
 from slowpath.core.schema.results import Result
 from slowpath.core.terminal import Line, note
 
@@ -58,7 +58,7 @@ def annotate(
                         explored.append(each)
                     codes.append(complaints.add(at, each))
 
-        compiled = any(is_source(file) for file in requests[0].files)
+        compiled = any(task.compiled for session in sessions for task in session.plan.tasks)
         made = provenance(compiled=compiled)
         head = {**engine.head("annotate", "annotate"), **made, "notes": notes}
         stream_lines(reporter(head, annotated(), instructions=instructions))

@@ -30,7 +30,7 @@ def in_p4_terms(analysed: Analysed) -> Analysed:
     if program is None:
         return analysed._replace(text=json_line(result)) if analysed.task.conditions else analysed
     if result["notes"] is not None:
-        result["notes"] += map(warning_text, program.warnings)
+        result["notes"] += (warning_text(one, result["file"]) for one in program.warnings)
     witnesses = [path["witness"] for path in result["paths"]]
     for witness, view in zip(witnesses, _views(program, witnesses), strict=True):
         if view is not None:
@@ -38,10 +38,9 @@ def in_p4_terms(analysed: Analysed) -> Analysed:
     return analysed._replace(text=json_line(result))
 
 
-def warning_text(warning: Fault) -> str:
-    """Return a warning about a program, with its place and its code."""
-    place = f"{warning.file}:{warning.line}:{warning.column}"
-    return with_code(f"{place}: {warning.text}", Code(warning.code))
+def warning_text(warning: Fault, file: str) -> str:
+    """Return a warning about the program in `file`, with its place and its code."""
+    return with_code(warning.message(file), Code(warning.code))
 
 
 def add_conditions(result: Result, conditions: Sequence[str]) -> None:

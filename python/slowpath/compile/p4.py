@@ -10,6 +10,9 @@ from slowpath.core.programs.p4 import to_c, to_swx
 from slowpath.core.programs.sources import is_p4
 from slowpath.core.terminal import Line, complain
 
+_FOR_LISTINGS = ("target", "section", "prog_name", "map_abi", "btf", "mtu", "source")
+"""Options of listings, as attributes of the arguments; each is false if the user omits it."""
+
 
 def write_translation(args: Namespace) -> ExitCode:
     """Write C for XDP or an SWX pipeline to standard output or to the file of `--output`.
@@ -24,6 +27,14 @@ def write_translation(args: Namespace) -> ExitCode:
     if args.verify:
         reason = "the option compares listings, and --to writes none; omit the option"
         raise OptionError(codes.CONFLICTING_OPTIONS, "--verify", reason)
+    for name in _FOR_LISTINGS:
+        if getattr(args, name):
+            option = f"--{name.replace('_', '-')}"
+            reason = f"has no effect with --to {args.to}, which writes no listing; omit it"
+            raise OptionError(codes.OPTION_WITHOUT_EFFECT, option, reason)
+    if args.format == "json":
+        reason = f"--to {args.to} writes only text; omit the option"
+        raise OptionError(codes.CONFLICTING_OPTIONS, "--format", reason)
     flags = cflags(args, [args.file])
     if args.to == "swx":
         pipeline = to_swx(args.file, flags)

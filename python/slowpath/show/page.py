@@ -14,6 +14,7 @@ from slowpath.core.html.elements import Column, Content, Html, element, join, ta
 from slowpath.core.html.explorer import card, graph, hero, pairs, region, several, style, value
 from slowpath.core.html.flow import Arrow, Box, Flow, key
 from slowpath.core.html.page import page, problem
+from slowpath.core.programs.sources import is_p4
 from slowpath.core.schema.derived import refusal_text
 from slowpath.core.schema.shown import BpfObject, Call, Instruction, Loop, Map, Program
 from slowpath.show.blocks import Function, called, functions, referenced_map
@@ -118,7 +119,8 @@ def _article(subject: _Subject, heading: str, *maps: Html) -> Html:
     shown, program = subject.object, subject.program
     file = PurePath(shown["file"]).name
     license_ = "no license" if shown["license"] is None else f"license {shown['license']}"
-    words = f"{shown['file']}, section {program['section']}; {license_}"
+    words = f"{shown['file']}, section {program['section']}"
+    words += "" if is_p4(shown["file"]) else f"; {license_}"
     head = [
         element(heading, f"{file}: {program['name']}"),
         element("p", words, class_="soft small"),

@@ -6,6 +6,7 @@ from pathlib import PurePosixPath
 from slowpath.bounds.default_target import CARD
 from slowpath.core.errors import with_code
 from slowpath.core.printable import one_line
+from slowpath.core.programs.sources import is_p4
 from slowpath.core.schema.derived import refusal_text
 from slowpath.core.schema.shown import BpfObject, Call, Loop, Map, Program
 from slowpath.core.terminal import Line, grid
@@ -26,7 +27,8 @@ _MAP_COLUMNS = ("map", "kind", "key bytes", "value bytes", "max entries")
 def object_report(shown: BpfObject, *, listing: bool) -> Iterator[Line]:
     """Yield the text report of one BPF object, with its instructions if `listing` is true."""
     license_ = "none" if shown["license"] is None else one_line(shown["license"])
-    yield Line(f"{one_line(shown['file'])}  (license: {license_})", "bold")
+    stated = "" if is_p4(shown["file"]) else f"  (license: {license_})"
+    yield Line(f"{one_line(shown['file'])}{stated}", "bold")
     rows = [program_row(program) for program in shown["programs"]]
     yield from grid(PROGRAM_COLUMNS, rows)
     if shown["maps"]:

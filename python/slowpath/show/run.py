@@ -21,6 +21,7 @@ from slowpath.core.programs.loading import KernelBtf, load_program
 from slowpath.core.programs.selection import Selection, no_match
 from slowpath.core.programs.sources import (
     Clang,
+    is_p4,
     is_source,
     not_an_object,
     provenance,
@@ -84,12 +85,14 @@ def _show(
     def objects() -> Iterator[BpfObject]:
         for choice in chosen:
             shown = _shown(choice, everything, btf, stopping)
+            if is_p4(choice.file):
+                shown = {**shown, "license": None}  # the translation's, not the user's
             if options.html is not None:
                 found.append(shown)
             yield shown if options.listing else _without_listing(shown)
             codes.append(_judge(choice.file, shown))
 
-    compiled = any(is_source(choice.file) for choice in chosen)
+    compiled = any(is_source(one.file) and one.object is not None for one in chosen)
     head = {**engine.head("show", "show"), **provenance(compiled=compiled), "notes": notes}
     stream_lines(options.report(head, objects(), listing=options.listing))
     if options.html is not None:

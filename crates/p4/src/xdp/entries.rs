@@ -6,7 +6,7 @@ use num_bigint::BigInt;
 use serde::Serialize;
 
 pub use super::entry::{ActionCall, Entry, EntryError, KeyValue, Setting};
-use super::entry::{Result, fault};
+use super::entry::{Result, brief, fault};
 pub use super::entry_file::parse;
 use super::layout::{
     ActionLayout, KeyLayout, Layout, MatchKind, MembersLayout, Number, ObjectLayout, TableLayout,
@@ -249,21 +249,35 @@ pub(super) fn key_kinds<'a>(
             let keys = layout.tables[at].keys.iter();
             Ok(keys.map(|key| (&*key.number.name, key.kind)).collect())
         }
-        Err(why) => fault(line, format!("table '{table}' {why}")),
+        Err(why) => fault(line, format!("table '{}' {why}", brief(table))),
     }
 }
 
 fn find<'a>(layout: &'a Layout, entry: &Entry) -> Result<Found<'a>> {
-    if let Setting::Member(_) = entry.setting {
-        let sets: Vec<_> = layout.objects.iter().filter(|one| one.kind == "value_set").collect();
-        return match one(sets.iter().map(|one| &*one.name), &entry.table) {
-            Ok(at) => Ok(Found::ValueSet(sets[at])),
-            Err(why) => fault(entry.line, format!("value set '{}' {why}", entry.table)),
+    let table = one(layout.tables.iter().map(|one| &*one.name), &entry.table);
+    let Setting::Member(keys) = &entry.setting else {
+        return match table {
+            Ok(at) => Ok(Found::Table(at)),
+            Err(why) => fault(entry.line, format!("table '{}' {why}", brief(&entry.table))),
         };
-    }
-    match one(layout.tables.iter().map(|one| &*one.name), &entry.table) {
-        Ok(at) => Ok(Found::Table(at)),
-        Err(why) => fault(entry.line, format!("table '{}' {why}", entry.table)),
+    };
+    let sets: Vec<_> = layout.objects.iter().filter(|one| one.kind == "value_set").collect();
+    match (one(sets.iter().map(|one| &*one.name), &entry.table), table) {
+        (Ok(at), _) => Ok(Found::ValueSet(sets[at])),
+        (Err(_), Ok(at)) => {
+            let name = &layout.tables[at].name;
+            let lacks = if keys.is_empty() { "no key and no action" } else { "no action" };
+            fault(
+                entry.line,
+                format!(
+                    "the entry of table '{name}' has {lacks}; write TABLE KEY, ... -> ACTION(...)"
+                ),
+            )
+        }
+        (Err(why), Err(_)) if !sets.is_empty() => {
+            fault(entry.line, format!("value set '{}' {why}", brief(&entry.table)))
+        }
+        (Err(_), Err(why)) => fault(entry.line, format!("table '{}' {why}", brief(&entry.table))),
     }
 }
 
@@ -343,8 +357,9 @@ fn ordered<'v, T>(
         return fault(
             line,
             format!(
-                "{of} takes {} {what}s ({}), the entry has {}",
+                "{of} takes {} {what}{} ({}), the entry has {}",
                 numbers.len(),
+                if numbers.len() == 1 { "" } else { "s" },
                 all.join(", "),
                 values.len()
             ),
@@ -354,7 +369,7 @@ fn ordered<'v, T>(
         let at = match name {
             Some(name) => match one(numbers.iter().map(|one| &*one.name), name) {
                 Ok(at) => at,
-                Err(why) => return fault(line, format!("{of}: {what} '{name}' {why}")),
+                Err(why) => return fault(line, format!("{of}: {what} '{}' {why}", brief(name))),
             },
             None if are_named => {
                 return fault(line, format!("{of}: give all {what}s names, or none"));
@@ -383,7 +398,7 @@ fn sized(of: &str, line: u32, number: &Number, value: &BigInt) -> Result<BigInt>
     if *value < lowest || *value > all_ones(width) {
         return fault(
             line,
-            format!("{of}: {value} for '{}' does not fit {width} bits", number.name),
+            format!("{of}: {} for '{}' does not fit {width} bits", brief(value), number.name),
         );
     }
     Ok(value & all_ones(width))
@@ -479,7 +494,7 @@ fn action_of<'a>(
     let name = inner.unwrap_or(&call.name);
     let action = match one(allowed.iter().map(|one| &*one.name), name) {
         Ok(at) => allowed[at],
-        Err(why) => return fault(line, format!("{of}: action '{}' {why}", call.name)),
+        Err(why) => return fault(line, format!("{of}: action '{}' {why}", brief(&call.name))),
     };
     let of = format!("{of}: action '{}'", action.name);
     let numbers: Vec<&Number> = action.params.iter().collect();

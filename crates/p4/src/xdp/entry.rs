@@ -71,6 +71,18 @@ pub struct EntryError {
 
 pub(super) type Result<T> = std::result::Result<T, EntryError>;
 
+/// Most characters of a file that a message repeats.
+const MOST_SHOWN: usize = 60;
+
+/// Returns text of a file for a message: a long text ends in an ellipsis.
+pub(super) fn brief(text: impl std::fmt::Display) -> String {
+    let text = text.to_string();
+    match text.char_indices().nth(MOST_SHOWN) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
 /// Returns the error of an entry that does not fit.
 pub(super) fn fault<T>(line: u32, message: String) -> Result<T> {
     Err(EntryError { code: codes::P4_ENTRY, line, message })

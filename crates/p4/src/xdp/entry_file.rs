@@ -24,7 +24,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use num_bigint::{BigInt, Sign};
 
-use super::entry::{ActionCall, Entry, KeyValue, Result, Setting, fault};
+use super::entry::{ActionCall, Entry, KeyValue, Result, Setting, brief, fault};
 
 /// Reads a file of entries.
 ///
@@ -54,6 +54,9 @@ fn parse_line(line: u32, text: &str) -> Result<Entry> {
         None => (text, None),
     };
     let (table, keys) = left.split_once(char::is_whitespace).unwrap_or((left, ""));
+    if table.is_empty() {
+        return fault(line, "the name of a table is missing in front of '->'".to_owned());
+    }
     let (table, keys) = (table.to_owned(), keys.trim());
     let setting = match actions {
         None => Setting::Member(parse_keys(line, keys)?),
@@ -81,7 +84,10 @@ fn parse_priority(line: u32, text: &str) -> Result<(&str, Option<u32>)> {
     }
     match number.parse() {
         Ok(number) => Ok((keys.trim_end(), Some(number))),
-        Err(_) => fault(line, format!("priority '{number}' is not a number up to 4294967295")),
+        Err(_) => {
+            let number = brief(number);
+            fault(line, format!("priority '{number}' is not a number up to 4294967295"))
+        }
     }
 }
 
@@ -90,7 +96,7 @@ fn parse_action(line: u32, text: &str) -> Result<ActionCall> {
         None => (text, ""),
         Some((name, rest)) => match rest.strip_suffix(')') {
             Some(args) => (name.trim(), args.trim()),
-            None => return fault(line, format!("')' is missing at the end of '{text}'")),
+            None => return fault(line, format!("')' is missing at the end of '{}'", brief(text))),
         },
     };
     if name.is_empty() {
@@ -135,7 +141,9 @@ fn parse_key(line: u32, text: &str) -> Result<KeyValue> {
     if let Some((first, length)) = text.split_once('/') {
         return match length.trim().parse() {
             Ok(length) => Ok(KeyValue::Prefix(value(first)?, length)),
-            Err(_) => fault(line, format!("prefix length '{}' is not a number", length.trim())),
+            Err(_) => {
+                fault(line, format!("prefix length '{}' is not a number", brief(length.trim())))
+            }
         };
     }
     Ok(KeyValue::Exact(value(text)?))
@@ -175,6 +183,7 @@ pub(super) fn parse_value(line: u32, text: &str) -> Result<BigInt> {
     let is_plain = digits.starts_with(|first: char| first.is_digit(radix));
     match num_bigint::BigUint::parse_bytes(digits.as_bytes(), radix).filter(|_| is_plain) {
         Some(number) => Ok(BigInt::from_biguint(sign, number)),
-        None => fault(line, format!("'{text}' is neither a number nor an address")),
+        None if text.is_empty() => fault(line, "a number or address is missing".to_owned()),
+        None => fault(line, format!("'{}' is neither a number nor an address", brief(text))),
     }
 }

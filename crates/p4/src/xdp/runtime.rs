@@ -5,7 +5,7 @@ use num_bigint::{BigInt, Sign};
 use slowpath_codes as codes;
 
 use super::entries::{EntryError, key_kinds};
-use super::entry::{ActionCall, Entry, KeyValue, Setting};
+use super::entry::{ActionCall, Entry, KeyValue, Setting, brief};
 use super::entry_file::parse_value;
 use super::layout::{Layout, MatchKind};
 use crate::records::{Content, Node, read_json, read_message};
@@ -39,9 +39,10 @@ fn number(node: &Node, name: &str) -> Result<u32> {
     let text = text(node, name)?;
     match text.parse() {
         Ok(number) => Ok(number),
-        Err(_) => {
-            fault(node.line, format!("'{name}' must be a number up to {}, not '{text}'", u32::MAX))
-        }
+        Err(_) => fault(
+            node.line,
+            format!("'{name}' must be a number up to {}, not '{}'", u32::MAX, brief(text)),
+        ),
     }
 }
 
@@ -51,7 +52,11 @@ fn known(node: &Node, names: &[&str], of: &str) -> Result<()> {
         None => Ok(()),
         Some((name, value)) => fault(
             value.line,
-            format!("{of} has the unknown field '{name}'; known are: {}", names.join(", ")),
+            format!(
+                "{of} has the unknown field '{}'; known are: {}",
+                brief(name),
+                names.join(", ")
+            ),
         ),
     }
 }
@@ -263,13 +268,16 @@ pub fn from_messages(layout: &Layout, file: &str, info: Option<&str>) -> Result<
             other => {
                 return fault(
                     node.line,
-                    format!("'{other}' is unknown; use table_entry, entities or updates"),
+                    format!("'{}' is unknown; use table_entry, entities or updates", brief(other)),
                 );
             }
         };
         for (kind, node) in entity.fields() {
             if kind != "table_entry" {
-                return fault(node.line, format!("'{kind}' cannot be set; only table_entry can"));
+                return fault(
+                    node.line,
+                    format!("'{}' cannot be set; only table_entry can", brief(kind)),
+                );
             }
             add(&mut entries, message_entry(layout, node, info.as_ref())?, modifies)?;
         }
@@ -333,7 +341,9 @@ fn message_entry(layout: &Layout, node: &Node, info: Option<&Info>) -> Result<Op
         Some(value) => match &*text(value, name)? {
             "true" | "True" | "t" | "1" => Ok(true),
             "false" | "False" | "f" | "0" => Ok(false),
-            other => fault(value.line, format!("{name} must be true or false, not '{other}'")),
+            other => {
+                fault(value.line, format!("{name} must be true or false, not '{}'", brief(other)))
+            }
         },
     };
     if is_set("is_const")? {
@@ -345,7 +355,12 @@ fn message_entry(layout: &Layout, node: &Node, info: Option<&Info>) -> Result<Op
     let action = node.get("action").map(|one| need(one, "action", "the action")).transpose()?;
     let action = match action {
         Some(action) => message_action(action, info)?,
-        None => return fault(node.line, format!("the entry of table '{table}' has no action")),
+        None => {
+            return fault(
+                node.line,
+                format!("the entry of table '{}' has no action", brief(table)),
+            );
+        }
     };
     if is_set("is_default_action")? {
         return Ok(Some(Entry { line: node.line, table, setting: Setting::Default(action) }));

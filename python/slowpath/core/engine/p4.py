@@ -20,6 +20,13 @@ class Fault(NamedTuple):
     column: int
     text: str
 
+    def message(self, file: str) -> str:
+        """Return the text with its place, for an error or note about `file`."""
+        if not self.line:
+            return self.text
+        header = "" if self.file == file else f"{self.file}, "
+        return f"{header}line {self.line}, column {self.column}: {self.text}"
+
 
 class Translation(NamedTuple):
     """C source of a P4 program for XDP."""
@@ -236,8 +243,10 @@ def translate_to_swx(file: str, flags: Sequence[str]) -> Pipeline | list[Fault]:
 
 def map_content(
     file: str, flags: Sequence[str], entries: MapsFile, form: Form, info: str | None = None
-) -> str:
+) -> str | None:
     """Return entries of tables as map content, in the form that the engine reads (JSON).
+
+    Return None if the program has a fault.
 
     Args:
         file: The P4 program.
@@ -247,16 +256,14 @@ def map_content(
         info: Text of a P4Info file, for messages of P4Runtime.
 
     Raises:
-        InputError: if an entry or the program has a fault.
+        InputError: if an entry has a fault.
     """
     folders, defines = _settings(flags)
     text = read_program(file).decode(errors="replace")
     content, fault = _core.p4_entries(file, text, folders, defines, entries.text, form, info)
-    if content is not None:
-        return content
     code, line, message = fault or ("", 0, "")
-    if line == 0:
-        raise InputError(Code(code), file, message)
+    if content is not None or line == 0:
+        return content
     raise InputError(Code(code), entries.name, f"line {line}: {message}")
 
 

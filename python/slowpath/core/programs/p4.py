@@ -3,6 +3,7 @@
 Lines of errors, and of the object's debug information, are those of the P4 program.
 """
 
+import os.path
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -32,7 +33,10 @@ def compile_p4(file: str, clang: Clang, text: str | None = None) -> bytes:
 
     def compiled(*, scratch: bool) -> bytes:
         c = to_c(file, clang.flags, text=text, scratch=scratch)
-        return compile_c(file, settings, text=c.encode())
+        try:
+            return compile_c(file, settings, text=c.encode())
+        except CompilationError as problem:
+            raise _rejected(file, problem) from None
 
     try:
         return compiled(scratch=False)
@@ -99,12 +103,16 @@ def maps_of(file: str, flags: Sequence[str], maps: MapsFile) -> str:
     if _JSON.search(maps.text):
         if not _RUNTIME_JSON.search(maps.text):
             return maps.text
-        return map_content(file, preprocessor, maps, "json")
-    if _MESSAGES.search(maps.text):
-        return map_content(file, preprocessor, maps, "messages", _info_of(maps.name))
-    if _TOML.search(maps.text):
+        content = map_content(file, preprocessor, maps, "json")
+    elif _MESSAGES.search(maps.text):
+        content = map_content(file, preprocessor, maps, "messages", _info_of(maps.name))
+    elif _TOML.search(maps.text):
         return maps.text
-    return map_content(file, preprocessor, maps, "lines")
+    else:
+        content = map_content(file, preprocessor, maps, "lines")
+    if content is None:
+        raise _error(file, translate(file, preprocessor).faults)
+    return content
 
 
 def _info_of(file: str) -> str | None:
@@ -118,16 +126,31 @@ def _info_of(file: str) -> str | None:
 
 def _error(file: str, faults: Sequence[Fault]) -> CompilationError:
     first, more = faults[0], len(faults) - 1
-    place = f"line {first.line}, column {first.column}: " if first.line else ""
-    if first.file != file and place:
-        place = f"{first.file}, {place}"
     rest = f" (and {more} more error{'s'[: more > 1]})" if more else ""
     errors = [
         SourceError(one.file, one.line, one.column, one.text, one.code)
         for one in faults
         if one.line
     ]
-    return CompilationError(first.code, file, f"{place}{first.text}{rest}", errors)
+    return CompilationError(first.code, file, f"{first.message(file)}{rest}", errors)
+
+
+def _rejected(file: str, problem: CompilationError) -> CompilationError:
+    """Return clang's errors about the translation as errors of the P4 program in `file`."""
+    if not problem.errors:
+        return problem
+    what = "clang rejects the translation, which slowpath compile --to xdp-c writes"
+    faults = [
+        Fault(
+            one.code,
+            file if os.path.abspath(one.file) == os.path.abspath(file) else one.file,
+            one.line if is_p4(one.file) else 0,  # else a line of the translation
+            one.column,
+            f"{what}: {one.text}",
+        )
+        for one in problem.errors
+    ]
+    return _error(file, faults)
 
 
 def _divided(flags: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:

@@ -175,7 +175,7 @@ class BpfObject(TypedDict):
     file: str
     """The name of the file, as the user stated it."""
     license: str | None
-    """Content of the section `license`; null if the section does not exist."""
+    """Content of the section `license`; null if the section does not exist, and for P4 programs."""
     programs: list[Program]
     """Programs that `--section` and `--prog-name` select; empty after an error."""
     maps: list[Map]
