@@ -1,6 +1,7 @@
 """Pipelines of DPDK's software switch as input: slowest paths, and errors with their lines."""
 
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from slowpath.calibrate.experiments.specification import (
     swept_values,
 )
 from slowpath.calibrate.programs.swx import swx_pipelines
-from support import slowpath
+from support import GOLDEN, check_golden, slowpath
 
 PIPELINE = """\
 struct ethernet_t {
@@ -171,15 +172,21 @@ def test_errors_name_the_line(tmp_path: Path, old: str, new: str, code: str, mes
     assert line.endswith(f"[{code}]")
 
 
-def test_other_targets_and_options_are_refused(tmp_path: Path) -> None:
+def test_other_targets_and_options_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "routes.spec"
     file.write_text(PIPELINE)
-    run = slowpath("bound", file, "--target", "ebpf", codes=True)
-    assert run.returncode == 3
-    assert "analyse it with --target dpdk-swx" in run.stderr
+    elsewhere = "in a call of their own, with --target dpdk-swx [SP0408]"
+    for words in [(file, "--target", "ebpf"), (file, "examples/firewall.bpf.o")]:
+        run = slowpath("bound", *words, codes=True)
+        assert run.returncode == 3
+        assert elsewhere in run.stderr
     run = slowpath("bound", "examples/firewall.bpf.o", "--target", "dpdk-swx", codes=True)
     assert run.returncode == 3
     assert "target dpdk-swx runs only pipelines of DPDK (.spec files)" in run.stderr
+    monkeypatch.setenv("SLOWPATH_TARGET", "ebpf")
+    assert elsewhere in slowpath("bound", file, codes=True).stderr
 
 
 def test_pipelines_of_experiments_have_bounds(tmp_path: Path) -> None:
@@ -296,3 +303,95 @@ def test_conditions_of_pipelines_are_named(
     result = json.loads(run.stdout)["results"][0]
     assert result["guarantee"]["verdict"] == verdict
     assert reason in run.stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "message"),
+    [
+        ("", "SP0207", "the file is empty; pass a pipeline (.spec)"),
+        ("\n\n", "SP0207", "the file is empty; pass a pipeline (.spec)"),
+        (
+            "Name: router\nVersion: 1.0\n%description\nA router.\n",
+            "SP0290",
+            "line 1: the file is not a pipeline of DPDK's software switch: unknown statement",
+        ),
+        (
+            PIPELINE.partition("bit<64>")[0],
+            "SP0290",
+            "line 9: the block 'struct' of line 7 does not end",
+        ),
+        (PIPELINE.partition("apply")[0], "SP0290", "line 42: the file has no 'apply' block"),
+        ("\0\0", "SP0290", "line 1: the line has a zero byte; the file is not text"),
+    ],
+    ids=["empty", "blank", "other", "truncated", "without apply", "binary"],
+)
+def test_a_file_that_is_not_a_pipeline_is_named(
+    tmp_path: Path, text: str, code: str, message: str
+) -> None:
+    (tmp_path / "a.spec").write_text(text)
+    (tmp_path / "good.spec").write_text(PIPELINE)
+    for words in [(), ("--target", "dpdk-swx"), ("--target", "ebpf"), ("good.spec",)]:
+        run = slowpath("bound", "a.spec", *words, cwd=tmp_path, codes=True)
+        assert run.returncode == 3
+        (line,) = [line for line in run.stderr.splitlines() if line.startswith("error: a.spec")]
+        assert line.startswith(f"error: a.spec: {message}")
+        assert line.endswith(f"[{code}]")
+        assert "good.spec:" not in run.stderr
+
+
+def test_a_missing_pipeline_does_not_change_the_target_of_others(tmp_path: Path) -> None:
+    (tmp_path / "good.spec").write_text(PIPELINE)
+    run = slowpath("bound", "good.spec", "missing.spec", cwd=tmp_path, codes=True)
+    assert "missing.spec: no such file" in run.stderr
+    assert "good.spec:" not in run.stderr
+
+
+def test_a_folder_has_its_pipelines_but_no_other_spec_files(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    run = slowpath("bound", "folder", cwd=tmp_path)
+    assert (
+        "is a directory without programs (*.bpf.o, *.o for BPF, *.bpf.c, *.p4, *.spec, *.asm)"
+        in (run.stderr)
+    )
+    for name, text in [
+        ("a.spec", PIPELINE),
+        ("ignored.spec", PIPELINE),
+        ("package.spec", "Name: router\nVersion: 1.0\n"),
+        (".gitignore", "ignored.spec\n"),
+    ]:
+        (folder / name).write_text(text)
+    subprocess.run(["git", "init", "-q", str(folder)], check=True)  # noqa: S607 - git of the user
+    run = slowpath("bound", "folder", "--format", "json", cwd=tmp_path)
+    assert run.returncode == 0, run.stderr
+    (result,) = json.loads(run.stdout)["results"]
+    assert (result["file"], result["target"]) == ("folder/a.spec", "dpdk-swx")
+
+
+@pytest.mark.parametrize(
+    "command", ["show", "insights", "chain bound", "chain facts", "chain verify a.spec", "compile"]
+)
+def test_commands_for_other_programs_name_those_for_pipelines(tmp_path: Path, command: str) -> None:
+    (tmp_path / "a.spec").write_text(PIPELINE)
+    run = slowpath(*command.split(), "a.spec", cwd=tmp_path)
+    assert run.returncode == 3
+    assert "is a pipeline of DPDK's software switch, which this command does not read" in run.stderr
+    assert "slowpath bound and slowpath annotate analyse it" in run.stderr
+
+
+def test_costs_of_lines_of_a_pipeline(tmp_path: Path) -> None:
+    (tmp_path / "routes.spec").write_text(PIPELINE)
+    for name, words in [("pipeline", ()), ("pipeline_instructions", ("--instructions",))]:
+        run = slowpath("annotate", "routes.spec", *words, cwd=tmp_path)
+        assert (run.returncode, run.stderr) == (0, "")
+        check_golden(GOLDEN / f"annotate/{name}.txt", run.stdout)
+
+
+def test_two_versions_of_a_pipeline_differ(tmp_path: Path) -> None:
+    (tmp_path / "old.spec").write_text(PIPELINE)
+    slower = "KNOWN : table routes\n\tregadd packets m.port 1"
+    (tmp_path / "new.spec").write_text(PIPELINE.replace("KNOWN : table routes", slower))
+    for form in ("table", "csv", "markdown"):
+        run = slowpath("diff", "old.spec", "new.spec", "--format", form, cwd=tmp_path)
+        assert (run.returncode, run.stderr) == (0, "")
+        check_golden(GOLDEN / f"diff/pipeline.{form}", run.stdout)

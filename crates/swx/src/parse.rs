@@ -65,11 +65,17 @@ pub fn parse(text: &str) -> Result<Spec, SpecError> {
             }
             "rss" => return Err(newer(line, "the statement 'rss'", "without hashes of this kind")),
             other => {
+                let not_one = if spec == Spec::default() && apply.is_none() {
+                    "the file is not a pipeline of DPDK's software switch: "
+                } else {
+                    ""
+                };
                 return Err(syntax(
                     line,
                     format!(
-                        "unknown statement '{other}'; DPDK 22.11 reads extobj, struct, header, \
-                         metadata, regarray, metarray, action, table, selector, learner and apply"
+                        "{not_one}unknown statement '{other}'; DPDK 22.11 reads extobj, struct, \
+                         header, metadata, regarray, metarray, action, table, selector, learner \
+                         and apply"
                     ),
                 ));
             }

@@ -59,7 +59,12 @@ fn refusals_name_the_line_and_the_construct() {
             290,
             "line 3: a varbit field is not the last",
         ),
-        ("entry a b\n", 290, "line 1: unknown statement 'entry'"),
+        (
+            "Name: router\nVersion: 1\n",
+            290,
+            "line 1: the file is not a pipeline of DPDK's software switch: unknown statement 'Name:'",
+        ),
+        ("regarray a size 1 initval 0\nentry a b\n", 290, "line 2: unknown statement 'entry'"),
         ("rss a\n", 291, "line 1: the statement 'rss' is newer than DPDK 22.11"),
         ("apply {\n\tmovh h.a.b m.c\n}\n", 291, "line 2: the instruction 'movh' is newer"),
         ("apply {\n\tfly\n}\n", 290, "line 2: DPDK 22.11 has no instruction 'fly'"),

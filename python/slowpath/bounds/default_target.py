@@ -33,7 +33,7 @@ def default_target(files: Sequence[str]) -> str:
     If one of the files is a listing, all files get the card as their target, so that rows of a
     table can be compared. Unreadable files, and pipes, which can be read only once, count as
     objects; errors are reported by later readers. Pipelines of DPDK's software switch have a target
-    of their own, unless another file is among them.
+    of their own, unless another file is among them; the name is enough for a missing or empty one.
     """
     if any(map(_has_listing, files)):
         return CARD
@@ -62,8 +62,7 @@ def _has_listing(file: str) -> bool:
 
 
 def _has_pipeline(file: str) -> bool:
-    head = _head(file)
-    return bool(head) and is_pipeline(file, head)
+    return is_pipeline(file, _head(file))
 
 
 def _head(file: str) -> bytes:

@@ -13,6 +13,9 @@ _NAMES = (".bpf.o", ".bpf.c", ".asm")
 _P4 = ".p4"
 _MAIN = re.compile(rb"\)\s*main\s*;")
 """The package of a P4 program (P4_16 specification, section 17); included files have none."""
+_PIPELINE = ".spec"
+_APPLY = re.compile(rb"^[ \t]*apply[ \t]*\{", re.MULTILINE)
+"""The main block of a pipeline of DPDK's software switch; other `.spec` files have none."""
 _RESULTS = ".json"
 """End of names of saved results."""
 _OBJECT = ".o"
@@ -25,7 +28,7 @@ _BPF = (b"\xf7\x00", b"\x00\xf7")
 
 
 def program_files(folder: str) -> list[str]:
-    """Return the program files below a folder in order: objects, C, P4, and listings."""
+    """Return the program files below a folder in order: objects, C, P4, pipelines, listings."""
     return sorted(file for file in _files(folder) if _is_program(file))
 
 
@@ -48,12 +51,14 @@ def expanded(files: Sequence[str]) -> list[str]:
 def _is_program(file: str) -> bool:
     if file.endswith(_NAMES):
         return True
-    if not file.endswith((_OBJECT, _P4)):
+    if not file.endswith((_OBJECT, _P4, _PIPELINE)):
         return False
     try:
         with open(file, "rb") as opened:
             if file.endswith(_P4):
                 return _MAIN.search(opened.read()) is not None
+            if file.endswith(_PIPELINE):
+                return _APPLY.search(opened.read()) is not None
             head = opened.read(_MACHINE.stop)
     except OSError:
         return False

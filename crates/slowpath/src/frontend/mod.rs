@@ -53,13 +53,15 @@ pub(crate) fn lift(
     receive: Receive,
     stop: &Stop,
 ) -> Result<Lifted, Error> {
-    let is_pipeline = request.object.pipeline().is_some();
+    let pipeline = pipeline::text(request, target)?;
     match (request.object.is_bpf(), target.instruction_set) {
-        (false, InstructionSet::Swx) if is_pipeline => {}
-        _ if is_pipeline || target.instruction_set == InstructionSet::Swx => {
-            let what = if is_pipeline {
-                "this is a pipeline of DPDK's software switch; analyse it with --target dpdk-swx"
-                    .to_owned()
+        (false, InstructionSet::Swx) if pipeline.is_some() => {}
+        _ if pipeline.is_some() || target.instruction_set == InstructionSet::Swx => {
+            let what = if pipeline.is_some() {
+                format!(
+                    "this is a pipeline of DPDK's software switch, which target {} does not run; slowpath bound analyses pipelines in a call of their own, with --target dpdk-swx",
+                    target.name
+                )
             } else {
                 format!(
                     "target {} runs only pipelines of DPDK (.spec files); slowpath compile --to swx writes one from P4, and other programs need another --target",
@@ -97,8 +99,8 @@ pub(crate) fn lift(
         ));
     }
     stop.enter(stages::LIFTING);
-    if let Some(text) = request.object.pipeline() {
-        return pipeline::lift(&request.file, &file_stem(&request.file), text, receive.length);
+    if let Some(text) = pipeline {
+        return pipeline::lift(&request.file, &file_stem(&request.file), &text, receive.length);
     }
     listing::lift(&file_stem(&request.file), request.object.listing(), receive.length)
 }

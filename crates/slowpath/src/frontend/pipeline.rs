@@ -1,11 +1,50 @@
 //! Reads pipelines of DPDK's software switch.
 
 use super::lifted::{Lifted, Origins, Pipeline, VerifierLimitScope};
+use super::listing;
 use crate::Error;
+use crate::options::ProgramRequest;
 use slowpath_bpf::LineInfo;
 use slowpath_bpf::lift::Interference;
+use slowpath_codes as codes;
 use slowpath_swx::LiftOptions;
+use slowpath_target::{InstructionSet, Target};
+use std::borrow::Cow;
 use std::sync::Arc;
+
+/// Returns the text of a pipeline; `None` for a program of another kind.
+///
+/// A file with other or truncated content counts as a pipeline if its name or the target says so.
+/// Errors of the parser then name the line.
+///
+/// # Errors
+/// If the file is empty, or only its name says that it is a pipeline and it has a fault.
+pub(super) fn text<'r>(
+    request: &'r ProgramRequest,
+    target: &Target,
+) -> Result<Option<Cow<'r, str>>, Error> {
+    if let Some(text) = request.object.pipeline() {
+        return Ok(Some(text.into()));
+    }
+    let (data, runs) = (request.object.listing(), target.instruction_set == InstructionSet::Swx);
+    let is_meant = runs || request.file.ends_with(".spec");
+    if request.object.is_bpf() || !is_meant {
+        return Ok(None);
+    }
+    if data.trim_ascii().is_empty() {
+        let what = "the file is empty; pass a pipeline (.spec), such as slowpath compile --to swx \
+                    writes from P4";
+        return Err(Error::Input(codes::FILE_EMPTY, what.into()));
+    }
+    if listing::check(data).is_ok() {
+        return Ok(None);
+    }
+    let text = String::from_utf8_lossy(data);
+    if !runs {
+        slowpath_swx::parse(&text)?;
+    }
+    Ok(Some(text))
+}
 
 pub(super) fn lift(
     file: &str,

@@ -62,7 +62,8 @@ def _error_for_folder(folder: str) -> InputError:
 
     names = [os.path.relpath(file, folder) for file in program_files(folder)]
     if not names:
-        what = "is a directory without programs (*.bpf.o, *.o for BPF, *.bpf.c, *.p4, *.asm)"
+        kinds = "*.bpf.o, *.o for BPF, *.bpf.c, *.p4, *.spec, *.asm"
+        what = f"is a directory without programs ({kinds})"
         return InputError(codes.FOLDER_WITHOUT_FILES, folder, what)
     what = f"is a directory; name one of its files: {first_few(names, 3)}"
     return InputError(codes.IS_A_DIRECTORY, folder, what)

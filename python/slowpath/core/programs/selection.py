@@ -72,7 +72,8 @@ def find_program(
     None, return the only XDP program of the object.
     """
     if programs is None:
-        return Coded(not_an_object(data).code, f"{path} is not a BPF object")
+        wrong = not_an_object(data)
+        return Coded(wrong.code, f"{path} {wrong}")
     if name is not None:
         there_are = f"it has {list_programs(programs)}"
         found = (one for one in programs if one.name == name)

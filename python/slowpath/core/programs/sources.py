@@ -51,7 +51,8 @@ _CAPTURES = (
 _OTHERS = {
     "spec": (
         rb"^([ \t]*((struct|header)[ \t]+\w+|metadata)[ \t]+instanceof[ \t]|apply[ \t]*\{)",
-        "is a pipeline of DPDK's software switch; slowpath bound analyses it",
+        "is a pipeline of DPDK's software switch, which this command does not read; slowpath "
+        "bound and slowpath annotate analyse it",
     ),
     "click": (
         rb"^[ \t]*(elementclass[ \t]+\w+[ \t]*\{|"
@@ -127,10 +128,15 @@ def advice_for(file: str, data: bytes, *, pipelines: bool = False) -> Coded | No
 def is_pipeline(file: str, head: bytes) -> bool:
     """Return true if a file is a pipeline of DPDK's software switch, by its name or first bytes."""
     others = (".p4", ".c", ".asm")
-    if head.startswith(_ELF) or b"\0" in head or is_listing(head) or file.endswith(others):
+    if head.startswith(_ELF) or is_listing(head) or file.endswith(others):
         return False
     named = file != STANDARD_INPUT and file.endswith(".spec")
-    return named or re.search(_OTHERS["spec"][0], head, re.MULTILINE) is not None
+    return named or (b"\0" not in head and _has_pipeline(head))
+
+
+def _has_pipeline(head: bytes) -> bool:
+    """Return true if a file has a pipeline of DPDK's software switch, by its first bytes alone."""
+    return re.search(_OTHERS["spec"][0], head, re.MULTILINE) is not None
 
 
 def not_an_object(data: bytes) -> Coded:
@@ -141,9 +147,8 @@ def not_an_object(data: bytes) -> Coded:
         return Coded(
             codes.NOT_EBPF_SOURCE, "is an NFP listing, not an object; slowpath bound analyses it"
         )
-    pattern, text = _OTHERS["spec"]
-    if re.search(pattern, data[:HEAD], re.MULTILINE):
-        return Coded(codes.UNKNOWN_FILE_TYPE, text)
+    if _has_pipeline(data[:HEAD]):
+        return Coded(codes.UNKNOWN_FILE_TYPE, _OTHERS["spec"][1])
     return Coded(
         codes.UNKNOWN_FILE_TYPE,
         "is not an ELF file; pass an object that clang -target bpf -c wrote",
