@@ -37,7 +37,7 @@ class AnnotateOptions(TypedDict, total=False):
     assume: File
     """Read assumptions from FILE (TOML)."""
     maps: File
-    """Read content of maps from FILE (TOML or JSON)."""
+    """Read content of maps from FILE (TOML, JSON), or entries of P4 tables."""
     set: str | Sequence[str]
     """Set a global variable of the program, as its loader would."""
     map_abi: Literal["array-pointer", "call"]
@@ -111,7 +111,7 @@ class DiffOptions(TypedDict, total=False):
     assume: File
     """Read assumptions from FILE (TOML)."""
     maps: File
-    """Read content of maps from FILE (TOML or JSON)."""
+    """Read content of maps from FILE (TOML, JSON), or entries of P4 tables."""
     set: str | Sequence[str]
     """Set a global variable of the program, as its loader would."""
     map_abi: Literal["array-pointer", "call"]
@@ -178,7 +178,7 @@ class SweepOptions(TypedDict, total=False):
     assume: File
     """Read assumptions from FILE (TOML)."""
     maps: File
-    """Read content of maps from FILE (TOML or JSON)."""
+    """Read content of maps from FILE (TOML, JSON), or entries of P4 tables."""
     set: str | Sequence[str]
     """Set a global variable of the program, as its loader would."""
     map_abi: Literal["array-pointer", "call"]
@@ -245,7 +245,7 @@ class MeasureOptions(TypedDict, total=False):
     assume: File
     """Read assumptions from FILE (TOML)."""
     maps: File
-    """Read content of maps from FILE (TOML or JSON)."""
+    """Read content of maps from FILE (TOML, JSON), or entries of P4 tables."""
     receive: str
     """Set the environment in which packets arrive [default: test-run]."""
     set: str | Sequence[str]
@@ -282,7 +282,7 @@ class ChainBoundOptions(TypedDict, total=False):
     assume: File
     """Read assumptions from FILE (TOML)."""
     maps: File
-    """Read content of maps from FILE (TOML or JSON)."""
+    """Read content of maps from FILE (TOML, JSON), or entries of P4 tables."""
     set: str | Sequence[str]
     """Set a global variable of the program, as its loader would."""
     receive: str

@@ -21,10 +21,11 @@ CACHING = Heading("Cache")
 
 FILES = argument(
     "FILE",
-    "Objects (*.bpf.o), C (*.bpf.c), P4 (*.p4), NFP listings (*.asm)",
+    "BPF (*.bpf.o), C (*.bpf.c), P4 (*.p4), SWX (*.spec), NFP (*.asm)",
     "+",
-    "clang compiles C and P4 sources. A folder means all such files below it, and other objects "
-    "for BPF (*.o), except files that Git ignores. `-` is standard input.",
+    "BPF stands for objects, SWX for pipelines of DPDK's software switch, and NFP for assembly "
+    "listings. clang compiles C and P4 sources. A folder means all such files below it, and other "
+    "objects for BPF (*.o), except files that Git ignores. `-` is standard input.",
     folders=True,
 )
 
@@ -52,7 +53,7 @@ _DEVICES = (
     "linux-xdp counts instructions and estimates their time on a server. ebpf counts instructions "
     "without a time, and dpdk-swx those of .spec files. agilio-cx-2x40 guarantees rates on a "
     "SmartNIC, for which slowpath compiles objects. It is the default of all files if one is a "
-    "listing; a note then says so."
+    "listing; a note then says so. dpdk-swx is the default if all files are .spec files."
 )
 TARGET = GUARANTEE.option(
     "--target NAME|FILE.toml,...", _DEVICE, f"{_DEVICES} Commas separate several targets."
@@ -125,8 +126,10 @@ ASSUME = ASSUMED.option(
 )
 MAPS = ASSUMED.option(
     "--maps FILE",
-    "Read content of maps from FILE (TOML or JSON)",
-    "Maps that FILE does not name may have any content.",
+    "Read content of maps from FILE (TOML, JSON), or entries of P4 tables",
+    "Maps that FILE does not name may have any content. Entries of P4 tables are lines such as "
+    "`routes 10.0.0.0/8 -> forward(port=2)`, the runtime JSON of p4lang's tutorials, or messages "
+    "of P4Runtime in text format.",
     common=False,
 )
 SET = ASSUMED.option(

@@ -36,15 +36,16 @@ def _compile(args: Namespace) -> int:
 
 COMPILE = Command(
     (
-        "Compile a program for a SmartNIC as the driver of the card would",
-        "slowpath bound can read the listing, with or without --source. The result of --verify "
-        "goes to standard error.",
+        "Compile a program for a SmartNIC, or translate P4",
+        "The listing is as the driver of the card would compile it. slowpath bound can read it, "
+        "with or without --source. The result of --verify goes to standard error. With --to, a P4 "
+        "program is translated to C for XDP, or to a pipeline of DPDK's software switch (SWX).",
         "Exit codes: 0 success, 1 --verify found a packet that card and kernel treat differently, "
         "2 wrong usage, 3 the file cannot be read or the card cannot run the program, 4 --verify "
         "is undecided, or --deadline or --memory ended the compilation.",
     ),
     (
-        argument("FILE", "Object (*.bpf.o), or C or P4 source, which clang compiles"),
+        argument("FILE", "Object (*.bpf.o), C (*.bpf.c) or P4 (*.p4); clang compiles sources"),
         SECTION,
         PROG_NAME,
         CFLAGS,
@@ -56,7 +57,8 @@ COMPILE = Command(
             "--to nfp|xdp-c|swx",
             "Write a listing for the card, C for XDP, or SWX [default: nfp]",
             "xdp-c writes the C source that a P4 program (*.p4) is translated to. clang compiles "
-            "the C source without further headers. swx writes a pipeline of DPDK 22.11 (*.spec).",
+            "the C source without further headers. swx writes a pipeline of DPDK 22.11 (*.spec). "
+            "Both translate the whole P4 program; options for listings are refused.",
             choices=("nfp", "xdp-c", "swx"),
             default="nfp",
         ),
@@ -103,6 +105,10 @@ COMPILE = Command(
         Example(
             "slowpath compile filter.bpf.o --verify",
             ("Also prove that the program does the same on the card"),
+        ),
+        Example(
+            "slowpath compile router.p4 --to swx -o router.spec",
+            "Write a DPDK pipeline for a P4 program",
         ),
     ),
 )

@@ -58,11 +58,13 @@ DIFF = Command(
     (
         argument(
             "OLD",
-            "Object, C source, listing, or output of bound --format json",
+            "BPF, C, P4, SWX (*.spec), NFP (*.asm), or results (*.json)",
             None,
-            "If OLD and NEW are folders, the saved results (*.json) below them are compared, or "
-            "else the programs. Files with the same path below OLD and NEW belong together. Saved "
-            "results in one file are compared by name with the programs below a folder.",
+            "BPF stands for objects, SWX for pipelines of DPDK's software switch, and NFP for "
+            "assembly listings. Results are output of slowpath bound --format json. If OLD and NEW "
+            "are folders, the saved results (*.json) below them are compared, or else the "
+            "programs. Files with the same path below OLD and NEW belong together. Saved results "
+            "in one file are compared by name with the programs below a folder.",
         ),
         argument("NEW", "The same kinds of file, to compare with OLD"),
         *ANALYSIS,

@@ -80,7 +80,7 @@ SHOW = Command(
             "+",
             "clang compiles C and P4 sources. slowpath calibrate writes target files. A folder "
             "means all objects and sources below it, except files that Git ignores. `-` is "
-            "standard input.",
+            "standard input. For pipelines (*.spec) and NFP listings, use slowpath annotate.",
             folders=True,
         ),
         SECTION,

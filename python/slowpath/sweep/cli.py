@@ -37,7 +37,12 @@ SWEEP = Command(
         "be compiled, analysed or measured, 4 stopped before all values were done.",
     ),
     (
-        argument("FILE", "C source (*.bpf.c) or P4 source (*.p4), which clang compiles"),
+        argument(
+            "FILE",
+            "C source (*.bpf.c) or P4 source (*.p4), which clang compiles",
+            None,
+            "Objects, listings and pipelines (*.spec) have no definitions to sweep.",
+        ),
         _SWEEP.option(
             "-D, --define NAME=VALUES",
             "Sweep a definition over values: 1..20, 1..20+2 or 1,2,4",
