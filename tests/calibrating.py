@@ -15,13 +15,13 @@ from slowpath.calibrate.experiments.running import RunCallbacks, run, run_settin
 from slowpath.calibrate.experiments.specification import Experiment
 from slowpath.calibrate.programs.xdp import ENTRY, XdpProgram
 from slowpath.calibrate.testbeds import TESTBEDS
-from slowpath.calibrate.testbeds.dpdk import missing
 from slowpath.core import inputs
 from slowpath.core.command import load
 from slowpath.core.engine import kernel, objects
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.programs.clang import compile_c
 from slowpath.core.programs.sources import Clang
+from slowpath.measure.dpdk import missing
 
 LIMITS = Limits(0.05, 0.3, None)
 
@@ -74,6 +74,6 @@ def fewest_samples(folder: Path, name: str) -> int:
 
 def needs_dpdk() -> None:
     """Skip the test if DPDK is not installed; the reason names the missing packages."""
-    lacking = missing("dpdk")
+    lacking = missing("the test bed dpdk")
     if lacking is not None:
         oracles.missing("dpdk", lacking)

@@ -790,6 +790,11 @@ def p4_walks(
     """Runs a P4 program on packets, each with a port and content of maps. Returns JSON text: for
     each packet, the `Walk`, or null. The other arguments are those of `p4_to_c`."""
 
+def swx_print(text: str) -> str:
+    """Prints a pipeline with a statement or an instruction on each line, and without comments.
+
+    # Errors `ValueError` for text that is not a pipeline."""
+
 def rehearse(
     kernel: Kernel,
     upstream: list[_Upstream],

@@ -176,7 +176,7 @@ MISTAKES = [
         "table-lpm-entries",
         "h.key.bits lpm",
         "h.key.bytes lpm",
-        r"entries-3.spec:\d+: Invalid argument",
+        r"entries-3.spec:\d+ \(table table0\): Invalid argument",
     ),
     ("table-lpm-repeats", "\ttable table0\n\ttable", "\ttable", r"table0: \d+ hits and 0 misses"),
     ("table-ternary-acl-tables", "\ttable table1", "\ttable table0", "table0: .* hits and 0 miss"),

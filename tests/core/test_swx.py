@@ -126,6 +126,7 @@ def test_witnesses_have_the_entries_and_the_output(tmp_path: Path) -> None:
             }
         ],
         "output": packet,
+        "output_port": 3,
         "initial_state": [],
     }
     views = [path["witness"]["pipeline"] for path in paths]

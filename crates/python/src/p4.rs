@@ -1,5 +1,6 @@
-//! Translates P4 programs to C and to SWX pipelines.
+//! Translates P4 programs to C and to SWX pipelines, and prints these.
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use slowpath_p4::preprocess::{Options, preprocess};
 use slowpath_p4::token::Sources;
@@ -77,6 +78,16 @@ pub fn p4_to_swx(
             }
         }
     })
+}
+
+/// Prints a pipeline with a statement or an instruction on each line, and without comments.
+///
+/// # Errors
+/// `ValueError` for text that is not a pipeline.
+#[pyfunction]
+pub fn swx_print(text: &str) -> PyResult<String> {
+    let spec = slowpath_swx::parse(text);
+    Ok(slowpath_swx::print(&spec.map_err(|fault| PyValueError::new_err(fault.to_string()))?))
 }
 
 /// A translated program, and warnings about its own files.

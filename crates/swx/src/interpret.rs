@@ -227,6 +227,7 @@ pub struct Machine<'a> {
     /// Headers of the output: name, memory, and number of bytes.
     emitted: Vec<(&'a str, Location, usize)>,
     output: Option<Vec<u8>>,
+    output_port: Option<u64>,
     executed: Vec<Executed<'a>>,
     lookups: Vec<Lookup>,
 }
@@ -375,6 +376,7 @@ impl<'a> Machine<'a> {
             at: 0,
             emitted: Vec::new(),
             output: None,
+            output_port: None,
             executed: Vec::new(),
             lookups: Vec::new(),
         })
@@ -461,6 +463,11 @@ impl<'a> Machine<'a> {
     /// extracted bytes. Returns `None` if the pipeline drops the packet.
     pub fn output(&self) -> Option<&[u8]> {
         self.output.as_deref()
+    }
+
+    /// Returns the number of the port that sends the packet; `None` if the pipeline drops it.
+    pub fn output_port(&self) -> Option<u64> {
+        self.output_port
     }
 
     fn assembled(&self) -> Fallible<Vec<u8>> {
@@ -690,7 +697,8 @@ impl<'a> Machine<'a> {
 
     fn step(&mut self, body: &[Instruction], op: &'a Op, world: &mut dyn World) -> Fallible<Next> {
         match op {
-            Op::Transmit { .. } => {
+            Op::Transmit { port } => {
+                self.output_port = Some(self.operand(port)?);
                 self.output = Some(self.assembled()?);
                 return Ok(Next::End);
             }

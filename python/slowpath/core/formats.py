@@ -137,9 +137,14 @@ class Formats:
             name: one if ":" in one else f"{module}:{one}" for name, one in reporters.items()
         }
 
+    @property
+    def names(self) -> Sequence[str]:
+        """Names of the formats."""
+        return list(self._references)
+
     def option(self, remark: str = BOTH_STABLE) -> Option:
         """Return the command-line option `--format`; the help has a remark about the formats."""
-        names = tuple(self._references)
+        names = tuple(self.names)
         about = f"Print {', '.join(names[:-1])} or {names[-1]}"
         return OUTPUT.option("--format FORMAT", about, remark, choices=names, default=names[0])
 

@@ -40,27 +40,34 @@ _FORMATS = Formats(
     github="slowpath.measure.review:github",
     junit="slowpath.measure.review:junit",
 )
+_PIPELINE_FORMATS = Formats(
+    "slowpath.measure.pipelines.report", table="pipelines_text", json=JSON, csv="pipelines_csv"
+)
 
 
 def _measure(options: Namespace) -> int:
+    from slowpath.bounds.default_target import SWITCH, default_target
     from slowpath.bounds.options import read_option, read_request
-    from slowpath.measure.run import measure
-    from slowpath.measure.settings import Settings, parse_gate
+    from slowpath.measure.settings import Settings, check_pipeline_options, parse_gate
 
+    are_pipelines = default_target(options.file) == SWITCH
+    formats = _PIPELINE_FORMATS if are_pipelines else _FORMATS
+    if are_pipelines:
+        check_pipeline_options(options, formats.names)
     paths, seconds = ("all", _SEARCH_SECONDS) if options.paths is None else (options.paths, None)
     written = written_options(options, options.file)._replace(
-        target="ebpf",
+        target=SWITCH if are_pipelines else "ebpf",
         metric="instructions",
         paths=paths,
         deadline=seconds if options.deadline is None else options.deadline,
-        receive=options.receive or "test-run",
+        receive=options.receive if are_pipelines else options.receive or "test-run",
     )
     settings = Settings(
         options.paths is None,
         options.precision / 100,
         options.seconds,
         options.cpu,
-        _FORMATS.reporter(options.format),
+        formats.reporter(options.format),
         verbose=options.verbose,
         live=options.batch if options.mode == "live" else None,
         cache=options.cache,
@@ -68,10 +75,17 @@ def _measure(options: Namespace) -> int:
         pcap=options.pcap,
         plot=options.plot,
         stretches=not options.no_stretches,
-        files=_FORMATS.report_files(options.report),
+        files=formats.report_files(options.report),
         html=options.html,
     )
-    return measure(read_request(options.file, written), settings)
+    request = read_request(options.file, written)
+    if are_pipelines:
+        from slowpath.measure.pipelines.run import measure_pipelines
+
+        return measure_pipelines(request, settings)
+    from slowpath.measure.run import measure
+
+    return measure(request, settings)
 
 
 MEASURE = Command(
@@ -81,6 +95,7 @@ MEASURE = Command(
         "with its packet and its map content. Nothing is attached to a device of this machine.",
         "Paths take turns with an empty program and a busy loop. All changes to the system are "
         "removed at the end.",
+        "Paths of pipelines (.spec files) run in DPDK's interpreter, which needs no network card.",
         "With --pcap, the packets of a trace run in addition to the slowest path.",
         "With two files (old and new version), programs with the same name are measured in turns "
         "and compared.",

@@ -2,6 +2,7 @@
 
 import os
 import re
+from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import PurePath
 from typing import NamedTuple
@@ -190,6 +191,32 @@ def check(settings: Settings, request: Request) -> None:
     check_trace_options(settings.pcap, settings.plot, request, live=settings.live is not None)
     if settings.html is not None:
         check_page_file(settings.html, request.files)
+
+
+def check_pipeline_options(options: Namespace, formats: Sequence[str]) -> None:
+    """Check the options of a measurement of pipelines (.spec files).
+
+    Raises:
+        OptionError: if an option applies only to BPF programs.
+    """
+    given = {
+        "--mode": options.mode == "live",
+        "--cache": options.cache == "cold",
+        "--pcap": options.pcap is not None,
+        "--html": options.html is not None,
+        "--fail-on": bool(options.fail_on),
+        "--receive": options.receive is not None,
+    }
+    for option, is_given in given.items():
+        if is_given:
+            raise OptionError(
+                codes.CONFLICTING_OPTIONS, option, "does not apply to pipelines (.spec files)"
+            )
+    if isinstance(options.format, str) and options.format not in formats:
+        allowed = f"{', '.join(formats[:-1])} or {formats[-1]}"
+        raise OptionError(
+            codes.CONFLICTING_OPTIONS, "--format", f"reports of pipelines are {allowed}"
+        )
 
 
 def watched_cpu(station: kernel.Station) -> int:

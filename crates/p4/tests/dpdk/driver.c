@@ -10,15 +10,26 @@
  */
 #define ALLOW_EXPERIMENTAL_API
 
-#include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+
+static char problem[512]; /* message of the last error */
+
+/* Stores an error message, and returns -1. */
+static int refuse(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(problem, sizeof(problem), format, arguments);
+	va_end(arguments);
+	return -1;
+}
+
+#include "../../../../python/slowpath/measure/pipelines/spec.h"
 
 #include <rte_eal.h>
 #include <rte_mbuf.h>
-#include <rte_swx_ctl.h>
-#include <rte_swx_pipeline.h>
 
 enum {
 	PORTS = 512,
@@ -103,154 +114,10 @@ static int fail(const char *what, const char *why)
 	return 1;
 }
 
-/* --- .spec files: a line has one statement or instruction, and definitions precede uses --- */
-
-enum { WORDS = 256, NAMED = 1 << 17 };
-
-static FILE *spec;
-static uint32_t line_number;
-static char text[LINE], cut[LINE], *word[WORDS];
-static int words;
-
-static int next_line(void)
-{
-	while (fgets(text, sizeof(text), spec)) {
-		char *rest;
-
-		line_number++;
-		text[strcspn(text, "\r\n")] = 0;
-		strcpy(cut, text);
-		words = 0;
-		for (char *one = strtok_r(cut, " \t", &rest); one && words + 1 < WORDS;
-		     one = strtok_r(NULL, " \t", &rest))
-			word[words++] = one;
-		for (int i = words; i < words + 8 && i < WORDS; i++)
-			word[i] = "";
-		if (words)
-			return 1;
-	}
-	return 0;
-}
-
-static int is(int at, const char *wanted)
-{
-	return !strcmp(word[at], wanted);
-}
-
-static const char *lines[NAMED];
-
-/* Reads the instructions of a block. Nothing frees them, because the program is about to end. */
-static int read_lines(void)
-{
-	int found = 0;
-
-	while (next_line() && !is(0, "}") && found < NAMED)
-		lines[found++] = strdup(text);
-	return found;
-}
-
-static int read_struct(struct rte_swx_pipeline *pipeline)
-{
-	static struct rte_swx_field_params fields[NAMED];
-	char *name = strdup(word[1]);
-	int found = 0, varies = 0;
-
-	while (next_line() && !is(0, "}") && found < NAMED) {
-		varies = !strncmp(word[0], "varbit<", 7);
-		fields[found].n_bits = strtoul(strchr(word[0], '<') + 1, NULL, 0);
-		fields[found++].name = strdup(word[1]);
-	}
-	return rte_swx_pipeline_struct_type_register(pipeline, name, fields, found, varies);
-}
-
-static int read_action(struct rte_swx_pipeline *pipeline)
-{
-	char *name = strdup(word[1]), *data = is(3, "instanceof") ? strdup(word[4]) : NULL;
-	int found = read_lines();
-
-	return rte_swx_pipeline_action_config(pipeline, name, data, lines, found);
-}
-
-static int read_table(struct rte_swx_pipeline *pipeline)
-{
-	enum { MOST = 64 };
-	struct rte_swx_match_field_params fields[MOST];
-	const char *actions[MOST];
-	int in_entries[MOST], as_default[MOST];
-	struct rte_swx_pipeline_table_params table = {
-		.action_names = actions,
-		.action_is_for_table_entries = in_entries, .action_is_for_default_entry = as_default,
-	};
-	char *name = strdup(word[1]);
-	uint32_t size = 0;
-
-	while (next_line() && !is(0, "}")) {
-		if (is(0, "key")) {
-			table.fields = fields;
-			for (; next_line() && !is(0, "}") && table.n_fields < MOST; table.n_fields++) {
-				fields[table.n_fields].name = strdup(word[0]);
-				fields[table.n_fields].match_type =
-					is(1, "exact") ? RTE_SWX_TABLE_MATCH_EXACT :
-					is(1, "lpm")   ? RTE_SWX_TABLE_MATCH_LPM :
-							 RTE_SWX_TABLE_MATCH_WILDCARD;
-			}
-		} else if (is(0, "actions")) {
-			for (; next_line() && !is(0, "}") && table.n_actions < MOST; table.n_actions++) {
-				actions[table.n_actions] = strdup(word[0]);
-				in_entries[table.n_actions] = !is(1, "@defaultonly");
-				as_default[table.n_actions] = !is(1, "@tableonly");
-			}
-		} else if (is(0, "default_action")) {
-			static char args[LINE];
-
-			table.default_action_name = strdup(word[1]);
-			table.default_action_is_const = is(words - 1, "const");
-			args[0] = 0;
-			for (int i = 3; i < words - table.default_action_is_const; i++)
-				strcat(strcat(args, " "), word[i]);
-			if (strcmp(args, " none"))
-				table.default_action_args = args;
-		} else if (is(0, "size")) {
-			size = strtoul(word[1], NULL, 0);
-		} else
-			return -EINVAL;
-	}
-	return rte_swx_pipeline_table_config(pipeline, name, &table, NULL, NULL, size);
-}
-
-static int read_statement(struct rte_swx_pipeline *pipeline)
-{
-	if (is(0, "struct"))
-		return read_struct(pipeline);
-	if (is(0, "header"))
-		return rte_swx_pipeline_packet_header_register(pipeline, word[1], word[3]);
-	if (is(0, "metadata"))
-		return rte_swx_pipeline_packet_metadata_register(pipeline, word[2]);
-	if (is(0, "regarray"))
-		return rte_swx_pipeline_regarray_config(pipeline, word[1], strtoul(word[3], NULL, 0),
-							strtoull(word[5], NULL, 0));
-	if (is(0, "metarray"))
-		return rte_swx_pipeline_metarray_config(pipeline, word[1], strtoul(word[3], NULL, 0));
-	if (is(0, "action"))
-		return read_action(pipeline);
-	if (is(0, "table"))
-		return read_table(pipeline);
-	if (is(0, "apply")) {
-		int found = read_lines();
-
-		return rte_swx_pipeline_instructions_config(pipeline, lines, found);
-	}
-	return -EINVAL;
-}
-
 static struct rte_swx_pipeline *build(const char *path)
 {
 	struct rte_swx_pipeline *pipeline = NULL;
-	uint32_t line = 0;
-	int status;
-
-	spec = fopen(path, "r");
-	status = spec ? rte_swx_pipeline_config(&pipeline, NULL, 0) : -1;
+	int status = rte_swx_pipeline_config(&pipeline, NULL, 0);
 
 	if (!status)
 		status = rte_swx_pipeline_port_in_type_register(pipeline, "memory", &from_memory);
@@ -262,18 +129,12 @@ static struct rte_swx_pipeline *build(const char *path)
 		if (!status)
 			status = rte_swx_pipeline_port_out_config(pipeline, i, "memory", &ports[i]);
 	}
-	while (!status && next_line()) {
-		line = line_number;
-		status = read_statement(pipeline);
-	}
-	if (!status) {
-		line = 0;
-		status = rte_swx_pipeline_build(pipeline);
-	}
-	if (spec)
-		fclose(spec);
+	if (status)
+		refuse("ports: %s", strerror(-status));
+	else
+		status = spec_build(pipeline, path);
 	if (status) {
-		printf("error line %u: %s\n", line, strerror(-status));
+		printf("error %s\n", problem);
 		return NULL;
 	}
 	return pipeline;

@@ -52,6 +52,8 @@ pub(crate) struct PipelineWitness {
     /// The packet that the pipeline sends, two hexadecimal digits per byte; null if it drops the
     /// packet.
     pub output: Option<String>,
+    /// Number of the port that sends the packet; null if the pipeline drops the packet.
+    pub output_port: Option<u64>,
     /// Metadata, headers and registers that must not have the content of a new pipeline, with
     /// their content before the packet. DPDK keeps the content of earlier packets. In a new
     /// pipeline, registers have their first values and all other bytes are zeros. Empty if the

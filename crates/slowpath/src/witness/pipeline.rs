@@ -56,6 +56,7 @@ impl<'a> PipelinePath<'a> {
             port: run.port,
             entries: entries.map(|(lookup, other)| entry(lookup, other)).collect(),
             output: run.output().map(hex),
+            output_port: run.output_port(),
             initial_state: shown.collect(),
         })
     }

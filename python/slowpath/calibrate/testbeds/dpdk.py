@@ -12,9 +12,6 @@ pipelines in .spec files, with and without the component.
 
 import os
 import selectors
-import shlex
-import shutil
-import subprocess
 import tempfile
 from abc import abstractmethod
 from collections.abc import Iterator
@@ -29,17 +26,15 @@ from slowpath.calibrate.experiments.samples import summarise
 from slowpath.calibrate.experiments.specification import Experiment, swept_values
 from slowpath.calibrate.programs import dpdk, swx
 from slowpath.core import codes
-from slowpath.core.errors import InputError, UnavailableError
+from slowpath.core.errors import InputError
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.measure import environment
+from slowpath.measure.dpdk import Process, start, toolchain
 from slowpath.measure.processor import chosen_cpu
 
-INSTALL = "apt install libdpdk-dev gcc pkg-config"
 _FEWEST = 3  # minimum number of visits to all points
 _LOOK = 3  # number of visits before the first check of the precision; grows by half with each check
 _POLL = 0.2  # seconds between two checks for stop requests
-_ANY_MEMORY = "2048"  # MiB; the system allocates it on first use
-_OPTIONS = ("--no-huge", "--no-pci", "--no-telemetry", "--no-shconf", "--log-level=lib.eal:3")
 
 
 class Program(NamedTuple):
@@ -49,47 +44,14 @@ class Program(NamedTuple):
     arguments: tuple[str, ...] = ()  # further command-line arguments
 
 
-class _Flags(NamedTuple):
-    compiler: list[str]
-    compiling: list[str]
-    linking: list[str]
-
-
-def missing(bed: str) -> str | None:
-    """Return the reason why a test bed cannot run, and what to install; None if it can run."""
-    for tool in (_compiler()[0], "pkg-config"):
-        if shutil.which(tool) is None:
-            return f"the test bed {bed} needs {tool}; install it with: {INSTALL}"
-    if _pkg_config("--exists").returncode:
-        return f"the test bed {bed} needs DPDK; install it with: {INSTALL}"
-    return None
-
-
-def _compiler() -> list[str]:
-    return shlex.split(os.environ.get("CC") or "cc")
-
-
-def _flags(bed: str) -> _Flags:
-    lacking = missing(bed)
-    if lacking is not None:
-        raise UnavailableError(codes.MACHINE_UNSUITABLE, lacking)
-
-    compiling, linking = (shlex.split(_pkg_config(one).stdout) for one in ("--cflags", "--libs"))
-    return _Flags(_compiler(), compiling, linking)
-
-
-def _pkg_config(option: str) -> "subprocess.CompletedProcess[str]":
-    words = ["pkg-config", option, "libdpdk"]
-    return subprocess.run(words, capture_output=True, text=True, check=False)  # noqa: S603
-
-
 class Runner:
     """An open test bed, which compiles and runs programs."""
 
     def __init__(
         self, bed: "DpdkTestBed", folder: Path, limits: Limits, stopping: Stopping
     ) -> None:
-        self._binary, self._flags, self._write = folder / "experiment", _flags(bed.name), bed.write
+        self._binary, self._write = folder / "experiment", bed.write
+        self._toolchain = toolchain(f"the test bed {bed.name}")
         self._limits, self._stopping = limits, stopping
         self._cpu = chosen_cpu(limits.cpu)
 
@@ -97,17 +59,10 @@ class Runner:
         """Measure an experiment with its generated program, see `TestBedSession.measure`."""
         name, program = job.experiment["name"], self._write(job)
         job.say("compiling")
-        self._compile(program.source)
+        self._toolchain.compile(program.source, self._binary)
         run = _Run(job, self._limits)
-        with subprocess.Popen(  # noqa: S603 - the program compiled above
-            self._command(program.arguments),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            # DPDK's runtime files vanish with this temporary folder.
-            env=os.environ | {"RUNTIME_DIRECTORY": str(self._binary.parent)},
-            start_new_session=True,  # this process handles Ctrl-C
-        ) as process:
+        own = [f"{self._limits.seconds:g}", str(_FEWEST), "1", *program.arguments]
+        with start(self._binary, self._cpu, own) as process:
             watch = environment.begin(self._cpu, thread=process.pid)
             try:
                 failure = self._follow(process, run)
@@ -123,21 +78,7 @@ class Runner:
             )
         return BlockResult(run.samples, run.errors, not self._stopping.asked, record, run.notes())
 
-    def _compile(self, source: Path) -> None:
-        flags = self._flags
-        words = [*flags.compiler, "-O2", "-march=native", *flags.compiling, str(source)]
-        words += ["-o", str(self._binary), *flags.linking]
-        made = subprocess.run(words, capture_output=True, text=True, check=False)  # noqa: S603
-        if made.returncode:
-            first = next(iter(made.stderr.splitlines()), "the program failed without a message")
-            raise InputError(codes.TESTBED_FAILED, str(source), f"{words[0]}: {first}")
-
-    def _command(self, arguments: tuple[str, ...]) -> list[str]:
-        own = [f"{self._limits.seconds:g}", str(_FEWEST), "1", *arguments]
-        eal = [*_OPTIONS, "-m", _ANY_MEMORY, "-l", str(self._cpu)]
-        return [str(self._binary), *eal, "--", *own]
-
-    def _follow(self, process: "subprocess.Popen[bytes]", run: "_Run") -> str:
+    def _follow(self, process: Process, run: "_Run") -> str:
         """Read the program's output until it ends, its samples are precise, or the run must stop.
 
         Return the last line on standard error if the program ended by itself, else an empty string.

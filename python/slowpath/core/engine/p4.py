@@ -1,4 +1,4 @@
-"""Translates P4 programs to C and to SWX pipelines with the compiled engine."""
+"""Translates P4 programs, and prints SWX pipelines, with the compiled engine."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -239,6 +239,15 @@ def translate_to_swx(file: str, flags: Sequence[str]) -> Pipeline | list[Fault]:
     if made is None:
         return _faults(faults)
     return Pipeline(*made)
+
+
+def printed_pipeline(text: str) -> str:
+    """Return a pipeline with a statement or an instruction on each line, and without comments.
+
+    Raises:
+        ValueError: if the text is not a pipeline.
+    """
+    return _core.swx_print(text)
 
 
 def map_content(

@@ -332,6 +332,8 @@ class PipelineWitness(TypedDict):
     output: str | None
     """The packet that the pipeline sends, two hexadecimal digits per byte; null if it drops the
     packet."""
+    output_port: int | None
+    """Number of the port that sends the packet; null if the pipeline drops the packet."""
     initial_state: list[PipelineField]
     """Metadata, headers and registers that must not have the content of a new pipeline, with their
     content before the packet. DPDK keeps the content of earlier packets. In a new pipeline,

@@ -1,0 +1,93 @@
+"""Compiles and starts programs that use DPDK, without a network card or huge pages."""
+
+import os
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from slowpath.core import codes
+from slowpath.core.errors import InputError, UnavailableError
+
+INSTALL = "apt install libdpdk-dev gcc pkg-config"
+_ANY_MEMORY = "2048"  # MiB; the system allocates it on first use
+_OPTIONS = ("--no-huge", "--no-pci", "--no-telemetry", "--no-shconf", "--log-level=lib.eal:3")
+
+
+Process = subprocess.Popen[bytes]
+"""A running program."""
+
+
+class Toolchain(NamedTuple):
+    """A C compiler, its options for DPDK, and the version of DPDK."""
+
+    compiler: list[str]
+    compiling: list[str]
+    linking: list[str]
+    version: str
+
+    def compile(self, source: Path, binary: Path) -> None:
+        """Compile a C program.
+
+        Raises:
+            InputError: if the compiler refuses it, with the first message.
+        """
+        words = [*self.compiler, "-O2", "-march=native", *self.compiling, str(source)]
+        words += ["-o", str(binary), *self.linking]
+        made = subprocess.run(words, capture_output=True, text=True, check=False)  # noqa: S603
+        if made.returncode:
+            first = next(iter(made.stderr.splitlines()), "the program failed without a message")
+            raise InputError(codes.TESTBED_FAILED, str(source), f"{words[0]}: {first}")
+
+
+def missing(user: str) -> str | None:
+    """Return the reason why `user`, such as a test bed, cannot run; None if it can run.
+
+    The reason names the command that installs the missing part.
+    """
+    for tool in (_compiler()[0], "pkg-config"):
+        if shutil.which(tool) is None:
+            return f"{user} needs {tool}; install it with: {INSTALL}"
+    if _pkg_config("--exists").returncode:
+        return f"{user} needs DPDK; install it with: {INSTALL}"
+    return None
+
+
+def toolchain(user: str) -> Toolchain:
+    """Return the tools that compile DPDK programs for `user`.
+
+    Raises:
+        UnavailableError: if a tool or DPDK is missing, with the command that installs it.
+    """
+    lacking = missing(user)
+    if lacking is not None:
+        raise UnavailableError(codes.MACHINE_UNSUITABLE, lacking)
+    compiling, linking = (shlex.split(_pkg_config(one).stdout) for one in ("--cflags", "--libs"))
+    return Toolchain(_compiler(), compiling, linking, _pkg_config("--modversion").stdout.strip())
+
+
+def _compiler() -> list[str]:
+    return shlex.split(os.environ.get("CC") or "cc")
+
+
+def _pkg_config(option: str) -> subprocess.CompletedProcess[str]:
+    words = ["pkg-config", option, "libdpdk"]
+    return subprocess.run(words, capture_output=True, text=True, check=False)  # noqa: S603
+
+
+def start(binary: Path, cpu: int, arguments: Iterable[str]) -> Process:
+    """Start a DPDK program on a CPU; DPDK's runtime files stand beside the program.
+
+    The caller handles Ctrl-C, which the program does not get.
+    """
+    eal = [*_OPTIONS, "-m", _ANY_MEMORY, "-l", str(cpu)]
+    return subprocess.Popen(  # noqa: S603 - the program that the caller compiled
+        [str(binary), *eal, "--", *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=os.environ | {"RUNTIME_DIRECTORY": str(binary.parent)},
+        start_new_session=True,
+    )

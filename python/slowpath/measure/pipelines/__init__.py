@@ -1,0 +1,1 @@
+"""Measures paths of pipelines in DPDK's interpreter."""

@@ -1,0 +1,415 @@
+"""Times paths of pipelines in DPDK's interpreter, with their witnesses as packets and entries."""
+
+import os
+import selectors
+import signal
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from slowpath.bounds.analyst import RunContext, Session
+from slowpath.bounds.outcomes import Analysed, Complaints, Unmatched, note_remarks
+from slowpath.bounds.plan import Request
+from slowpath.core import codes, engine
+from slowpath.core.engine.p4 import printed_pipeline
+from slowpath.core.errors import Coded, ExitCode, worst
+from slowpath.core.inputs import read_program
+from slowpath.core.jobs.stopping import Stopping, heeding_signals
+from slowpath.core.schema.results import (
+    PathResult,
+    PipelineLookup,
+    PipelineWitness,
+    Result,
+    Witness,
+)
+from slowpath.core.terminal import LiveLine, error
+from slowpath.measure import disturbances, environment
+from slowpath.measure.dpdk import Process, Toolchain, start, toolchain
+from slowpath.measure.pipelines.documents import MeasuredPipeline, PipelinesDocument, TimedPath
+from slowpath.measure.processor import chosen_cpu
+from slowpath.measure.programs import slowest, slowest_to_fastest
+from slowpath.measure.settings import Settings
+from slowpath.measure.statistics import Estimate, estimate
+
+_SOURCES = Path(__file__).parent
+_FEWEST = 3  # minimum number of builds of each pipeline
+_CHECK = 4  # number of builds before the first check of the precision; grows by half
+_POLL = 0.2  # seconds between two checks for stop requests
+_IN_PORTS, _OUT_PORTS = 16, 512  # numbers of ports that the program has
+_EMPTY = """struct metadata_t {
+	bit<32> port
+}
+
+metadata instanceof metadata_t
+
+apply {
+	rx m.port
+	tx 0
+}
+"""
+
+
+def measure_pipelines(request: Request, settings: Settings) -> ExitCode:
+    """Measure the paths of all pipelines of a request, and print the report.
+
+    Raises:
+        UnavailableError: if DPDK or a compiler is missing.
+    """
+    tools = toolchain("measuring pipelines")
+    session = Session(request)
+    note_remarks(session.plan)
+    unmatched = Unmatched()
+    complaints = Complaints(request, unmatched)
+    found: list[ExitCode] = []
+    records: list[MeasuredPipeline] = []
+    with heeding_signals() as stopping, tempfile.TemporaryDirectory(prefix="slowpath-") as folder:
+        bed = _Bed(Path(folder), tools, settings, stopping)
+        watch = environment.begin(bed.cpu)
+        watch.pause()
+        for analysed in session.analyse(RunContext(stopping)):
+            found.append(complaints.add(analysed))
+            with LiveLine() as line, watch.resumed():
+                record = bed.measure(analysed, line.draw)
+            found.append(_complain(record, analysed, stopped=stopping.asked))
+            records.append(record)
+        where = watch.end()
+    document: PipelinesDocument = {
+        **engine.head("measure", "pipelines"),
+        "dpdk": tools.version,
+        "environment": where,
+        "disturbances": disturbances.of(where),
+        "results": records,
+    }
+    for one in settings.files:
+        one.write(document)
+    json = settings.report.format == "json"
+    settings.report.write(
+        document, warnings=() if json else disturbances.warnings(document["disturbances"])
+    )
+    found.append(unmatched.complain())
+    return worst(found)
+
+
+def _complain(record: MeasuredPipeline, analysed: Analysed, *, stopped: bool) -> ExitCode:
+    """Print to standard error why a pipeline or its paths were not measured."""
+    if analysed.result["error"] is not None:
+        return ExitCode.FINE  # already reported
+    if record["error"] is not None:
+        error(record["code"], record["file"], record["error"])
+        return ExitCode.UNDECIDED if stopped else ExitCode.INPUT
+    return ExitCode.FINE
+
+
+class _Path(NamedTuple):
+    """A path that can be timed: its record, and the file for the program."""
+
+    record: TimedPath
+    text: str
+
+
+class _Bed:
+    """The program that times paths, compiled once."""
+
+    def __init__(
+        self, folder: Path, tools: Toolchain, settings: Settings, stopping: Stopping
+    ) -> None:
+        self.cpu = chosen_cpu(settings.cpu)
+        self._folder, self._settings, self._stopping = folder, settings, stopping
+        self._binary = folder / "paths"
+        self._is_compiled = False
+        self._tools = tools
+
+    def measure(self, analysed: Analysed, say: Callable[[str], None]) -> MeasuredPipeline:
+        """Time paths of a pipeline; return its record, with the reason if none was timed."""
+        result = analysed.result
+        record: MeasuredPipeline = {
+            "file": analysed.task.file,
+            "program": result["program"] or None,
+            "found": len(result["paths"]),
+            "complete": result["guarantee"] is not None and result["guarantee"]["stopped"] is None,
+            "precise": False,
+            "seconds": 0.0,
+            "paths": [],
+            "error": result["error"],
+            "code": result["code"],
+        }
+        if result["error"] is not None:
+            return record
+        between = self._settings.between
+        paths = result["paths"]
+        chosen = slowest_to_fastest(paths) if between else slowest(paths, len(paths))
+        made = list(self._files(analysed.task.file, chosen))
+        record["paths"] = [one.record for one in made]
+        timed = [one for one in made if one.record["error"] is None]
+        if timed:
+            self._time(analysed.task.label, timed, record, say)
+        if not any(one["measured_ns"] for one in record["paths"]):
+            stopped = self._stopping.asked
+            reasons = Counter(one["error"] for one in record["paths"] if one["error"])
+            why = reasons.most_common(1)[0][0] if reasons else _no_path(result)
+            record["error"] = "interrupted before anything was timed" if stopped else str(why)
+            record["code"] = codes.INTERRUPTED if stopped else codes.TESTBED_FAILED
+        return record
+
+    def _files(self, file: str, chosen: Sequence[tuple[int, PathResult]]) -> Iterator[_Path]:
+        spec = self._folder / "pipeline.spec"
+        spec.write_text(printed_pipeline(read_program(file).decode(errors="replace")))
+        for rank, path in chosen:
+            witness = path["witness"].get("pipeline")
+            record: TimedPath = {
+                "rank": rank,
+                "instructions": int(path["cost"]["instructions"]),
+                "lookups": int(path["cost"]["lookups"]),
+                "measured_ns": None,
+                "spread_ns": None,
+                "low_ns": None,
+                "high_ns": None,
+                "baseline_ns": None,
+                "program_ns": None,
+                "packetrate_pps": None,
+                "builds": 0,
+                "port": 0 if witness is None else witness["port"],
+                "packet": "" if witness is None else witness["packet"],
+                "output": None if witness is None else witness["output"],
+                "entries": [],
+                "error": None,
+                "code": None,
+            }
+            if witness is None:
+                _fail(record, "slowpath's interpreter does not run this pipeline")
+                yield _Path(record, "")
+                continue
+            reason = _obstacle(path["witness"], witness)
+            if reason is not None:
+                _fail(record, reason)
+            lines = list(_entries(witness["entries"]))
+            record["entries"] = [line.split(" ", 1)[1] for line in lines]
+            lines += _lookups(witness["entries"])
+            lines += [f"packet {witness['packet']}", f"output {witness['output'] or '-'}"]
+            start = [f"port {witness['port']}", f"pipeline {spec}"]
+            yield _Path(record, "\n".join([*start, *lines, ""]))
+
+    def _time(
+        self,
+        label: str,
+        paths: Sequence[_Path],
+        record: MeasuredPipeline,
+        say: Callable[[str], None],
+    ) -> None:
+        """Time paths until they are precise enough, or the time is over; fill their records."""
+        if not self._is_compiled:
+            say(f"{label}: compiling")
+            self._tools.compile(_SOURCES / "paths.c", self._binary)
+            self._is_compiled = True
+        texts = [one.text for one in paths]
+        baselines = dict[int, int]()  # by number of input ports, the number of the baseline's path
+        for one in paths:
+            ports = _ports(one.record)
+            if ports not in baselines:
+                baselines[ports] = len(texts)
+                texts.append(self._baseline(one.record))
+        run = _Run(len(texts), self._settings.precision)
+        begun = time.monotonic()
+        left = list(range(len(texts)))
+        while left and not self._stopping.asked:
+            files = list[str]()
+            for number in left:
+                file = self._folder / f"path-{number}"
+                file.write_text(texts[number])
+                files.append(str(file))
+            remaining = self._settings.seconds - (time.monotonic() - begun)
+            died = self._run(run, left, remaining, files, lambda text: say(f"{label}: {text}"))
+            if died is None:
+                break
+            # The pipeline of this path ended the program: go on with the other paths.
+            run.errors[died] = "DPDK ended abnormally on this path"
+            left = [number for number in left if number not in run.errors]
+        record["seconds"] = round(time.monotonic() - begun, 3)
+        record["precise"] = run.is_precise()
+        for number, one in enumerate(paths):
+            base = run.estimate(baselines[_ports(one.record)])
+            _fill(one.record, run.estimate(number), base, run.errors.get(number))
+
+    def _baseline(self, record: TimedPath) -> str:
+        """Return the file of a path through a pipeline that only receives and sends."""
+        empty = self._folder / "empty.spec"
+        empty.write_text(_EMPTY)
+        packet = record["packet"]
+        return f"port {record['port']}\npipeline {empty}\npacket {packet}\noutput {packet}\n"
+
+    def _run(
+        self,
+        run: "_Run",
+        numbers: Sequence[int],
+        seconds: float,
+        files: Sequence[str],
+        say: Callable[[str], None],
+    ) -> int | None:
+        """Run the program on paths; return the path on which it ended abnormally, or None."""
+        arguments = [f"{max(seconds, 0):g}", str(_FEWEST), *files]
+        with start(self._binary, self.cpu, arguments) as process:
+            try:
+                finished = self._follow(process, run, numbers, say)
+            finally:
+                with suppress(ProcessLookupError):
+                    os.kill(process.pid, signal.SIGKILL)
+        return None if finished or process.returncode == 0 else run.current
+
+    def _follow(
+        self,
+        process: Process,
+        run: "_Run",
+        numbers: Sequence[int],
+        say: Callable[[str], None],
+    ) -> bool:
+        """Read the output; return true if enough is measured or a stop is requested."""
+        if process.stdout is None:
+            return True
+        left = b""
+        with selectors.DefaultSelector() as selector:
+            selector.register(process.stdout, selectors.EVENT_READ)
+            while not self._stopping.asked:
+                if not selector.select(_POLL):
+                    continue
+                read = os.read(process.stdout.fileno(), 1 << 16)
+                *lines, left = (left + read).split(b"\n")
+                for line in lines:
+                    if run.record_line(line.decode(), numbers):
+                        say(f"timed {run.builds} times")
+                        if run.is_enough():
+                            return True
+                if not read:
+                    process.wait()
+                    return process.returncode == 0
+        return True
+
+
+class _Run:
+    """Times and errors of paths that the program has printed so far, by number of the path."""
+
+    def __init__(self, count: int, precision: float) -> None:
+        self.times: list[list[float]] = [[] for _ in range(count)]
+        self.errors: dict[int, str] = {}
+        self.builds = 0
+        self.current: int | None = None  # path that the program works on
+        self._precision = precision
+        self._check = _CHECK
+
+    def record_line(self, line: str, numbers: Sequence[int]) -> bool:
+        """Record a line of output; return true at the end of a visit of all paths."""
+        match line.split(" ", 2):
+            case ["path", number]:
+                self.current = numbers[int(number)]
+            case ["sample", number, nanoseconds]:
+                self.times[numbers[int(number)]].append(float(nanoseconds))
+            case ["error", number, reason]:
+                self.errors[numbers[int(number)]] = reason
+            case ["visit", _]:
+                self.builds += 1
+                return True
+        return False
+
+    def is_enough(self) -> bool:
+        """Return true if the times are precise; checks are rare, so that luck does not end it."""
+        if self.builds < self._check:
+            return False
+        self._check += max(1, self._check // 2)
+        return self.is_precise()
+
+    def is_precise(self) -> bool:
+        """Return true if all intervals of paths without an error are narrow enough."""
+        known = [self.estimate(number) for number in range(len(self.times))]
+        return all(
+            one is not None and one.interval.half_width <= self._precision * one.value
+            for number, one in enumerate(known)
+            if number not in self.errors
+        )
+
+    def estimate(self, number: int) -> Estimate | None:
+        """Return the time of a path; None if it was not timed, or failed later."""
+        times = self.times[number]
+        return estimate(times) if times and number not in self.errors else None
+
+
+def _no_path(result: Result) -> str:
+    stopped = result["guarantee"] and result["guarantee"]["stopped"]
+    return f"the analysis found no path{f', as the search stopped: {stopped}' if stopped else ''}"
+
+
+def _obstacle(witness: Witness, pipeline: PipelineWitness) -> str | None:
+    """Return the reason why DPDK cannot take a path again and again; None if it may."""
+    if pipeline["initial_state"]:
+        names = ", ".join(one["field"] for one in pipeline["initial_state"][:3])
+        return f"the path needs content that earlier packets left in {names}"
+    if pipeline["port"] >= _IN_PORTS:
+        return f"the packet must arrive at port {pipeline['port']}; ports to {_IN_PORTS - 1} exist"
+    if (pipeline["output_port"] or 0) >= _OUT_PORTS:
+        sent = f"the pipeline sends the packet to port {pipeline['output_port']}"
+        return f"{sent}; ports to {_OUT_PORTS - 1} exist, and DPDK does not check the number"
+    calls = [one["call"] or "" for one in witness["unknowns"]]
+    computed = [call for call in calls if not call.startswith("table ")]
+    return f"the path needs a result that DPDK computes itself: {computed[0]}" if computed else None
+
+
+def _ports(record: TimedPath) -> int:
+    """Return the number of input ports with which a path is timed, a power of two."""
+    return 1 << record["port"].bit_length()
+
+
+def _entry(lookup: PipelineLookup) -> str:
+    key = " ".join(one["value"] for one in lookup["key"])
+    data = " ".join(f"{one['field'].partition('.')[2]} {one['value']}" for one in lookup["data"])
+    matched = f"match {key} " if key else ""
+    return f"{lookup['table']} {matched}action {lookup['action']} {data}".rstrip()
+
+
+def _entries(lookups: Sequence[PipelineLookup]) -> Iterator[str]:
+    """Yield the lines about entries: one for each key that hits, and the default entries."""
+    seen = set[str]()
+    for lookup in lookups:
+        if lookup["hit"]:
+            line = f"entry {_entry(lookup)}"
+        else:
+            line = f"default {_entry({**lookup, 'key': []})}"
+        if line not in seen:
+            seen.add(line)
+            yield line
+
+
+def _lookups(lookups: Sequence[PipelineLookup]) -> Iterator[str]:
+    """Yield the numbers of hits and misses of each table."""
+    hits, misses = Counter[str](), Counter[str]()
+    for lookup in lookups:
+        (hits if lookup["hit"] else misses)[lookup["table"]] += 1
+    for table in dict.fromkeys(lookup["table"] for lookup in lookups):
+        yield f"lookups {table} {hits[table]} {misses[table]}"
+
+
+def _fail(record: TimedPath, reason: str) -> None:
+    told = Coded(codes.TESTBED_FAILED, reason)
+    record["error"], record["code"] = str(told), told.code
+
+
+def _fill(
+    record: TimedPath, found: Estimate | None, base: Estimate | None, reason: str | None
+) -> None:
+    """Store the time of a path, or the reason why there is none."""
+    if reason is not None:
+        _fail(record, reason)
+    elif found is None:
+        record["error"], record["code"] = "interrupted before it was timed", codes.INTERRUPTED
+    else:
+        low, high = found.interval.known
+        record["measured_ns"] = round(found.value, 3)
+        record["spread_ns"] = round(found.spread, 3)
+        record["low_ns"] = None if low is None else round(low, 3)
+        record["high_ns"] = None if high is None else round(high, 3)
+        if base is not None:
+            record["baseline_ns"] = round(base.value, 3)
+            record["program_ns"] = round(found.value - base.value, 3)
+        record["packetrate_pps"] = round(1e9 / found.value)
+        record["builds"] = found.size

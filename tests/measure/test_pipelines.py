@@ -1,0 +1,229 @@
+"""Tests of `slowpath measure` for pipelines of DPDK's software switch."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from calibrating import needs_dpdk
+from slowpath.core.schema.validation import schema
+from slowpath.main import main
+from slowpath.measure.pipelines import run
+from slowpath.measure.pipelines.run import _entries, _lookups, _obstacle, _Run
+from support import slowpath
+
+SPEC = """
+struct ethernet_t {
+	bit<48> destination
+	bit<48> source
+	bit<16> type
+}
+
+struct send_t {
+	bit<32> port
+}
+
+struct metadata_t {
+	bit<32> port
+	bit<16> kind
+}
+
+header ethernet instanceof ethernet_t
+metadata instanceof metadata_t
+
+action send args instanceof send_t {
+	mov m.port t.port
+	return
+}
+
+action discard args none {
+	drop
+}
+
+table types {
+	key {
+		m.kind exact
+	}
+	actions {
+		send
+		discard
+	}
+	default_action discard args none const
+	size 16
+}
+
+apply {
+	rx m.port
+	extract h.ethernet
+	mov m.kind h.ethernet.type
+	jmpeq OTHER h.ethernet.type 0x600
+	table types
+	emit h.ethernet
+	tx m.port
+	OTHER : mov m.port PORT
+	emit h.ethernet
+	tx m.port
+}
+"""
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> Path:
+    file = tmp_path / "switch.spec"
+    file.write_text(SPEC.replace("PORT", "3"))
+    return file
+
+
+def measured(file: Path, *options: str, code: int = 0) -> Any:
+    done = slowpath("measure", str(file), "--seconds", "1", "--format", "json", *options)
+    assert done.returncode == code, done.stderr
+    document = json.loads(done.stdout)
+    Draft202012Validator(schema("pipelines")).validate(document)
+    return document["results"][0]
+
+
+def test_all_paths_of_a_pipeline_are_timed(spec: Path) -> None:
+    needs_dpdk()
+    result = measured(spec, "--paths", "all")
+    assert result["error"] is None
+    assert result["complete"]
+    assert [path["error"] for path in result["paths"]] == [None] * 4
+    dropped = [path for path in result["paths"] if path["output"] is None]
+    assert sorted(path["entries"] for path in dropped) == [
+        ["types action discard"],
+        ["types match 0x0000 action discard"],
+    ]
+    hit = next(path for path in result["paths"] if "action send" in str(path["entries"]))
+    assert hit["output"] == hit["packet"]
+    for path in result["paths"]:
+        assert path["builds"] >= 3
+        assert path["low_ns"] <= path["measured_ns"] <= path["high_ns"]
+
+
+def test_paths_to_ports_that_do_not_exist_are_not_timed(tmp_path: Path) -> None:
+    needs_dpdk()
+    file = tmp_path / "switch.spec"
+    file.write_text(SPEC.replace("PORT", "60000"))
+    result = measured(file, "--paths", "all")
+    failed = [path for path in result["paths"] if path["error"] is not None]
+    assert [path["error"].partition(";")[0] for path in failed] == [
+        "the pipeline sends the packet to port 60000"
+    ]
+    assert sum(path["measured_ns"] is not None for path in result["paths"]) == 3
+
+
+def test_a_path_that_ends_dpdk_does_not_end_the_measurement(
+    spec: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    needs_dpdk()
+    monkeypatch.setattr(run, "_OUT_PORTS", 1 << 32)
+    spec.write_text(SPEC.replace("PORT", "0xfffffff0"))
+    words = ["slowpath", "measure", str(spec), "--seconds", "1", "--format", "json"]
+    monkeypatch.setattr("sys.argv", [*words, "--paths", "all"])
+    with pytest.raises(SystemExit):
+        main()
+    result = json.loads(capsys.readouterr().out)["results"][0]
+    errors = [path["error"] for path in result["paths"]]
+    assert errors.count("DPDK ended abnormally on this path") == 1
+    assert errors.count(None) == 3
+
+
+def test_packets_arrive_at_the_port_of_the_witness(tmp_path: Path) -> None:
+    needs_dpdk()
+    file = tmp_path / "switch.spec"
+    text = SPEC.replace("PORT", "3").replace(
+        "jmpeq OTHER h.ethernet.type 0x600", "jmpeq OTHER m.port 5"
+    )
+    file.write_text(text)
+    result = measured(file, "--paths", "all")
+    assert {path["port"] for path in result["paths"]} == {0, 5}
+    assert [path["error"] for path in result["paths"]] == [None] * 4
+    bases = {path["port"]: path["baseline_ns"] for path in result["paths"]}
+    assert None not in bases.values()
+
+
+def test_a_pipeline_that_dpdk_refuses_has_the_reason(tmp_path: Path) -> None:
+    needs_dpdk()
+    file = tmp_path / "switch.spec"
+    # DPDK wants a power of two for the size of an exact table, up to 2^31.
+    file.write_text(SPEC.replace("PORT", "3").replace("size 16", "size 0xffffffff"))
+    result = measured(file, code=3)
+    assert result["error"] is not None
+
+
+@pytest.mark.parametrize(
+    "option", [["--mode", "live"], ["--pcap", "x"], ["--html", "x.html"], ["--format", "sarif"]]
+)
+def test_options_of_bpf_programs_are_refused(spec: Path, option: list[str]) -> None:
+    done = slowpath("measure", str(spec), *option)
+    assert done.returncode == 2
+    assert option[0] in done.stderr
+    assert "pipelines" in done.stderr
+
+
+def field(name: str, value: str) -> Any:
+    return {"field": name, "bits": 16, "value": value, "arbitrary": False}
+
+
+def lookup(*, hit: bool, key: str = "0x0800", action: str = "send") -> Any:
+    return {
+        "table": "types",
+        "line": 40,
+        "key": [field("m.kind", key)],
+        "hit": hit,
+        "action": action,
+        "data": [field("t.port", "0x1")],
+    }
+
+
+def test_entries_of_equal_keys_are_installed_once() -> None:
+    assert list(_entries([lookup(hit=True), lookup(hit=True)])) == [
+        "entry types match 0x0800 action send port 0x1"
+    ]
+    assert list(_entries([lookup(hit=False)])) == ["default types action send port 0x1"]
+
+
+def test_lookups_are_counted_by_table() -> None:
+    assert list(_lookups([lookup(hit=True), lookup(hit=False), lookup(hit=True)])) == [
+        "lookups types 2 1"
+    ]
+
+
+def test_paths_that_dpdk_cannot_repeat_are_not_timed() -> None:
+    def reason(state: list[Any], port: int, *calls: str, output: int | None = None) -> str | None:
+        pipeline: Any = {"initial_state": state, "port": port, "output_port": output}
+        witness: Any = {"unknowns": [{"call": call} for call in calls]}
+        return _obstacle(witness, pipeline)
+
+    assert reason([], 0, "table types") is None
+    assert "earlier packets left in m.kind" in str(reason([field("m.kind", "0x1")], 0))
+    assert reason([], 2, output=511) is None
+    assert "arrive at port 16" in str(reason([], 16))
+    assert "to port 512" in str(reason([], 0, output=512))
+    assert "hash crc32" in str(reason([], 0, "table types", "hash crc32"))
+
+
+def test_errors_of_later_builds_remove_a_path() -> None:
+    timed = _Run(2, 0.01)
+    for line in ("path 0", "sample 0 50", "path 1", "sample 1 99", "visit 1", "path 1"):
+        timed.record_line(line, [0, 1])
+    assert timed.builds == 1
+    assert timed.current == 1
+    assert timed.estimate(1) is not None
+    timed.record_line("error 1 byte 3 that DPDK sends is 0x01, not 0x00", [0, 1])
+    assert timed.estimate(1) is None
+    assert timed.errors == {1: "byte 3 that DPDK sends is 0x01, not 0x00"}
+
+
+def test_times_must_agree_before_a_run_is_precise() -> None:
+    timed = _Run(1, 0.01)
+    for time in (50, 70, 50, 70):
+        timed.record_line(f"sample 0 {time}", [0])
+        timed.record_line("visit 1", [0])
+    assert not timed.is_enough()
+    for _ in range(200):
+        timed.record_line("sample 0 60", [0])
+        timed.record_line("visit 1", [0])
+    assert timed.is_enough()
