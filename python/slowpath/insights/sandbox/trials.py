@@ -2,9 +2,11 @@
 
 import json
 import math
+import mmap
 import os
 import select
 import signal
+import struct
 import sys
 import time
 import traceback
@@ -19,13 +21,14 @@ from slowpath.insights.sandbox.faults import FaultError
 Attempt = Callable[[], dict[str, Any] | None]
 """A function to try; it returns a finding that JSON can represent, or None if it fails."""
 _SILENT = 60.0
-"""Seconds without a message after which a process is killed, even if it only waits."""
+"""Seconds without a message or a new attempt after which a process is killed, even if it waits."""
 _MEMORY = 512 << 20
 _DEATHS, _HANGING = 128, 6
 """Maximum number of attempts in a series that die, and that die because a call took too long."""
 _SURVIVED = 16
 """Maximum number of faults that a process survives, because interrupted calls leak memory."""
 _CHUNK = 1 << 16
+_NUMBER = struct.Struct("=Q")
 
 
 _DIED = frozenset(
@@ -121,6 +124,9 @@ class Series:
                     reported = "fault" in message or "again" in message
                     if dead == _DEATHS:
                         break
+            if fork.begun is not None and (last is None or fork.begun > last):
+                last, reported = fork.begun, False
+                start = last + 1
             dead += not reported
             hanging += fork.hung
             self.ended = fork.code
@@ -158,6 +164,18 @@ class _Fork:
         self.code = 0
         self.seconds = 0.0
         """CPU seconds that the process used."""
+        self._begun = mmap.mmap(-1, _NUMBER.size)
+
+    @property
+    def begun(self) -> int | None:
+        """Index of the last attempt that the process has begun; None if it has begun none.
+
+        The number is in shared memory, because messages on thousands of short attempts would take
+        longer than the attempts.
+        """
+        (count,) = _NUMBER.unpack_from(self._begun)
+        # A damaged process may write anything.
+        return count - 1 if self._start < count <= len(self._attempts[0]) else None
 
     def __enter__(self) -> "_Fork":
         self._child = Child(self._try)
@@ -173,9 +191,14 @@ class _Fork:
         poll.register(self._child.output, select.POLLIN)
         buffer = b""
         while True:
+            begun = self.begun
             left = min(end - time.monotonic(), _SILENT)
-            if left <= 0 or not poll.poll(1000 * left):
+            if left <= 0:
                 return
+            if not poll.poll(1000 * left):
+                if self.begun == begun:
+                    return
+                continue
             data = os.read(self._child.output, _CHUNK)
             if not data:
                 return
@@ -204,7 +227,7 @@ class _Fork:
             for at in range(self._start, len(attempts)):
                 if fates.doomed(attempts[at]):
                     continue
-                _say(answers, {"at": at})
+                _NUMBER.pack_into(self._begun, 0, at + 1)
                 try:
                     found = attempts[at]()
                 except FaultError:

@@ -106,7 +106,7 @@ def _operands(texts: Sequence[bytes], state: int, changed: int, after: bytes) ->
         size = digest.words * digest.word
         start = changed // digest.word * digest.word
         for at in (start, start - digest.word):
-            if at < 0:
+            if at < 0 or not _all_differ(texts[state], after, digest, at):
                 continue
             for order in dict.fromkeys((digest.order, "little")):
                 for region, text in enumerate(texts):
@@ -117,6 +117,18 @@ def _operands(texts: Sequence[bytes], state: int, changed: int, after: bytes) ->
                             == after[at : at + size]
                         ):
                             yield digest, state, at, region, offset, order
+
+
+def _all_differ(before: bytes, after: bytes, digest: Digest, at: int) -> bool:
+    """Return true if each word of a digest's state differs, as nearly always after a block.
+
+    This is much faster to check than the state is to compute.
+    """
+    word = digest.word
+    return all(
+        before[k : k + word] != after[k : k + word]
+        for k in range(at, at + digest.words * word, word)
+    )
 
 
 def _compressed(  # noqa: PLR0913, PLR0917 - state and block, each with an offset

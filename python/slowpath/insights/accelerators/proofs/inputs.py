@@ -65,9 +65,8 @@ def some_data(noise: Noise, size: int, *, text: bool) -> bytes:
         return bytes(size)
     if kind == 1:
         return b"\xff" * size
-    if not text:
-        return noise.randbytes(size)
-    return bytes(noise.randrange(1, 256) for _ in range(size))
+    data = noise.randbytes(size)
+    return data.replace(b"\0", b"\x80") if text else data
 
 
 def swap_words(text: bytes, size: int = 4) -> bytes:
