@@ -65,7 +65,10 @@ def every_command() -> Iterator[tuple[str, ...]]:
             *("--arrivals", "examples/fleet/arrivals.csv"),
         ],
         "contention suggest": ["examples/fleet/fleet.yaml", "--mixes", "2"],
-        "reproduce": ["insights", "figure-15", "examples/insights/udp_counter.json"],
+        "reproduce": [
+            *("insights", "figure-15", "examples/insights/udp_counter.json"),
+            *("--only", "udp-counter, IMEM 2*"),
+        ],
         "insights cores": ["--query", "examples/insights/functions.csv"],
         "insights colocation": ["--query", "examples/insights/group.jsonl"],
         "insights placement": ["examples/insights/udp_counter.json"],

@@ -363,7 +363,13 @@ def calls(command: str, folder: Path) -> list[list[str | Path]]:
             ["insights", "placement", folder],
             ["insights", "placement", cases_file(folder), "--html", folder / "written.html"],
             ["insights", "placement", cases_file(folder), "--only", HOSTILE],
-            ["insights", "figure-15", "examples/insights/udp_counter.json"],
+            [
+                "insights",
+                "figure-15",
+                "examples/insights/udp_counter.json",
+                "--only",
+                "udp-counter, IMEM 2*",
+            ],
         ],
         "insights cores": [
             ["--query", "examples/insights/functions.csv"],

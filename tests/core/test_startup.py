@@ -182,7 +182,7 @@ THREADS = (
     "words",
     [
         ("contention", "train", "examples/contention.csv", "--recipe", "ridge-pressure"),
-        ("fit", "examples/memory_latency.csv", "--x", "bytes", "--y", "ns"),
+        ("fit", "tests/fit/line.csv", "--x", "bytes", "--y", "ns"),
     ],
 )
 def test_linear_algebra_has_one_thread_unless_the_user_asks(words: Sequence[str]) -> None:
