@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from support import ROOT, slowpath
+from support import ROOT, remembered, slowpath
 from test_schema import check
 
 EXAMPLES = ROOT / "examples/chain"
@@ -29,8 +29,8 @@ def guarantees(*words: str | Path, targets: str) -> dict[tuple[str, str], dict[s
 
 def most(file: Path, *words: str) -> int:
     """Return the guaranteed maximum number of instructions per packet of a program."""
-    run = slowpath("bound", file, "--target", "ebpf", "--format", "json", *words)
-    (result,) = json.loads(run.stdout)["results"]
+    output = remembered("bound", file, "--target", "ebpf", "--format", "json", *words)
+    (result,) = json.loads(output)["results"]
     assert result["guarantee"]["exact"]
     return int(result["guarantee"]["counts"]["instructions"])
 

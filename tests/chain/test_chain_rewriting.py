@@ -15,7 +15,7 @@ from slowpath.core import codes
 from slowpath.core.engine import rehearsals
 from slowpath.core.engine.kernel import RewrittenRefusedError
 from slowpath.core.engine.report_types import RehearsalReport
-from support import CAMPAIGN, ROOT, slowpath
+from support import CAMPAIGN, ROOT, remembered, slowpath
 from test_schema import check
 
 EXAMPLES = ROOT / "examples/chain"
@@ -51,8 +51,8 @@ def chain(folder: Path, *names: str, on: str = "XDP_PASS") -> Path:
 
 def instructions(file: Path) -> int:
     """Return the guaranteed maximum number of instructions per packet of a program."""
-    run = slowpath("bound", file, "--target", "ebpf", "--format", "json")
-    (result,) = json.loads(run.stdout)["results"]
+    output = remembered("bound", file, "--target", "ebpf", "--format", "json")
+    (result,) = json.loads(output)["results"]
     assert result["guarantee"]["verdict"] == "exact"
     return int(result["guarantee"]["counts"]["instructions"])
 
