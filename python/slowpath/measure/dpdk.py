@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 from slowpath.core import codes
 from slowpath.core.errors import InputError, UnavailableError
@@ -77,17 +77,19 @@ def _pkg_config(option: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(words, capture_output=True, text=True, check=False)  # noqa: S603
 
 
-def start(binary: Path, cpu: int, arguments: Iterable[str]) -> Process:
+def start(
+    binary: Path, cpu: int, arguments: Iterable[str], errors: int | IO[bytes] = subprocess.PIPE
+) -> Process:
     """Start a DPDK program on a CPU; DPDK's runtime files stand beside the program.
 
-    The caller handles Ctrl-C, which the program does not get.
+    The caller handles Ctrl-C, which the program does not get. `errors` takes its standard error.
     """
     eal = [*_OPTIONS, "-m", _ANY_MEMORY, "-l", str(cpu)]
     return subprocess.Popen(  # noqa: S603 - the program that the caller compiled
         [str(binary), *eal, "--", *arguments],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        stderr=errors,
         env=os.environ | {"RUNTIME_DIRECTORY": str(binary.parent)},
         start_new_session=True,
     )

@@ -41,6 +41,8 @@ class TimedPath(TypedDict):
     """The packet, two hexadecimal digits per byte."""
     output: str | None
     """The packet that the pipeline sends; null if it drops the packet."""
+    source: list[tuple[str, int]]
+    """Executed lines in order, as `[file, line]`."""
     entries: list[str]
     """Entries that the tables have, as `TABLE match KEY action ACTION DATA`."""
     error: str | None
@@ -64,6 +66,8 @@ class MeasuredPipeline(TypedDict):
     """True if all intervals reached the requested `--precision`."""
     seconds: float
     """Duration of the measurement in seconds."""
+    environment: Environment | None
+    """Environment of the measurement, and events during it; null if nothing was measured."""
     paths: list[TimedPath]
     """Paths by decreasing number of instructions."""
     error: str | None
@@ -77,9 +81,7 @@ class PipelinesDocument(Document):
 
     dpdk: str
     """Version of DPDK."""
-    environment: Environment
-    """Environment of the measurement, and events during it."""
     disturbances: list[Disturbance]
-    """Disturbances that the environment shows: warnings, then notes."""
+    """Disturbances that the environments show, each once: warnings, then notes."""
     results: list[MeasuredPipeline]
     """Results of the pipelines, in the order of the command line."""

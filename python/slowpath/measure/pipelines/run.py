@@ -39,6 +39,7 @@ _SOURCES = Path(__file__).parent
 _FEWEST = 3  # minimum number of builds of each pipeline
 _CHECK = 4  # number of builds before the first check of the precision; grows by half
 _POLL = 0.2  # seconds between two checks for stop requests
+_MOST = 4000  # maximum number of paths of a pipeline
 _IN_PORTS, _OUT_PORTS = 16, 512  # numbers of ports that the program has
 _EMPTY = """struct metadata_t {
 	bit<32> port
@@ -68,20 +69,19 @@ def measure_pipelines(request: Request, settings: Settings) -> ExitCode:
     records: list[MeasuredPipeline] = []
     with heeding_signals() as stopping, tempfile.TemporaryDirectory(prefix="slowpath-") as folder:
         bed = _Bed(Path(folder), tools, settings, stopping)
-        watch = environment.begin(bed.cpu)
-        watch.pause()
         for analysed in session.analyse(RunContext(stopping)):
             found.append(complaints.add(analysed))
-            with LiveLine() as line, watch.resumed():
+            with LiveLine() as line:
                 record = bed.measure(analysed, line.draw)
             found.append(_complain(record, analysed, stopped=stopping.asked))
             records.append(record)
-        where = watch.end()
+    known = [record["environment"] for record in records]
+    shown = [one for each in known if each is not None for one in disturbances.of(each)]
+    once = list({one["code"]: one for one in shown}.values())
     document: PipelinesDocument = {
         **engine.head("measure", "pipelines"),
         "dpdk": tools.version,
-        "environment": where,
-        "disturbances": disturbances.of(where),
+        "disturbances": once,
         "results": records,
     }
     for one in settings.files:
@@ -133,6 +133,7 @@ class _Bed:
             "complete": result["guarantee"] is not None and result["guarantee"]["stopped"] is None,
             "precise": False,
             "seconds": 0.0,
+            "environment": None,
             "paths": [],
             "error": result["error"],
             "code": result["code"],
@@ -175,6 +176,7 @@ class _Bed:
                 "port": 0 if witness is None else witness["port"],
                 "packet": "" if witness is None else witness["packet"],
                 "output": None if witness is None else witness["output"],
+                "source": path["source"],
                 "entries": [],
                 "error": None,
                 "code": None,
@@ -184,6 +186,8 @@ class _Bed:
                 yield _Path(record, "")
                 continue
             reason = _obstacle(path["witness"], witness)
+            if rank > _MOST:
+                reason = f"only the {_MOST:,} slowest paths are timed"
             if reason is not None:
                 _fail(record, reason)
             lines = list(_entries(witness["entries"]))
@@ -222,11 +226,13 @@ class _Bed:
                 file.write_text(texts[number])
                 files.append(str(file))
             remaining = self._settings.seconds - (time.monotonic() - begun)
-            died = self._run(run, left, remaining, files, lambda text: say(f"{label}: {text}"))
-            if died is None:
+            arguments = [f"{max(remaining, 0):g}", str(_FEWEST), *files]
+            failure = self._run(run, left, arguments, record, lambda text: say(f"{label}: {text}"))
+            if failure is None:
                 break
-            # The pipeline of this path ended the program: go on with the other paths.
-            run.errors[died] = "DPDK ended abnormally on this path"
+            # The pipeline of a path ended the program: go on with the other paths.
+            failed = left if run.current is None else [run.current]
+            run.errors.update(dict.fromkeys(failed, failure))
             left = [number for number in left if number not in run.errors]
         record["seconds"] = round(time.monotonic() - begun, 3)
         record["precise"] = run.is_precise()
@@ -245,19 +251,30 @@ class _Bed:
         self,
         run: "_Run",
         numbers: Sequence[int],
-        seconds: float,
-        files: Sequence[str],
+        arguments: Sequence[str],
+        record: MeasuredPipeline,
         say: Callable[[str], None],
-    ) -> int | None:
-        """Run the program on paths; return the path on which it ended abnormally, or None."""
-        arguments = [f"{max(seconds, 0):g}", str(_FEWEST), *files]
-        with start(self._binary, self.cpu, arguments) as process:
+    ) -> str | None:
+        """Run the program on paths; return the reason if it ended abnormally, else None."""
+        with (
+            (self._folder / "errors").open("w+b") as errors,
+            start(self._binary, self.cpu, arguments, errors) as process,
+        ):
+            watch = environment.begin(self.cpu, thread=process.pid)
             try:
                 finished = self._follow(process, run, numbers, say)
             finally:
+                record["environment"] = watch.end()
                 with suppress(ProcessLookupError):
                     os.kill(process.pid, signal.SIGKILL)
-        return None if finished or process.returncode == 0 else run.current
+                process.wait()
+            errors.seek(0)
+            last = errors.read().decode(errors="replace").strip().splitlines()[-1:]
+        if finished:
+            return None
+        if run.current is None:
+            return f"DPDK does not start: {last[0] if last else 'without a message'}"
+        return "DPDK ended abnormally on this path"
 
     def _follow(
         self,
@@ -283,8 +300,7 @@ class _Bed:
                         if run.is_enough():
                             return True
                 if not read:
-                    process.wait()
-                    return process.returncode == 0
+                    return process.wait() == 0
         return True
 
 
@@ -295,7 +311,7 @@ class _Run:
         self.times: list[list[float]] = [[] for _ in range(count)]
         self.errors: dict[int, str] = {}
         self.builds = 0
-        self.current: int | None = None  # path that the program works on
+        self.current: int | None = None  # path that the program works on; None: it has not begun
         self._precision = precision
         self._check = _CHECK
 
