@@ -1,7 +1,7 @@
 """Tests of `slowpath measure` for pipelines of DPDK's software switch."""
 
 import json
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import pytest
@@ -12,7 +12,7 @@ from slowpath.core.schema.validation import schema
 from slowpath.main import main
 from slowpath.measure.pipelines import run
 from slowpath.measure.pipelines.run import _entries, _lookups, _obstacle, _Run
-from support import slowpath
+from support import ROOT, slowpath
 
 SPEC = """
 struct ethernet_t {
@@ -153,6 +153,14 @@ def test_a_pipeline_that_dpdk_refuses_has_the_reason(tmp_path: Path) -> None:
     assert result["error"] is not None
 
 
+def test_p4_programs_are_measured_as_pipelines() -> None:
+    needs_dpdk()
+    result = measured(ROOT / "examples/p4/acl.p4", "--testbed", "dpdk-swx")
+    assert result["file"] == str(ROOT / "examples/p4/acl.p4")
+    assert sum(path["measured_ns"] is not None for path in result["paths"]) >= 4
+    assert all(PurePath(file).name == "acl.spec" for file, _ in result["paths"][0]["source"])
+
+
 @pytest.mark.parametrize(
     "option", [["--mode", "live"], ["--pcap", "x"], ["--html", "x.html"], ["--format", "sarif"]]
 )
@@ -161,6 +169,12 @@ def test_options_of_bpf_programs_are_refused(spec: Path, option: list[str]) -> N
     assert done.returncode == 2
     assert option[0] in done.stderr
     assert "pipelines" in done.stderr
+
+
+def test_other_test_beds_are_refused(spec: Path) -> None:
+    done = slowpath("measure", str(spec), "--testbed", "ebpf")
+    assert done.returncode == 2
+    assert "'ebpf' does not measure programs; choose linux-xdp or dpdk-swx" in done.stderr
 
 
 def field(name: str, value: str) -> Any:

@@ -48,9 +48,15 @@ _PIPELINE_FORMATS = Formats(
 def _measure(options: Namespace) -> int:
     from slowpath.bounds.default_target import SWITCH, default_target
     from slowpath.bounds.options import read_option, read_request
-    from slowpath.measure.settings import Settings, check_pipeline_options, parse_gate
+    from slowpath.measure.settings import (
+        Settings,
+        check_pipeline_options,
+        check_test_bed,
+        parse_gate,
+    )
 
-    are_pipelines = default_target(options.file) == SWITCH
+    check_test_bed(options.testbed)
+    are_pipelines = SWITCH in (options.testbed, default_target(options.file))
     formats = _PIPELINE_FORMATS if are_pipelines else _FORMATS
     if are_pipelines:
         check_pipeline_options(options, formats.names)
@@ -78,14 +84,14 @@ def _measure(options: Namespace) -> int:
         files=formats.report_files(options.report),
         html=options.html,
     )
-    request = read_request(options.file, written)
     if are_pipelines:
-        from slowpath.measure.pipelines.run import measure_pipelines
+        from slowpath.measure.pipelines.run import as_pipelines, measure_pipelines
 
-        return measure_pipelines(request, settings)
+        with as_pipelines(options.file, written.cflags) as names:
+            return measure_pipelines(read_request(list(names), written), settings, names)
     from slowpath.measure.run import measure
 
-    return measure(request, settings)
+    return measure(read_request(options.file, written), settings)
 
 
 MEASURE = Command(
@@ -140,6 +146,13 @@ MEASURE = Command(
             "network namespace.",
             choices=_MODES,
             default=_MODES[0],
+        ),
+        _MEASUREMENT.option(
+            "--testbed NAME",
+            "Measure on this test bed [default: linux-xdp]",
+            "dpdk-swx runs P4 programs as the pipelines that `slowpath compile --to swx` writes. "
+            "Pipelines (.spec files) always run there.",
+            common=False,
         ),
         _MEASUREMENT.option(
             "--batch N",

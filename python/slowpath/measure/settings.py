@@ -193,6 +193,23 @@ def check(settings: Settings, request: Request) -> None:
         check_page_file(settings.html, request.files)
 
 
+TEST_BEDS = ("linux-xdp", "dpdk-swx")
+
+
+def check_test_bed(name: str | None) -> None:
+    """Check the option `--testbed`; None stands for the default.
+
+    Raises:
+        OptionError: if programs cannot be measured there.
+    """
+    if name is not None and name not in TEST_BEDS:
+        raise OptionError(
+            codes.UNKNOWN_NAME,
+            "--testbed",
+            f"{name!r} does not measure programs; choose {' or '.join(TEST_BEDS)}",
+        )
+
+
 def check_pipeline_options(options: Namespace, formats: Sequence[str]) -> None:
     """Check the options of a measurement of pipelines (.spec files).
 

@@ -6,19 +6,21 @@ import signal
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path, PurePath
 from typing import NamedTuple
 
 from slowpath.bounds.analyst import RunContext, Session
-from slowpath.bounds.outcomes import Analysed, Complaints, Unmatched, note_remarks
+from slowpath.bounds.outcomes import Analysed, Complaints, Unmatched, note_on, note_remarks
 from slowpath.bounds.plan import Request
 from slowpath.core import codes, engine
 from slowpath.core.engine.p4 import printed_pipeline
 from slowpath.core.errors import Coded, ExitCode, worst
 from slowpath.core.inputs import read_program
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
+from slowpath.core.programs.p4 import to_swx
+from slowpath.core.programs.sources import is_p4
 from slowpath.core.schema.results import (
     PathResult,
     PipelineLookup,
@@ -54,8 +56,35 @@ apply {
 """
 
 
-def measure_pipelines(request: Request, settings: Settings) -> ExitCode:
+@contextmanager
+def as_pipelines(files: Sequence[str], flags: Sequence[str]) -> Iterator[dict[str, str]]:
+    """Yield pipelines for files, each with the name of its file; P4 programs are translated.
+
+    The conditions of translations are notes on standard error.
+
+    Raises:
+        InputError: if a P4 program cannot be read, or has a fault.
+    """
+    with tempfile.TemporaryDirectory(prefix="slowpath-") as folder:
+        names = dict[str, str]()
+        for number, file in enumerate(files):
+            if not is_p4(file):
+                names[file] = file
+                continue
+            made = to_swx(file, flags)
+            for condition in made.conditions:
+                note_on(file, f"the pipeline does the same as the program if {condition}")
+            written = Path(folder, str(number), f"{PurePath(file).stem}.spec")
+            written.parent.mkdir()
+            written.write_text(made.spec)
+            names[str(written)] = file
+        yield names
+
+
+def measure_pipelines(request: Request, settings: Settings, names: Mapping[str, str]) -> ExitCode:
     """Measure the paths of all pipelines of a request, and print the report.
+
+    `names` has the file that the user gave for each pipeline.
 
     Raises:
         UnavailableError: if DPDK or a compiler is missing.
@@ -68,7 +97,7 @@ def measure_pipelines(request: Request, settings: Settings) -> ExitCode:
     found: list[ExitCode] = []
     records: list[MeasuredPipeline] = []
     with heeding_signals() as stopping, tempfile.TemporaryDirectory(prefix="slowpath-") as folder:
-        bed = _Bed(Path(folder), tools, settings, stopping)
+        bed = _Bed(Path(folder), tools, settings, stopping, names)
         for analysed in session.analyse(RunContext(stopping)):
             found.append(complaints.add(analysed))
             with LiveLine() as line:
@@ -115,8 +144,14 @@ class _Bed:
     """The program that times paths, compiled once."""
 
     def __init__(
-        self, folder: Path, tools: Toolchain, settings: Settings, stopping: Stopping
+        self,
+        folder: Path,
+        tools: Toolchain,
+        settings: Settings,
+        stopping: Stopping,
+        names: Mapping[str, str],
     ) -> None:
+        self._names = names
         self.cpu = chosen_cpu(settings.cpu)
         self._folder, self._settings, self._stopping = folder, settings, stopping
         self._binary = folder / "paths"
@@ -127,7 +162,7 @@ class _Bed:
         """Time paths of a pipeline; return its record, with the reason if none was timed."""
         result = analysed.result
         record: MeasuredPipeline = {
-            "file": analysed.task.file,
+            "file": self._names.get(analysed.task.file, analysed.task.file),
             "program": result["program"] or None,
             "found": len(result["paths"]),
             "complete": result["guarantee"] is not None and result["guarantee"]["stopped"] is None,
