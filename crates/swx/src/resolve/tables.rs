@@ -9,14 +9,12 @@ use crate::spec::{
 
 impl Names<'_> {
     /// Checks the fields of a key: they belong to one header or to the metadata, and occur once.
-    /// With `adjoining`, they have no gaps.
+    /// Returns true if they have no gaps.
     fn key<'k>(
         &self,
         fields: impl Iterator<Item = (Line, &'k FieldRef)>,
-        adjoining: bool,
-    ) -> Result<(), SpecError> {
+    ) -> Result<bool, SpecError> {
         let mut places: Vec<Place> = Vec::new();
-        let mut last = Line::default();
         for (line, field) in fields {
             let place = self.wide(line, field, None)?;
             if places.first().is_some_and(|first| first.base != place.base) {
@@ -29,15 +27,11 @@ impl Names<'_> {
                 return Err(fault(line, format!("'{field}' occurs twice in the key; keep one")));
             }
             places.push(place);
-            last = line;
         }
         let followed = places
             .iter()
             .filter(|place| places.iter().any(|other| other.offset == place.offset + place.bytes));
-        if adjoining && followed.count() + 1 != places.len() {
-            return Err(fault(last, "the fields of the key have a gap; use neighbouring fields"));
-        }
-        Ok(())
+        Ok(followed.count() + 1 == places.len())
     }
 
     /// Checks the name of a hash function.
@@ -52,7 +46,7 @@ impl Names<'_> {
     pub fn selector(&self, selector: &Selector) -> Result<Place, SpecError> {
         let line = selector.line;
         self.meta(line, &selector.group)?;
-        self.key(selector.fields.iter().map(|field| (line, field)), false)?;
+        self.key(selector.fields.iter().map(|field| (line, field)))?;
         if selector.fields.is_empty() || selector.groups == 0 || selector.members == 0 {
             return Err(fault(line, "a selector needs fields, groups and members; add them"));
         }
@@ -62,7 +56,7 @@ impl Names<'_> {
 
     /// Lists the outcomes of a table.
     pub fn table(&self, table: &Table) -> Result<Lookup, SpecError> {
-        self.key(table.key.iter().map(|key| (key.line, &key.field)), false)?;
+        let adjoining = self.key(table.key.iter().map(|key| (key.line, &key.field)))?;
         self.hash(table.line, table.hash.as_deref())?;
         let has = |kind| table.key.iter().any(|key| key.kind == kind);
         let exact = table.key.iter().filter(|key| key.kind == Match::Exact).count();
@@ -73,7 +67,8 @@ impl Names<'_> {
         let kind = match table.key.as_slice() {
             [] => "none",
             _ if has(Match::Lpm) => "lpm",
-            _ if has(Match::Wildcard) => "wildcard",
+            // DPDK looks up keys with a gap in a wildcard table.
+            _ if has(Match::Wildcard) || !adjoining => "wildcard",
             _ => "exact",
         };
         let mut outcomes = Vec::new();
@@ -89,7 +84,9 @@ impl Names<'_> {
     /// Lists the outcomes of a learner. Its entries have the actions that its actions learn.
     pub fn learner(&self, learner: &Learner) -> Result<Lookup, SpecError> {
         let line = learner.line;
-        self.key(learner.key.iter().map(|field| (line, field)), true)?;
+        if !self.key(learner.key.iter().map(|field| (line, field)))? {
+            return Err(fault(line, "the fields of the key have a gap; use neighbouring fields"));
+        }
         self.hash(line, learner.hash.as_deref())?;
         if learner.size == 0 || !(1..=16).contains(&learner.timeouts.len()) {
             return Err(fault(line, "a learner needs a size, and 1 to 16 timeouts; correct them"));
