@@ -63,15 +63,16 @@ pub struct FieldValue {
     pub name: String,
     /// Bytes of the field in memory.
     pub bytes: Vec<u8>,
-    /// True if the bytes have network byte order. Otherwise they have little-endian order.
+    /// True if the bytes have network byte order. Otherwise numbers have little-endian order.
     pub network_order: bool,
 }
 
 impl FieldValue {
-    /// Returns the bytes of the number, the most significant first.
+    /// Returns the bytes of the number, the most significant first. DPDK only copies fields of more
+    /// than 64 bits, and writes their bytes in the order of memory, wherever they are.
     pub fn big_endian(&self) -> Vec<u8> {
         let mut bytes = self.bytes.clone();
-        if !self.network_order {
+        if !self.network_order && bytes.len() <= 8 {
             bytes.reverse();
         }
         bytes
@@ -320,11 +321,26 @@ pub fn default_data(spec: &Spec, default: &DefaultAction) -> Result<Vec<u8>, Run
         return Err(unknown(&default.name));
     }
     for (field, (name, text)) in fields.iter().zip(&default.arguments) {
+        if field.bits > 64 {
+            let digits = field.bits as usize / 4;
+            bytes.extend(in_memory_order(text, digits).ok_or_else(|| unknown(name))?);
+            continue;
+        }
         let value = crate::parse::number(text).ok_or_else(|| unknown(name))?;
-        let places = 0..field.bits / 8;
-        bytes.extend(places.map(|place| value.checked_shr(8 * place).unwrap_or(0) as u8));
+        bytes.extend(&value.to_le_bytes()[..field.bits as usize / 8]);
     }
     Ok(bytes)
+}
+
+/// Reads the bytes of a field of more than 64 bits as DPDK does: two hexadecimal digits per byte, in
+/// the order of memory.
+fn in_memory_order(text: &str, digits: usize) -> Option<Vec<u8>> {
+    let text = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text);
+    let number = |pair: &[u8]| {
+        let pair = std::str::from_utf8(pair).ok().filter(|pair| !pair.starts_with('+'))?;
+        u8::from_str_radix(pair, 16).ok()
+    };
+    (text.len() == digits).then(|| text.as_bytes().chunks(2).map(number).collect())?
 }
 
 impl<'a> Machine<'a> {
@@ -720,11 +736,15 @@ impl<'a> Machine<'a> {
             | Op::Forget => {}
             Op::RecirculationId { pass } => self.write_meta(pass, 0)?,
             Op::Extract { header, length } => {
-                let (_, mut bytes) = sizes(self.header_kind(header)?)?;
-                if let Some(length) = length {
-                    bytes += self.read_meta(length)? as u32 as usize;
-                }
-                self.point(header, bytes)?;
+                let (_, fixed) = sizes(self.header_kind(header)?)?;
+                let bytes = match length {
+                    None => fixed,
+                    // DPDK adds modulo 2^32, so a negative length makes the header shorter.
+                    Some(length) => {
+                        (fixed as u32).wrapping_add(self.read_meta(length)? as u32) as usize
+                    }
+                };
+                self.point(header, bytes.max(fixed))?;
                 self.header(header)?.length = bytes;
                 self.at += bytes;
             }

@@ -146,7 +146,11 @@ static int read_table(struct rte_swx_pipeline *p, FILE *file)
 		if (!strcmp(word[0], "key"))
 			while (next(file) && !ends()) {
 				fields[params.n_fields].name = strdup(word[0]);
-				fields[params.n_fields++].match_type = RTE_SWX_TABLE_MATCH_EXACT;
+				fields[params.n_fields++].match_type =
+					!strcmp(word[1], "lpm") ? RTE_SWX_TABLE_MATCH_LPM :
+					!strcmp(word[1], "wildcard") ?
+						RTE_SWX_TABLE_MATCH_WILDCARD :
+						RTE_SWX_TABLE_MATCH_EXACT;
 			}
 		else if (!strcmp(word[0], "actions"))
 			while (next(file) && !ends())
@@ -173,13 +177,14 @@ static int read_statement(struct rte_swx_pipeline *p, FILE *file)
 	if (!strcmp(word[0], "struct")) {
 		struct rte_swx_field_params fields[64];
 		char *name = strdup(word[1]);
-		int count = 0;
+		int count = 0, varies = 0;
 
 		while (next(file) && !ends()) {
+			varies = !strncmp(word[0], "varbit", 6);
 			fields[count].n_bits = strtoul(strchr(word[0], '<') + 1, NULL, 0);
 			fields[count++].name = strdup(word[1]);
 		}
-		return rte_swx_pipeline_struct_type_register(p, name, fields, count, 0);
+		return rte_swx_pipeline_struct_type_register(p, name, fields, count, varies);
 	}
 	if (!strcmp(word[0], "header"))
 		return rte_swx_pipeline_packet_header_register(p, word[1], word[3]);

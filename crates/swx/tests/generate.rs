@@ -53,16 +53,27 @@ struct metadata_t {
 	bit<24> m4
 	bit<128> m5
 	bit<48> m6
+	bit<32> rest
 }
 struct data_t {
 	bit<32> d0
 	bit<16> d1
 	bit<48> d2
 }
+struct option_t {
+	bit<8> kind
+	varbit<64> content
+}
+struct tag_t {
+	bit<16> number
+	bit<128> address
+}
 header e instanceof ethernet_t
 header i instanceof ipv4_t
 header w instanceof wide_t
 header own instanceof wide_t
+header o instanceof option_t
+header tag instanceof tag_t
 metadata instanceof metadata_t
 regarray r size 5 initval 3
 ";
@@ -84,6 +95,10 @@ const FIELDS: &[&str] = &[
 const IPV4: &[&str] =
     &["h.i.version_words", "h.i.length", "h.i.flags", "h.i.ttl", "h.i.checksum", "h.i.source"];
 const DATA: &[&str] = &["t.d0", "t.d1", "t.d2"];
+
+const ETHERNET: [&str; 3] = ["destination", "source", "type"];
+const ALL_OF_IPV4: [&str; 8] =
+    ["version_words", "service", "length", "flags", "ttl", "checksum", "source", "destination"];
 
 /// Writer of a random body.
 struct Body<'a> {
@@ -169,6 +184,71 @@ impl Body<'_> {
     }
 }
 
+/// Actions with data of more than 64 bits, and tables of all kinds.
+const ACTIONS: &str = "action third args instanceof tag_t {
+	mov m.m5 t.address
+	mov m.m1 t.number
+	add m.m2 t.number
+	return
+}
+action fourth args instanceof tag_t {
+	validate h.tag
+	mov h.tag.number t.number
+	mov h.tag.address t.address
+	return
+}
+table addresses {
+	key {
+		m.m5 exact
+	}
+	actions {
+		third
+		fourth
+	}
+	default_action third args number 0x102 address 0x00000000000000000000000000000304
+	size 16
+}
+table numbers {
+	key {
+		m.m1 exact
+		m.m4 exact
+	}
+	actions {
+		first
+		second
+		fourth
+	}
+	default_action second args none
+	size 16
+}
+table prefixes {
+	key {
+		h.own.odd exact
+		h.own.other lpm
+	}
+	actions {
+		first
+		third
+	}
+	default_action first args d0 1 d1 2 d2 3
+	size 16
+}
+table patterns {
+	key {
+		m.m3 wildcard
+		m.m1 exact
+		m.m2 wildcard
+	}
+	actions {
+		first
+		second
+		third
+	}
+	default_action second args none const
+	size 16
+}
+";
+
 /// Returns the text of a random pipeline.
 pub fn pipeline(random: &mut Random) -> String {
     let mut text = HEAD.to_owned();
@@ -189,6 +269,7 @@ pub fn pipeline(random: &mut Random) -> String {
         text += &body.text;
         text += "}\n";
     }
+    text += ACTIONS;
     let value = random.next() >> 16;
     write!(
         text,
@@ -207,6 +288,14 @@ pub fn pipeline(random: &mut Random) -> String {
         labels: 0,
         open: vec![],
     };
+    for (header, fields) in [("e", &ETHERNET[..]), ("i", &ALL_OF_IPV4[..])] {
+        // DPDK keeps the memory outside packets from earlier packets.
+        body.line(&format!("validate h.{header}"));
+        for (number, field) in fields.iter().enumerate() {
+            body.line(&format!("mov h.{header}.{field} {:#x}", 0x1234_5678 >> number));
+        }
+        body.line(&format!("invalidate h.{header}"));
+    }
     for line in [
         "validate h.own",
         "mov h.own.long 0x1122334455667788",
@@ -227,6 +316,10 @@ pub fn pipeline(random: &mut Random) -> String {
     }
     body.ops(6, &["mov m.m5 h.own.wide", "mov h.w.wide m.m5", "invalidate h.w"]);
     body.line("extract h.i");
+    // A length of -1 makes the header empty.
+    let rest = body.random.pick(&["0", "3", "8", "0xffffffff"]);
+    body.line(&format!("mov m.rest {rest}"));
+    body.line("extract h.o m.rest");
     body.fields.extend(IPV4);
     let extra = [
         "ckadd h.i.checksum h.i",
@@ -247,13 +340,29 @@ pub fn pipeline(random: &mut Random) -> String {
     body.line("xor m.m3 m.m2");
     body.line("SECOND : entryid m.m4");
     body.ops(4, &extra);
+    body.line("table addresses");
+    for (mask, table) in [
+        (["and m.m1 1", "and m.m4 1"], "numbers"),
+        (["and h.own.odd 1", "and h.own.other 0xc000000003"], "prefixes"),
+        (["and m.m1 1", "and m.m3 0xff00000000000003"], "patterns"),
+    ] {
+        for line in mask {
+            body.line(line);
+        }
+        body.line(&format!("table {table}"));
+        body.ops(1, &extra);
+    }
     body.line("mov h.own.long m.m3");
     body.line("mov h.own.odd m.m4");
     body.line("mov h.own.wide m.m5");
     let early =
         if body.random.below(2) == 0 { "jmpgt LEAVE m.m0 0x80" } else { "jmplt LEAVE m.m1 9" };
     body.line(early);
-    let headers = if body.random.below(2) == 0 { ["e", "i", "own"] } else { ["own", "e", "i"] };
+    let headers = if body.random.below(2) == 0 {
+        ["e", "i", "o", "own", "tag"]
+    } else {
+        ["tag", "own", "e", "i", "o"]
+    };
     for header in headers {
         body.line(&format!("emit h.{header}"));
     }

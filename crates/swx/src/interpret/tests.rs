@@ -104,14 +104,53 @@ fn headers_are_sent_with_their_extracted_length_from_the_memory_of_the_emission(
 }
 
 #[test]
+fn wide_fields_are_numbers_in_memory_order() {
+    let parts = "
+struct wide_t {
+	bit<16> narrow
+	bit<80> wide
+}
+action widen args instanceof wide_t {
+	return
+}
+";
+    let spec = spec(parts, &["extract h.i", "tx m.port"]);
+    let default = |wide: &str| DefaultAction {
+        line: crate::spec::Line(1),
+        name: "widen".to_owned(),
+        arguments: vec![("narrow".into(), "0x102".into()), ("wide".into(), wide.into())],
+        constant: false,
+    };
+    let bytes = [2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 3, 4];
+    let data = |wide| default_data(&spec, &default(wide)).ok();
+    assert_eq!(data("0x00000000000000000304"), Some(bytes.to_vec()));
+    for wrong in ["0x304", "0x0000000000000000030g", "0x+1+1+1+1+1+1+1+1+1+1", "é"] {
+        assert_eq!(data(wrong), None, "{wrong}");
+    }
+    let field =
+        FieldValue { name: "m.wide".to_owned(), bytes: bytes[2..].to_vec(), network_order: false };
+    assert_eq!(field.big_endian(), bytes[2..]);
+}
+
+#[test]
+fn a_negative_length_makes_a_header_shorter() {
+    let lines = ["mov m.length 0xffffffff", "extract h.o m.length", "emit h.o", "tx m.port"];
+    let spec = spec("", &lines);
+    let machine = run(&spec, &[1, 2, 3], &mut Hits("set", vec![])).expect("a run");
+    assert_eq!((machine.at, machine.output()), (0, Some(&[1, 2, 3][..])));
+    let ended = run(&spec, &[], &mut Hits("set", vec![])).expect_err("the packet is short");
+    assert_eq!(ended.cause, RunFault::ShortPacket { has: 0, needs: 1 });
+}
+
+#[test]
 fn runs_without_an_end_and_short_packets_are_errors() {
     let endless = spec("", &["AGAIN : add m.flow 1", "jmp AGAIN", "tx m.port"]);
     let mut machine = Machine::new(&endless, vec![]).expect("structs");
     let ended = machine.run(&mut Hits("set", vec![]), 1000).expect_err("no end");
     assert_eq!(ended.cause, RunFault::TooManySteps(1000));
-    let long = spec("", &["mov m.length 0xffffffff", "extract h.o m.length", "tx m.port"]);
+    let long = spec("", &["mov m.length 0xfffffffe", "extract h.o m.length", "tx m.port"]);
     let ended = run(&long, &[0; 60], &mut Hits("set", vec![])).expect_err("the packet is short");
-    assert_eq!(ended.cause, RunFault::ShortPacket { has: 60, needs: 1 << 32 });
+    assert_eq!(ended.cause, RunFault::ShortPacket { has: 60, needs: (1 << 32) - 1 });
 }
 
 #[test]

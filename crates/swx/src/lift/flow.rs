@@ -383,17 +383,18 @@ impl<'a> Lifter<'a> {
             Code::Nothing => {}
             Code::Pass(to) => self.write(to, Operand::constant(64, 0), call),
             Code::Extract(header, length) => {
-                let fixed = Operand::constant(64, self.resolved.header_bytes[header].into());
-                let bytes = match length {
-                    None => fixed,
-                    Some(length) => {
-                        // DPDK keeps 32 bits of the length.
-                        let length = self.read(length, call);
-                        let length = self.emit.resize(length, 32);
-                        let length = self.emit.zero_extend(length, 64);
-                        self.emit.binary(BinaryOp::Add, length, fixed)
-                    }
-                };
+                let fixed = self.resolved.header_bytes[header].into();
+                let mut bytes = Operand::constant(64, fixed);
+                if let Some(length) = length {
+                    let end = self.emit.binary(BinaryOp::Add, self.start.next, bytes);
+                    self.require(end);
+                    // DPDK adds modulo 2^32, so a negative length makes the header shorter.
+                    let length = self.read(length, call);
+                    let length = self.emit.resize(length, 32);
+                    let fixed = Operand::constant(32, fixed);
+                    let sum = self.emit.binary(BinaryOp::Add, length, fixed);
+                    bytes = self.emit.zero_extend(sum, 64);
+                }
                 self.locate(header);
                 let next = self.emit.binary(BinaryOp::Add, self.start.next, bytes);
                 self.emit.copy(self.start.next, next);
