@@ -139,7 +139,7 @@ impl Witness {
             length: self.length,
         };
         let inputs = self.inputs.iter().map(|(&id, &value)| (id, value)).collect();
-        path.witness(Start { bytes: self.bytes.clone(), fill: None, inputs })
+        path.witness(Start { bytes: self.bytes.clone(), fill: None, inputs, is_new: false })
     }
 
     /// Returns the address that a memory region has in the replay; 0 if it has none.

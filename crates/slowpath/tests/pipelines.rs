@@ -12,8 +12,34 @@ use generate::{Random, pipeline};
 use serde_json::Value;
 use slowpath::{Options, ProgramFile, ProgramRequest};
 use slowpath_oracle::Oracle;
-use std::fmt::Write;
+use slowpath_swx::spec::Spec;
 use std::process::Command;
+
+/// A pipeline that writes a header before it is valid. In a new pipeline, the header has memory of
+/// its own, which `validate` keeps.
+const OWN_MEMORY: &str = "
+struct tag_t {
+	bit<16> number
+}
+struct metadata_t {
+	bit<32> port
+}
+header a instanceof tag_t
+header b instanceof tag_t
+metadata instanceof metadata_t
+apply {
+	rx m.port
+	extract h.a
+	jmpeq LONG h.a.number 0x800
+	mov h.b.number 0x1234
+	validate h.b
+	jmp SEND
+	LONG : extract h.b
+	SEND : emit h.b
+	emit h.a
+	tx m.port
+}
+";
 
 /// Returns the witnesses of a pipeline's paths.
 fn witnesses(text: &str) -> Vec<Value> {
@@ -30,10 +56,13 @@ fn text(value: &Value) -> &str {
 }
 
 /// Returns the commands that install the entries of a witness, and send its packet.
-fn commands(witness: &Value) -> String {
+fn commands(witness: &Value, spec: &Spec) -> String {
     let list = |value: &Value| value.as_array().expect("a list").clone();
+    let constant = |table: &str| {
+        spec.tables.iter().any(|one| one.name == table && one.default_action.constant)
+    };
     let mut commands = String::new();
-    for lookup in list(&witness["entries"]).iter().filter(|lookup| lookup["hit"] == true) {
+    for lookup in list(&witness["entries"]) {
         let key: Vec<String> =
             list(&lookup["key"]).iter().map(|field| text(&field["value"]).to_owned()).collect();
         let data: String = list(&lookup["data"])
@@ -44,8 +73,13 @@ fn commands(witness: &Value) -> String {
             })
             .collect();
         let (table, action) = (text(&lookup["table"]), text(&lookup["action"]));
-        writeln!(commands, "entry {table} match {} action {action}{data}", key.join(" "))
-            .expect("a string takes all text");
+        let line = match lookup["hit"].as_bool() {
+            Some(true) => format!("entry {table} match {} action {action}{data}", key.join(" ")),
+            _ if constant(table) => continue,
+            _ => format!("default {table} action {action}{data}"),
+        };
+        commands += &line;
+        commands.push('\n');
     }
     commands + text(&witness["packet"]) + "\n"
 }
@@ -56,9 +90,10 @@ fn dpdk_sends_the_packets_of_witnesses() {
         let Some(program) = compiled("../swx/tests/dpdk_run.c", folder) else { return };
         let mut random = Random(0x6a09_e667_f3bc_c909);
         let (mut files, mut expected) = (Vec::new(), Vec::new());
-        for _ in 0..slowpath_oracle::random_cases(10_u32) {
-            // DPDK numbers entries in its own way.
-            let spec = pipeline(&mut random).replace("entryid m.", "mov m.m1 m.");
+        let cases = slowpath_oracle::random_cases(10_u32);
+        // DPDK numbers entries in its own way.
+        let random = (0..cases).map(|_| pipeline(&mut random).replace("entryid m.", "mov m.m1 m."));
+        for spec in random.chain([OWN_MEMORY.to_owned()]) {
             let parsed = slowpath_swx::parse(&spec).expect("the text is right");
             for witness in witnesses(&spec) {
                 if witness["initial_state"] != Value::Array(vec![]) || witness["port"] != 0 {
@@ -66,7 +101,7 @@ fn dpdk_sends_the_packets_of_witnesses() {
                 }
                 let file = folder.join(format!("{}.spec", files.len()));
                 std::fs::write(&file, slowpath_swx::print(&parsed)).expect("a file");
-                std::fs::write(format!("{}.run", file.display()), commands(&witness))
+                std::fs::write(format!("{}.run", file.display()), commands(&witness, &parsed))
                     .expect("a file");
                 let output = &witness["output"];
                 let shown =

@@ -11,8 +11,8 @@ use std::collections::{BTreeMap, HashMap};
 use thiserror::Error;
 
 use crate::spec::{
-    Action, Alu, Condition, DefaultAction, Field, FieldRef, Instruction, Op, Operand, Relation,
-    Spec, Struct, Summand,
+    self, Action, Alu, Condition, DefaultAction, Field, FieldRef, Instruction, Op, Operand,
+    Relation, Spec, Struct, Summand,
 };
 
 #[cfg(test)]
@@ -169,8 +169,8 @@ enum Location {
 pub struct Header {
     /// Memory of the header outside packets.
     pub own: Vec<u8>,
-    /// Memory of the header before the packet extracts or validates it. DPDK uses the memory of an
-    /// earlier packet. It is `own` if the pipeline never extracts the header.
+    /// Memory of the header before the packet extracts or validates it, after
+    /// [`Machine::follow_packet`].
     pub earlier: Vec<u8>,
     valid: bool,
     location: Location,
@@ -356,13 +356,7 @@ impl<'a> Machine<'a> {
         let mut headers = HashMap::new();
         for header in &spec.headers {
             let (length, _) = sizes(kind(spec, &header.kind)?)?;
-            let moves = spec.apply.iter().any(|one| match &one.op {
-                Op::Extract { header: name, .. } | Op::Lookahead { header: name } => {
-                    *name == header.name
-                }
-                _ => false,
-            });
-            let location = if moves { Location::Earlier } else { Location::Own };
+            let location = Location::Own;
             let zeros = vec![0; length];
             headers.insert(
                 header.name.as_str(),
@@ -398,8 +392,21 @@ impl<'a> Machine<'a> {
         })
     }
 
+    /// Makes headers use the memory that they had for an earlier packet, until this packet extracts
+    /// or validates them. Headers that the pipeline never extracts keep their own memory.
+    pub fn follow_packet(&mut self) {
+        for one in &self.spec.apply {
+            if let Op::Extract { header, .. } | Op::Lookahead { header } = &one.op
+                && let Some(header) = self.headers.get_mut(header.as_str())
+            {
+                header.location = Location::Earlier;
+            }
+        }
+    }
+
     /// Returns the fields and registers that have other values than in `other`, a machine for the
-    /// same pipeline.
+    /// same pipeline. If there are none, returns the fields of headers in memory of an earlier
+    /// packet.
     pub fn differences(&self, other: &Machine<'_>) -> Vec<FieldValue> {
         let mut found = Vec::new();
         let mut compare = |name: String, bytes: (&[u8], &[u8]), network_order| {
@@ -452,6 +459,20 @@ impl<'a> Machine<'a> {
             let bytes = (&own.to_le_bytes()[..], &others.to_le_bytes()[..]);
             compare(format!("{what} of the last table for an earlier packet"), bytes, false);
         }
+        if found.is_empty() {
+            let is_earlier = |header: &&spec::Header| {
+                let header = self.headers.get(header.name.as_str());
+                header.is_some_and(|header| header.location == Location::Earlier)
+            };
+            for header in self.spec.headers.iter().filter(is_earlier) {
+                let name = header.name.as_str();
+                let earlier = self.headers.get(name).map_or(&[][..], |header| &header.earlier);
+                found.extend(parts(fields(&header.kind), earlier).map(|(field, bytes)| {
+                    let name = format!("h.{name}.{field} of an earlier packet");
+                    FieldValue { name, bytes: bytes.to_vec(), network_order: true }
+                }));
+            }
+        }
         found
     }
 
@@ -495,8 +516,10 @@ impl<'a> Machine<'a> {
                 Location::Own => (&header.own, 0),
                 Location::Earlier => (&header.earlier, 0),
             };
-            let bytes = memory.get(start..start + length);
-            packet.extend_from_slice(bytes.ok_or_else(|| unknown(name))?);
+            let bytes = memory.get(start..).ok_or_else(|| unknown(name))?;
+            packet.extend_from_slice(&bytes[..length.min(bytes.len())]);
+            // DPDK reads beyond a header that was longer in the packet than its own memory is.
+            packet.resize(packet.len() + length.saturating_sub(bytes.len()), 0);
         }
         packet.extend_from_slice(self.packet.get(self.at..).unwrap_or_default());
         Ok(packet)
@@ -770,12 +793,19 @@ impl<'a> Machine<'a> {
             Op::Move { to, from: Operand::Field(from) }
                 if self.bytes(to)?.len() > 8 || self.bytes(from)?.len() > 8 =>
             {
-                let bytes = self.bytes(from)?.to_vec();
-                let target = self.bytes(to)?;
-                if target.len() != bytes.len() {
+                let length = self.bytes(from)?.len();
+                if self.bytes(to)?.len() != length {
                     return Err(unknown(to));
                 }
-                target.copy_from_slice(&bytes);
+                let mut at = 0;
+                // The order of the pieces matters if headers overlap after `lookahead`.
+                for piece in [8, 4, 2, 1] {
+                    while length - at >= piece {
+                        let bytes = self.bytes(from)?[at..at + piece].to_vec();
+                        self.bytes(to)?[at..at + piece].copy_from_slice(&bytes);
+                        at += piece;
+                    }
+                }
             }
             Op::Move { to, from } => {
                 let value = self.operand(from)?;

@@ -19,6 +19,8 @@ pub struct Start {
     pub fill: Option<u8>,
     /// Known inputs. Others have the value of a new pipeline.
     pub inputs: HashMap<InputId, u64>,
+    /// True for the first packet of a pipeline, false for a packet that follows another.
+    pub is_new: bool,
 }
 
 impl Start {
@@ -41,6 +43,9 @@ pub fn machine<'a>(
     start: &Start,
 ) -> Result<Machine<'a>, RunError> {
     let mut machine = Machine::new(spec, vec![0; length])?;
+    if !start.is_new {
+        machine.follow_packet();
+    }
     start.set(&mut machine.packet, layout.packet, 0);
     start.set(&mut machine.meta, layout.metadata, 0);
     for (header, &room) in spec.headers.iter().zip(&layout.rooms) {

@@ -1,8 +1,8 @@
 /* Runs pipelines in DPDK's interpreter, one packet at a time.
  *
  * For each argument, reads the file of a pipeline in the form that slowpath prints, then the file
- * with the same name and `.run`: lines `entry TABLE ENTRY`, then one packet a line, in hexadecimal
- * digits. Prints for each packet 0 if it was sent and 1 if it was dropped, the number of
+ * with the same name and `.run`: lines `entry TABLE ENTRY` and `default TABLE ENTRY`, then one
+ * packet a line, in hexadecimal digits. Prints for each packet 0 if it was sent and 1 if it was dropped, the number of
  * instructions after rx, and its content if it was sent. */
 #define ALLOW_EXPERIMENTAL_API
 
@@ -222,12 +222,18 @@ static void run(struct rte_swx_pipeline *p, const char *path)
 	while (next(file)) {
 		int steps = 0;
 
-		if (!strcmp(word[0], "entry")) {
+		int is_default = !strcmp(word[0], "default");
+
+		if (is_default || !strcmp(word[0], "entry")) {
 			int blank;
 			struct rte_swx_table_entry *entry = rte_swx_ctl_pipeline_table_entry_read(
 				ctl, word[1], joined(2, words), &blank);
+			int (*add)(struct rte_swx_ctl_pipeline *, const char *,
+				   struct rte_swx_table_entry *) =
+				is_default ? rte_swx_ctl_pipeline_table_default_entry_add :
+					     rte_swx_ctl_pipeline_table_entry_add;
 
-			if (!entry || rte_swx_ctl_pipeline_table_entry_add(ctl, word[1], entry) ||
+			if (!entry || add(ctl, word[1], entry) ||
 			    rte_swx_ctl_pipeline_commit(ctl, 1))
 				fail(path, "an entry is refused");
 			continue;

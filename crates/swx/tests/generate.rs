@@ -44,6 +44,11 @@ struct wide_t {
 	bit<128> wide
 	bit<40> other
 }
+struct shifted_t {
+	bit<48> before
+	bit<64> long
+	bit<128> wide
+}
 struct metadata_t {
 	bit<32> port
 	bit<8> m0
@@ -71,6 +76,7 @@ struct tag_t {
 header e instanceof ethernet_t
 header i instanceof ipv4_t
 header w instanceof wide_t
+header s instanceof shifted_t
 header own instanceof wide_t
 header o instanceof option_t
 header tag instanceof tag_t
@@ -303,6 +309,7 @@ pub fn pipeline(random: &mut Random) -> String {
         "mov h.own.other 0xffffffffff",
         "extract h.e",
         "lookahead h.w",
+        "lookahead h.s",
         "mov h.own.wide h.w.wide",
         "mov m.m5 h.w.wide",
         "mov m.m0 1",
@@ -314,7 +321,10 @@ pub fn pipeline(random: &mut Random) -> String {
     ] {
         body.line(line);
     }
-    body.ops(6, &["mov m.m5 h.own.wide", "mov h.w.wide m.m5", "invalidate h.w"]);
+    let overlapping = ["mov h.s.wide h.w.wide", "mov h.w.wide h.s.wide"];
+    body.ops(6, &["mov m.m5 h.own.wide", "mov h.w.wide m.m5", "invalidate h.w", overlapping[0]]);
+    let line = body.random.pick(&overlapping);
+    body.line(line);
     body.line("extract h.i");
     // A length of -1 makes the header empty.
     let rest = body.random.pick(&["0", "3", "8", "0xffffffff"]);

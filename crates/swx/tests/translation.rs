@@ -70,6 +70,7 @@ fn compare(spec: &Spec, lifted: &Lifted, random: &mut Random) -> bool {
         bytes: environment.memory.iter().map(|(&place, &byte)| (place, byte)).collect(),
         fill: Some(environment.fill),
         inputs: environment.inputs.clone(),
+        is_new: false,
     };
     let layout = &lifted.layout;
     let mut machine = machine(spec, layout, length, &start).expect("the structs are declared");

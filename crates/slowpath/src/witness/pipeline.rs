@@ -28,33 +28,33 @@ impl<'a> PipelinePath<'a> {
     /// If a run takes another path, which is a defect.
     pub fn witness(&self, needed: Start) -> Result<PipelineWitness, Error> {
         let layout = &self.pipeline.layout;
+        let run = self.run(&needed)?;
         // The path must not depend on any other byte.
         let others = self.run(&Start { fill: Some(0xff), ..needed.clone() })?;
-        let new = Machine::new(&self.pipeline.spec, Vec::new()).map_err(failed)?;
-        let required = self.before(&needed)?.differences(&new);
-        let (start, initial_state) = if required.is_empty() {
-            (needed, required)
-        } else {
-            // The conditions of the path may also hold for the state of a new pipeline.
-            let is_entry = |region| {
-                region == layout.packet || layout.action_data.values().any(|&r| r == region)
-            };
-            let mut fresh = needed.clone();
-            fresh.bytes.retain(|&(region, _), _| is_entry(region));
-            fresh.inputs.retain(|&input, _| input == layout.port);
-            match self.run(&fresh) {
-                Ok(_) => (fresh, Vec::new()),
-                Err(_) => (needed, required),
+        let pairs = run.lookups().iter().zip(others.lookups());
+        let arbitrary: Vec<Arbitrary> =
+            pairs.map(|(lookup, other)| Arbitrary::of(lookup, other)).collect();
+        // The conditions of the path may also hold for the state of a new pipeline.
+        let is_entry =
+            |region| region == layout.packet || layout.action_data.values().any(|&r| r == region);
+        let mut fresh = Start { is_new: true, ..needed.clone() };
+        fresh.bytes.retain(|&(region, _), _| is_entry(region));
+        fresh.inputs.retain(|&input, _| input == layout.port);
+        let (start, run, initial_state) = match self.run(&fresh) {
+            Ok(run) => (fresh, run, Vec::new()),
+            Err(_) => {
+                let new = Machine::new(&self.pipeline.spec, Vec::new()).map_err(failed)?;
+                let required = self.before(&needed)?.differences(&new);
+                (needed, run, required)
             }
         };
-        let run = self.run(&start)?;
         let packet = self.before(&start)?.packet;
-        let entries = run.lookups().iter().zip(others.lookups());
-        let shown = initial_state.iter().map(|field| shown(field, None));
+        let entries = run.lookups().iter().zip(&arbitrary);
+        let shown = initial_state.iter().map(|field| shown(field, false));
         Ok(PipelineWitness {
             packet: hex(&packet),
             port: run.port,
-            entries: entries.map(|(lookup, other)| entry(lookup, other)).collect(),
+            entries: entries.map(|(lookup, arbitrary)| entry(lookup, arbitrary)).collect(),
             output: run.output().map(hex),
             output_port: run.output_port(),
             initial_state: shown.collect(),
@@ -97,32 +97,47 @@ fn failed(error: impl std::fmt::Display) -> Error {
     Error::Replay(format!("the interpreter of pipelines stops: {error}"))
 }
 
-/// Converts a lookup. `other` is the lookup with other values of bytes that the path does not
-/// depend on.
-fn entry(lookup: &Lookup, other: &Lookup) -> PipelineLookup {
-    let fields = |fields: &[FieldValue], others: &[FieldValue]| {
-        let pairs = fields.iter().zip(others);
-        pairs.map(|(field, other)| shown(field, Some(other))).collect()
+/// Fields of a lookup that can have any value: those of the key, and those of the action data.
+struct Arbitrary {
+    key: Vec<bool>,
+    data: Vec<bool>,
+}
+
+impl Arbitrary {
+    /// Compares a lookup with that of a run in which all bytes differ that the path does not depend
+    /// on.
+    fn of(lookup: &Lookup, other: &Lookup) -> Arbitrary {
+        let differ = |(field, other): (&FieldValue, &FieldValue)| {
+            field.bytes.iter().zip(&other.bytes).all(|(byte, other)| byte ^ other == 0xff)
+        };
+        let fields = |fields: &[FieldValue], others: &[FieldValue]| {
+            fields.iter().zip(others).map(differ).collect()
+        };
+        Arbitrary { key: fields(&lookup.key, &other.key), data: fields(&lookup.data, &other.data) }
+    }
+}
+
+fn entry(lookup: &Lookup, arbitrary: &Arbitrary) -> PipelineLookup {
+    let fields = |fields: &[FieldValue], arbitrary: &[bool]| {
+        let pairs = fields.iter().zip(arbitrary);
+        pairs.map(|(field, &arbitrary)| shown(field, arbitrary)).collect()
     };
     PipelineLookup {
         table: lookup.table.clone(),
         line: lookup.line,
-        key: fields(&lookup.key, &other.key),
+        key: fields(&lookup.key, &arbitrary.key),
         hit: lookup.hit,
         action: lookup.action.clone(),
-        data: fields(&lookup.data, &other.data),
+        data: fields(&lookup.data, &arbitrary.data),
     }
 }
 
-fn shown(field: &FieldValue, other: Option<&FieldValue>) -> PipelineField {
-    let changes = |other: &FieldValue| {
-        field.bytes.iter().zip(&other.bytes).all(|(byte, other)| byte ^ other == 0xff)
-    };
+fn shown(field: &FieldValue, arbitrary: bool) -> PipelineField {
     PipelineField {
         field: field.name.clone(),
         bits: 8 * field.bytes.len() as u64,
         value: format!("0x{}", hex(&field.big_endian())),
-        arbitrary: other.is_some_and(changes),
+        arbitrary,
     }
 }
 

@@ -143,6 +143,40 @@ fn a_negative_length_makes_a_header_shorter() {
 }
 
 #[test]
+fn a_header_keeps_what_is_written_before_it_is_valid_in_a_new_pipeline() {
+    let lines = ["mov h.i.next 0x1234", "validate h.i", "emit h.i", "tx m.port", "extract h.i"];
+    let mut spec = spec("", &lines);
+    spec.apply.push(Instruction::new(Op::Drop));
+    let new = run(&spec, &[], &mut Hits("set", vec![])).expect("a run");
+    assert_eq!(&new.output().expect("a packet")[..2], [0x12, 0x34]);
+    let mut later = Machine::new(&spec, vec![]).expect("the structs are declared");
+    later.follow_packet();
+    let new = Machine::new(&spec, vec![]).expect("the structs are declared");
+    let names = |fields: Vec<FieldValue>| fields.into_iter().map(|one| one.name);
+    let expected = ["h.i.next of an earlier packet", "h.i.source of an earlier packet"];
+    assert!(names(later.differences(&new)).eq(expected));
+    assert_eq!(new.differences(&new), []);
+    later.run(&mut Hits("set", vec![]), 100).expect("a run");
+    assert_eq!(&later.output().expect("a packet")[..2], [0, 0]);
+}
+
+#[test]
+fn a_header_is_sent_with_a_length_beyond_its_own_memory() {
+    let lines = [
+        "mov m.length 10",
+        "extract h.o m.length",
+        "invalidate h.o",
+        "validate h.o",
+        "mov h.o.kind 7",
+        "emit h.o",
+        "tx m.port",
+    ];
+    let spec = spec("", &lines);
+    let machine = run(&spec, &[1; 12], &mut Hits("set", vec![])).expect("a run");
+    assert_eq!(machine.output(), Some(&[7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1][..]));
+}
+
+#[test]
 fn runs_without_an_end_and_short_packets_are_errors() {
     let endless = spec("", &["AGAIN : add m.flow 1", "jmp AGAIN", "tx m.port"]);
     let mut machine = Machine::new(&endless, vec![]).expect("structs");

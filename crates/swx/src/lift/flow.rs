@@ -117,7 +117,7 @@ impl<'a> Lifter<'a> {
         program.cost_classes = self.classes;
         program.reliances = self.reliances;
         program.regions = self.start.regions.clone();
-        self.start.prologue(program, options);
+        self.start.prologue(program, options, self.spec.actions.len());
         let extracted = self.resolved.apply.code.iter().map(|code| match *code {
             Code::Extract(header, _) | Code::Lookahead(header) => {
                 u64::from(self.resolved.header_room[header])

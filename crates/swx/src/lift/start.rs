@@ -119,14 +119,16 @@ impl Start {
         }
     }
 
-    /// Adds inputs and the prologue to a program, whose regions are complete.
-    pub fn prologue(&self, program: &mut Program, options: &LiftOptions) {
+    /// Adds inputs and the prologue to a program, whose regions are complete, for a pipeline with a
+    /// number of actions.
+    pub fn prologue(&self, program: &mut Program, options: &LiftOptions, actions: usize) {
+        let last_action = actions.saturating_sub(1) as u64;
         let length = (u64::from(options.min_packet), u64::from(options.max_packet));
         program.inputs = vec![
             input("packet length", 16, length, InputKind::PacketLength),
             input("input port", 32, (0, u32::MAX.into()), InputKind::Unknown),
             input("hit of the last table for an earlier packet", 1, (0, 1), InputKind::Unknown),
-            input("action for an earlier packet", 16, (0, 0xffff), InputKind::Unknown),
+            input("action for an earlier packet", 16, (0, last_action), InputKind::Unknown),
             input("entry for an earlier packet", 64, (0, u64::MAX), InputKind::Unknown),
         ];
         program.packet_length = Some(LENGTH);
