@@ -70,6 +70,11 @@ fn refusals_name_the_line_and_the_construct() {
         ("apply {\n\tfly\n}\n", 290, "line 2: DPDK 22.11 has no instruction 'fly'"),
         ("apply {\n\tLABEL :\n}\n", 290, "line 2: a label has no instruction"),
         ("apply {\n\tmov m.a 08\n}\n", 290, "line 2: '08' is neither a field nor a number"),
+        (
+            &format!("apply {{\n\t{}\n}}\n", "f".repeat(2000)),
+            290,
+            &format!("line 2: the word '{}…' is longer than 63 bytes", "f".repeat(40)),
+        ),
         ("apply {\n}\napply {\n}\n", 290, "line 3: the file has two 'apply' blocks"),
         ("regarray a size 0 initval 0\n", 290, "line 1: the size of an array is 0"),
     ] {

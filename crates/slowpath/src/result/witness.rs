@@ -88,7 +88,7 @@ pub(crate) struct PipelineField {
     pub field: String,
     /// Width in bits.
     pub bits: u64,
-    /// Value in hexadecimal, with all digits.
+    /// Value in hexadecimal, with all digits. Fields of more than 64 bits have the order of memory.
     pub value: String,
     /// True if the path does not depend on the value. In a key, the value still follows from
     /// `packet` and the other fields.

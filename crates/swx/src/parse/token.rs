@@ -9,6 +9,8 @@ use crate::spec::{FieldRef, Line};
 
 /// Length of a name in DPDK, with its final zero byte.
 const NAME_BYTES: usize = 64;
+/// Characters of a longer name in a message.
+const SHOWN: usize = 40;
 /// Most tokens of a line.
 const MAX_TOKENS: usize = 256;
 
@@ -88,7 +90,9 @@ impl<'a> Lines<'a> {
             };
             let words: Vec<&str> = words.take_while(|word| !comment(word)).collect();
             if let Some(word) = words.iter().find(|word| word.len() >= NAME_BYTES) {
-                return Err(syntax(line, format!("'{word}' is longer than 63 bytes; shorten it")));
+                let begin: String = word.chars().take(SHOWN).collect();
+                let what = format!("the word '{begin}…' is longer than 63 bytes; shorten it");
+                return Err(syntax(line, what));
             }
             if words.len() > MAX_TOKENS {
                 return Err(syntax(line, format!("the line has over {MAX_TOKENS} words; cut it")));

@@ -292,7 +292,8 @@ class PipelineField(TypedDict):
     bits: int
     """Width in bits."""
     value: str
-    """Value in hexadecimal, with all digits."""
+    """Value in hexadecimal, with all digits. Fields of more than 64 bits have the order of
+    memory."""
     arbitrary: bool
     """True if the path does not depend on the value. In a key, the value still follows from
     `packet` and the other fields."""
