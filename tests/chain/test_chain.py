@@ -166,7 +166,7 @@ def test_objects_without_the_program_are_errors(chain: Path) -> None:
     listing = str(ROOT / "examples/two_protocols.asm")
     many = str(ROOT / "crates/kernel/tests/objects/helpers.bpf.o")
     for old, new, message in (
-        (first, listing, f"{listing} is not a BPF object"),
+        (first, listing, f"{listing} is an NFP listing, not an object"),
         (first, many, f"{many} has several programs; name one with `program:`: "),
         (
             '"name": "first"',

@@ -150,7 +150,8 @@ def test_a_card_runs_one_program_and_no_listing(chain: Path) -> None:
         assert run.stderr == f"error: {chain}: {message}\n"
     text["programs"][1]["object"] = str(ROOT / "examples/counter_loop.asm")
     message = failure(chain, json.dumps(text))
-    assert message.endswith("counter_loop.asm is not a BPF object; a chain consists of BPF objects")
+    assert "counter_loop.asm is an NFP listing, not an object; " in message
+    assert message.endswith("; a chain consists of BPF objects")
 
 
 def test_facts_and_rewriting_are_about_the_programs_wherever_they_run(chain: Path) -> None:

@@ -458,7 +458,11 @@ effort: {{mixes: 5, pairs: 1, block_ms: 5, warm_ms: 0, repetitions: 2}}
             "bpf.o, program: other}",
             "function.xdp.program: .* does not have a program other; it",
         ),
-        ("examples/count_min.4.bpf.o", "examples/two_protocols.asm", "is not a BPF object"),
+        (
+            "examples/count_min.4.bpf.o",
+            "examples/two_protocols.asm",
+            "is an NFP listing",
+        ),
         ("bpf.o}", "bpf.o, destination: 10.0.0}", "'10.0.0' is not an IPv4 address such as"),
         ("bpf.o}", "bpf.o, destination_port: 65536}", "65536 is not between 0 and 65,535"),
         ("bpf.o}}", "bpf.o}, stages: [nat]}", "function.stages: is unknown; known are xdp"),

@@ -8,6 +8,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from calibrating import needs_dpdk
+from slowpath import api
 from slowpath.core.schema.validation import schema
 from slowpath.main import main
 from slowpath.measure.pipelines import run
@@ -159,6 +160,14 @@ def test_p4_programs_are_measured_as_pipelines() -> None:
     assert result["file"] == str(ROOT / "examples/p4/acl.p4")
     assert sum(path["measured_ns"] is not None for path in result["paths"]) >= 4
     assert all(PurePath(file).name == "acl.spec" for file, _ in result["paths"][0]["source"])
+
+
+def test_the_python_api_has_pipelines(spec: Path) -> None:
+    needs_dpdk()
+    found = api.measure(spec, seconds=0.3)
+    assert [one["file"] for one in found.pipelines] == [str(spec)]
+    assert (found.programs, found.comparison) == ([], None)
+    assert len(found.to_dataframe()) == len(found.pipelines[0]["paths"])
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,7 @@ from slowpath.explain.cli import EXPLAIN
 from slowpath.explain.documents import ExplainDocument, ExplainedCode
 from slowpath.measure.cli import MEASURE
 from slowpath.measure.documents import ComparedVersions, MeasureDocument, MeasuredProgram
+from slowpath.measure.pipelines.documents import MeasuredPipeline, PipelinesDocument
 from slowpath.models.api import Model as Model
 from slowpath.models.api import fit as fit
 from slowpath.reproduce.cli import REPRODUCE
@@ -218,27 +219,34 @@ def diff(old: File, new: File, **options: Unpack[DiffOptions]) -> Comparison:
     return Comparison(run(DIFF, "diff", {"old": old, "new": new, **options}))
 
 
-class Measurements(Result[MeasureDocument]):
-    """Times of programs in the running kernel."""
+class Measurements(Result[MeasureDocument | PipelinesDocument]):
+    """Times of programs in the running kernel, or of pipelines in DPDK's interpreter."""
 
     @property
     def programs(self) -> list[MeasuredProgram]:
-        """The measured programs, with their paths."""
-        return self.document["results"]
+        """The programs measured in the kernel, with their paths."""
+        return [] if "dpdk" in self.document else self.document["results"]
+
+    @property
+    def pipelines(self) -> list[MeasuredPipeline]:
+        """The pipelines measured in DPDK's interpreter, with their paths."""
+        if "dpdk" not in self.document:
+            return []
+        return cast("PipelinesDocument", self.document)["results"]
 
     @property
     def comparison(self) -> list[ComparedVersions] | None:
-        """The ratios of new to old times; None unless two files were passed."""
-        return self.document["comparison"]
+        """The ratios of new to old times; None unless two programs for the kernel were passed."""
+        return None if "dpdk" in self.document else self.document["comparison"]
 
 
 @interface(MEASURE, "measure")
 def measure(*files: File, **options: Unpack[MeasureOptions]) -> Measurements:
-    """Measure the times of programs in the running kernel.
+    """Measure the times of programs in the running kernel, or of pipelines in DPDK.
 
     Raises:
         OptionError: if an option is invalid for the files.
-        InputError: if this process cannot measure in this kernel, or a file cannot be read.
+        InputError: if this process cannot measure in this kernel or DPDK, or a file cannot be read.
     """
     return Measurements(run(MEASURE, "measure", {"file": files, **options}))
 

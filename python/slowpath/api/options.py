@@ -220,6 +220,8 @@ class MeasureOptions(TypedDict, total=False):
     """Measure each program for at most TIME [default: 10s]."""
     mode: Literal["test-run", "live"]
     """Run packets in the kernel's test-run loop, or live [default: test-run]."""
+    testbed: str
+    """Measure on this test bed [default: linux-xdp]."""
     batch: int
     """Let the kernel send N packets at a time with --mode live [default: 64]."""
     cache: Literal["hot", "cold", "both"]
