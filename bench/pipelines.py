@@ -1,26 +1,29 @@
 #!/usr/bin/env python3
-"""Compare sums over the instructions of a pipeline's path with measurements in DPDK's interpreter.
+"""Measure pipelines in DPDK's interpreter, and derive the prices of the target `dpdk-swx`.
 
-    pipelines.py take OUT.jsonl [--paths K] [--seconds S] PIPELINE.spec...
-    pipelines.py compare OUT.jsonl
+    pipelines.py take PATHS.csv [--paths K] [--seconds S] PIPELINE.spec...
+    pipelines.py compare PATHS.csv
+    pipelines.py prices PATHS.csv
 
-`take` runs `slowpath measure` on each pipeline, and appends a line with its paths. Pipelines in the
-file are not measured again, unless the machine was disturbed. An argument `@FILE` names a file with one pipeline per line. `compare`
-fits models to nine tenths of the pipelines, and prints their errors for the paths of the others.
+`take` runs `slowpath measure` on each pipeline, and adds its paths to the file. Pipelines in the
+file are not measured again, unless the machine was disturbed. An argument `@FILE` names a file with
+one pipeline per line. `compare` fits models to nine tenths of the pipelines, and prints their errors
+for the paths of the others. `prices` fits the last model to all pipelines, and prints the table
+`[interpreter]` of the target without its models.
 
 The models are sums. The first one has a price for each instruction and each lookup. The second one
-has a price for each kind of instruction and of table. The third one also has prices for hits, and
-for bytes of keys. DPDK runs some instructions together with the one before (`instr_optimize` in
-lib/pipeline/rte_swx_pipeline.c of DPDK 22.11); these have prices of their own.
+has a price for each kind of instruction and of table. The third one also tells hits from misses, and
+has prices for bytes of keys.
 """
 
 import argparse
+import csv
+import hashlib
 import json
-import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,195 +31,128 @@ import numpy as np
 from scipy.optimize import nnls
 
 FOLDS = 10
-TOGETHER = 8  # maximum number of extractions or emissions that DPDK runs together
-LONGEST = 64  # bytes of the longest key of an exact table
 PASSES = 6  # maximum number of measurements of a pipeline
 QUIET = 1.12  # ratio to the least time of receiving and sending up to which nothing disturbed
 BATCH = 16  # number of pipelines that a command measures
 COVERED = 0.9  # share of paths that an interval should contain
-
-
-class Table(NamedTuple):
-    """A table: the kind of its lookups, and the bytes from the first to the last field of its key."""
-
-    kind: str
-    key_bytes: int
-
-
-class Pipeline:
-    """Instructions by line, and tables by name."""
-
-    def __init__(self, text: str) -> None:
-        """Read a pipeline that slowpath or p4c-dpdk printed."""
-        lines = [re.split(r"//|;|#", line)[0].split() for line in text.splitlines()]
-        self.opcodes: dict[int, str] = {}
-        self.looked_up: dict[int, str] = {}
-        self.tables: dict[str, Table] = {}
-        structs: dict[str, dict[str, tuple[int, int]]] = {}
-        types: dict[str, str] = {}
-        at = 0
-        while at < len(lines):
-            words = lines[at]
-            block, end = self._block(lines, at) if "{" in words else ([], at)
-            if words[:1] == ["struct"]:
-                structs[words[1]] = fields = {}
-                offset = 0
-                for _, (width, name) in block:
-                    bits = int(re.sub(r"\D", "", width))
-                    fields[name] = (offset // 8, bits // 8)
-                    offset += bits
-            elif words[:1] == ["header"]:
-                types[f"h.{words[1]}"] = words[3]
-            elif words[:1] == ["metadata"]:
-                types["m"] = words[2]
-            elif words[:1] in (["action"], ["apply"]):
-                self._read_body(block)
-            elif words[:1] == ["table"] and block:
-                self.tables[words[1]] = self._table(block, structs, types)
-            at = end + 1
-
-    @staticmethod
-    def _block(lines: list[list[str]], at: int) -> tuple[list[tuple[int, list[str]]], int]:
-        """Return the lines with words of a block, numbered from 1, and the index of its last line."""
-        found, depth = list[tuple[int, list[str]]](), 1
-        for number, words in enumerate(lines[at + 1 :], at + 2):
-            depth += words.count("{") - words.count("}")
-            if depth == 0:
-                return found, number - 1
-            if words:
-                found.append((number, words))
-        return found, len(lines)
-
-    def _read_body(self, block: list[tuple[int, list[str]]]) -> None:
-        body = [(number, words) for number, words in block if words]
-        targets = {words[-3:][0] for _, words in body if "jmp" in words}
-        targets |= {
-            words[words.index(op) + 1] for _, words in body for op in words if op[:3] == "jmp"
-        }
-        labels = [words[0] if words[1:2] == [":"] else "" for _, words in body]
-        plain = [
-            words[2:] if label else words for label, (_, words) in zip(labels, body, strict=True)
-        ]
-        joined = [label not in targets for label in labels]
-        previous = list[str]()
-        for (number, _), words, joins in zip(body, plain, joined, strict=True):
-            opcode = words[0]
-            same = opcode == "extract" and len(words) == 2  # noqa: PLR2004 - without a length
-            run = previous if joins else []
-            if (same or opcode == "emit") and run[-1:] == [opcode] and len(run) < TOGETHER:
-                previous = [*run, opcode]
-                opcode += ".next"
-            elif opcode == "tx" and run[-1:] == ["emit"] and not words[1][0].isdigit():
-                previous, opcode = [], "tx.next"
-            else:
-                previous = [opcode] if same or opcode == "emit" else []
-            self.opcodes[number] = opcode
-            if opcode == "table":
-                self.looked_up[number] = words[1]
-
-    @staticmethod
-    def _table(
-        block: list[tuple[int, list[str]]],
-        structs: Mapping[str, Mapping[str, tuple[int, int]]],
-        types: Mapping[str, str],
-    ) -> Table:
-        kinds, first, last, total = set[str](), 1 << 30, 0, 0
-        for _, words in block:
-            if len(words) >= 2 and words[1] in ("exact", "lpm", "wildcard"):  # noqa: PLR2004
-                owner, _, name = words[0].rpartition(".")
-                offset, count = structs[types[owner]][name]
-                first, last = min(first, offset), max(last, offset + count)
-                total += count
-                kinds.add(words[1])
-        # DPDK looks up keys with a gap in a wildcard table (table_match_type_resolve).
-        is_exact = kinds == {"exact"} and total == last - first
-        kind = "none" if not kinds else "exact" if is_exact else "wildcard"
-        return Table(kind, max(last - first, 0))
+ERROR = 0.06  # usual relative error of an estimate
+PRIOR = 1.0  # expected deviation of an instruction's price from their mean, as a share of it
+KNOWN = 3  # minimum number of pipelines with a part that has a price
+COLUMNS = ("pipeline", "measured_ns", "baseline_ns", "parts")
 
 
 class Run(NamedTuple):
-    """A measured path: its pipeline, its executed opcodes and lookups, and its time in ns."""
+    """A measured path: its pipeline, its times in ns, and runs and key bytes of its parts."""
 
     pipeline: str
-    opcodes: list[str]
-    lookups: list[tuple[Table, bool, bool]]  # table, hit, and whether the table has entries
     measured: float
+    baseline: float
+    parts: dict[str, tuple[int, int]]
 
 
 def read(file: Path) -> list[Run]:
-    """Return all undisturbed paths of a file."""
-    found = list[Run]()
-    for record in undisturbed(file):
-        pipeline = Pipeline(record["text"])
-        for path in record["paths"]:
-            hits = {entry.split(" ", 1)[0] for entry in path["entries"] if " match " in entry}
-            numbers = [number for _, number in path["source"]]
-            looked_up = [pipeline.looked_up[one] for one in numbers if one in pipeline.looked_up]
-            lookups = [
-                (pipeline.tables[name], name in hits, name in hits)
-                for name in looked_up
-                if name in pipeline.tables
+    """Return the paths of the last measurement of each pipeline, except disturbed ones.
+
+    The host of a virtual machine slows all pipelines, also the one that only receives and sends.
+    """
+    found = dict[str, list[Run]]()
+    if file.exists():
+        with file.open(newline="") as stream:
+            for row in csv.DictReader(stream):
+                parts = dict[str, tuple[int, int]]()
+                for word in row["parts"].split():
+                    name, _, numbers = word.partition("=")
+                    runs, _, count = numbers.partition("/")
+                    parts[name] = int(runs), int(count or 0)
+                times = float(row["measured_ns"]), float(row["baseline_ns"])
+                found.setdefault(row["pipeline"], []).append(Run(row["pipeline"], *times, parts))
+    least = min((run.baseline for runs in found.values() for run in runs), default=0.0)
+    quiet = [runs for runs in found.values() if max(r.baseline for r in runs) <= QUIET * least]
+    return [run for runs in quiet for run in runs]
+
+
+def write(file: Path, runs: list[Run]) -> None:
+    """Write paths to a file, in the order of their pipelines."""
+    with file.open("w", newline="") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        for run in sorted(runs, key=lambda run: run.pipeline):
+            words = [
+                f"{name}={count}" + (f"/{size}" if size else "")
+                for name, (count, size) in sorted(run.parts.items())
             ]
-            opcodes = [pipeline.opcodes[one] for one in numbers]
-            found.append(Run(record["file"], opcodes, lookups, path["measured_ns"]))
-    return found
+            writer.writerow((run.pipeline, run.measured, run.baseline, " ".join(words)))
 
 
-def by_number(path: Run) -> Counter[str]:
+def by_number(run: Run) -> Counter[str]:
     """Count instructions and lookups."""
-    return Counter(packet=1, instruction=len(path.opcodes), lookup=len(path.lookups))
+    found = Counter(packet=1)
+    for name, (count, _) in run.parts.items():
+        found["lookup" if name.startswith("table.") else "instruction"] += count
+    return found
 
 
-def by_kind(path: Run) -> Counter[str]:
+def by_kind(run: Run) -> Counter[str]:
     """Count instructions by opcode, and lookups by the kind of the table."""
-    found = Counter(one for one in path.opcodes if one != "table")
-    found["packet"] = 1
-    for table, _, has_entries in path.lookups:
-        empty = table.kind == "wildcard" and not has_entries
-        found["empty" if empty else f"table {table.kind}"] += 1
+    found = Counter[str]()
+    for name, (count, _) in run.parts.items():
+        is_table = name.startswith("table.")
+        found[name.rpartition(".")[0] if is_table else name] += count
     return found
 
 
-def by_outcome(path: Run) -> Counter[str]:
-    """Count also hits, and bytes of keys, for each kind of table."""
-    found = by_kind(path)
-    for table, hit, has_entries in path.lookups:
-        if table.kind == "none" or (table.kind == "wildcard" and not has_entries):
-            continue
-        count = min(table.key_bytes, LONGEST)
-        found[f"bytes {table.kind}"] += count
-        found[f"hits {table.kind}"] += hit
-        found[f"hit bytes {table.kind}"] += count * hit
+def by_outcome(run: Run) -> Counter[str]:
+    """Count also hits, misses, and bytes of keys, for each kind of table."""
+    found = Counter[str]()
+    for name, (count, size) in run.parts.items():
+        found[name] += count
+        if size:
+            found[f"{name} bytes"] += size
     return found
 
 
-def compare(paths: list[Run]) -> None:
-    """Print the errors of all models for pipelines that they were not fitted to."""
-    names = sorted({path.pipeline for path in paths})
+class Data(NamedTuple):
+    """Paths as numbers: counts of each kind, measured times, and the fold of the pipeline."""
+
+    kinds: list[str]
+    table: Any
+    times: Any
+    folds: Any
+
+
+def data(runs: list[Run], counts: Callable[[Run], Counter[str]]) -> Data:
+    """Return the counts of paths, with the pipelines divided among the folds."""
+    names = sorted({run.pipeline for run in runs})
     np.random.default_rng(1).shuffle(names)
     fold = {name: number % FOLDS for number, name in enumerate(names)}
-    print(f"{len(paths)} paths of {len(names)} pipelines")
+    each = [counts(run) for run in runs]
+    kinds = sorted(set().union(*each))
+    return Data(
+        kinds,
+        np.array([[one[kind] for kind in kinds] for one in each], float),
+        np.array([run.measured for run in runs]),
+        np.array([fold[run.pipeline] for run in runs]),
+    )
+
+
+def compare(runs: list[Run]) -> None:
+    """Print the errors of all models for pipelines that they were not fitted to."""
+    print(f"{len(runs)} paths of {len({run.pipeline for run in runs})} pipelines")
     print("prices per             mean error   median   90th percentile   in the interval")
-    models: list[tuple[str, Callable[[Run], Counter[str]]]] = [
+    for label, counts in (
         ("instruction, lookup", by_number),
         ("kind", by_kind),
         ("kind, hit, key byte", by_outcome),
-    ]
-    folds = np.array([fold[path.pipeline] for path in paths])
-    times = np.array([path.measured for path in paths])
-    for label, counts in models:
-        each = [counts(path) for path in paths]
-        kinds = sorted(set().union(*each))
-        table = np.array([[one[kind] for kind in kinds] for one in each], float)
-        errors, inside = np.zeros(len(paths)), np.zeros(len(paths), bool)
+    ):
+        found = data(runs, counts)
+        errors, inside = np.zeros(len(runs)), np.zeros(len(runs), bool)
         for number in range(FOLDS):
-            test, train = folds == number, folds != number
-            prices = fitted(table[train], times[train])
-            estimates = table @ prices
+            test, train = found.folds == number, found.folds != number
+            estimates = found.table @ fitted(found, train)
             # Pipelines that the interval is not checked with: their errors set its ends.
-            low, high = ends(table, times, folds, number)
-            ratio = times / estimates
-            errors[test] = (estimates / times - 1)[test]
+            low, high = ends(found, number)
+            ratio = found.times / estimates
+            errors[test] = (estimates / found.times - 1)[test]
             inside[test] = ((ratio >= low) & (ratio <= high))[test]
         size = np.abs(errors)
         print(
@@ -225,40 +161,69 @@ def compare(paths: list[Run]) -> None:
         )
 
 
-def fitted(table: Any, times: Any) -> Any:  # noqa: ANN401 - arrays
-    """Return prices with small relative errors; errors far above 6 % count less."""
-    relative = table / times[:, None]
+def fitted(found: Data, chosen: Any) -> Any:  # noqa: ANN401 - arrays
+    """Return prices with small relative errors for the chosen paths; errors far above 6 % count less.
+
+    Few paths tell the price of a rare instruction, so each is drawn to the mean of all.
+    """
+    times = found.times[chosen]
+    relative = found.table[chosen] / times[:, None]
+    instruction = np.array(["lookup" != kind[:6] != "table." for kind in found.kinds])
+    counts = np.stack([relative[:, instruction].sum(1), relative[:, ~instruction].sum(1)], 1)
+    mean = nnls(counts, np.ones(len(times)))[0][0]
+    pull = ERROR / (PRIOR * mean) * np.eye(len(found.kinds))[instruction]
     prices, weights = None, np.ones(len(times))
     for _ in range(5):
-        prices = nnls(relative * weights[:, None], weights)[0]
-        weights = 1 / np.sqrt(1 + ((relative @ prices - 1) / 0.06) ** 2)
+        rows = np.vstack([relative * weights[:, None], pull])
+        prices = nnls(rows, np.concatenate([weights, pull.sum(1) * mean]))[0]
+        weights = 1 / np.sqrt(1 + ((relative @ prices - 1) / ERROR) ** 2)
     return prices
 
 
-def ends(table: Any, times: Any, folds: Any, left_out: int) -> tuple[float, float]:  # noqa: ANN401
+def ends(found: Data, left_out: int | None) -> tuple[float, float]:
     """Return the ends of an interval, as shares of an estimate, without the paths of a fold."""
     ratios = []
-    for number in range(FOLDS):
-        if number == left_out:
-            continue
-        inner = (folds != number) & (folds != left_out)
-        test = folds == number
-        ratios.append(times[test] / (table[test] @ fitted(table[inner], times[inner])))
-    found = np.concatenate(ratios)
-    return float(np.quantile(found, (1 - COVERED) / 2)), float(
-        np.quantile(found, (1 + COVERED) / 2)
-    )
+    for number in set(range(FOLDS)) - {left_out}:
+        inner = (found.folds != number) & (found.folds != left_out)
+        test = found.folds == number
+        ratios.append((found.times / (found.table @ fitted(found, inner)))[test])
+    ratio = np.concatenate(ratios)
+    low, high = np.quantile(ratio, [(1 - COVERED) / 2, (1 + COVERED) / 2])
+    return float(low), float(high)
+
+
+def prices(file: Path, runs: list[Run]) -> None:
+    """Print the prices and the interval of the last model, as tables of the target."""
+    found = data(runs, by_outcome)
+    each = dict(zip(found.kinds, fitted(found, slice(None)), strict=True))
+    low, high = ends(found, None)
+    pipelines = {part: {run.pipeline for run in runs if part in run.parts} for part in each}
+    parts = [part for part, names in pipelines.items() if len(names) >= KNOWN]
+    instructions = [each[part] for part in parts if not part.startswith(("table.", "rx"))]
+    print(f"""empty_ns = {np.median([run.baseline for run in runs]):.2f}
+unknown_ns = {np.quantile(instructions, COVERED):.2f}
+data_sha256 = "{hashlib.sha256(file.read_bytes()).hexdigest()}"
+
+[interpreter.error]
+low = {low:.3f}
+high = {high:.3f}
+
+[interpreter.part]""")
+    for part in parts:
+        size = each.get(f"{part} bytes", 0.0)
+        extra = f", byte_ns = {size:.3f}" if size else ""
+        print(f'"{part}" = {{ ns = {each[part]:.2f}{extra} }}')
 
 
 def take(given: argparse.Namespace) -> None:
-    """Measure pipelines, and append their paths to the file, until all times are undisturbed."""
+    """Measure pipelines, and add their paths to the file, until all times are undisturbed."""
     out = Path(given.out)
     files = list[str]()
     for name in given.pipelines:
         files += Path(name[1:]).read_text().split() if name.startswith("@") else [name]
     without_paths = set[str]()
     for _ in range(PASSES):
-        known = {record["file"] for record in undisturbed(out)} | without_paths
+        known = {run.pipeline for run in read(out)} | without_paths
         left = [file for file in files if Path(file).name not in known]
         # The command compiles its program once for all files.
         for start in range(0, len(left), BATCH):
@@ -266,32 +231,24 @@ def take(given: argparse.Namespace) -> None:
             words += ["--format", "json", "--paths", str(given.paths)]
             words += ["--seconds", str(given.seconds)]
             done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=False)
+            runs = read(out)
             for result in json.loads(done.stdout or '{"results": []}')["results"]:
-                file = Path(result["file"])
-                paths = [path for path in result["paths"] if path["program_ns"] is not None]
-                print(f"{file}: {len(paths)} paths", file=sys.stderr)
-                if not paths:
-                    without_paths.add(file.name)
-                    continue
-                record = {"file": file.name, "text": file.read_text(), "paths": paths}
-                with out.open("a") as stream:
-                    stream.write(json.dumps(record) + "\n")
+                name = Path(result["file"]).name
+                taken = [
+                    Run(name, path["measured_ns"], path["baseline_ns"], parts_of(path))
+                    for path in result["paths"]
+                    if path["program_ns"] is not None and path["estimate"] is not None
+                ]
+                print(f"{name}: {len(taken)} paths", file=sys.stderr)
+                runs += taken
+                if not taken:
+                    without_paths.add(name)
+            write(out, runs)
 
 
-def undisturbed(file: Path) -> list[Any]:
-    """Return the last undisturbed record of each pipeline.
-
-    The host of a virtual machine slows all pipelines, also the one that only receives and sends.
-    """
-    if not file.exists():
-        return []
-    records = [json.loads(line) for line in file.read_text().splitlines()]
-    bases = [[path["baseline_ns"] for path in one["paths"] if path["port"] == 0] for one in records]
-    least = min((min(base) for base in bases if base), default=0.0)
-    quiet = zip(records, bases, strict=True)
-    return list(
-        {one["file"]: one for one, base in quiet if base and max(base) <= QUIET * least}.values()
-    )
+def parts_of(path: dict[str, Any]) -> dict[str, tuple[int, int]]:
+    """Return the runs and key bytes of the parts of a path."""
+    return {one["part"]: (one["runs"], one["key_bytes"]) for one in path["estimate"]["parts"]}
 
 
 def main() -> None:
@@ -303,13 +260,20 @@ def main() -> None:
     taking.add_argument("--paths", type=int, default=10)
     taking.add_argument("--seconds", type=float, default=2)
     taking.add_argument("pipelines", nargs="+")
-    comparing = commands.add_parser("compare")
-    comparing.add_argument("out")
+    for name in ("compare", "prices"):
+        commands.add_parser(name).add_argument("out")
     given = parser.parse_args()
     if given.command == "take":
         take(given)
+        return
+    out = Path(given.out)
+    runs = read(out)
+    if not runs:
+        parser.error(f"{out} has no paths; `take` measures some")
+    if given.command == "compare":
+        compare(runs)
     else:
-        compare(read(Path(given.out)))
+        prices(out, runs)
 
 
 if __name__ == "__main__":

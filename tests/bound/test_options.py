@@ -10,6 +10,7 @@ from slowpath.bounds.default_target import CARD
 from slowpath.bounds.options import (
     WrittenOptions,
     choose_metric,
+    parse_entries,
     parse_paths,
     parse_unroll,
     read_request,
@@ -66,6 +67,26 @@ def test_unroll(text: str, pieces: list[str]) -> None:
 def test_unroll_refuses(text: str) -> None:
     with pytest.raises(ValueError, match="loop limit"):
         parse_unroll(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "every", "named"),
+    [
+        ("1000", 1000, {}),
+        ("routes=100000", None, {"routes": 100000}),
+        ("a=1, 7, b.c=2", 7, {"a": 1, "b.c": 2}),
+    ],
+)
+def test_entries(text: str, every: int | None, named: dict[str, int]) -> None:
+    assert parse_entries(text) == (every, named)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "0", "x", "-1", "5,6", "=5", "a=", "a=0", "a=1,a=2", "٣", "1e3"]
+)
+def test_entries_refuses(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a number of entries"):
+        parse_entries(text)
 
 
 def test_paths() -> None:

@@ -205,7 +205,19 @@ def test_entries_of_equal_keys_are_installed_once() -> None:
     assert list(_entries([lookup(hit=True), lookup(hit=True)])) == [
         "entry types match 0x0800 action send port 0x1"
     ]
-    assert list(_entries([lookup(hit=False)])) == ["default types action send port 0x1"]
+
+
+def test_tables_without_a_hit_have_an_entry_for_another_key() -> None:
+    missed: Any = lookup(hit=False)
+    default, other = _entries([missed])
+    assert default == "default types action send port 0x1"
+    key = int(missed["key"][0]["value"], 0)
+    assert other == f"other types match {key ^ 1:#x}"
+    # Another lookup of the table must not find the entry.
+    second: Any = {**missed, "key": [{**missed["key"][0], "value": f"{key ^ 1:#x}"}]}
+    assert list(_entries([missed, second]))[-1] == f"other types match {key ^ 2:#x}"
+    missed["key"] = []
+    assert list(_entries([missed])) == [default]
 
 
 def test_lookups_are_counted_by_table() -> None:

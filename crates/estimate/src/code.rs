@@ -69,6 +69,11 @@ impl Code {
         }
     }
 
+    /// Returns the maximum number of elements of each map, in the order of the object.
+    pub fn sizes(&mut self) -> impl Iterator<Item = &mut u32> {
+        self.rooms.iter_mut().map(|room| &mut room.entries)
+    }
+
     /// Returns true if each map has at most one element of at most a cache line, so that all fit
     /// into the nearest cache.
     pub fn has_no_rooms(&self) -> bool {

@@ -100,7 +100,7 @@ fn growth(name: &str, zero: Option<bool>, elements: &Elements, timing: &Timing) 
         Some(wider) if entries > reach(own) && reach(wider) > reach(own) => wider,
         _ => own,
     };
-    let Some(nanoseconds) = beyond(model, shared(model).max(1.0)) else {
+    let Some(nanoseconds) = model.growth_beyond(shared(model).max(1.0)) else {
         return Growth::Unknown;
     };
     let (fewest, _) = model.range();
@@ -109,15 +109,6 @@ fn growth(name: &str, zero: Option<bool>, elements: &Elements, timing: &Timing) 
         cycles: timing.cycles(nanoseconds),
         outside: outside.then_some((fewest as u64, reach(model) as u64)),
     }
-}
-
-/// Returns the growth by a model at `x`. Beyond the measured range, the growth at its end increases
-/// with the logarithm of `x`: the caches are exceeded there, so only page tables and chains still
-/// make accesses slower.
-fn beyond(model: &Fitted, x: f64) -> Option<f64> {
-    let (_, last) = model.range();
-    let at_end = model.growth(last.max(1.0))?;
-    if x > last && last > 1.0 { Some(at_end * x.ln() / last.ln()) } else { model.growth(x) }
 }
 
 fn helper_of(name: &str) -> &str {

@@ -12,12 +12,12 @@ use crate::job::{
     wants_code_of_paths,
 };
 use crate::options::Options;
-use crate::report::{self, Estimated, Estimator};
+use crate::report::{self, Estimated, Estimator, TimeModel};
 use crate::result::{
     Detail, DriverTime, Estimate, PathBranch, PathResult, Profile, ProgramResult, RatedTime,
 };
 use crate::{Error, stages};
-use slowpath_estimate::{Occupancy, picoseconds};
+use slowpath_estimate::Occupancy;
 use slowpath_exec::ArcId;
 use slowpath_search::{Event as Found, FoundPath, Metric, Search, SearchError, Unrolled};
 use slowpath_smt::BitSolver;
@@ -73,7 +73,8 @@ impl Estimation<'_> {
         (result, detail): (&mut ProgramResult, &mut Detail),
     ) -> Result<(), Error> {
         let lifted = context.lifted;
-        let Estimator { timing, cold, .. } = self.estimator;
+        let cold = self.estimator.cold;
+        let timing = self.estimator.timing();
         let requested = job.request.options.paths.unwrap_or(u64::MAX);
         let kept = usize::try_from(requested).unwrap_or(usize::MAX).max(1);
         let at_cold = self.candidates(job, search, context, (cold, kept), Vec::new())?;
@@ -89,13 +90,14 @@ impl Estimation<'_> {
         // them.
         let mut assumptions: BTreeSet<String> = BTreeSet::new();
         let mut include = |candidate: &Estimated| {
-            assumptions.extend(candidate.assumptions(&self.estimator));
+            assumptions.extend(candidate.assumptions.iter().cloned());
             if candidate.estimate.warm.ns > best.warm.ns {
                 best.warm = candidate.estimate.warm.clone();
             }
         };
         estimated.iter().for_each(&mut include);
-        let differs = || self.prices(lifted, Occupancy::Few) != self.prices(lifted, cold);
+        let prices = |occupancy| self.estimator.prices(lifted, occupancy);
+        let differs = || prices(Occupancy::Few) != prices(cold);
         if stopped.is_none() && !complete && differs() {
             let warm = self.candidates(job, search, context, (Occupancy::Few, 0), known)?;
             warm.estimated.iter().for_each(&mut include);
@@ -103,7 +105,7 @@ impl Estimation<'_> {
             (search, stopped) = (warm.search, warm.stopped);
         }
         result.notes.extend(assumptions);
-        let calibration = timing.calibration.as_ref();
+        let calibration = timing.and_then(|timing| timing.calibration.as_ref());
         let doubt = calibration.and_then(|known| known.doubt.clone());
         result.notes.extend(doubt.iter().map(|doubt| {
             format!(
@@ -112,23 +114,27 @@ impl Estimation<'_> {
             )
         }));
         let foreign_cpu = self.estimator.foreign_cpu.map(str::to_owned);
+        let advice = match timing {
+            Some(_) => "run `slowpath calibrate --quick`",
+            None => "`slowpath measure` times the paths on this machine",
+        };
         result.notes.extend(foreign_cpu.iter().map(|cpu| {
             format!(
-                "estimates: this CPU ({cpu}) is of another family than the calibrated one; run \
-                 `slowpath calibrate --quick`"
+                "estimates: this CPU ({cpu}) is of another family than the calibrated one; {advice}"
             )
         }));
+        let (machine, date) = self.estimator.machine();
         result.estimate = Some(Estimate {
-            warm: RatedTime::new(best.warm, Occupancy::Few),
-            cold: RatedTime::new(best.cold, cold),
+            warm: RatedTime::new(best.warm, "few".to_owned(), "warm"),
+            cold: RatedTime::new(best.cold, job.request.options.entries_text(), "cold"),
             loop_ns: slowest.loop_picoseconds as f64 / 1000.0,
-            driver: timing.driver.as_ref().map(|driver| DriverTime {
+            driver: timing.and_then(|timing| timing.driver.as_ref()).map(|driver| DriverTime {
                 ns: driver.picoseconds as f64 / 1000.0,
                 name: driver.driver.clone(),
                 source: driver.source.clone(),
             }),
-            machine: timing.machine.clone(),
-            date: timing.date.clone(),
+            machine,
+            date,
             doubt,
             foreign_cpu,
             candidates,
@@ -163,15 +169,8 @@ impl Estimation<'_> {
         let &SearchContext { lifted, model, measure } = context;
         let cost = path_cost(unrolled, model, arcs);
         let mut profile = measure.profile(lifted, unrolled, model, arcs, &cost)?;
-        estimated.add_to(&mut profile, lifted, self.estimator.timing);
+        estimated.add_to(&mut profile, lifted, &self.estimator);
         Ok(profile)
-    }
-
-    /// Returns the time of each cost class, in picoseconds, for searches that add them up.
-    fn prices(&self, lifted: &Lifted, occupancy: Occupancy) -> Vec<u64> {
-        let Estimator { timing, code, .. } = self.estimator;
-        let classes = lifted.program.cost_classes.iter();
-        classes.map(|class| picoseconds(class, timing, code, occupancy)).collect()
     }
 
     /// Finds the slowest paths by the sum of the times of their parts. Continues the work of
@@ -187,7 +186,7 @@ impl Estimation<'_> {
         (occupancy, kept): (Occupancy, usize),
         known: Vec<FoundPath>,
     ) -> Result<Candidates, Error> {
-        let prices = self.prices(context.lifted, occupancy);
+        let prices = self.estimator.prices(context.lifted, occupancy);
         let (timed, model) = self.target.with_counter("ps", prices);
         let mut search = search.repriced(&model, timed, Metric::Component(0), known);
         let all = job.request.options.paths.is_none();
@@ -216,7 +215,7 @@ impl Estimation<'_> {
                 }
                 Ok(Found::Path(mut found)) => {
                     let (lifted, arcs) = (context.lifted, &found.path);
-                    let own = Estimated::new(lifted, search.unrolled(), &self.estimator, arcs);
+                    let own = self.estimator.estimated(lifted, search.unrolled(), arcs);
                     let least = slowest.last().filter(|_| slowest.len() >= kept);
                     let is_kept = kept > 0
                         && least.is_none_or(|least| {
@@ -300,11 +299,15 @@ pub(crate) fn estimation<'a>(
     lifted: &'a Lifted,
     options: &'a Options,
 ) -> Result<Option<Estimation<'a>>, Error> {
-    let cold = options.entries(target)?.map_or(Occupancy::Full, Occupancy::Entries);
-    let (Some(timing), Some(code)) = (target.timing.as_ref(), lifted.code.as_ref()) else {
-        return Ok(None);
+    let cold = options.entries(target)?;
+    let model = match (&target.timing, &lifted.code, &target.interpreter, &lifted.pipeline) {
+        (Some(timing), Some(code), ..) => TimeModel::Core { timing, code },
+        (.., Some(prices), Some(pipeline)) => {
+            TimeModel::Interpreter { prices, layout: &pipeline.layout }
+        }
+        _ => return Ok(None),
     };
     let foreign_cpu = options.foreign_cpu.as_deref();
-    let estimator = Estimator { timing, code, cold, foreign_cpu };
+    let estimator = Estimator { model, cold, foreign_cpu };
     Ok(Some(Estimation { target, estimator }))
 }

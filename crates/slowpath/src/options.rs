@@ -6,10 +6,12 @@ use crate::{Error, Target};
 use serde::Deserialize;
 use slowpath_bpf::lift::Receive;
 use slowpath_codes as codes;
+use slowpath_estimate::Occupancy;
 use slowpath_nfp::firmware::{MAX_PACKET, RECEIVE};
 use slowpath_search::Metric;
 use slowpath_stop::Limits;
 use slowpath_target::{InstructionSet, TargetKind};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -95,6 +97,8 @@ pub struct Options {
     /// Number of entries that estimated times in cold caches assume in each map that has room for
     /// them; all maps are full if absent.
     pub entries: Option<u64>,
+    /// The same for single maps and tables, by name. A number may exceed what a map has room for.
+    pub entries_of: BTreeMap<String, u64>,
     /// CPU for which times are estimated, if it is of another family than the machine that the
     /// target describes.
     pub foreign_cpu: Option<String>,
@@ -192,25 +196,76 @@ impl Options {
         Ok((receive, receive.condition(name)))
     }
 
-    /// Returns the number of entries that estimates assume in each map that has room for them.
-    /// Returns `None` if the option is not set.
+    /// Returns the number of entries that estimates assume in cold caches. With numbers of single
+    /// maps, [`Options::apply_entries`] has set the sizes of all maps.
     ///
     /// # Errors
-    /// If the number is 0, or the target does not estimate times.
-    pub(crate) fn entries(&self, target: &slowpath_target::Target) -> Result<Option<u64>, Error> {
-        match self.entries {
-            Some(0) => Err(Error::Option(
+    /// If a number is 0, or the target does not estimate times.
+    pub(crate) fn entries(&self, target: &slowpath_target::Target) -> Result<Occupancy, Error> {
+        let named = self.entries_of.iter().map(|(name, &entries)| (format!("{name}="), entries));
+        let all = self.entries.map(|entries| (String::new(), entries));
+        if let Some((name, _)) = all.into_iter().chain(named).find(|(_, entries)| *entries == 0) {
+            return Err(Error::Option(
                 codes::INVALID_VALUE,
-                "--entries 0: write 1 or more entries of each map".to_owned(),
-            )),
-            Some(_) if target.timing.is_none() => Err(Error::Option(
+                format!("--entries {name}0: write 1 or more entries"),
+            ));
+        }
+        let is_set = self.entries.is_some() || !self.entries_of.is_empty();
+        if is_set && target.timing.is_none() && target.interpreter.is_none() {
+            return Err(Error::Option(
                 codes::TARGET_WITHOUT_TIMES,
                 format!(
                     "--entries: target {} does not estimate times; use --target linux-xdp",
                     target.name
                 ),
-            )),
-            entries => Ok(entries),
+            ));
+        }
+        Ok(match self.entries {
+            Some(entries) if self.entries_of.is_empty() => Occupancy::Entries(entries),
+            _ => Occupancy::Full,
+        })
+    }
+
+    /// Describes the assumed entries in cold caches for results: `full`, a number, or
+    /// `NAME=NUMBER,..., others full`.
+    pub(crate) fn entries_text(&self) -> String {
+        let others = self.entries.map_or_else(|| "full".to_owned(), |entries| entries.to_string());
+        if self.entries_of.is_empty() {
+            return others;
+        }
+        let named = self.entries_of.iter().map(|(name, entries)| format!("{name}={entries}"));
+        format!("{}, others {others}", named.collect::<Vec<_>>().join(","))
+    }
+
+    /// Sets the sizes of maps to the entries that estimates assume, if the option names maps. `maps`
+    /// has the names of all maps with their sizes.
+    ///
+    /// # Errors
+    /// If the option names a map that does not exist.
+    pub(crate) fn apply_entries<'m>(
+        &self,
+        maps: impl Iterator<Item = (&'m str, &'m mut u32)>,
+    ) -> Result<(), Error> {
+        if self.entries_of.is_empty() {
+            return Ok(());
+        }
+        let number = |entries: u64| u32::try_from(entries).unwrap_or(u32::MAX);
+        let mut known = Vec::new();
+        for (name, size) in maps {
+            known.push(name);
+            let others = self.entries.map_or(*size, |entries| number(entries).min(*size));
+            *size = self.entries_of.get(name).map_or(others, |&entries| number(entries));
+        }
+        match self.entries_of.keys().find(|name| !known.contains(&name.as_str())) {
+            None => Ok(()),
+            Some(name) => {
+                let known = match known.as_slice() {
+                    [] => "the program has none".to_owned(),
+                    known => format!("write one of {}", known.join(", ")),
+                };
+                let what = format!("--entries: no map or table is named {name}; {known}");
+                Err(Error::Option(codes::INVALID_VALUE, what))
+            }
         }
     }
 

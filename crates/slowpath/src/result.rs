@@ -17,7 +17,6 @@ pub(crate) use witness::{
 use crate::refusal::Refusal;
 use indexmap::IndexMap;
 use serde::Serialize;
-use slowpath_estimate::Occupancy;
 
 /// The result of one program: a guarantee, or an error.
 #[derive(Clone, Debug, Serialize)]
@@ -182,8 +181,9 @@ pub(crate) struct Estimate {
     pub warm: RatedTime,
     /// Estimate with many map entries in caches that are too small for them.
     pub cold: RatedTime,
-    /// Nanoseconds that the kernel's loop for test runs adds to each run in `slowpath measure`. It
-    /// is not a part of the other numbers.
+    /// Nanoseconds that the kernel's loop for test runs adds to each run in `slowpath measure`. For
+    /// a pipeline, those of receiving and sending with ports in memory. They are not a part of the
+    /// other numbers.
     pub loop_ns: f64,
     /// Published time of receiving and dropping a packet. It is not a part of the other numbers.
     /// Null if the target has none.
@@ -231,6 +231,27 @@ pub(crate) struct PathEstimate {
     pub warm: Time,
     /// Time with many map entries in caches that are too small for them.
     pub cold: Time,
+    /// For a pipeline: its instructions and lookups by kind, the most expensive first. Their times
+    /// add up to those of the path. Absent for other programs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<EstimatePart>,
+}
+
+/// Instructions or lookups of one kind on a path of a pipeline, with their estimated time.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct EstimatePart {
+    /// Kind, as in the target description: an instruction, with `.next` if DPDK runs it together
+    /// with the one before, or `table.KIND.hit` and `table.KIND.miss`.
+    pub part: String,
+    /// Number of executions.
+    pub runs: u64,
+    /// Sum of the bytes in the keys of all lookups, at most 64 each.
+    pub key_bytes: u64,
+    /// Nanoseconds with few entries in tables.
+    pub warm_ns: f64,
+    /// Nanoseconds with many entries in tables.
+    pub cold_ns: f64,
 }
 
 /// Estimated time of a program for a packet, with its interval.
@@ -254,7 +275,8 @@ pub(crate) struct RatedTime {
     /// Packets per second on one core that does nothing else.
     pub packetrate_pps: f64,
     /// Entries in each map: `few`, `full`, or a number (`--entries`) for maps with room for as many.
-    /// Packets are spread over all entries.
+    /// With numbers of single maps: `NAME=NUMBER,NAME=NUMBER, others full`. Packets are spread over
+    /// all entries.
     pub entries: String,
     /// State of the caches, `warm` or `cold`: whether they contain all map entries of all packets.
     pub caches: &'static str,
@@ -263,14 +285,8 @@ pub(crate) struct RatedTime {
 }
 
 impl RatedTime {
-    /// Returns the rate of a time with this number of entries in maps.
-    pub fn new(time: Time, occupancy: Occupancy) -> RatedTime {
-        let entries = match occupancy {
-            Occupancy::Few => "few".to_owned(),
-            Occupancy::Full => "full".to_owned(),
-            Occupancy::Entries(entries) => entries.to_string(),
-        };
-        let caches = if occupancy == Occupancy::Few { "warm" } else { "cold" };
+    /// Returns the rate of a time with these entries in maps, and caches in this state.
+    pub fn new(time: Time, entries: String, caches: &'static str) -> RatedTime {
         let packetrate_pps = 1e9 / time.ns;
         RatedTime { time, packetrate_pps, entries, caches, receiving: "excluded" }
     }

@@ -106,8 +106,11 @@ impl Target {
     /// Returns the name of the machine whose times the target estimates, and the date when they
     /// were measured. Returns `None` if the target does not estimate times.
     pub fn machine(&self) -> Option<(String, String)> {
-        let timing = self.valid()?.timing.as_ref()?;
-        Some((timing.machine.clone(), timing.date.clone()))
+        let target = self.valid()?;
+        let of_core = || target.timing.as_ref().map(|one| (&one.machine, &one.date));
+        let of_interpreter = || target.interpreter.as_ref().map(|one| (&one.machine, &one.date));
+        let (machine, date) = of_core().or_else(of_interpreter)?;
+        Some((machine.clone(), date.clone()))
     }
 
     /// Returns the reason why the calibration of estimated times is too poor to be used by default
@@ -120,7 +123,9 @@ impl Target {
     /// estimates, by name.
     pub fn models(&self) -> &BTreeMap<String, Fitted> {
         static NONE: BTreeMap<String, Fitted> = BTreeMap::new();
-        self.valid().and_then(|target| target.timing.as_ref()).map_or(&NONE, |known| &known.models)
+        let Some(target) = self.valid() else { return &NONE };
+        let of_core = target.timing.as_ref().map(|timing| &timing.models);
+        of_core.or(target.interpreter.as_ref().map(|one| &one.models)).unwrap_or(&NONE)
     }
 
     fn valid(&self) -> Option<&slowpath_target::Target> {

@@ -84,6 +84,108 @@ fn commands(witness: &Value, spec: &Spec) -> String {
     commands + text(&witness["packet"]) + "\n"
 }
 
+/// A pipeline with two tables, of which the first has room for more entries.
+const TWO_TABLES: &str = "
+struct tag_t {
+	bit<16> number
+	bit<16> kind
+}
+struct metadata_t {
+	bit<32> port
+}
+header a instanceof tag_t
+metadata instanceof metadata_t
+action nothing args none {
+	return
+}
+table large {
+	key {
+		h.a.number exact
+	}
+	actions {
+		nothing
+	}
+	default_action nothing args none const
+	size 1000000
+}
+table small {
+	key {
+		h.a.kind wildcard
+	}
+	actions {
+		nothing
+	}
+	default_action nothing args none const
+	size 100
+}
+apply {
+	rx m.port
+	extract h.a
+	table large
+	table small
+	emit h.a
+	tx m.port
+}
+";
+
+fn estimated(options: Options) -> Value {
+    let read = ProgramFile::read(TWO_TABLES.as_bytes()).expect("a pipeline");
+    let options = Options { target: "dpdk-swx".into(), ..options };
+    let (result, _) = run(ProgramRequest { options, ..ProgramRequest::of("a.spec", read) });
+    result
+}
+
+fn entries(all: Option<u64>, named: &[(&str, u64)]) -> Options {
+    let entries_of = named.iter().map(|&(name, entries)| (name.to_owned(), entries)).collect();
+    Options { entries: all, entries_of, ..Options::default() }
+}
+
+#[test]
+fn estimates_are_the_sum_of_the_parts_of_the_path() {
+    let result = estimated(Options::default());
+    assert_eq!(result["error"], Value::Null);
+    let number = |value: &Value| value.as_f64().expect("a number");
+    let path = &result["paths"][0];
+    let parts = path["estimate"]["parts"].as_array().expect("parts");
+    let runs: u64 = parts.iter().map(|part| part["runs"].as_u64().unwrap()).sum();
+    assert_eq!(runs, path["cost"]["instructions"].as_u64().unwrap());
+    for (end, key) in [("warm", "warm_ns"), ("cold", "cold_ns")] {
+        let sum: f64 = parts.iter().map(|part| number(&part[key])).sum();
+        assert!((sum - number(&path["estimate"][end]["ns"])).abs() < 0.01, "{path:#}");
+        let lines = result["profile"]["lines"].as_array().expect("lines");
+        let lines: f64 = lines.iter().map(|line| number(&line["cost"][key])).sum();
+        assert!((sum - lines).abs() < 0.01, "{path:#}");
+    }
+    let exact = parts.iter().find(|part| part["part"] == "table.exact.hit").expect("a lookup");
+    assert_eq!(exact["key_bytes"], 2);
+}
+
+#[test]
+fn entries_of_tables_can_be_set_one_by_one() {
+    let cold = |options: Options| {
+        let result = estimated(options);
+        let estimate = &result["estimate"]["cold"];
+        (estimate["ns"].as_f64().expect("a time"), estimate["entries"].as_str().unwrap().to_owned())
+    };
+    let (full, few) = (cold(entries(None, &[])), cold(entries(Some(1), &[])));
+    assert!(full.0 > few.0);
+    assert_eq!((full.1.as_str(), few.1.as_str()), ("full", "1"));
+    let named = cold(entries(None, &[("large", 1_000_000), ("small", 100)]));
+    assert_eq!(named, (full.0, "large=1000000,small=100, others full".to_owned()));
+    // The number of a named table counts even if the table has less room.
+    let more = cold(entries(Some(1), &[("small", 20_000)]));
+    assert!(few.0 < more.0);
+    assert_eq!(more.1, "small=20000, others 1");
+    let wrong = estimated(entries(None, &[("big", 3)]));
+    let message = wrong["error"].as_str().unwrap();
+    assert!(
+        message.contains("no map or table is named big; write one of large, small"),
+        "{message}"
+    );
+    let none = estimated(entries(None, &[("small", 0)]));
+    assert!(none["error"].as_str().unwrap().contains("--entries small=0"), "{none}");
+}
+
 #[test]
 fn dpdk_sends_the_packets_of_witnesses() {
     in_folder("witnesses", |folder| {

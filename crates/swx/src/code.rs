@@ -120,6 +120,10 @@ pub struct Lookup {
     pub name: String,
     /// Kind of the table, for cost classes: `exact`, `lpm`, `wildcard`, `learner` or `none`.
     pub kind: &'static str,
+    /// Bytes from the first to the last field of the key.
+    pub key_bytes: u32,
+    /// Greatest number of entries.
+    pub size: u32,
     /// Possible outcomes, in the order of the file; hits come first.
     pub outcomes: Vec<Outcome>,
 }

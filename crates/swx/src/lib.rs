@@ -14,7 +14,7 @@ mod resolve;
 pub mod spec;
 
 pub use error::SpecError;
-pub use lift::{Layout, LiftOptions, Lifted, lift};
+pub use lift::{Layout, LiftOptions, Lifted, Work, lift};
 pub use parse::{is_pipeline, parse};
 pub use print::print;
 pub use resolve::resolve;

@@ -15,7 +15,7 @@ mod layout;
 mod options;
 mod start;
 
-pub use layout::{COLOUR, ENTRY, HASH, Layout, MEMBER, OUTCOME};
+pub use layout::{COLOUR, ENTRY, HASH, Layout, MEMBER, OUTCOME, Work};
 pub use options::LiftOptions;
 
 use slowpath_ir::{Instruction as Text, Program, SourceLocation, eliminate_dead_operations};

@@ -5,3 +5,4 @@ mod driver;
 mod generate;
 mod roundtrip;
 mod translation;
+mod work;

@@ -253,6 +253,17 @@ impl Fitted {
     pub fn growth(&self, x: f64) -> Option<f64> {
         Some((self.at(x)? - self.at(1.0)?).max(0.0))
     }
+
+    /// Returns the growth at `x`. Beyond the measured range, the growth at its end increases with
+    /// the logarithm of `x`: the caches are exceeded there, so only page tables and chains still
+    /// make accesses slower.
+    pub fn growth_beyond(&self, x: f64) -> Option<f64> {
+        let (_, last) = self.range();
+        if x > last && last > 1.0 {
+            return Some(self.growth(last)? * x.ln() / last.ln());
+        }
+        self.growth(x)
+    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! `decode` reads and checks targets, and `model` prices events.
 
 use crate::price::{Mark, PriceTable};
-use crate::{CostVector, Cycles, Rate, Slowness, TargetError, Timing};
+use crate::{CostVector, Cycles, Interpreter, Rate, Slowness, TargetError, Timing};
 
 /// The instruction set of the programs that a target runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,6 +143,9 @@ pub struct Target {
     /// Measurements for time estimates; `None` if there are none. Only counting targets can have
     /// them.
     pub timing: Option<Timing>,
+    /// Measurements for time estimates of pipelines; `None` if there are none. Only targets that
+    /// count the instructions of pipelines can have them.
+    pub interpreter: Option<Interpreter>,
     pub(crate) marks: Vec<Mark>,
     pub(crate) prices: PriceTable,
 }

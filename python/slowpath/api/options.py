@@ -24,7 +24,7 @@ class AnnotateOptions(TypedDict, total=False):
     """Use N cores [default: all cores of the target]."""
     mtu: int
     """Limit packets to BYTES [default: the longest that --receive allows]."""
-    entries: int
+    entries: str | Sequence[str]
     """Assume N entries in each map for times with cold caches [default: full maps]."""
     unroll: int | str | Sequence[int | str]
     """Limit the iterations of unbounded loops to N [default: no limit]."""
@@ -98,7 +98,7 @@ class DiffOptions(TypedDict, total=False):
     """Use N cores [default: all cores of the target]."""
     mtu: int
     """Limit packets to BYTES [default: the longest that --receive allows]."""
-    entries: int
+    entries: str | Sequence[str]
     """Assume N entries in each map for times with cold caches [default: full maps]."""
     unroll: int | str | Sequence[int | str]
     """Limit the iterations of unbounded loops to N [default: no limit]."""
@@ -165,7 +165,7 @@ class SweepOptions(TypedDict, total=False):
     """Use N cores [default: all cores of the target]."""
     mtu: int
     """Limit packets to BYTES [default: the longest that --receive allows]."""
-    entries: int
+    entries: str | Sequence[str]
     """Assume N entries in each map for times with cold caches [default: full maps]."""
     unroll: int | str | Sequence[int | str]
     """Limit the iterations of unbounded loops to N [default: no limit]."""
@@ -271,7 +271,7 @@ class ChainBoundOptions(TypedDict, total=False):
     """Use N cores [default: all cores of the target]."""
     mtu: int
     """Limit packets to BYTES [default: the longest that --receive allows]."""
-    entries: int
+    entries: str | Sequence[str]
     """Assume N entries in each map for times with cold caches [default: full maps]."""
     unroll: int | str | Sequence[int | str]
     """Limit the iterations of unbounded loops to N [default: no limit]."""
@@ -766,7 +766,7 @@ class ConfigShowOptions(TypedDict, total=False):
     """Analyse for a built-in device, or one that a file describes [default: linux-xdp]."""
     mtu: int
     """Limit packets to BYTES [default: the longest that --receive allows]."""
-    entries: int
+    entries: str | Sequence[str]
     """Assume N entries in each map for times with cold caches [default: full maps]."""
     deadline: float | str
     """Analyse each program for at most TIME [default: 60s]."""

@@ -281,7 +281,7 @@ def bound(  # noqa: PLR0913 - one parameter for each option of the command
     unroll: int | str | None = None,
     paths: int | Literal["all"] = 1,
     mtu: int | None = None,
-    entries: int | None = None,
+    entries: int | str | None = None,
     deadline: float | None = DEFAULT_DEADLINE,
     total_deadline: float | None = None,
     memory: int | str | None = None,
@@ -315,7 +315,8 @@ def bound(  # noqa: PLR0913 - one parameter for each option of the command
         paths: Number of slowest satisfiable paths to report.
         mtu: Bytes of the longest packet, with Ethernet header, without frame check sequence; by
             default the maximum of `receive`, on a SmartNIC that of the target.
-        entries: Entries in each map that has room for them, for time estimates; by default one.
+        entries: Entries in each map that has room for them, for time estimates, or `NAME=N,...`; by
+            default full maps.
         deadline: Seconds for each program; None: no limit.
         total_deadline: Seconds for all programs together.
         memory: Bytes for each analysis, or `500M`, `2G`; by default half of the free memory.

@@ -161,6 +161,8 @@ MEASURED = (
 (arch/x86/kernel/cpu/amd.c, `bsp_init_amd`, and arch/x86/include/asm/intel-family.h)."""
 _USUAL = "linux-xdp-zen4"
 """The shipped target that stands for CPUs of all other families."""
+MEASURED_WITH_SWITCH = "linux-xdp-golden-cove"
+"""The shipped target of the machine that measured the times of `dpdk-swx`."""
 CPU_VARIABLE = "SLOWPATH_CPU"
 """Environment variable with the CPU for which times are estimated, as `VENDOR-FAMILY-MODEL`."""
 
@@ -186,6 +188,19 @@ def nearest_target() -> Nearest:
         if one.flag in cpu.flags or any(cpu.model in models for models in one.models):
             return Nearest(one.target, None)
     return Nearest(alike[0].target if alike else _USUAL, cpu.name)
+
+
+def cpu_unlike(target: str) -> str | None:
+    """Return this machine's CPU if a shipped target was calibrated on one of another family.
+
+    Raises:
+        ValueError: as in `nearest_target`.
+    """
+    nearest = nearest_target()
+    if nearest.target == target and nearest.foreign_cpu is None:
+        return None
+    cpu = _requested_cpu() or _own_cpu()
+    return "unknown" if cpu is None else cpu.name
 
 
 def _requested_cpu() -> Cpu | None:

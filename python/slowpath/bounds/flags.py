@@ -90,12 +90,11 @@ MTU = GUARANTEE.option(
     type=within(int, 60, 65535),
 )
 ENTRIES = GUARANTEE.option(
-    "--entries N",
+    "--entries N|NAME=N,...",
     "Assume N entries in each map for times with cold caches [default: full maps]",
-    "A map whose max_entries is lower counts as full. Packets are assumed to use all entries "
-    "equally often.",
+    "A map whose max_entries is lower counts as full. NAME=N is for the map or table NAME, also if "
+    "its max_entries is lower. Packets are assumed to use all entries equally often.",
     common=False,
-    type=within(int, 1, 2**32 - 1),
 )
 DEADLINE = SEARCH.option(
     "--deadline TIME",

@@ -8,8 +8,11 @@ from typing import NamedTuple, TypeVar
 from slowpath.bounds.default_target import (
     CALIBRATED,
     CARD,
+    MEASURED_WITH_SWITCH,
+    SWITCH,
     calibration,
     calibration_file,
+    cpu_unlike,
     default_remark,
     default_target,
     nearest_target,
@@ -29,6 +32,7 @@ from slowpath.core.schema.rates import METRICS, Rate, Requirement
 DEFAULT_DEADLINE = 60.0
 """Default of `--deadline`: seconds for each program."""
 _DESCRIPTIONS = (".yaml", ".yml")
+_MOST_ENTRIES = 2**32 - 1
 
 
 T = TypeVar("T")
@@ -48,7 +52,7 @@ class WrittenOptions(NamedTuple):
     unroll: int | str | None = None
     paths: int | str = 1
     mtu: int | None = None  # bytes of the longest packet; None: the longest that can arrive
-    entries: int | None = None  # entries in maps, for times in cold caches; None: full maps
+    entries: int | str | None = None  # entries in maps, for times in cold caches; None: full maps
     deadline: float | None = None  # seconds for each program; None: the default, 0: none
     total_deadline: float | None = None  # seconds
     memory: int | str | None = None
@@ -84,6 +88,30 @@ def _is_loop_limit(piece: str) -> bool:
     limit, at, place = piece.partition("@")
     named = bool(place) and "@" not in place and len(place.split()) == 1
     return limit.isascii() and limit.isdigit() and (named or not at)
+
+
+def parse_entries(text: str) -> tuple[int | None, dict[str, int]]:
+    """Read assumed entries of maps: a number for all, or None, and the numbers of named maps.
+
+    Raises:
+        ValueError: if the text is malformed.
+    """
+    every: int | None = None
+    named = dict[str, int]()
+    for piece in text.split(","):
+        name, _, number = piece.strip().rpartition("=")
+        is_number = number.isascii() and number.isdigit() and 1 <= int(number) <= _MOST_ENTRIES
+        if not is_number or name in named or (not name and ("=" in piece or every is not None)):
+            raise ValueError(
+                f"{piece.strip()!r} is not a number of entries; write N for all maps, from 1 to "
+                f"{_MOST_ENTRIES:,}, and NAME=N once for each named map, such as "
+                "1000,routes=100000"
+            )
+        if name:
+            named[name] = int(number)
+        else:
+            every = int(number)
+    return every, named
 
 
 def parse_paths(text: str) -> int | None:
@@ -224,8 +252,11 @@ def find_target(name: str) -> targets.Description:
 def _foreign_cpu(target: str) -> str | None:
     """Return this machine's CPU if the target was calibrated on a CPU of another family, else None.
 
-    Only the target `linux-xdp` stands for this machine; others stand for the machine they name.
+    Only the targets `linux-xdp` and `dpdk-swx` stand for this machine; others stand for the machine
+    they name.
     """
+    if target == SWITCH:
+        return cpu_unlike(MEASURED_WITH_SWITCH)
     if target != CALIBRATED or calibration() is not None:
         return None
     return nearest_target().foreign_cpu
@@ -331,7 +362,12 @@ def read_options(written: WrittenOptions) -> analyses.Options:
     unroll, memory = written.unroll, written.memory
     deadline = read_option("--deadline", parse_deadline, written.deadline)
     read_pipes_within(deadline)
+    every, named = None, dict[str, int]()
+    if written.entries is not None:
+        every, named = read_option("--entries", parse_entries, str(written.entries))
     read = {
+        "entries": every,
+        "entries_of": named,
         "unroll": [] if unroll is None else read_option("--unroll", parse_unroll, str(unroll)),
         "paths": read_option("--paths", parse_paths, str(written.paths)),
         "deadline_seconds": deadline,

@@ -180,7 +180,8 @@ def _check_count(request: Request) -> None:
     Raises:
         OptionError: if an option does not apply.
     """
-    if request.options.entries is not None and request.target.machine is None:
+    assumed = request.options.entries is not None or request.options.entries_of
+    if assumed and request.target.machine is None:
         what = f"target {request.target.name} does not estimate times"
         raise OptionError(
             codes.TARGET_WITHOUT_TIMES, "--entries", f"{what}; use --target linux-xdp"

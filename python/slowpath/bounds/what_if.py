@@ -80,7 +80,7 @@ def _changed(request: Request, setting: str, value: int) -> Request:
     elif setting == LENGTH:
         options = options._replace(mtu=value)
     else:
-        options = options._replace(entries=value)
+        options = options._replace(entries=value, entries_of={})
     seconds = options.deadline_seconds
     limit = _SECONDS if seconds is None else min(seconds, _SECONDS)
     return request._replace(options=options._replace(deadline_seconds=limit))

@@ -209,7 +209,7 @@ def _check_metric(metric: str | None, targets: Sequence[Target]) -> None:
         raise OptionError(codes.UNKNOWN_METRIC, "--metric", reason)
 
 
-def _check_entries(entries: int | None, targets: Sequence[Target]) -> None:
+def _check_entries(entries: int | str | None, targets: Sequence[Target]) -> None:
     if entries is not None and all(target.machine is None for target in targets):
         named = ", ".join(target.name for target in targets)
         raise OptionError(

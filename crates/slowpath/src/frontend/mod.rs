@@ -100,7 +100,7 @@ pub(crate) fn lift(
     }
     stop.enter(stages::LIFTING);
     if let Some(text) = pipeline {
-        return pipeline::lift(&request.file, &file_stem(&request.file), &text, receive.length);
+        return pipeline::lift(request, &file_stem(&request.file), &text, receive.length);
     }
     listing::lift(&file_stem(&request.file), request.object.listing(), receive.length)
 }

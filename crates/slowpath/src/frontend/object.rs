@@ -79,14 +79,18 @@ pub(crate) fn lift_interleaved(
     }
     let verifier_limit_scope =
         verifier_limit_scope(&linked, &lifted.code, &program, chain.is_some());
+    let functions = functions(&lifted.programs, chain, lifted.code.len());
+    let mut code = Code::new(lifted.code, object);
+    let names = object.maps.iter().map(|map| map.name.as_str());
+    request.options.apply_entries(names.zip(code.sizes()))?;
     Ok(Lifted {
         verifier_limit_scope,
-        functions: functions(&lifted.programs, chain, lifted.code.len()),
+        functions,
         members: chain.map_or_else(Vec::new, |chain| members(&lifted.programs, chain)),
         program,
         layout: Some(lifted.layout),
         pipeline: None,
-        code: Some(Code::new(lifted.code, object)),
+        code: Some(code),
         notes: not_loadable(&linked),
         inexact_reason: None,
         interference: lifted.interference,

@@ -47,15 +47,18 @@ pub(super) fn text<'r>(
 }
 
 pub(super) fn lift(
-    file: &str,
+    request: &ProgramRequest,
     name: &str,
     text: &str,
     packets: (u16, u16),
 ) -> Result<Lifted, Error> {
+    let file = request.file.as_str();
     let spec = slowpath_swx::parse(text)?;
     let options =
         LiftOptions { file: file.to_owned(), min_packet: packets.0, max_packet: packets.1 };
-    let lifted = slowpath_swx::lift(&spec, name, &options)?;
+    let mut lifted = slowpath_swx::lift(&spec, name, &options)?;
+    let tables = lifted.layout.lookups.iter_mut().map(|one| (one.name.as_str(), &mut one.size));
+    request.options.apply_entries(tables)?;
     let texts: Vec<&str> = text.lines().collect();
     let shown: Arc<str> = file.into();
     let line = |&line: &u32| {

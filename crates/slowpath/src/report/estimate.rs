@@ -3,11 +3,11 @@
 
 use super::lines;
 use crate::frontend::Lifted;
-use crate::result::{Amount, PathEstimate, Profile, Time};
-use slowpath_estimate::{Call, Code, Flow, Growth, Occupancy, Path};
+use crate::result::{Amount, EstimatePart, PathEstimate, Profile, Time};
+use slowpath_estimate::{Call, Code, Flow, Growth, Occupancy, Path, picoseconds};
 use slowpath_exec::ArcId;
 use slowpath_search::Unrolled;
-use slowpath_target::Timing;
+use slowpath_target::{ErrorTiming, Interpreter, LONGEST_KEY, Timing};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Column name of the estimated time in warm caches, in tables of costs.
@@ -18,13 +18,22 @@ const COLD_NS: &str = "cold_ns";
 /// Description of accesses whose offset in a map's value the program computes, for messages.
 const IN_TABLES: &str = "access inside map values";
 
+/// The model of times, and the assumptions under which it estimates.
 pub(crate) struct Estimator<'a> {
-    pub timing: &'a Timing,
-    pub code: &'a Code,
+    pub model: TimeModel<'a>,
     /// Number of entries in maps that times in cold caches assume.
     pub cold: Occupancy,
     /// CPU for which times are estimated, if it is of another family than the target's machine.
     pub foreign_cpu: Option<&'a str>,
+}
+
+/// Measurements from which the times of a program are estimated.
+#[derive(Clone, Copy)]
+pub(crate) enum TimeModel<'a> {
+    /// A CPU core that runs BPF instructions.
+    Core { timing: &'a Timing, code: &'a Code },
+    /// DPDK's interpreter of pipelines. Its ticks are picoseconds.
+    Interpreter { prices: &'a Interpreter, layout: &'a slowpath_swx::Layout },
 }
 
 /// A path of a program, with its estimated times.
@@ -38,24 +47,20 @@ pub(crate) struct Estimated {
     warm: Flow,
     cold: Flow,
     insns: Vec<u32>,
-    /// Names of helper calls on the path whose time was not measured.
-    unknown: BTreeSet<String>,
-    /// Names of helper calls on the path whose time may grow with the number of map entries,
-    /// although no model describes the growth.
-    unmodelled_growth: BTreeSet<String>,
-    /// Names of helper calls on maps with more or fewer entries than were measured. Each has the
-    /// smallest and largest number of entries in the measurements.
-    outside_measured_range: BTreeSet<(String, (u64, u64))>,
+    /// Assumptions on which the estimate depends, one sentence each.
+    pub assumptions: BTreeSet<String>,
 }
 
 impl Estimated {
-    pub fn new(
+    /// Estimates a path of a BPF program.
+    fn on_core(
         lifted: &Lifted,
         unrolled: &Unrolled,
         estimator: &Estimator<'_>,
+        (timing, code): (&Timing, &Code),
         path: &[ArcId],
     ) -> Estimated {
-        let &Estimator { timing, code, cold: occupancy, .. } = estimator;
+        let occupancy = estimator.cold;
         let classes = &lifted.program.cost_classes;
         let class = |id: usize| classes.get(id).map_or("", String::as_str);
         let events = || lines::events(unrolled, path);
@@ -68,67 +73,101 @@ impl Estimated {
         let unknown: BTreeSet<String> =
             warm.unknown.iter().map(|&call| of_helper(&path.calls()[call])).collect();
         let footprint = path.footprint(occupancy);
-        let mut flat = BTreeSet::new();
-        let mut outside = BTreeSet::new();
         let calls = path.calls().iter();
         let calls = calls.map(|call| (of_helper(call), call.growth(timing, occupancy, footprint)));
         let tables = path.table_growth(timing, occupancy, footprint);
         let tables = tables.map(|growth| (IN_TABLES.to_owned(), growth));
-        for (name, growth) in calls.chain(tables) {
-            match growth {
-                Growth::Unknown => {
-                    flat.insert(name);
-                }
-                Growth::Known { outside: Some(measured), .. } => {
-                    outside.insert((name, measured));
-                }
-                Growth::None | Growth::Known { .. } => {}
+        let about = timing.picoseconds(timing.unknown_call);
+        let mut assumptions: BTreeSet<String> =
+            unknown.iter().map(|call| unmeasured(call, "each call", about)).collect();
+        assumptions.extend(calls.chain(tables).filter_map(|(name, growth)| match growth {
+            Growth::Unknown => Some(unmodelled(&name, "map")),
+            Growth::Known { outside: Some(range), .. } => {
+                Some(outside(&name, range, " of this size"))
             }
-        }
-        let error = timing.error;
-        let warm_time = estimator.time(&warm, (error.low, error.high));
-        let cold_time = if code.has_no_rooms() {
-            warm_time.clone()
-        } else {
-            estimator.cold_time(&cold, &warm_time)
-        };
-        Estimated {
-            estimate: PathEstimate { warm: warm_time, cold: cold_time },
-            cold_picoseconds: timing.picoseconds(cold.iteration),
-            loop_picoseconds: timing.picoseconds(warm.empty),
-            warm,
-            cold,
-            insns: events().map(|event| event.insn.0).collect(),
-            unknown,
-            unmodelled_growth: flat,
-            outside_measured_range: outside,
-        }
+            Growth::None | Growth::Known { .. } => None,
+        }));
+        let insns = events().map(|event| event.insn.0).collect();
+        let grows = !code.has_no_rooms();
+        Estimated::of_flows(estimator, (warm, cold, grows), insns, assumptions)
     }
 
-    /// Returns the assumptions on which the estimate depends, one sentence each.
-    pub fn assumptions(&self, estimator: &Estimator<'_>) -> Vec<String> {
-        let timing = estimator.timing;
-        let about = ns(timing.picoseconds(timing.unknown_call));
-        let unknown = self.unknown.iter().map(|call| {
-            format!("estimates: {call} was not measured, so each call counts as {about:.0} ns")
+    /// Estimates a path of a pipeline as the sum of its instructions and lookups.
+    fn in_interpreter(
+        unrolled: &Unrolled,
+        estimator: &Estimator<'_>,
+        (prices, layout): (&Interpreter, &slowpath_swx::Layout),
+        path: &[ArcId],
+    ) -> Estimated {
+        let events = || lines::events(unrolled, path);
+        let work = events().filter_map(|event| layout.work.get(event.class.index()));
+        let work: Vec<&slowpath_swx::Work> = work.collect();
+        let part = |&work| PartOfPipeline::new(prices, layout, work, estimator.cold);
+        let mut parts: Vec<PartOfPipeline> = work.iter().map(part).collect();
+        // The first and last instruction receive and send or drop, as in the empty pipeline.
+        let mut left = prices.empty;
+        for at in [0, parts.len().saturating_sub(1)] {
+            let Some(part) = parts.get_mut(at) else { continue };
+            let included = part.few.min(left);
+            (part.few, left) = (part.few - included, left - included);
+        }
+        let mut kinds: BTreeMap<&str, Kind> = BTreeMap::new();
+        for (work, part) in work.iter().zip(&parts) {
+            let kind = kinds.entry(&work.price).or_default();
+            kind.runs += 1;
+            kind.key_bytes += u64::from(part.key_bytes);
+            (kind.few, kind.many) = (kind.few + part.few, kind.many + part.many());
+        }
+        let mut kinds: Vec<(&str, Kind)> = kinds.into_iter().collect();
+        kinds.sort_by_key(|(_, kind)| std::cmp::Reverse(kind.many));
+        let flow = |parts: Vec<u64>| {
+            let sum = parts.iter().fold(prices.empty, |sum, part| sum.saturating_add(*part));
+            Flow { iteration: sum, empty: prices.empty, parts, unknown: Vec::new() }
+        };
+        let warm = flow(parts.iter().map(|part| part.few).collect());
+        let cold = flow(parts.iter().map(PartOfPipeline::many).collect());
+        let grows = layout.work.iter().any(|work| work.lookup.is_some());
+        let assumptions = parts.into_iter().flat_map(|part| part.assumptions).collect();
+        let insns = events().map(|event| event.insn.0).collect();
+        let mut own = Estimated::of_flows(estimator, (warm, cold, grows), insns, assumptions);
+        let shown = kinds.into_iter().map(|(part, kind)| EstimatePart {
+            part: part.to_owned(),
+            runs: kind.runs,
+            key_bytes: kind.key_bytes,
+            warm_ns: ns(kind.few),
+            cold_ns: ns(kind.many),
         });
-        let flat = self.unmodelled_growth.iter().map(|call| {
-            format!("estimates: the unknown effect of map entries on {call} is not included")
-        });
-        let outside = self.outside_measured_range.iter().map(|(call, (fewest, most))| {
-            format!(
-                "estimates: {call} was measured only with {fewest} to {most} entries of this \
-                 size"
-            )
-        });
-        unknown.chain(flat).chain(outside).collect()
+        own.estimate.parts = shown.collect();
+        own
+    }
+
+    /// Completes an estimate. `grows` is false if the program has no maps, whose entries make a
+    /// difference.
+    fn of_flows(
+        estimator: &Estimator<'_>,
+        (warm, cold, grows): (Flow, Flow, bool),
+        insns: Vec<u32>,
+        assumptions: BTreeSet<String>,
+    ) -> Estimated {
+        let warm_time = estimator.time(&warm);
+        let cold_time =
+            if grows { estimator.cold_time(&cold, &warm_time) } else { warm_time.clone() };
+        Estimated {
+            estimate: PathEstimate { warm: warm_time, cold: cold_time, parts: Vec::new() },
+            cold_picoseconds: estimator.picoseconds(cold.iteration),
+            loop_picoseconds: estimator.picoseconds(warm.empty),
+            warm,
+            cold,
+            insns,
+            assumptions,
+        }
     }
 
     /// Adds estimated times to the profile of the path: for its instructions, source lines, and
     /// programs of a chain.
-    pub fn add_to(&self, profile: &mut Profile, lifted: &Lifted, timing: &Timing) {
+    pub fn add_to(&self, profile: &mut Profile, lifted: &Lifted, estimator: &Estimator<'_>) {
         for (column, flow) in [(WARM_NS, &self.warm), (COLD_NS, &self.cold)] {
-            self.add_column(profile, lifted, timing, (column, flow));
+            self.add_column(profile, lifted, estimator, (column, flow));
         }
     }
 
@@ -136,7 +175,7 @@ impl Estimated {
         &self,
         profile: &mut Profile,
         lifted: &Lifted,
-        timing: &Timing,
+        estimator: &Estimator<'_>,
         (column, flow): (&str, &Flow),
     ) {
         let mut parts: BTreeMap<u32, u64> = BTreeMap::new();
@@ -145,10 +184,10 @@ impl Estimated {
         }
         // Rounds the start and end of each part, so that the parts add up.
         let mut until = 0;
-        let mut amount = |cycles: u64| {
-            let began = timing.picoseconds(until);
-            until += cycles;
-            timing.picoseconds(until) - began
+        let mut amount = |ticks: u64| {
+            let began = estimator.picoseconds(until);
+            until += ticks;
+            estimator.picoseconds(until) - began
         };
         let fraction = |picoseconds| Amount::Fraction(ns(picoseconds));
         let mut by_line = vec![0; profile.lines.len()];
@@ -178,16 +217,73 @@ impl Estimated {
 }
 
 impl Estimator<'_> {
+    /// Estimates the time of a path.
+    pub fn estimated(&self, lifted: &Lifted, unrolled: &Unrolled, path: &[ArcId]) -> Estimated {
+        match self.model {
+            TimeModel::Core { timing, code } => {
+                Estimated::on_core(lifted, unrolled, self, (timing, code), path)
+            }
+            TimeModel::Interpreter { prices, layout } => {
+                Estimated::in_interpreter(unrolled, self, (prices, layout), path)
+            }
+        }
+    }
+
+    /// Returns the approximate time of each cost class, in picoseconds, for searches that add them
+    /// up along a path.
+    pub fn prices(&self, lifted: &Lifted, occupancy: Occupancy) -> Vec<u64> {
+        match self.model {
+            TimeModel::Core { timing, code } => {
+                let classes = lifted.program.cost_classes.iter();
+                classes.map(|class| picoseconds(class, timing, code, occupancy)).collect()
+            }
+            TimeModel::Interpreter { prices, layout } => {
+                let part = |work| PartOfPipeline::new(prices, layout, work, occupancy);
+                layout.work.iter().map(|work| part(work).many()).collect()
+            }
+        }
+    }
+
+    /// Returns the machine whose measurements the model uses, and their date.
+    pub fn machine(&self) -> (String, String) {
+        match self.model {
+            TimeModel::Core { timing, .. } => (timing.machine.clone(), timing.date.clone()),
+            TimeModel::Interpreter { prices, .. } => {
+                (format!("{}, {}", prices.machine, prices.software), prices.date.clone())
+            }
+        }
+    }
+
+    /// Returns the timing of a CPU core; `None` for an interpreter.
+    pub fn timing(&self) -> Option<&Timing> {
+        match self.model {
+            TimeModel::Core { timing, .. } => Some(timing),
+            TimeModel::Interpreter { .. } => None,
+        }
+    }
+
+    fn error(&self) -> ErrorTiming {
+        match self.model {
+            TimeModel::Core { timing, .. } => timing.error,
+            TimeModel::Interpreter { prices, .. } => prices.error,
+        }
+    }
+
+    /// Converts ticks of the model to picoseconds.
+    fn picoseconds(&self, ticks: u64) -> u64 {
+        self.timing().map_or(ticks, |timing| timing.picoseconds(ticks))
+    }
+
     /// Returns the time of the program itself in cold caches. `warm` is its time in warm caches,
     /// whose interval is at most as high as this one.
     fn cold_time(&self, flow: &Flow, warm: &Time) -> Time {
-        let (timing, error) = (self.timing, self.timing.error);
-        let program = timing.picoseconds(flow.iteration.saturating_sub(flow.empty)).max(1);
+        let error = self.error();
+        let program = self.picoseconds(flow.iteration.saturating_sub(flow.empty)).max(1);
         let part = |thousandths: u64| ns(program) * thousandths as f64 / 1000.0;
         let foreign = self.foreign_cpu.is_some();
         let low = if foreign { error.cold_low.min(error.foreign_low) } else { error.cold_low };
         let high = if foreign { error.cold_high.max(error.foreign_high) } else { error.cold_high };
-        let offset = ns(timing.picoseconds(error.cold_offset));
+        let offset = ns(self.picoseconds(error.cold_offset));
         Time {
             ns: ns(program),
             low_ns: part(low).max(warm.low_ns),
@@ -195,11 +291,11 @@ impl Estimator<'_> {
         }
     }
 
-    /// Returns the time of the program itself. `low` and `high` are the ends of the interval of a
-    /// test run, in thousandths of its time.
-    fn time(&self, flow: &Flow, (low, high): (u64, u64)) -> Time {
-        let timing = self.timing;
-        let (run, empty) = (timing.picoseconds(flow.iteration), timing.picoseconds(flow.empty));
+    /// Returns the time of the program itself in warm caches. Its interval is that of a whole run,
+    /// without the empty run.
+    fn time(&self, flow: &Flow) -> Time {
+        let ErrorTiming { low, high, foreign_low, foreign_high, .. } = self.error();
+        let (run, empty) = (self.picoseconds(flow.iteration), self.picoseconds(flow.empty));
         // At least 1 ps, so that the rate is finite even if the target description makes everything
         // free.
         let program = run.saturating_sub(empty).max(1);
@@ -207,11 +303,89 @@ impl Estimator<'_> {
         let beyond_loop = |end: f64| (end - ns(empty)).max(0.0);
         let (mut low_ns, mut high_ns) = (beyond_loop(part(run, low)), beyond_loop(part(run, high)));
         if self.foreign_cpu.is_some() {
-            low_ns = low_ns.min(part(program, timing.error.foreign_low));
-            high_ns = high_ns.max(part(program, timing.error.foreign_high));
+            low_ns = low_ns.min(part(program, foreign_low));
+            high_ns = high_ns.max(part(program, foreign_high));
         }
         Time { ns: ns(program), low_ns, high_ns }
     }
+}
+
+/// Time of an instruction or lookup of a pipeline, in picoseconds.
+struct PartOfPipeline {
+    /// Time with few entries in the tables.
+    few: u64,
+    /// Additional time with the assumed number of entries.
+    growth: u64,
+    /// Bytes of the key that count.
+    key_bytes: u32,
+    assumptions: Vec<String>,
+}
+
+impl PartOfPipeline {
+    /// Returns the time with the assumed number of entries.
+    fn many(&self) -> u64 {
+        self.few.saturating_add(self.growth)
+    }
+
+    fn new(
+        prices: &Interpreter,
+        layout: &slowpath_swx::Layout,
+        work: &slowpath_swx::Work,
+        occupancy: Occupancy,
+    ) -> PartOfPipeline {
+        let mut assumptions = Vec::new();
+        let table = work.lookup.and_then(|number| layout.lookups.get(number));
+        let key_bytes = table.map_or(0, |table| table.key_bytes).min(LONGEST_KEY);
+        let few = prices.picoseconds(&work.price, key_bytes);
+        if few.is_none() {
+            assumptions.push(unmeasured(&work.price, "each", prices.unknown));
+        }
+        let few = few.unwrap_or(prices.unknown);
+        let entries = table.map_or(0, |table| match occupancy {
+            Occupancy::Few => 0,
+            Occupancy::Entries(entries) => entries.min(table.size.into()),
+            Occupancy::Full => table.size.into(),
+        });
+        // A table without a key has no entries.
+        let searched = entries > 1 && !table.is_some_and(|table| table.kind == "none");
+        let growth = searched.then(|| prices.growth(&work.price, entries));
+        if let Some(None) = growth {
+            assumptions.push(unmodelled(&work.price, "table"));
+        }
+        let range = prices.by_entries(&work.price).map(|model| model.range());
+        if let Some((fewest, most)) = range
+            && searched
+            && entries as f64 > most
+        {
+            assumptions.push(outside(&work.price, (fewest as u64, most as u64), ""));
+        }
+        PartOfPipeline { few, growth: growth.flatten().unwrap_or(0), key_bytes, assumptions }
+    }
+}
+
+/// All instructions or lookups of one kind on a path of a pipeline. Times are in picoseconds.
+#[derive(Default)]
+struct Kind {
+    runs: u64,
+    key_bytes: u64,
+    few: u64,
+    many: u64,
+}
+
+/// Formats the assumption about a part of a path that was not measured.
+fn unmeasured(name: &str, each: &str, picoseconds: u64) -> String {
+    format!("estimates: {name} was not measured, so {each} counts as {:.0} ns", ns(picoseconds))
+}
+
+/// Formats the assumption about a part of a path whose time may depend on the number of entries,
+/// although no model describes the growth.
+fn unmodelled(name: &str, of: &str) -> String {
+    format!("estimates: the unknown effect of {of} entries on {name} is not included")
+}
+
+/// Formats the assumption about a part with more or fewer entries than were measured.
+fn outside(name: &str, (fewest, most): (u64, u64), size: &str) -> String {
+    format!("estimates: {name} was measured only with {fewest} to {most} entries{size}")
 }
 
 /// Formats a helper call for messages, with the type of the map if the time depends on it.

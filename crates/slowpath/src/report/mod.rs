@@ -11,7 +11,7 @@ mod rates;
 
 pub(crate) use branches::branches;
 pub(crate) use detail::detail;
-pub(crate) use estimate::{Estimated, Estimator};
+pub(crate) use estimate::{Estimated, Estimator, TimeModel};
 pub(crate) use lines::events;
 pub(crate) use measure::Measure;
 pub(crate) use profile::{blocks, code};

@@ -11,14 +11,14 @@ use slowpath_ir::{
 };
 
 use super::emit::Emitter;
-use super::layout::{COLOUR, ENTRY, HASH, Layout, MEMBER, OUTCOME};
+use super::layout::{COLOUR, ENTRY, HASH, Layout, MEMBER, OUTCOME, Work};
 use super::options::LiftOptions;
 use super::start::{
     ACTION, ARRAYS, EARLIER, ENTRY_NUMBER, HEADERS, HIT, HeaderRegs, META, PACKET, PORT, Start,
 };
 use crate::code::{Base, Body, Code, Place, Resolved, Value, When};
 use crate::error::SpecError;
-use crate::spec::{Alu, Instruction, Relation, Spec};
+use crate::spec::{Alu, Instruction, Op, Operand as Source, Relation, Spec};
 
 /// An outcome of a lookup: the instruction of `apply` with the lookup, and the outcome's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -45,6 +45,11 @@ pub struct Lifter<'a> {
     emit: Emitter,
     draws: Draws,
     classes: Vec<String>,
+    /// Work of each cost class.
+    work: Vec<Work>,
+    /// Positions of the instructions that DPDK runs together with the one before, in each action,
+    /// then in `apply`.
+    joined: Vec<BTreeSet<usize>>,
     reliances: Vec<String>,
     /// Number of the first instruction of each action, then of `apply`.
     firsts: &'a [u32],
@@ -82,6 +87,8 @@ impl<'a> Lifter<'a> {
                 start.regions.push(Region { name, kind: RegionKind::Context, base, content: None });
             }
         }
+        let actions = resolved.actions.iter().zip(spec.actions.iter().map(|one| &one.instructions));
+        let bodies = actions.chain([(&resolved.apply, &spec.apply)]);
         Lifter {
             spec,
             resolved,
@@ -89,6 +96,8 @@ impl<'a> Lifter<'a> {
             emit,
             draws: Draws::default(),
             classes: Vec::new(),
+            work: Vec::new(),
+            joined: bodies.map(|(body, texts)| joined(body, texts)).collect(),
             reliances: Vec::new(),
             firsts,
             entries,
@@ -157,6 +166,7 @@ impl<'a> Lifter<'a> {
             entry: ENTRY_NUMBER,
             lookups: self.resolved.lookups.clone(),
             firsts: self.firsts.to_vec(),
+            work: self.work.clone(),
         }
     }
 
@@ -274,15 +284,11 @@ impl<'a> Lifter<'a> {
             }
         };
         let (body, texts, first) = self.body(call);
-        let leaders: BTreeSet<usize> = body
-            .code
-            .iter()
-            .filter_map(|code| match *code {
-                Code::Jump(_, target) => Some(target),
-                _ => None,
-            })
-            .collect();
+        let leaders = leaders(body);
         let mut open = Open::default();
+        if inside && let Some(call) = call {
+            open.costs.push(self.lookup_event(call));
+        }
         let mut at = index;
         let terminator = loop {
             if leaders.contains(&at) && (at != index || inside) {
@@ -291,7 +297,10 @@ impl<'a> Lifter<'a> {
             let insn = InsnIdx(first + at as u32);
             self.emit.insn = insn;
             open.insns.push(insn);
-            let class = self.class(&texts[at], &body.code[at]);
+            if let Code::Table(table) = body.code[at] {
+                break self.look_up(at, table);
+            }
+            let class = self.instruction_class(call, at, &texts[at], &body.code[at]);
             let event = CostEvent { insn, class };
             match self.instruction(call, at, &body.code[at], event, lines) {
                 Some(terminator) => break terminator,
@@ -346,17 +355,63 @@ impl<'a> Lifter<'a> {
         }
     }
 
-    fn class(&mut self, instruction: &Instruction, code: &Code) -> CostClassId {
-        let name = match *code {
-            Code::Table(table) => format!("swx.table.{}", self.resolved.lookups[table].kind),
-            Code::Select(..) => "swx.table.selector".to_owned(),
-            _ => format!("swx.{}", instruction.op.name()),
-        };
+    /// Returns the cost class of an instruction that is not a lookup.
+    fn instruction_class(
+        &mut self,
+        call: Option<Call>,
+        at: usize,
+        instruction: &Instruction,
+        code: &Code,
+    ) -> CostClassId {
+        let name = instruction.op.name();
+        if let Code::Select(..) = code {
+            let work = Work { price: "selector".to_owned(), lookup: None };
+            return self.class("swx.table.selector".to_owned(), work);
+        }
+        let body = call.map_or(self.spec.actions.len(), |call| self.outcome(call).action);
+        let joined = if self.joined[body].contains(&at) { ".next" } else { "" };
+        let price = format!("{name}{joined}");
+        self.class(format!("swx.{price}"), Work { price, lookup: None })
+    }
+
+    /// Returns the cost of a lookup with this outcome.
+    fn lookup_event(&mut self, call: Call) -> CostEvent {
+        let table = self.table_of(call.site);
+        let lookup = &self.resolved.lookups[table];
+        let result = if lookup.outcomes[call.outcome].hit { "hit" } else { "miss" };
+        let kind = if lookup.kind == "lpm" { "wildcard" } else { lookup.kind };
+        let work = Work { price: format!("table.{kind}.{result}"), lookup: Some(table) };
+        let class = self.class(format!("swx.table.{}.{result}.{}", lookup.kind, lookup.name), work);
+        CostEvent { insn: InsnIdx(self.firsts[self.spec.actions.len()] + call.site as u32), class }
+    }
+
+    /// Returns the cost class with a name, and adds it if it is new.
+    fn class(&mut self, name: String, work: Work) -> CostClassId {
         let known = self.classes.iter().position(|class| *class == name);
         CostClassId::from(known.unwrap_or_else(|| {
             self.classes.push(name);
+            self.work.push(work);
             self.classes.len() - 1
         }))
+    }
+
+    /// Emits a lookup. Its cost is at the start of each outcome, because a hit and a miss differ.
+    fn look_up(&mut self, site: usize, table: usize) -> Terminator {
+        let lookup = &self.resolved.lookups[table];
+        let names = lookup.outcomes.iter().map(|outcome| {
+            let result = if outcome.hit { "hit" } else { "miss" };
+            format!("{result}, action {}", self.spec.actions[outcome.action].name)
+        });
+        let draw = self.draws.id(Draw {
+            call: format!("table {}", lookup.name),
+            result: OUTCOME.to_owned(),
+            reading: ValueFormat::Choices(Arc::from(names.collect::<Vec<_>>())),
+            determined: false,
+        });
+        let most = lookup.outcomes.len() as u64 - 1;
+        let chosen = self.emit.unknown(draw, 16, 0, most);
+        self.emit.copy(self.start.choice, chosen);
+        Terminator::Jump(self.edge(Key::Test(Call { site, outcome: 0 }), &[]))
     }
 
     /// Emits an instruction. Returns the terminator of its block if it ends one; the cost of the
@@ -477,24 +532,7 @@ impl<'a> Lifter<'a> {
                     Draw { call: "selector".into(), result: MEMBER.into(), ..Draw::default() };
                 self.draw(to, draw, 32, u32::MAX.into(), call);
             }
-            Code::Table(table) => {
-                let lookup = &self.resolved.lookups[table];
-                let names = lookup.outcomes.iter().map(|outcome| {
-                    let result = if outcome.hit { "hit" } else { "miss" };
-                    format!("{result}, action {}", self.spec.actions[outcome.action].name)
-                });
-                let draw = self.draws.id(Draw {
-                    call: format!("table {}", lookup.name),
-                    result: OUTCOME.to_owned(),
-                    reading: ValueFormat::Choices(Arc::from(names.collect::<Vec<_>>())),
-                    determined: false,
-                });
-                let most = lookup.outcomes.len() as u64 - 1;
-                let chosen = self.emit.unknown(draw, 16, 0, most);
-                self.emit.copy(self.start.choice, chosen);
-                let first = Call { site: at, outcome: 0 };
-                return Some(Terminator::Jump(self.edge(Key::Test(first), &[event])));
-            }
+            Code::Table(_) => unreachable!("lookups end their block"),
             Code::EntryId(to) => self.write(to, self.start.entry.into(), call),
             Code::Jump(When::Always, target) => {
                 return Some(Terminator::Jump(self.edge(Key::Code(call, target), &[event])));
@@ -694,4 +732,38 @@ impl<'a> Lifter<'a> {
         };
         if expected { value } else { self.emit.not(value) }
     }
+}
+
+/// Returns the positions in a body to which instructions jump.
+fn leaders(body: &Body) -> BTreeSet<usize> {
+    let targets = body.code.iter().filter_map(|code| match *code {
+        Code::Jump(_, target) => Some(target),
+        _ => None,
+    });
+    targets.collect()
+}
+
+/// Returns the positions of the instructions that DPDK runs together with the one before them: up
+/// to eight extractions or emissions in a row, and sending after an emission (`instr_optimize` in
+/// lib/pipeline/rte_swx_pipeline.c of DPDK 22.11).
+fn joined(body: &Body, texts: &[Instruction]) -> BTreeSet<usize> {
+    const TOGETHER: usize = 8;
+    let leaders = leaders(body);
+    let mut found = BTreeSet::new();
+    let mut length = 1; // instructions that run together, up to the one before
+    for (before, pair) in texts.windows(2).enumerate() {
+        let at = before + 1;
+        let joins = match (&pair[0].op, &pair[1].op) {
+            (Op::Extract { length: None, .. }, Op::Extract { length: None, .. })
+            | (Op::Emit { .. }, Op::Emit { .. }) => length < TOGETHER,
+            (Op::Emit { .. }, Op::Transmit { port: Source::Field(_) }) => true,
+            _ => false,
+        };
+        let joins = joins && !leaders.contains(&at);
+        length = if joins { length + 1 } else { 1 };
+        if joins {
+            found.insert(at);
+        }
+    }
+    found
 }

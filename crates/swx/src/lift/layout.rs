@@ -17,6 +17,17 @@ pub const HASH: &str = "hash";
 /// Name of the result of a meter.
 pub const COLOUR: &str = "colour";
 
+/// Work of DPDK's interpreter in one event of a cost class, for estimates of times.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Work {
+    /// Name of its price: the instruction, such as `extract`, with `.next` if DPDK runs it together
+    /// with the instruction before it; or `table.KIND.hit` and `table.KIND.miss`. The kinds are
+    /// those of DPDK's tables, which look up `lpm` keys in wildcard tables.
+    pub price: String,
+    /// The table or learner that is looked up, by its number in [`Layout::lookups`].
+    pub lookup: Option<usize>,
+}
+
 /// Regions, inputs and instructions of a translation, by their meaning.
 #[derive(Clone, Debug)]
 pub struct Layout {
@@ -46,4 +57,6 @@ pub struct Layout {
     pub lookups: Vec<Lookup>,
     /// Number of the first instruction of each action, then of `apply`.
     pub firsts: Vec<u32>,
+    /// Work of each cost class.
+    pub work: Vec<Work>,
 }

@@ -9,11 +9,11 @@ use crate::spec::{
 
 impl Names<'_> {
     /// Checks the fields of a key: they belong to one header or to the metadata, and occur once.
-    /// Returns true if they have no gaps.
+    /// Returns true if they have no gaps, and the bytes from the first to the last field.
     fn key<'k>(
         &self,
         fields: impl Iterator<Item = (Line, &'k FieldRef)>,
-    ) -> Result<bool, SpecError> {
+    ) -> Result<(bool, u32), SpecError> {
         let mut places: Vec<Place> = Vec::new();
         for (line, field) in fields {
             let place = self.wide(line, field, None)?;
@@ -31,7 +31,9 @@ impl Names<'_> {
         let followed = places
             .iter()
             .filter(|place| places.iter().any(|other| other.offset == place.offset + place.bytes));
-        Ok(followed.count() + 1 == places.len())
+        let first = places.iter().map(|place| place.offset).min().unwrap_or(0);
+        let end = places.iter().map(|place| place.offset + place.bytes).max().unwrap_or(0);
+        Ok((followed.count() + 1 == places.len(), end - first))
     }
 
     /// Checks the name of a hash function.
@@ -56,7 +58,8 @@ impl Names<'_> {
 
     /// Lists the outcomes of a table.
     pub fn table(&self, table: &Table) -> Result<Lookup, SpecError> {
-        let adjoining = self.key(table.key.iter().map(|key| (key.line, &key.field)))?;
+        let (adjoining, key_bytes) =
+            self.key(table.key.iter().map(|key| (key.line, &key.field)))?;
         self.hash(table.line, table.hash.as_deref())?;
         let has = |kind| table.key.iter().any(|key| key.kind == kind);
         let exact = table.key.iter().filter(|key| key.kind == Match::Exact).count();
@@ -78,13 +81,15 @@ impl Names<'_> {
             }
         }
         self.misses(&table.actions, &table.default_action, &mut outcomes)?;
-        Ok(Lookup { name: table.name.clone(), kind, outcomes })
+        let (name, size) = (table.name.clone(), table.size);
+        Ok(Lookup { name, kind, key_bytes, size, outcomes })
     }
 
     /// Lists the outcomes of a learner. Its entries have the actions that its actions learn.
     pub fn learner(&self, learner: &Learner) -> Result<Lookup, SpecError> {
         let line = learner.line;
-        if !self.key(learner.key.iter().map(|field| (line, field)))? {
+        let (adjoining, key_bytes) = self.key(learner.key.iter().map(|field| (line, field)))?;
+        if !adjoining {
             return Err(fault(line, "the fields of the key have a gap; use neighbouring fields"));
         }
         self.hash(line, learner.hash.as_deref())?;
@@ -111,7 +116,8 @@ impl Names<'_> {
             }
         }
         self.misses(&learner.actions, &learner.default_action, &mut outcomes)?;
-        Ok(Lookup { name: learner.name.clone(), kind: "learner", outcomes })
+        let (name, size) = (learner.name.clone(), learner.size);
+        Ok(Lookup { name, kind: "learner", key_bytes, size, outcomes })
     }
 
     /// Lists the actions of a table, except those with one use.

@@ -4,13 +4,14 @@
 //! of values, the exact digits of numbers, and all problems of a file.
 //!
 //! `table` reads keys of known types from one table, with the help of `decimal` and `problem`.
-//! `schema` decodes targets, and `counters` decodes the components of counting targets. `timing`
-//! and `models` decode the measurements for time estimates. `prices` decodes price tables, and
+//! `schema` decodes targets, and `counters` decodes the components of counting targets. `timing`,
+//! `interpreter` and `models` decode the measurements for time estimates. `prices` decodes price tables, and
 //! `assume` decodes assumption files. `docs/reference/targets.md` describes the formats.
 
 mod assume;
 mod counters;
 mod decimal;
+mod interpreter;
 mod models;
 mod prices;
 mod problem;

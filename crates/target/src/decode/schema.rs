@@ -4,7 +4,7 @@
 use super::prices::{self, Scope, optional_string};
 use super::problem::Problems;
 use super::table::Table;
-use super::{counters, timing};
+use super::{counters, interpreter, timing};
 use crate::price::{ClassPrice, Mark, PriceTable};
 use crate::{
     Component, ComponentKind, Cycles, InstructionSet, Limit, LimitKind, MAX_COMPONENTS, MAX_MARKS,
@@ -50,11 +50,18 @@ pub(super) fn read(text: &str, problems: &mut Problems<'_>) -> Option<Target> {
     if kind == TargetKind::Counts {
         let components = counters::read(&mut root, problems);
         let timing = timing::read(&mut root, problems);
-        if instruction_set != InstructionSet::Bpf
-            && let Some(table) = root.optional("timing")
-        {
-            let what = "`timing` needs BPF instructions: `instruction_set` must be \"bpf\"";
-            problems.error(table.span(), what.to_owned());
+        let interpreter = interpreter::read(&mut root, problems);
+        for (key, needed, name, instructions) in [
+            ("timing", InstructionSet::Bpf, "bpf", "BPF instructions"),
+            ("interpreter", InstructionSet::Swx, "swx", "pipelines"),
+        ] {
+            if instruction_set != needed
+                && let Some(table) = root.optional(key)
+            {
+                let what =
+                    format!("`{key}` needs {instructions}: `instruction_set` must be {name:?}");
+                problems.error(table.span(), what);
+            }
         }
         root.finish(problems);
         let (min_packet, max_packet) = packet?;
@@ -69,6 +76,7 @@ pub(super) fn read(text: &str, problems: &mut Problems<'_>) -> Option<Target> {
             min_packet,
             max_packet,
             timing,
+            interpreter,
             marks: Vec::new(),
             prices: PriceTable::new(),
         });
@@ -91,6 +99,7 @@ pub(super) fn read(text: &str, problems: &mut Problems<'_>) -> Option<Target> {
         min_packet,
         max_packet,
         timing: None,
+        interpreter: None,
         marks,
         prices,
     })

@@ -34,13 +34,15 @@ pub(super) fn read(root: &mut Table<'_>, problems: &mut Problems<'_>) -> Option<
     let machine = table.string("machine", problems).map(str::to_owned);
     let date = table.string("date", problems).map(str::to_owned);
     let clock_hz = table.integer("clock_hz", CLOCK_HZ, problems);
-    let unknown_call = cycles(&mut table, "unknown_call_cycles", problems);
+    let unknown_call = thousandths(&mut table, "unknown_call_cycles", problems);
     let core = table.table("core", problems).and_then(|core| read_core(core, problems));
     let pipeline = table.optional_table("pipeline", problems);
     let pipeline = pipeline.map(|pipeline| read_pipeline(pipeline, problems));
     let units = table.table("unit", problems).and_then(|units| read_units(units, problems));
     let calls = table.table("call", problems).map(|calls| read_calls(&calls, problems));
-    let error = table.table("error", problems).and_then(|error| read_error(error, problems));
+    let error = table
+        .table("error", problems)
+        .and_then(|error| read_error(error, "cold_offset_cycles", problems));
     let calibration = table
         .optional_table("calibration", problems)
         .and_then(|calibration| read_calibration(calibration, problems));
@@ -64,14 +66,22 @@ pub(super) fn read(root: &mut Table<'_>, problems: &mut Problems<'_>) -> Option<
     })
 }
 
-/// Reads a required key whose value is a number of cycles. Returns the number in thousandths of a
-/// cycle.
-fn cycles(table: &mut Table<'_>, key: &str, problems: &mut Problems<'_>) -> Option<u64> {
+/// Reads a required key whose value is a number of cycles, or of nanoseconds. Returns the number in
+/// thousandths.
+pub(super) fn thousandths(
+    table: &mut Table<'_>,
+    key: &str,
+    problems: &mut Problems<'_>,
+) -> Option<u64> {
     table.required(key, problems)?;
-    optional_cycles(table, key, problems)
+    optional_thousandths(table, key, problems)
 }
 
-fn optional_cycles(table: &mut Table<'_>, key: &str, problems: &mut Problems<'_>) -> Option<u64> {
+pub(super) fn optional_thousandths(
+    table: &mut Table<'_>,
+    key: &str,
+    problems: &mut Problems<'_>,
+) -> Option<u64> {
     let value = table.optional(key)?;
     let path = table.key(key);
     let number = scaled(&path, value, DIGITS, problems)?;
@@ -84,7 +94,7 @@ fn optional_cycles(table: &mut Table<'_>, key: &str, problems: &mut Problems<'_>
 }
 
 fn read_core(mut table: Table<'_>, problems: &mut Problems<'_>) -> Option<CoreTiming> {
-    let mut read = |key| cycles(&mut table, key, problems);
+    let mut read = |key| thousandths(&mut table, key, problems);
     let instruction_cycles = read("instruction_cycles");
     let move_cycles = read("move_cycles");
     let constant_cycles = read("constant_cycles");
@@ -113,10 +123,10 @@ fn read_core(mut table: Table<'_>, problems: &mut Problems<'_>) -> Option<CoreTi
 }
 
 fn read_pipeline(mut table: Table<'_>, problems: &mut Problems<'_>) -> Option<PipelineTiming> {
-    let fetch_cycles = cycles(&mut table, "fetch_cycles", problems);
+    let fetch_cycles = thousandths(&mut table, "fetch_cycles", problems);
     let fetch_queue = table.integer("fetch_queue", ENTRIES, problems);
-    let move_latency = cycles(&mut table, "move_latency_cycles", problems);
-    let loop_stall = cycles(&mut table, "loop_stall_cycles", problems);
+    let move_latency = thousandths(&mut table, "move_latency_cycles", problems);
+    let loop_stall = thousandths(&mut table, "loop_stall_cycles", problems);
     let calls = table.optional_table("calls", problems);
     let calls = calls.map(|calls| read_overlap(calls, problems));
     table.finish(problems);
@@ -130,9 +140,9 @@ fn read_pipeline(mut table: Table<'_>, problems: &mut Problems<'_>) -> Option<Pi
 }
 
 fn read_overlap(mut table: Table<'_>, problems: &mut Problems<'_>) -> Option<OverlapTiming> {
-    let instructions = cycles(&mut table, "instructions", problems);
-    let result_share = cycles(&mut table, "result_share", problems);
-    let result_cycles = cycles(&mut table, "result_cycles", problems);
+    let instructions = thousandths(&mut table, "instructions", problems);
+    let result_share = thousandths(&mut table, "result_share", problems);
+    let result_cycles = thousandths(&mut table, "result_cycles", problems);
     table.finish(problems);
     Some(OverlapTiming {
         instructions: instructions?,
@@ -147,8 +157,8 @@ fn read_units(
 ) -> Option<[UnitTiming; Unit::ALL.len()]> {
     let read = Unit::ALL.map(|unit| {
         let mut table = table.table(unit.name(), problems)?;
-        let latency = cycles(&mut table, "latency_cycles", problems);
-        let interval = cycles(&mut table, "interval_cycles", problems);
+        let latency = thousandths(&mut table, "latency_cycles", problems);
+        let interval = thousandths(&mut table, "interval_cycles", problems);
         let queue = table.integer("queue", ENTRIES, problems);
         table.finish(problems);
         Some(UnitTiming { latency: latency?, interval: interval?, queue: queue? })
@@ -162,9 +172,9 @@ fn read_calls(table: &Table<'_>, problems: &mut Problems<'_>) -> BTreeMap<String
     let mut calls = BTreeMap::new();
     for (name, value) in table.entries() {
         let Some(mut call) = as_table(table.key(name), value, problems) else { continue };
-        let cycles = cycles(&mut call, "cycles", problems);
-        let zero_cycles = optional_cycles(&mut call, "zero_cycles", problems);
-        let byte_cycles = optional_cycles(&mut call, "byte_cycles", problems).unwrap_or(0);
+        let cycles = thousandths(&mut call, "cycles", problems);
+        let zero_cycles = optional_thousandths(&mut call, "zero_cycles", problems);
+        let byte_cycles = optional_thousandths(&mut call, "byte_cycles", problems).unwrap_or(0);
         call.finish(problems);
         if let Some(cycles) = cycles {
             calls.insert(name.to_owned(), CallTiming { cycles, zero_cycles, byte_cycles });
@@ -173,23 +183,29 @@ fn read_calls(table: &Table<'_>, problems: &mut Problems<'_>) -> BTreeMap<String
     calls
 }
 
-fn read_error(mut table: Table<'_>, problems: &mut Problems<'_>) -> Option<ErrorTiming> {
-    let low = cycles(&mut table, "low", problems);
-    let high = cycles(&mut table, "high", problems);
-    let mut other = |key, usual| optional_cycles(&mut table, key, problems).unwrap_or(usual);
+/// Reads the ends of intervals. `offset` is the key of the time added to the upper end in cold
+/// caches.
+pub(super) fn read_error(
+    mut table: Table<'_>,
+    offset: &str,
+    problems: &mut Problems<'_>,
+) -> Option<ErrorTiming> {
+    let low = thousandths(&mut table, "low", problems);
+    let high = thousandths(&mut table, "high", problems);
+    let mut other = |key, usual| optional_thousandths(&mut table, key, problems).unwrap_or(usual);
     let (usual_low, usual_high) = USUAL_COLD;
     let (cold_low, cold_high) = (other("cold_low", usual_low), other("cold_high", usual_high));
-    let cold_offset = other("cold_offset_cycles", USUAL_COLD_OFFSET);
+    let cold_offset = other(offset, USUAL_COLD_OFFSET);
     let (usual_low, usual_high) = USUAL_FOREIGN;
     let foreign_low = other("foreign_low", usual_low);
     let foreign_high = other("foreign_high", usual_high);
-    let at = table.span();
+    let (at, path) = (table.span(), table.key("low"));
     table.finish(problems);
     let (low, high) = (low?, high?);
     let ends = [(low, high), (cold_low, cold_high), (foreign_low, foreign_high)];
     if ends.iter().any(|&(low, high)| low > 1000 || high < 1000) {
-        let what = "`timing.error`: `low` is at most 1, and `high` at least 1".to_owned();
-        problems.error(at, what);
+        let table = path.trim_end_matches(".low");
+        problems.error(at, format!("`{table}`: `low` is at most 1, and `high` at least 1"));
         return None;
     }
     Some(ErrorTiming { low, high, cold_low, cold_high, cold_offset, foreign_low, foreign_high })
@@ -209,7 +225,7 @@ fn read_calibration(mut table: Table<'_>, problems: &mut Problems<'_>) -> Option
     let experiments = table.integer("experiments", PROGRAMS, problems);
     let precise = table.integer("precise", PROGRAMS, problems);
     let checks = table.integer("checks", PROGRAMS, problems);
-    let check_error = cycles(&mut table, "check_error", problems);
+    let check_error = thousandths(&mut table, "check_error", problems);
     let compiler = optional_string(&mut table, "compiler", problems).map(str::to_owned);
     let doubt = optional_string(&mut table, "doubt", problems).map(str::to_owned);
     let base = optional_string(&mut table, "base", problems).map(str::to_owned);

@@ -3,7 +3,15 @@
 from collections.abc import Mapping
 
 from slowpath.core.schema.rates import Metric, as_metric
-from slowpath.core.schema.results import Bound, PathResult, RatedTime, Refusal, Result, Verdict
+from slowpath.core.schema.results import (
+    Bound,
+    EstimatePart,
+    PathResult,
+    RatedTime,
+    Refusal,
+    Result,
+    Verdict,
+)
 
 DESCRIBED_PATHS = 100
 """Maximum number of paths that reports describe; the others are only counted, with their range."""
@@ -133,7 +141,16 @@ def reservation(note: str) -> str:
 def entries_words(time: RatedTime) -> str:
     """Return the assumption about map entries: `full maps`, or `10,000 entries in maps`."""
     entries = time["entries"]
+    if "=" in entries:
+        named, _, others = entries.rpartition(", others ")
+        return f"{named.replace(',', ', ')} entries, other maps {others}"
     return f"{int(entries):,} entries in maps" if entries.isdigit() else f"{entries} maps"
+
+
+def parts_of_pipeline(result: Result) -> list[EstimatePart]:
+    """Return the estimated parts of the slowest path of a pipeline; empty for other programs."""
+    estimate = result["paths"][0]["estimate"] if result["paths"] else None
+    return [] if estimate is None else estimate.get("parts", [])
 
 
 def is_capped(result: Result) -> bool:

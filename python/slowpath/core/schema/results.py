@@ -64,7 +64,8 @@ class RatedTime(TypedDict):
     """Packets per second on one core that does nothing else."""
     entries: str
     """Entries in each map: `few`, `full`, or a number (`--entries`) for maps with room for as many.
-    Packets are spread over all entries."""
+    With numbers of single maps: `NAME=NUMBER,NAME=NUMBER, others full`. Packets are spread over all
+    entries."""
     caches: str
     """State of the caches, `warm` or `cold`: whether they contain all map entries of all
     packets."""
@@ -93,8 +94,9 @@ class Estimate(TypedDict):
     cold: RatedTime
     """Estimate with many map entries in caches that are too small for them."""
     loop_ns: float
-    """Nanoseconds that the kernel's loop for test runs adds to each run in `slowpath measure`. It
-    is not a part of the other numbers."""
+    """Nanoseconds that the kernel's loop for test runs adds to each run in `slowpath measure`. For
+    a pipeline, those of receiving and sending with ports in memory. They are not a part of the
+    other numbers."""
     driver: DriverTime | None
     """Published time of receiving and dropping a packet. It is not a part of the other numbers.
     Null if the target has none."""
@@ -131,6 +133,22 @@ class Time(TypedDict):
     """Upper end of the interval that contains 90 of 100 measurements."""
 
 
+class EstimatePart(TypedDict):
+    """Instructions or lookups of one kind on a path of a pipeline, with their estimated time."""
+
+    part: str
+    """Kind, as in the target description: an instruction, with `.next` if DPDK runs it together
+    with the one before, or `table.KIND.hit` and `table.KIND.miss`."""
+    runs: int
+    """Number of executions."""
+    key_bytes: int
+    """Sum of the bytes in the keys of all lookups, at most 64 each."""
+    warm_ns: float
+    """Nanoseconds with few entries in tables."""
+    cold_ns: float
+    """Nanoseconds with many entries in tables."""
+
+
 class PathEstimate(TypedDict):
     """Estimated time of a path on one core. It is the program's own time: receiving, redirecting
     and sending packets are not included."""
@@ -139,6 +157,9 @@ class PathEstimate(TypedDict):
     """Time with few map entries, all data in warm caches."""
     cold: Time
     """Time with many map entries in caches that are too small for them."""
+    parts: NotRequired[list[EstimatePart]]
+    """For a pipeline: its instructions and lookups by kind, the most expensive first. Their times
+    add up to those of the path. Absent for other programs."""
 
 
 class PathLine(TypedDict):

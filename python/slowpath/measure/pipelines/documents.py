@@ -3,6 +3,7 @@
 from typing import TypedDict
 
 from slowpath.core.schema.document import Document
+from slowpath.core.schema.results import PathEstimate
 from slowpath.measure.disturbances import Disturbance
 from slowpath.measure.environment import Environment
 
@@ -11,7 +12,7 @@ class TimedPath(TypedDict):
     """A path of a pipeline, with its time in DPDK's interpreter."""
 
     rank: int
-    """Rank among the found paths, 1 for the slowest."""
+    """Rank among the found paths, 1 for the slowest by the estimate."""
     instructions: int
     """Number of instructions on the path."""
     lookups: int
@@ -30,6 +31,8 @@ class TimedPath(TypedDict):
     included in `measured_ns`."""
     program_ns: float | None
     """Part of `measured_ns` beyond `baseline_ns`."""
+    estimate: PathEstimate | None
+    """Estimate of `program_ns`; null without an estimate of the target."""
     packetrate_pps: float | None
     """Packets per second on one dedicated core, with ports in memory instead of a network card."""
     builds: int
@@ -44,7 +47,8 @@ class TimedPath(TypedDict):
     source: list[tuple[str, int]]
     """Executed lines in order, as `[file, line]`."""
     entries: list[str]
-    """Entries that the tables have, as `TABLE match KEY action ACTION DATA`."""
+    """Entries that the path needs, as `TABLE match KEY action ACTION DATA`. Tables without a hit
+    also have an entry that no lookup of the path matches."""
     error: str | None
     """Reason why the path was not measured, in one line."""
     code: str | None
@@ -69,7 +73,7 @@ class MeasuredPipeline(TypedDict):
     environment: Environment | None
     """Environment of the measurement, and events during it; null if nothing was measured."""
     paths: list[TimedPath]
-    """Paths by decreasing number of instructions."""
+    """Paths in the order of `rank`."""
     error: str | None
     """Reason why nothing was measured, in one line; null if something was."""
     code: str | None

@@ -177,15 +177,22 @@ static int read_bytes(const char *digits, uint8_t *bytes, uint32_t *length)
 	return 0;
 }
 
+/* Returns the number of a table, with its properties; negative if there is none. */
+static int find_table(struct rte_swx_pipeline *pipeline, const char *table,
+		      struct rte_swx_ctl_table_info *info)
+{
+	for (uint32_t i = 0; !rte_swx_ctl_table_info_get(pipeline, i, info); i++)
+		if (!strcmp(info->name, table))
+			return i;
+	return -1;
+}
+
 /* Returns true if the default entry of a table cannot change. */
 static int has_fixed_default(struct rte_swx_pipeline *pipeline, const char *table)
 {
 	struct rte_swx_ctl_table_info info;
 
-	for (uint32_t i = 0; !rte_swx_ctl_table_info_get(pipeline, i, &info); i++)
-		if (!strcmp(info.name, table))
-			return info.default_action_is_const;
-	return 0;
+	return find_table(pipeline, table, &info) >= 0 && info.default_action_is_const;
 }
 
 static int add_entry(struct rte_swx_pipeline *pipeline, struct rte_swx_ctl_pipeline *control,
@@ -203,6 +210,36 @@ static int add_entry(struct rte_swx_pipeline *pipeline, struct rte_swx_ctl_pipel
 	if (as_default ? rte_swx_ctl_pipeline_table_default_entry_add(control, table, entry) :
 			 rte_swx_ctl_pipeline_table_entry_add(control, table, entry))
 		return refuse("table %s: DPDK refuses the entry %s", table, text);
+	return 0;
+}
+
+/* Adds an entry with the first action that entries may have, and zeros as its data. Tables without
+ * entries are not looked up like others. */
+static int add_other(struct rte_swx_pipeline *pipeline, struct rte_swx_ctl_pipeline *control,
+		     const char *table, const char *match)
+{
+	static char text[SPEC_LINE];
+	struct rte_swx_ctl_table_info info;
+	struct rte_swx_ctl_table_action_info use;
+	struct rte_swx_ctl_action_info action;
+	struct rte_swx_ctl_action_arg_info argument;
+	int number = find_table(pipeline, table, &info);
+	size_t end;
+
+	if (number < 0)
+		return 0; /* a learner */
+	for (uint32_t i = 0; i < info.n_actions; i++) {
+		if (rte_swx_ctl_table_action_info_get(pipeline, number, i, &use) ||
+		    !use.action_is_for_table_entries ||
+		    rte_swx_ctl_action_info_get(pipeline, use.action_id, &action))
+			continue;
+		end = snprintf(text, sizeof(text), "%s action %s", match, action.name);
+		for (uint32_t arg = 0; arg < action.n_args && end < sizeof(text); arg++)
+			if (!rte_swx_ctl_action_arg_info_get(pipeline, use.action_id, arg, &argument))
+				end += snprintf(text + end, sizeof(text) - end, " %s 0x0",
+						argument.name);
+		return end < sizeof(text) ? add_entry(pipeline, control, table, text, 0) : 0;
+	}
 	return 0;
 }
 
@@ -230,7 +267,9 @@ static int read_path(struct rte_swx_pipeline *pipeline, struct rte_swx_ctl_pipel
 		} else {
 			table = strtok_r(NULL, " ", &rest);
 			text = rest;
-			if (strcmp(what, "lookups")) {
+			if (!strcmp(what, "other")) {
+				status = add_other(pipeline, control, table, text);
+			} else if (strcmp(what, "lookups")) {
 				status = add_entry(pipeline, control, table, text,
 						   !strcmp(what, "default"));
 			} else if (path.tables < TABLES) {

@@ -6,12 +6,16 @@ from slowpath.core.printable import csv_line
 from slowpath.core.terminal import Line, grid
 from slowpath.measure.pipelines.documents import MeasuredPipeline, PipelinesDocument, TimedPath
 
-_COLUMNS = ("path", "instructions", "lookups", "ns/packet", "spread", "pipeline ns", "Mpps", "")
-_RIGHT = {"path", "instructions", "lookups", "ns/packet", "spread", "pipeline ns", "Mpps"}
+_COLUMNS = (
+    "path", "instructions", "lookups", "ns/packet", "spread", "pipeline ns", "estimated", "Mpps",
+    "",
+)  # fmt: skip
+_RIGHT = set(_COLUMNS[:-1])
 _RANKS = 8  # maximum number of paths in a line about a reason
 _CSV = (
     "rank", "instructions", "lookups", "measured_ns", "spread_ns", "low_ns", "high_ns",
-    "baseline_ns", "program_ns", "packetrate_pps", "builds", "port", "packet", "output",
+    "baseline_ns", "program_ns", "estimated_ns", "packetrate_pps", "builds", "port", "packet",
+    "output",
 )  # fmt: skip
 
 
@@ -43,8 +47,14 @@ def _pipeline(record: MeasuredPipeline, version: str) -> Iterator[Line | str]:
             f"({', '.join(f'{base:.1f} ns' for base in bases)}). Ports are in memory, so no "
             "network card is included."
         )
+    if any(path["estimate"] is not None for path in timed):
+        yield (
+            "  estimated: the estimate of pipeline ns for few entries, from measurements on the "
+            "machine that slowpath bound names."
+        )
     yield (
-        "  Tables have only the entries that the path needs. Each time is that of undisturbed "
+        "  Tables have only the entries that the path needs, and one more if it needs none. Each "
+        "time is that of undisturbed "
         f"batches, as a mean over {max(path['builds'] for path in timed)} builds of the pipeline."
     )
     if not record["precise"]:
@@ -70,6 +80,7 @@ def _cells(path: TimedPath) -> list[str]:
         f"{value:.1f}",
         f"± {spread:.1f}",
         "-" if beyond is None else f"{beyond:.1f}",
+        "-" if path["estimate"] is None else f"{path['estimate']['warm']['ns']:.0f}",
         "-" if rate is None else f"{rate / 1e6:.2f}",
         "dropped" if output is None else f"{len(output) // 2} bytes sent",
     ]
@@ -81,7 +92,9 @@ def pipelines_csv(document: PipelinesDocument) -> Iterator[str]:
     for record in document["results"]:
         names = [record["file"], record["program"]]
         for path in record["paths"]:
-            values = [path[name] for name in _CSV]  # type: ignore[literal-required]
+            time = None if path["estimate"] is None else path["estimate"]["warm"]["ns"]
+            cells = {**path, "estimated_ns": time}
+            values = [cells[name] for name in _CSV]
             yield csv_line([*names, *values, path["error"]])
         if not record["paths"]:
             yield csv_line([*names, *[None] * len(_CSV), record["error"]])

@@ -41,6 +41,7 @@ _SOURCES = Path(__file__).parent
 _FEWEST = 3  # minimum number of builds of each pipeline
 _CHECK = 4  # number of builds before the first check of the precision; grows by half
 _POLL = 0.2  # seconds between two checks for stop requests
+_OTHER_BITS = 8  # width of the narrowest field of a key
 _MOST = 4000  # maximum number of paths of a pipeline
 _IN_PORTS, _OUT_PORTS = 16, 512  # numbers of ports that the program has
 _EMPTY = """struct metadata_t {
@@ -206,6 +207,7 @@ class _Bed:
                 "high_ns": None,
                 "baseline_ns": None,
                 "program_ns": None,
+                "estimate": path["estimate"],
                 "packetrate_pps": None,
                 "builds": 0,
                 "port": 0 if witness is None else witness["port"],
@@ -226,7 +228,7 @@ class _Bed:
             if reason is not None:
                 _fail(record, reason)
             lines = list(_entries(witness["entries"]))
-            record["entries"] = [line.split(" ", 1)[1] for line in lines]
+            record["entries"] = [one.split(" ", 1)[1] for one in lines if one[:5] != "other"]
             lines += _lookups(witness["entries"])
             lines += [f"packet {witness['packet']}", f"output {witness['output'] or '-'}"]
             start = [f"port {witness['port']}", f"pipeline {spec}"]
@@ -419,7 +421,11 @@ def _entry(lookup: PipelineLookup) -> str:
 
 
 def _entries(lookups: Sequence[PipelineLookup]) -> Iterator[str]:
-    """Yield the lines about entries: one for each key that hits, and the default entries."""
+    """Yield the lines about entries: one for each key that hits, and the default entries.
+
+    A table without a hit has one entry that none of its lookups match, because DPDK does not search
+    empty tables.
+    """
     seen = set[str]()
     for lookup in lookups:
         if lookup["hit"]:
@@ -429,6 +435,27 @@ def _entries(lookups: Sequence[PipelineLookup]) -> Iterator[str]:
         if line not in seen:
             seen.add(line)
             yield line
+    keys = dict[str, list[list[str]]]()
+    for lookup in lookups:
+        keys.setdefault(lookup["table"], []).append([one["value"] for one in lookup["key"]])
+    with_hits = {lookup["table"] for lookup in lookups if lookup["hit"]}
+    for table in (table for table in keys if table not in with_hits):
+        other = _other_key(keys[table])
+        if other:
+            yield f"other {table} match {' '.join(other)}"
+
+
+def _other_key(keys: Sequence[Sequence[str]]) -> list[str]:
+    """Return a key that differs from all given ones of a table; empty if there may be none."""
+    if not keys[0]:
+        return []
+    known = {tuple(int(value, 0) for value in key) for key in keys}
+    first, *rest = next(iter(known))
+    for bit in range(_OTHER_BITS):
+        key = (first ^ 1 << bit, *rest)
+        if key not in known:
+            return [f"{value:#x}" for value in key]
+    return []
 
 
 def _lookups(lookups: Sequence[PipelineLookup]) -> Iterator[str]:
