@@ -720,8 +720,9 @@ class CalibrateOptions(TypedDict, total=False):
     """Offer N shares of the highest rate without loss [default: 0.1, 0.5, 0.7]."""
     loss: float | str
     """Accept a rate as without loss if PERCENT is lost at most [default: 0.1%]."""
-    attach: Literal["native", "generic"]
-    """Run programs in the driver (native) or in generic code [default: native]."""
+    attach: Literal["native", "generic", "dpdk-swx"]
+    """Run XDP programs in the driver (native) or generically, or SWX pipelines in DPDK [default:
+    native]."""
     precision: float | str
     """Measure until each time is precise within PERCENT [default: 1%]."""
     seconds: float | str

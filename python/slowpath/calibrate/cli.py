@@ -3,7 +3,7 @@
 from argparse import Namespace
 
 from slowpath.bounds.flags import cpu_option
-from slowpath.calibrate.testbeds import LOAD
+from slowpath.calibrate.testbeds import LOAD, LOADED
 from slowpath.core.command import Command, Example, Heading, argument, output_folder, within
 from slowpath.core.formats import JSON, OUTPUT, Formats
 from slowpath.core.quantities import duration
@@ -57,7 +57,8 @@ CALIBRATE = Command(
             "slowpath measure. dpdk and dpdk-swx need an installed DPDK. dpdk-swx runs pipelines "
             "in the form that the P4 compiler p4c emits. ebpf counts instructions, and "
             "agilio-cx-2x40 computes cycles of the card. p4 only writes programs. load sends "
-            "packets to XDP programs at given rates, and measures losses and latencies."
+            "packets to XDP programs or pipelines at given rates, and measures losses and "
+            "latencies."
         ),
         (
             "Exit codes: 0 success, 2 wrong usage, 3 an experiment cannot be read or measured, or "
@@ -110,9 +111,10 @@ CALIBRATE = Command(
         ),
         _LOADING.option(
             "--attach MODE",
-            "Run programs in the driver (native) or in generic code [default: native]",
+            "Run XDP programs in the driver (native) or generically, or SWX pipelines in DPDK "
+            "[default: native]",
             common=False,
-            choices=("native", "generic"),
+            choices=tuple(LOADED),
         ),
         _MEASUREMENT.option(
             "--precision PERCENT",
@@ -168,6 +170,10 @@ CALIBRATE = Command(
         Example(
             "slowpath calibrate --testbed load --rate 0.1..1.0",
             "Measure losses and latencies under offered load",
+        ),
+        Example(
+            "slowpath calibrate --testbed load --attach dpdk-swx --component table-lpm-entries",
+            "Do the same with pipelines of P4 programs in DPDK's interpreter",
         ),
     ),
 )

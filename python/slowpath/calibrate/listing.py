@@ -10,7 +10,7 @@ from slowpath.calibrate.experiments.specification import (
     shipped_names,
 )
 from slowpath.calibrate.settings import is_supported
-from slowpath.calibrate.testbeds import LOAD, TESTBEDS
+from slowpath.calibrate.testbeds import LOAD, LOADED, TESTBEDS
 from slowpath.core import engine
 from slowpath.core.command import load
 from slowpath.core.errors import ExitCode
@@ -32,12 +32,16 @@ def list_all(reporter: Reporter) -> ExitCode:
 
 
 def _catalogue(beds: Sequence[TestBed], experiments: Sequence[Experiment]) -> Catalogue:
+    loaded: list[TestBed] = [load(place) for place in dict.fromkeys(LOADED.values())]
+
+    def runs_on(experiment: Experiment) -> list[str]:
+        found = [bed.name for bed in beds if is_supported(bed, experiment)]
+        return [*found, LOAD] if any(is_supported(bed, experiment) for bed in loaded) else found
+
     return {
         **engine.head("calibrate", "catalogue"),
-        "testbeds": [*map(_listed, beds), _load_bed(beds)],
-        "experiments": [
-            {"specification": one, "runs_on": _runs_on(beds, one)} for one in experiments
-        ],
+        "testbeds": [*map(_listed, beds), _load_bed(loaded)],
+        "experiments": [{"specification": one, "runs_on": runs_on(one)} for one in experiments],
     }
 
 
@@ -52,25 +56,15 @@ def _listed(bed: TestBed) -> ListedBed:
     }
 
 
-_SOURCE = "linux-xdp"
-"""Name of the test bed whose programs the test bed for offered load runs."""
-
-
-def _load_bed(beds: Sequence[TestBed]) -> ListedBed:
-    source = next(bed for bed in beds if bed.name == _SOURCE)
+def _load_bed(loaded: Sequence[TestBed]) -> ListedBed:
     return {
         "name": LOAD,
-        "says": "Sends packets to XDP programs at given rates; measures losses and latencies",
-        "target": source.target,
+        "says": "Sends packets to programs at given rates; measures losses and latencies",
+        "target": loaded[0].target,
         "metrics": [],
         "exact": False,
-        "components": list(source.kinds()),
+        "components": sorted({kind for bed in loaded for kind in bed.kinds()}),
     }
-
-
-def _runs_on(beds: Sequence[TestBed], experiment: Experiment) -> list[str]:
-    found = [bed.name for bed in beds if is_supported(bed, experiment)]
-    return [*found, LOAD] if _SOURCE in found else found
 
 
 def text_report(catalogue: Catalogue) -> Iterator[Line | str]:

@@ -20,6 +20,13 @@ Process = subprocess.Popen[bytes]
 """A running program."""
 
 
+class Link(NamedTuple):
+    """The connection of a program to another one."""
+
+    device: str  # virtual device, as in DPDK's option --vdev
+    memory: int  # file descriptor of shared memory
+
+
 class Toolchain(NamedTuple):
     """A C compiler, its options for DPDK, and the version of DPDK."""
 
@@ -78,18 +85,32 @@ def _pkg_config(option: str) -> subprocess.CompletedProcess[str]:
 
 
 def start(
-    binary: Path, cpu: int, arguments: Iterable[str], errors: int | IO[bytes] = subprocess.PIPE
+    binary: Path,
+    cpu: int,
+    arguments: Iterable[str],
+    errors: int | IO[bytes] = subprocess.PIPE,
+    link: Link | None = None,
 ) -> Process:
     """Start a DPDK program on a CPU; DPDK's runtime files stand beside the program.
 
-    The caller handles Ctrl-C, which the program does not get. `errors` takes its standard error.
+    The caller handles Ctrl-C, which the program does not get.
+
+    Args:
+        binary: The program.
+        cpu: Its CPU.
+        arguments: Its own arguments.
+        errors: Destination of its standard error.
+        link: Its connection to another program.
     """
     eal = [*_OPTIONS, "-m", _ANY_MEMORY, "-l", str(cpu)]
+    if link is not None:
+        eal += [f"--vdev={link.device}", "--log-level=pmd.net.memif:2"]  # it misses multi-process
     return subprocess.Popen(  # noqa: S603 - the program that the caller compiled
         [str(binary), *eal, "--", *arguments],
-        stdin=subprocess.DEVNULL,
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=errors,
         env=os.environ | {"RUNTIME_DIRECTORY": str(binary.parent)},
         start_new_session=True,
+        pass_fds=() if link is None else [link.memory],
     )

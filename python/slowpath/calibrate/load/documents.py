@@ -5,8 +5,9 @@ from typing import Literal, TypedDict
 from slowpath.calibrate.load.search import Limit
 from slowpath.core.schema.document import Document
 
-Attachment = Literal["native", "generic"]
-"""Place where a program runs: in the driver, or in the kernel's generic code."""
+Attachment = Literal["native", "generic", "dpdk-swx"]
+"""Place where a program runs: in the driver, in the kernel's generic code, or in DPDK's interpreter
+of pipelines."""
 
 
 class PacketFates(TypedDict):

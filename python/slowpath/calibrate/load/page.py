@@ -10,6 +10,7 @@ from slowpath.calibrate.load.report import (
     load_csv,
     lost_at,
     micro,
+    place_text,
     share_text,
     title,
 )
@@ -41,7 +42,7 @@ def load_page(document: LoadDocument) -> str:
         element("h1", heading),
         facts(
             ("begun", document["date"].replace("T", " ").replace("Z", " UTC")),
-            ("XDP", document["attachment"]),
+            ("programs run as", place_text(document)),
             ("sender and receiver", f"CPU {document['sender_cpu']}"),
             ("program", f"CPU {document['program_cpu']}"),
             ("programs", document["directory"]),

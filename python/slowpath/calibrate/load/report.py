@@ -26,12 +26,18 @@ def load_text(document: LoadDocument) -> Iterator[Line | str]:
         yield from _program(program, document["tolerance"])
         yield ""
     yield (
-        f"Latencies in µs, from sending to return. XDP {document['attachment']}; CPU "
+        f"Latencies in µs, from sending to return. {place_text(document)}; CPU "
         f"{document['sender_cpu']} sends and receives, CPU {document['program_cpu']} runs the "
         "program."
     )
     yield from document["notes"]
     yield f"Programs: {document['directory']}"
+
+
+def place_text(document: LoadDocument) -> str:
+    """Return the place where programs run."""
+    place = document["attachment"]
+    return "SWX in DPDK" if place == "dpdk-swx" else f"XDP {place}"
 
 
 def title(program: LoadedProgram) -> str:

@@ -3,13 +3,14 @@
 import os
 import random
 import statistics
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
 from slowpath.calibrate.experiments.folder import write
-from slowpath.calibrate.experiments.specification import Experiment, swept_values
+from slowpath.calibrate.experiments.specification import swept_values
+from slowpath.calibrate.load.bed import MARK, OfferedProgram, Offering
 from slowpath.calibrate.load.documents import (
     Latency,
     LoadDocument,
@@ -17,24 +18,26 @@ from slowpath.calibrate.load.documents import (
     OfferedRate,
     PacketFates,
 )
+from slowpath.calibrate.load.pipelines import NOTES as PIPELINE_NOTES
+from slowpath.calibrate.load.pipelines import open_pipelines
 from slowpath.calibrate.load.search import Offer, highest_rate
 from slowpath.calibrate.load.settings import LoadSettings
-from slowpath.calibrate.testbeds import LOAD
-from slowpath.calibrate.testbeds.linux_xdp import witness_of
-from slowpath.calibrate.testbeds.xdp_files import Compiler, Written, XdpFiles
+from slowpath.calibrate.load.xdp import NOTES as XDP_NOTES
+from slowpath.calibrate.load.xdp import open_xdp
 from slowpath.core import codes, engine
-from slowpath.core.engine import kernel, objects
+from slowpath.core.engine.kernel import OfferedTrial
 from slowpath.core.errors import ExitCode, InputError
 from slowpath.core.formats import Reporter
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
 from slowpath.core.terminal import LiveLine, error, note_progress
+from slowpath.measure.machine_files import Files
+from slowpath.measure.processor import sibling_cpus
 
 _SEARCH = 0.5  # share of the time of a program that the search takes, approximately
 _TRIALS = 25  # usual number of trials of a search
 _ROUNDS = 3  # minimum number of trials at each rate
 _SHORTEST, _LONGEST = 0.02, 0.5  # seconds of a trial
 _PROBE = 1000.0  # rate of the first packets, in packets a second
-_MARK = 16  # bytes that are appended to each packet
 
 
 class _Taken(NamedTuple):
@@ -42,7 +45,7 @@ class _Taken(NamedTuple):
 
     share: float | None
     rate: float | None
-    trials: list[kernel.OfferedTrial]
+    trials: list[OfferedTrial]
 
 
 def measure_load(settings: LoadSettings, reporter: Reporter) -> ExitCode:
@@ -52,20 +55,19 @@ def measure_load(settings: LoadSettings, reporter: Reporter) -> ExitCode:
         InputError: when this machine lacks something, or files cannot be written.
     """
     date = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    running = kernel.open_kernel()
-    compiler = Compiler(LOAD)
     programs = list[LoadedProgram]()
-    try:
-        with heeding_signals() as stopping, _Progress(settings) as progress:
-            for experiment, value, written in _written(settings):
-                if stopping.asked:
-                    break
-                progress.begin(f"{experiment['name']}, {_parameter(experiment)} = {value:,}")
-                bed = _Bed(settings, running, compiler, stopping, progress.show)
-                programs.append(bed.measure(experiment, value, written))
-            stopped = stopping.asked
-    finally:
-        compiler.stop()
+    open_bed = open_pipelines if settings.attachment == "dpdk-swx" else open_xdp
+    with (
+        heeding_signals() as stopping,
+        open_bed(settings, stopping) as offered,
+        _Progress(settings) as progress,
+    ):
+        for each in offered:
+            if stopping.asked:
+                break
+            progress.begin(f"{each.experiment['name']}, {each.parameter} = {each.value:,}")
+            programs.append(_Search(settings, stopping, progress.show).measure(each))
+        stopped = stopping.asked
     document: LoadDocument = {
         **engine.head("calibrate", "load"),
         "directory": str(settings.folder),
@@ -75,7 +77,7 @@ def measure_load(settings: LoadSettings, reporter: Reporter) -> ExitCode:
         "program_cpu": settings.program,
         "cpus": len(os.sched_getaffinity(0)),
         "tolerance": settings.tolerance,
-        "notes": _notes(),
+        "notes": _notes(settings),
         "programs": programs,
     }
     if settings.html is not None:
@@ -90,21 +92,6 @@ def measure_load(settings: LoadSettings, reporter: Reporter) -> ExitCode:
         where = f"{one['parameter']} = {one['value']:,}"
         error(codes.TESTBED_FAILED, one["experiment"], f"{where}: {one['reason']}")
     return ExitCode.INPUT if failed else ExitCode.FINE
-
-
-def _written(settings: LoadSettings) -> Iterator[tuple[Experiment, int, Written]]:
-    """Yield the programs to measure, which are written to files just before."""
-    for experiment in settings.experiments:
-        folder = settings.folder / experiment["name"]
-        folder.mkdir(parents=True, exist_ok=True)
-        files = XdpFiles(experiment, folder, sends_back=True)
-        for value in swept_values(experiment):
-            yield experiment, value, files.pair(value).component
-            files.forget()
-
-
-def _parameter(experiment: Experiment) -> str:
-    return experiment["component"]["sweep"]["parameter"]
 
 
 class _Progress(LiveLine):
@@ -126,27 +113,21 @@ class _Progress(LiveLine):
         self.draw(f"{self._name}: {text}")
 
 
-class _Bed:
-    """Measures one program after the other."""
+class _Search:
+    """Searches the highest rate of a program, and measures the program at shares of it."""
 
     def __init__(
-        self,
-        settings: LoadSettings,
-        running: kernel.Kernel,
-        compiler: Compiler,
-        stopping: Stopping,
-        say: Callable[[str], None],
+        self, settings: LoadSettings, stopping: Stopping, say: Callable[[str], None]
     ) -> None:
-        self._settings, self._kernel, self._compiler = settings, running, compiler
-        self._stopping, self._say = stopping, say
+        self._settings, self._stopping, self._say = settings, stopping, say
 
-    def measure(self, experiment: Experiment, value: int, written: Written) -> LoadedProgram:
-        """Search the highest rate of a program, then measure it at shares of this rate."""
+    def measure(self, offered: OfferedProgram) -> LoadedProgram:
+        """Start a program and measure it; the result has the reason if this fails."""
         program: LoadedProgram = {
-            "experiment": experiment["name"],
-            "parameter": _parameter(experiment),
-            "value": value,
-            "bytes": len(written.program.packet) + _MARK,
+            "experiment": offered.experiment["name"],
+            "parameter": offered.parameter,
+            "value": offered.value,
+            "bytes": len(offered.packet) + MARK,
             "highest_pps": None,
             "limit": None,
             "trials": 0,
@@ -155,22 +136,16 @@ class _Bed:
             "reason": None,
         }
         try:
-            compiled = self._compiler.begin(written).result()
-            subject = objects.Subject(written.file, compiled.object, compiled.number, None)
-            cpus = self._settings.sender, self._settings.program
-            native = self._settings.attachment == "native"
-            witness = witness_of(written)
-            load = kernel.open_offered_load(self._kernel, subject, witness, cpus, native=native)
-            with self._stopping.calling(load.stop):
-                self._fill(program, load)
+            with offered.open() as offering:
+                self._fill(program, offering)
         except InputError as problem:
             program["reason"] = problem.reason
         if self._stopping.asked:
             program["reason"] = "interrupted"
         return program
 
-    def _fill(self, program: LoadedProgram, load: kernel.OfferedLoad) -> None:
-        program["reason"] = _unfit(kernel.offer(load, _PROBE, _SHORTEST))
+    def _fill(self, program: LoadedProgram, offering: Offering) -> None:
+        program["reason"] = _unfit(offering(_PROBE, _SHORTEST))
         if program["reason"] is not None:
             return
         seconds = self._settings.seconds
@@ -180,7 +155,7 @@ class _Bed:
         def offer(rate: float | None) -> Offer:
             shown = "all that the sender can" if rate is None else _rate_text(rate)
             self._say(f"searching the highest rate: {shown}")
-            trial = kernel.offer(load, rate, length)
+            trial = offering(rate, length)
             if rate is None:
                 full.trials.append(trial)
             sent_rate = trial.sent / max(trial.nanoseconds, 1) * 1e9
@@ -198,9 +173,9 @@ class _Bed:
                 "with --loss, or choose another CPU with --cpu"
             )
             return
-        program["rates"] = self._at_shares(load, found.rate)
+        program["rates"] = self._at_shares(offering, found.rate)
 
-    def _at_shares(self, load: kernel.OfferedLoad, highest: float) -> list[OfferedRate]:
+    def _at_shares(self, offering: Offering, highest: float) -> list[OfferedRate]:
         shares = self._settings.shares
         left = (1 - _SEARCH) * self._settings.seconds / len(shares)
         rounds = max(_ROUNDS, round(left / _LONGEST))
@@ -211,7 +186,7 @@ class _Bed:
                 if self._stopping.asked:
                     break
                 self._say(f"offering {one.share:.0%} of {_rate_text(highest)}")
-                one.trials.append(kernel.offer(load, one.rate, _trial_seconds(left / rounds)))
+                one.trials.append(offering(one.rate, _trial_seconds(left / rounds)))
         if self._stopping.asked:
             return []
         return [offered_rate(one) for one in taken]
@@ -225,18 +200,18 @@ def _rate_text(rate: float) -> str:
     return f"{rate / 1e3:,.1f} kpps"
 
 
-def _unfit(trial: kernel.OfferedTrial) -> str | None:
+def _unfit(trial: OfferedTrial) -> str | None:
     """Return the reason why a program cannot be measured, from a trial at a low rate."""
     if trial.received or not trial.sent:
         return None
     if trial.kept:
         return (
-            "the program does not send packets back (XDP_TX); the test bed load measures only "
-            "programs that do"
+            "the program does not send packets back; the test bed load measures only programs "
+            "that do"
         )
     if trial.unmarked:
         return (
-            f"the program changes the last {_MARK} bytes of packets, which hold the time of sending"
+            f"the program changes the last {MARK} bytes of packets, which hold the time of sending"
         )
     return "no packet reaches the program; another CPU (--cpu) may be less busy"
 
@@ -259,11 +234,11 @@ def offered_rate(taken: _Taken) -> OfferedRate:
     }
 
 
-def _fates(trials: Sequence[kernel.OfferedTrial]) -> PacketFates:
-    def total(read: Callable[[kernel.OfferedTrial], int]) -> int:
+def _fates(trials: Sequence[OfferedTrial]) -> PacketFates:
+    def total(read: Callable[[OfferedTrial], int]) -> int:
         return sum(map(read, trials))
 
-    def explained(one: kernel.OfferedTrial) -> int:
+    def explained(one: OfferedTrial) -> int:
         return one.received + one.refused + one.kept + one.lost_back + one.unmarked
 
     return {
@@ -289,11 +264,15 @@ def _latency(trials: Sequence[Sequence[int]]) -> Latency | None:
     return {"least": least, "p50": p50, "p90": p90, "p99": p99, "p999": p999, "most": most}
 
 
-def _notes() -> list[str]:
+def _notes(settings: LoadSettings) -> list[str]:
+    siblings = sibling_cpus(Files(), settings.program) or []
+    shared = [
+        f"CPU {settings.sender} and CPU {settings.program} are hardware threads of one core, so "
+        "sender and program slow each other down."
+    ]
     return [
-        "One kernel sends, forwards and receives, so rates include its virtual devices and are no "
-        "rates of a network card.",
+        *(PIPELINE_NOTES if settings.attachment == "dpdk-swx" else XDP_NOTES),
+        *(shared if settings.sender in siblings else []),
         "Other work on both CPUs decides about latencies from 99 % on, and about small losses.",
-        "Latencies include the wake-up of a sleeping CPU, so they can fall with a higher rate.",
         "A trial lasts at most half a second, where RFC 2544 asks for a minute.",
     ]

@@ -4,15 +4,15 @@ import os
 from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from slowpath.bounds.options import read_option
-from slowpath.calibrate.experiments.specification import Experiment
+from slowpath.calibrate.experiments.specification import Experiment, shipped_experiment
 from slowpath.calibrate.load.documents import Attachment
-from slowpath.calibrate.settings import requested_experiments
-from slowpath.calibrate.testbeds import LOAD
-from slowpath.calibrate.testbeds.linux_xdp import BED
+from slowpath.calibrate.settings import is_supported, requested_experiments
+from slowpath.calibrate.testbeds import LOAD, LOADED
 from slowpath.core import codes
+from slowpath.core.command import load
 from slowpath.core.errors import InputError, OptionError, UnavailableError
 from slowpath.core.inputs import check_page
 from slowpath.core.spanned import parse_integer
@@ -31,7 +31,7 @@ _EXPERIMENTS = (
     "table-lpm-entries",
     "checksum-loop",
 )
-"""Experiments that run if none is named."""
+"""Experiments that run if none is named, as far as they fit the place of the programs."""
 
 
 class LoadSettings(NamedTuple):
@@ -46,6 +46,12 @@ class LoadSettings(NamedTuple):
     sender: int  # CPU
     program: int  # CPU
     html: str | None
+
+    def folder_of(self, experiment: Experiment) -> Path:
+        """Make the folder for the programs of an experiment, and return it."""
+        folder = self.folder / experiment["name"]
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
 
 
 def read_load_settings(options: Namespace) -> LoadSettings:
@@ -68,11 +74,14 @@ def read_load_settings(options: Namespace) -> LoadSettings:
             )
     check_page(options.html)
     shares = _SHARES if options.rate is None else _shares(options.rate)
+    attachment: Attachment = options.attach or "native"
+    bed = load(LOADED[attachment])
     if not options.spec and not options.component:
-        options.component = list(_EXPERIMENTS)
+        usual = [name for name in _EXPERIMENTS if is_supported(bed, shipped_experiment(name))]
+        options.component = usual
     if options.points is None and "/" not in (options.range or ""):
         options.points = _POINTS
-    experiments = requested_experiments(options, BED)
+    experiments = requested_experiments(options, bed)
     folder = Path(options.output or f"calibration-{LOAD}")
     if (folder / "run.json").exists():
         reason = "the folder already has a run of another test bed; name another folder with -o"
@@ -84,7 +93,7 @@ def read_load_settings(options: Namespace) -> LoadSettings:
         experiments,
         shares,
         tolerance / 100,
-        cast("Attachment", options.attach or "native"),
+        attachment,
         options.seconds or _SECONDS,
         sender,
         program,

@@ -381,6 +381,22 @@ def swx_driver(experiment: Experiment) -> str:
     Raises:
         InputError: when parameters do not fit together, or SWX has no equivalent.
     """
+    return _program(experiment, "driver.c")
+
+
+def swx_load(experiment: Experiment) -> str:
+    """Return the program that offers packets to the pipelines of an experiment, in C.
+
+    Raises:
+        InputError: when parameters do not fit together, or SWX has no equivalent.
+    """
+    if experiment["component"]["kind"] == "clone":
+        reject(experiment, "under offered load, copies of packets would return to the sender")
+    return _program(experiment, "load.c")
+
+
+def _program(experiment: Experiment, file: str) -> str:
+    """Return a program for the pipelines of an experiment, from a template."""
     part = experiment["component"]
     for value in swept_values(experiment):
         _check(experiment, settings_at(experiment, value))
@@ -392,7 +408,7 @@ def swx_driver(experiment: Experiment) -> str:
         "tabled": int(part["kind"] in TABLES),
         "indexed": int(part["kind"] in ("state", "meter")),
     }
-    return expand(FOLDER, "driver.c", names)
+    return expand(FOLDER, file, names)
 
 
 def swx_pipelines(experiment: Experiment, value: int) -> Pipelines:

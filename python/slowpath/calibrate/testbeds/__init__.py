@@ -15,3 +15,9 @@ QUICK = "slowpath.calibrate.testbeds.linux_xdp:QUICK"
 """The test bed of a quick calibration, in the same form."""
 LOAD = "load"
 """Name of the test bed for offered load, which measures rates and latencies instead of costs."""
+LOADED: Mapping[str, str] = {
+    "native": TESTBEDS["linux-xdp"],
+    "generic": TESTBEDS["linux-xdp"],
+    "dpdk-swx": "slowpath.calibrate.testbeds.dpdk:LOADED_SWX",
+}
+"""Test beds whose programs the test bed for offered load runs, by place (`--attach`)."""

@@ -209,16 +209,31 @@ class DpdkSwx(DpdkTestBed):
         A point is a value of the swept parameter. The pipelines differ in the experiment's
         component.
         """
-        parameter = job.experiment["component"]["sweep"]["parameter"]
         for value in job.points:
-            found, name = swx.swx_pipelines(job.experiment, value), f"{parameter}-{value}"
-            write(job.folder / f"{name}.packet", found.packet.hex() + "\n")
-            for role, pipeline in ((name, found.component), (f"{name}.without", found.baseline)):
-                write(job.folder / f"{role}.spec", pipeline.text)
-                write(job.folder / f"{role}.sent", pipeline.sent.hex() + "\n")
+            write_pipelines(job.experiment, value, job.folder)
         source = job.folder / f"{job.experiment['name']}.c"
         write(source, swx.swx_driver(job.experiment))
         return Program(source, (str(job.folder),))
 
 
-DPDK, SWX = Dpdk(), DpdkSwx()
+class LoadedSwx(DpdkSwx):
+    """The experiments of the test bed `dpdk-swx` whose pipelines run under offered load."""
+
+    def check(self, experiment: Experiment) -> None:
+        """Reject experiments that the test bed does not support, see `TestBed.check`."""
+        super().check(experiment)
+        swx.swx_load(experiment)
+
+
+def write_pipelines(experiment: Experiment, value: int, folder: Path) -> swx.Pipelines:
+    """Write the pipelines for a value of the swept parameter, with input and expected outputs."""
+    name = f"{experiment['component']['sweep']['parameter']}-{value}"
+    found = swx.swx_pipelines(experiment, value)
+    write(folder / f"{name}.packet", found.packet.hex() + "\n")
+    for role, pipeline in ((name, found.component), (f"{name}.without", found.baseline)):
+        write(folder / f"{role}.spec", pipeline.text)
+        write(folder / f"{role}.sent", pipeline.sent.hex() + "\n")
+    return found
+
+
+DPDK, SWX, LOADED_SWX = Dpdk(), DpdkSwx(), LoadedSwx()

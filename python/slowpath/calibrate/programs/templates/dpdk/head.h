@@ -7,23 +7,8 @@
  * Each visit takes all values in a new random order. For each value, it rebuilds all data and times
  * the packet loop with and without the component in turns. Times are cycles of the TSC.
  */
-#include <errno.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+//@ include ../dpdk/base.h
 
-#include <rte_cycles.h>
-#include <rte_eal.h>
-#include <rte_errno.h>
-#include <rte_malloc.h>
-
-#define keep(value) asm volatile("" : "+r"(value))	/* forces the compiler to compute a value */
-
-/* Parameters; the swept one is a variable. */
-${parameters}
 static const long values[] = { ${points} };
 #define COUNT (sizeof(values) / sizeof(values[0]))
 
@@ -36,16 +21,3 @@ static int check(void); /* returns 0 if all results are as expected, else -1 */
 static void tear_down(void);
 static long touched(void); /* returns the number of packets that touch all data */
 static inline __attribute__((always_inline)) uint64_t run(uint32_t packets, int component);
-
-static char wrong[256]; /* message of the last error */
-
-/* Stores an error message, and returns -1. */
-static inline int refuse(const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(wrong, sizeof(wrong), format, arguments);
-	va_end(arguments);
-	return -1;
-}

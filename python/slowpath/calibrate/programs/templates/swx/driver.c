@@ -7,7 +7,7 @@
 #include <rte_swx_ctl.h>
 #include <rte_swx_pipeline.h>
 
-static const char *folder; /* folder with pipelines and packets */
+//@ include packet.h
 //@ include ports.h
 //@ include reader.h
 //@ if tabled
@@ -48,7 +48,9 @@ static int set_up(void)
 		side->room = packets + component * PACKETS * stride;
 		path_of(path, component ? "sent" : "without.sent");
 		side->expected = read_packet(path, &side->expected_length);
-		if (!side->expected || build(side, component ? "spec" : "without.spec"))
+		if (!side->expected ||
+		    build(&side->pipeline, component ? "spec" : "without.spec",
+			  &(struct ports){ &in_memory, side, &to_memory, side }))
 			return -1;
 //@ if tabled
 		if (component && fill(side->pipeline))
