@@ -62,7 +62,7 @@ def test_the_list_is_for_machines_too(tmp_path: Path) -> None:
         assert one["runs_on"], one
         assert all(kind in beds[name]["components"] for name in one["runs_on"])
     on = {one["specification"]["name"]: one["runs_on"] for one in listed}
-    assert on["recirculation"] == ["dpdk-swx", "p4"]
+    assert on["recirculation"] == ["dpdk-swx", "p4", LOAD]
     assert on["memory-latency"] == ["dpdk"]
     assert {"linux-xdp", "ebpf", "agilio-cx-2x40"} <= set(on["arithmetic-add"])
     copying = {"clones", "clone-bytes"}  # of dpdk-swx; copies would return to the sender
