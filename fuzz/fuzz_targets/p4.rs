@@ -28,7 +28,7 @@ fuzz_target!(|text: &str| {
             if let Err(fault) = xdp::to_c(&program, &checked, &sources, xdp::Options::default()) {
                 located(&fault, &sources);
             }
-            if let Err(fault) = swx::to_spec(&program, &checked) {
+            if let Err(fault) = swx::to_spec(&program, &checked, &sources) {
                 located(&fault, &sources);
             }
         }

@@ -894,6 +894,9 @@ class Target:
     @property
     def compiles(self) -> bool:
         """True if BPF programs are compiled for the target."""
+    @property
+    def runs_pipelines(self) -> bool:
+        """True if the target runs pipelines of DPDK's software switch."""
 
 @final
 class Topology:

@@ -145,6 +145,45 @@ def test_p4_compiles_to_a_pipeline_with_its_conditions(tmp_path: Path) -> None:
     assert text.rstrip().endswith("drop\n}")
 
 
+def test_the_slowest_path_through_a_pipeline_has_lines_of_the_program() -> None:
+    run = slowpath("bound", ROUTER, "--target", "dpdk-swx", "--format", "json")
+    assert run.returncode == 0, run.stderr
+    document = json.loads(run.stdout)
+    assert "compiler" not in document  # nothing was compiled
+    result = document["results"][0]
+    assert result["guarantee"]["verdict"] == "conditional"
+    assert any("SWX does not check lengths" in one for one in result["assumptions"])
+    path = result["paths"][0]
+    text = ROUTER.read_text().splitlines()
+    assert {Path(one["file"]).name for one in path["lines"]} == {"router.p4"}
+    shown = {text[one["line"] - 1].strip() for one in path["lines"]}
+    assert {"packet.extract(headers.ipv4);", "neighbours.apply();"} <= shown
+    entries = path["witness"]["pipeline"]["entries"]
+    places = {one["table"]: text[one["line"] - 1].strip() for one in entries}
+    assert places["RouterIngress_neighbours"] == "neighbours.apply();"
+
+
+def test_costs_and_differences_of_pipelines_have_lines_of_the_program(tmp_path: Path) -> None:
+    run = slowpath("annotate", ROUTER, "--target", "dpdk-swx")
+    assert run.returncode == 0, run.stderr
+    line = next(one for one in run.stdout.splitlines() if "neighbours.apply();" in one)
+    assert re.search(r" 1 +1 +1 +0 +98 {2,}neighbours", line), line
+    changed = tmp_path / "router.p4"
+    changed.write_text(ROUTER.read_text().replace("sent.count((bit<32>)port);", ""))
+    run = slowpath("diff", ROUTER, changed, "--target", "dpdk-swx")
+    assert "1 better" in run.stdout, run.stderr
+    assert re.search(r"router.p4:73 .* sent.count", run.stdout)
+
+
+def test_targets_that_run_other_translations_share_a_command() -> None:
+    run = slowpath("bound", ROUTER, "--target", "linux-xdp,dpdk-swx", "--format", "json")
+    assert run.returncode == 0, run.stderr
+    costs = {one["target"]: one["guarantee"] for one in json.loads(run.stdout)["results"]}
+    alone = slowpath("bound", ROUTER, "--target", "dpdk-swx", "--format", "json")
+    assert costs["dpdk-swx"] == json.loads(alone.stdout)["results"][0]["guarantee"]
+    assert costs["linux-xdp"]["verdict"] == "exact"
+
+
 def test_a_pipeline_needs_constructs_that_dpdk_has(small: Path) -> None:
     clocked = small.parent / "clocked.p4"
     text = ROUTER.read_text()

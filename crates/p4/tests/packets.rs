@@ -94,7 +94,7 @@ fn answers(made: &Output, commands: &[String]) -> Option<Vec<String>> {
     let folder = std::env::temp_dir().join(folder);
     std::fs::create_dir_all(&folder).unwrap();
     let file = folder.join("program.spec");
-    let spec = slowpath_swx::print(&made.spec);
+    let spec = slowpath_swx::print_with_origins(&made.spec);
     std::fs::write(&file, &spec).unwrap();
     let mut process = Command::new(driver)
         .args(["--no-huge", "--no-pci", "--no-telemetry", "--no-shconf"])

@@ -44,7 +44,7 @@ pub fn made(text: &str) -> Result<Output, String> {
     let (tokens, sources) = read.map_err(|(fault, sources)| fault.render(&sources))?;
     let program = slowpath_p4::parse(&tokens).map_err(|fault| fault.render(&sources))?;
     let checked = slowpath_p4::check(&program).map_err(|faults| faults[0].render(&sources))?;
-    to_spec(&program, &checked).map_err(|fault| fault.render(&sources))
+    to_spec(&program, &checked, &sources).map_err(|fault| fault.render(&sources))
 }
 
 fn spec(locals: &str, body: &str) -> String {
@@ -132,4 +132,31 @@ fn constructs_without_a_translation_are_refused_with_their_line() {
     let fault = made(&program("", &format!("{many} {used}"))).expect_err("too many variables");
     assert!(fault.contains("metadata and variables take"), "{fault}");
     assert!(fault.starts_with("a.p4:"), "{fault}");
+}
+
+#[test]
+fn instructions_name_the_lines_of_the_program() {
+    let text = program(
+        "action set() { hdr.h.c = 9; }
+         table t { key = { hdr.h.b: exact; } actions = { set; NoAction; } }",
+        "if (hdr.h.a == 1) {
+             t.apply();
+         }
+         hdr.h.b = 2;\n",
+    );
+    let made = made(&text).unwrap_or_else(|fault| panic!("{fault}"));
+    let actions = made.spec.actions.iter().flat_map(|one| &one.instructions);
+    let lines: Vec<_> = made.spec.apply.iter().chain(actions).collect();
+    let shown = |wanted: &str| {
+        let one = lines.iter().find(|one| one.op.to_string().starts_with(wanted)).expect(wanted);
+        let origin = one.origin.0.as_deref().expect("each instruction has an origin");
+        assert_eq!(text.lines().nth(origin.line as usize - 1), Some(&*origin.text), "{wanted}");
+        origin.text.trim().to_owned()
+    };
+    assert_eq!(shown("table I_t"), "t.apply();");
+    assert_eq!(shown("mov h.h.c 9"), "action set() { hdr.h.c = 9; }");
+    assert!(shown("extract h.h").starts_with("state start"));
+    assert_eq!(shown("or h.h.a_b 2"), "hdr.h.b = 2;");
+    assert!(shown("rx").starts_with("V1Switch("));
+    assert!(lines.iter().all(|one| one.origin.0.is_some()));
 }

@@ -68,10 +68,13 @@ pub fn p4_to_swx(
         };
         let made = parse(&tokens).map_err(|fault| vec![fault]).and_then(|program| {
             let checked = check(&program)?;
-            swx::to_spec(&program, &checked).map_err(|fault| vec![fault])
+            swx::to_spec(&program, &checked, &sources).map_err(|fault| vec![fault])
         });
         match made {
-            Ok(made) => (Some((slowpath_swx::print(&made.spec), made.conditions)), Vec::new()),
+            Ok(made) => {
+                let text = slowpath_swx::print_with_origins(&made.spec);
+                (Some((text, made.conditions)), Vec::new())
+            }
             Err(faults) => {
                 let faults = faults.into_iter().map(|fault| described(fault, &sources, &file));
                 (None, faults.collect())

@@ -78,4 +78,10 @@ impl Target {
     fn compiles(&self) -> bool {
         self.inner.compiles()
     }
+
+    /// True if the target runs pipelines of DPDK's software switch.
+    #[getter]
+    fn runs_pipelines(&self) -> bool {
+        self.inner.runs_pipelines()
+    }
 }

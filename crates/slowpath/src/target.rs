@@ -85,6 +85,11 @@ impl Target {
         self.valid().is_some_and(|target| target.instruction_set == InstructionSet::Nfp)
     }
 
+    /// Returns true if the target runs pipelines of DPDK's software switch; false if it is invalid.
+    pub fn runs_pipelines(&self) -> bool {
+        self.valid().is_some_and(|target| target.instruction_set == InstructionSet::Swx)
+    }
+
     /// Returns the parsed description of the target.
     ///
     /// # Errors

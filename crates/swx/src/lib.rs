@@ -16,5 +16,5 @@ pub mod spec;
 pub use error::SpecError;
 pub use lift::{Layout, LiftOptions, Lifted, Work, lift};
 pub use parse::{is_pipeline, parse};
-pub use print::print;
+pub use print::{print, print_with_origins};
 pub use resolve::resolve;

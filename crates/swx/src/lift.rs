@@ -15,6 +15,8 @@ mod layout;
 mod options;
 mod start;
 
+use std::sync::Arc;
+
 pub use layout::{COLOUR, ENTRY, HASH, Layout, MEMBER, OUTCOME, Work};
 pub use options::LiftOptions;
 
@@ -22,7 +24,7 @@ use slowpath_ir::{Instruction as Text, Program, SourceLocation, eliminate_dead_o
 
 use crate::error::SpecError;
 use crate::resolve::resolve;
-use crate::spec::{Instruction, Spec};
+use crate::spec::{Instruction, SourceLine, Spec};
 
 /// A translated pipeline.
 #[derive(Clone, Debug)]
@@ -31,6 +33,8 @@ pub struct Lifted {
     pub program: Program,
     /// Line of each instruction.
     pub lines: Vec<u32>,
+    /// Line of the program that each instruction was translated from, if the pipeline names it.
+    pub origins: Vec<Option<Arc<SourceLine>>>,
     /// Number of the first instruction of each action, then of `apply`, with the name.
     pub functions: Vec<(u32, String)>,
     /// Tables and selectors that a run may look up more than once. Their outcomes then may
@@ -54,13 +58,18 @@ pub fn lift(spec: &Spec, name: &str, options: &LiftOptions) -> Result<Lifted, Sp
     let bodies: Vec<(&str, &[Instruction])> = bodies.chain([("apply", &spec.apply[..])]).collect();
     let mut functions = Vec::new();
     let mut insns = Vec::new();
-    let mut lines = Vec::new();
+    let (mut lines, mut origins) = (Vec::new(), Vec::new());
     for (name, instructions) in bodies {
         functions.push((lines.len() as u32, name.to_owned()));
         for instruction in instructions {
             let line = instruction.line.0;
             lines.push(line);
-            let source = Some(SourceLocation { file: options.file.clone(), line });
+            let origin = instruction.origin.0.clone();
+            let source = Some(match &origin {
+                Some(one) => SourceLocation { file: one.file.to_string(), line: one.line },
+                None => SourceLocation { file: options.file.clone(), line },
+            });
+            origins.push(origin);
             insns.push(Text { text: instruction.to_string(), source });
         }
     }
@@ -75,5 +84,5 @@ pub fn lift(spec: &Spec, name: &str, options: &LiftOptions) -> Result<Lifted, Sp
     lifter.finish(&mut program, options);
     eliminate_dead_operations(&mut program);
     debug_assert_eq!(program.validate(), Ok(()));
-    Ok(Lifted { program, lines, functions, repeated, learners, shared, layout })
+    Ok(Lifted { program, lines, origins, functions, repeated, learners, shared, layout })
 }

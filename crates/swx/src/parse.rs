@@ -199,7 +199,8 @@ fn instructions(
 ) -> Result<Vec<crate::spec::Instruction>, SpecError> {
     let mut found = Vec::new();
     while let Some(tokens) = lines.in_block("instructions", opened)? {
-        found.push(instruction::parse(&tokens)?);
+        let origin = lines.origin();
+        found.push(crate::spec::Instruction { origin, ..instruction::parse(&tokens)? });
     }
     Ok(found)
 }

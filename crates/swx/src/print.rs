@@ -4,20 +4,33 @@ use std::fmt::{self, Write};
 
 use crate::spec::{
     ActionRef, Alu, Call, Condition, DefaultAction, FieldRef, Instruction, Match, Op, Operand,
-    Relation, Spec, Summand, Use,
+    Relation, SourceLine, Spec, Summand, Use,
 };
+
+/// Word that begins the comment with the origin of the next instructions.
+pub(crate) const ORIGIN: &str = "//line";
 
 /// Returns the text of a pipeline in a canonical form, which [`crate::parse()`] reads as the same
 /// pipeline.
 pub fn print(spec: &Spec) -> String {
+    text_of(spec, false)
+}
+
+/// Returns the text of a pipeline in the same form, with a comment above instructions of another
+/// origin: `//line 12 "router.p4" TEXT`. [`crate::parse()`] reads these comments.
+pub fn print_with_origins(spec: &Spec) -> String {
+    text_of(spec, true)
+}
+
+fn text_of(spec: &Spec, origins: bool) -> String {
     let mut text = String::new();
-    match write_spec(&mut text, spec) {
+    match write_spec(&mut text, spec, origins) {
         Ok(()) => text,
         Err(fmt::Error) => unreachable!("a string takes all text"),
     }
 }
 
-fn write_spec(out: &mut String, spec: &Spec) -> fmt::Result {
+fn write_spec(out: &mut String, spec: &Spec, origins: bool) -> fmt::Result {
     for object in &spec.extern_objects {
         write!(out, "extobj {} instanceof {}", object.name, object.kind)?;
         match &object.pragma {
@@ -52,15 +65,32 @@ fn write_spec(out: &mut String, spec: &Spec) -> fmt::Result {
             Some(data) => writeln!(out, "\naction {} args instanceof {data} {{", action.name)?,
             None => writeln!(out, "\naction {} args none {{", action.name)?,
         }
-        write_instructions(out, &action.instructions)?;
+        write_instructions(out, &action.instructions, origins)?;
     }
     write_tables(out, spec)?;
     writeln!(out, "\napply {{")?;
-    write_instructions(out, &spec.apply)
+    write_instructions(out, &spec.apply, origins)
 }
 
-fn write_instructions(out: &mut String, instructions: &[Instruction]) -> fmt::Result {
+fn write_instructions(
+    out: &mut String,
+    instructions: &[Instruction],
+    origins: bool,
+) -> fmt::Result {
+    let mut last: Option<&SourceLine> = None;
     for instruction in instructions {
+        let origin = instruction.origin.0.as_deref();
+        if origins && origin != last {
+            match origin {
+                Some(SourceLine { file, line, text }) => {
+                    let file = file.replace('\\', "\\\\").replace('"', "\\\"");
+                    let comment = format!("{ORIGIN} {line} \"{file}\" {text}");
+                    writeln!(out, "\t{}", comment.trim_end())?;
+                }
+                None => writeln!(out, "\t{ORIGIN}")?,
+            }
+            last = origin;
+        }
         writeln!(out, "\t{instruction}")?;
     }
     writeln!(out, "}}")

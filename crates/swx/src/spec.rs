@@ -3,6 +3,8 @@
 //! A reader of files ([`crate::parse()`]) makes a [`Spec`], and so can a compiler. [`crate::print()`]
 //! writes it.
 
+use std::sync::Arc;
+
 /// Number of a line in a file, from 1. A made-up item has line 0.
 ///
 /// All lines are equal, so that two pipelines are equal if they declare the same.
@@ -16,6 +18,31 @@ impl PartialEq for Line {
 }
 
 impl Eq for Line {}
+
+/// Line of another program that an instruction was translated from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceLine {
+    /// Path of the file, as the compiler read it.
+    pub file: Arc<str>,
+    /// Number of the line, from 1.
+    pub line: u32,
+    /// Text of the line without blanks at its end; long lines are cut.
+    pub text: Arc<str>,
+}
+
+/// Origin of an instruction; none if it was not translated, or if the compiler added it.
+///
+/// All origins are equal, as all lines are.
+#[derive(Clone, Debug, Default)]
+pub struct Origin(pub Option<Arc<SourceLine>>);
+
+impl PartialEq for Origin {
+    fn eq(&self, _: &Origin) -> bool {
+        true
+    }
+}
+
+impl Eq for Origin {}
 
 /// A pipeline.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -42,6 +69,15 @@ pub struct Spec {
     pub learners: Vec<Learner>,
     /// Instructions that run for each packet. The first is `rx`.
     pub apply: Vec<Instruction>,
+}
+
+impl Spec {
+    /// Returns the line of the program that an instruction was translated from, or else its own.
+    pub fn origin_of(&self, line: Line) -> u32 {
+        let actions = self.actions.iter().flat_map(|action| &action.instructions);
+        let found = self.apply.iter().chain(actions).find(|one| one.line.0 == line.0);
+        found.and_then(|one| one.origin.0.as_ref()).map_or(line.0, |origin| origin.line)
+    }
 }
 
 /// An extern object: `extobj NAME instanceof TYPE`.
@@ -404,6 +440,8 @@ pub enum Call {
 pub struct Instruction {
     /// Line of the instruction.
     pub line: Line,
+    /// Line of the program that the pipeline was translated from.
+    pub origin: Origin,
     /// Label that jumps name.
     pub label: Option<String>,
     /// Operation with its operands.
@@ -413,12 +451,12 @@ pub struct Instruction {
 impl Instruction {
     /// Makes an instruction without a label.
     pub fn new(op: Op) -> Instruction {
-        Instruction { line: Line::default(), label: None, op }
+        Instruction { line: Line::default(), origin: Origin::default(), label: None, op }
     }
 
     /// Makes an instruction with a label.
     pub fn labelled(label: &str, op: Op) -> Instruction {
-        Instruction { line: Line::default(), label: Some(label.to_owned()), op }
+        Instruction { label: Some(label.to_owned()), ..Instruction::new(op) }
     }
 }
 

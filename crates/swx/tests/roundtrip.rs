@@ -155,3 +155,23 @@ fn dpdk_reads_a_printed_pipeline_as_the_original() {
         Oracle::Dpdk.compared(texts.len(), "pipelines");
     });
 }
+
+#[test]
+fn instructions_keep_the_lines_that_they_were_translated_from() {
+    let text = "apply {\n\t//line 7 \"a \\\"b\\\".p4\"   x = 1;\n\trx m.port\n\tmov m.port 1\n\t\
+                //line\n\tmov m.port 2\n\t//line 9 \"a.p4\"\n\ttx m.port\n}\n";
+    let spec = parse(text).expect("comments name lines");
+    let origins: Vec<_> = spec.apply.iter().map(|one| one.origin.0.as_deref()).collect();
+    let shown = |at: usize| origins[at].map(|one| (&*one.file, one.line, &*one.text));
+    assert_eq!(shown(0), Some(("a \"b\".p4", 7, "  x = 1;")));
+    assert_eq!((shown(1), shown(2), shown(3)), (shown(0), None, Some(("a.p4", 9, ""))));
+    assert_eq!(format!("\n{}", slowpath_swx::print_with_origins(&spec)), format!("\n\n{text}"));
+    assert!(!print(&spec).contains("//"), "the canonical form has no comments");
+    let lines = [1, 3, 6, 8].map(|line| spec.origin_of(slowpath_swx::spec::Line(line)));
+    assert_eq!(lines, [1, 7, 6, 9], "other lines are their own origin");
+    // A block begins without an origin, and other comments have none.
+    let text = "action a args none {\n\t//line 7 \"a.p4\"\n\treturn\n}\napply {\n\trx m.port\n\
+                \t//line here\n\ttx m.port\n}\n";
+    let spec = parse(text).expect("comments are read");
+    assert!(spec.apply.iter().all(|one| one.origin.0.is_none()));
+}

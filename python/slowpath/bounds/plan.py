@@ -9,7 +9,7 @@ from slowpath.core import codes
 from slowpath.core.engine import analyses, objects, targets
 from slowpath.core.engine.cache import Cache
 from slowpath.core.engine.objects import ProgramInfo
-from slowpath.core.engine.p4 import P4Program, given_content, translated
+from slowpath.core.engine.p4 import P4Program, given_content, translated, translated_pipeline
 from slowpath.core.errors import Coded, InputError, OptionError, StoppedError
 from slowpath.core.programs.loading import load_program
 from slowpath.core.programs.selection import (
@@ -80,6 +80,8 @@ class Plan(NamedTuple):
 
     tasks: list[Task]
     remarks: list[tuple[str, str]]  # file and remark
+    load: "Load" = load_program  # reads the files
+    pipelines: bool = False  # true: P4 programs became pipelines of DPDK's software switch
 
 
 Load = Callable[[str, Clang], bytes]
@@ -92,7 +94,8 @@ def make_plan(request: Request, load: Load = load_program) -> Plan:
     Raises:
         OptionError: if no program is selected, or an option does not fit the target.
     """
-    plan = Plan([], [] if request.remark is None else [request.remark])
+    remarks = [] if request.remark is None else [request.remark]
+    plan = Plan([], remarks, load, request.target.runs_pipelines)
     known: list[ProgramInfo] = []
     for file in request.files:
         plan.tasks.extend(_tasks(file, request, load, plan.remarks, known))
@@ -105,11 +108,15 @@ def make_plan(request: Request, load: Load = load_program) -> Plan:
 
 
 def retarget(plan: Plan, request: Request) -> Plan:
-    """Return the plan with the target and metric of a request; files are not read again.
+    """Return the plan with the target and metric of a request.
+
+    Files are read again only if the target needs another translation of P4 programs.
 
     Raises:
         OptionError: if an option does not fit the target.
     """
+    if plan.pipelines != request.target.runs_pipelines and any(map(is_p4, request.files)):
+        return make_plan(request, plan.load)
     if any(task.error is None for task in plan.tasks):
         _check_count(request)
     target, metric = request.target.name, request.metric
@@ -131,7 +138,8 @@ def _tasks(
     selection = request.selection
     task = Task(file, None, 0, None, request.target.name, request.metric)
     try:
-        data = load(file, request.clang)
+        pipelines = request.target.runs_pipelines
+        data = load(file, request.clang._replace(pipelines=pipelines))
         options = request.options
         found = objects.read_object(file, data)
         if options.set or options.maps is not None:
@@ -140,8 +148,13 @@ def _tasks(
         stopped = isinstance(problem, StoppedError)
         yield task._replace(error=problem.coded, stopped=stopped)
         return
-    task = task._replace(object=found, size=len(data), data=data, compiled=is_source(file))
-    source = translated(file) if is_p4(file) else None
+    is_pipeline = pipelines and is_p4(file)
+    compiled = is_source(file) and not is_pipeline
+    task = task._replace(object=found, size=len(data), data=data, compiled=compiled)
+    made = translated_pipeline(file) if is_pipeline else None
+    source = translated(file) if is_p4(file) and not is_pipeline else None
+    if made is not None:
+        task = task._replace(conditions=made.conditions)
     if source is not None:
         source = source._replace(given=given_content(request.options.maps))
         task = task._replace(p4=source, conditions=source.conditions)

@@ -89,13 +89,19 @@ impl<'a> Generator<'a> {
         let exit = self.exit.take();
         let (in_action, known) = (self.in_action, self.known.clone());
         self.in_action = true;
+        let around = self.here;
+        if self.sources.files.get(decl.span.file as usize).is_some_and(|file| !file.is_standard) {
+            self.here = decl.name.span;
+        }
+        let origin = self.origin();
         let done = self.run_action(decl, given);
+        self.here = around;
         self.in_action = in_action;
         self.known = known;
         (self.frames, self.loops, self.exit) = (frames, loops, exit);
         let unit = std::mem::replace(&mut self.unit, unit);
         done?;
-        Ok(unit.finish(Op::Return))
+        Ok(unit.finish(Op::Return, origin))
     }
 
     /// Adds an action to the pipeline, unless it has the same one, and returns its name.
@@ -172,7 +178,8 @@ impl<'a> Generator<'a> {
             {
                 return self.unsupported(default.span, "a default action outside of the list");
             }
-            let instructions = vec![Instruction::new(Op::Return)];
+            let origin = self.origin();
+            let instructions = vec![Instruction { origin, ..Instruction::new(Op::Return) }];
             let name = self.define_action("NoAction", &[], instructions)?;
             let used = Use::DefaultOnly;
             references.push(SwxActionRef { line, name: name.clone(), used });

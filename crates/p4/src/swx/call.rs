@@ -376,7 +376,10 @@ impl<'a> Generator<'a> {
         match &*decl.kind {
             DeclKind::Parser(parser) => {
                 self.enter(&parser.locals, &instance.path);
-                self.scoped(|this| this.run_parser(parser, decl.span))
+                let around = self.here;
+                self.scoped(|this| this.run_parser(parser, decl.span))?;
+                self.here = around;
+                Ok(())
             }
             DeclKind::Control(control) => self.scoped(|this| {
                 this.enter(&control.locals, &instance.path);

@@ -27,9 +27,11 @@ mod table;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use slowpath_swx::spec::{
-    Alu, Condition, Field, FieldRef, Instruction, Line, Op, Operand, Relation, Spec, Struct,
+    Alu, Condition, Field, FieldRef, Instruction, Line, Op, Operand, Origin, Relation, SourceLine,
+    Spec, Struct,
 };
 
 use self::layout::Layout;
@@ -37,7 +39,7 @@ use self::place::Place;
 use crate::ast::*;
 use crate::check::{Checked, Type, Value};
 use crate::error::P4Error;
-use crate::token::Span;
+use crate::token::{Sources, Span};
 
 type Result<T> = std::result::Result<T, P4Error>;
 
@@ -51,6 +53,8 @@ const MOST_BYTES: u32 = 256;
 const MOST_HEADERS: usize = 64;
 /// Instructions of a pipeline, calls expanded.
 const MOST_INSTRUCTIONS: usize = 100_000;
+/// Characters of the longest line of the program in a comment.
+const LONGEST_TEXT: usize = 200;
 /// Longest name that DPDK takes.
 const LONGEST_NAME: usize = 60;
 
@@ -70,9 +74,12 @@ pub struct Output {
 /// # Errors
 ///
 /// The first construct that cannot be translated.
-pub fn to_spec(program: &Program, checked: &Checked) -> Result<Output> {
+pub fn to_spec(program: &Program, checked: &Checked, sources: &Sources) -> Result<Output> {
     let mut generator = Generator {
         checked,
+        sources,
+        main: 0,
+        origins: HashMap::new(),
         nodes: program.declarations.iter().map(|decl| (decl.id, decl)).collect(),
         bindings: HashMap::new(),
         subst: Vec::new(),
@@ -180,7 +187,7 @@ impl Unit {
     }
 
     /// Returns the instructions, each jump with the label that its target has.
-    fn finish(mut self, last: Op) -> Vec<Instruction> {
+    fn finish(mut self, last: Op, origin: Origin) -> Vec<Instruction> {
         let ends = matches!(
             self.code.last().map(|one| &one.op),
             Some(Op::Return | Op::Drop | Op::Transmit { .. })
@@ -190,7 +197,7 @@ impl Unit {
             for other in self.waiting.drain(..).skip(1) {
                 self.alias.insert(other, label.clone().unwrap_or_default());
             }
-            self.code.push(Instruction { line: Line::default(), label, op: last });
+            self.code.push(Instruction { label, origin, ..Instruction::new(last) });
         }
         let mut used = BTreeSet::new();
         for one in &mut self.code {
@@ -260,6 +267,11 @@ fn without_unread(code: Vec<Instruction>, read: &BTreeSet<String>) -> Vec<Instru
 /// The state of a translation.
 struct Generator<'a> {
     checked: &'a Checked,
+    sources: &'a Sources,
+    /// File with the package `main`.
+    main: u32,
+    /// Lines of that file which instructions come from, by number.
+    origins: HashMap<u32, Arc<SourceLine>>,
     nodes: HashMap<DeclId, &'a Decl>,
     bindings: HashMap<DeclId, Binding>,
     /// Type arguments of the function that is inlined.
@@ -315,7 +327,26 @@ impl<'a> Generator<'a> {
         for other in std::mem::take(&mut self.unit.waiting).into_iter().skip(1) {
             self.unit.alias.insert(other, label.clone().unwrap_or_default());
         }
-        self.unit.code.push(Instruction { line: Line::default(), label, op });
+        let origin = self.origin();
+        self.unit.code.push(Instruction { label, origin, ..Instruction::new(op) });
+    }
+
+    /// Returns the line of the program that the next instruction comes from: in an included file,
+    /// the line of the `#include`, as in the translation for XDP.
+    fn origin(&mut self) -> Origin {
+        let Some(line) = self.sources.line_in(self.main, self.here) else {
+            return Origin::default();
+        };
+        let Some(file) = self.sources.files.get(self.main as usize) else {
+            return Origin::default();
+        };
+        let found = self.origins.entry(line).or_insert_with(|| {
+            let text = file.text.lines().nth((line as usize).saturating_sub(1)).unwrap_or_default();
+            let text = text.trim_end().chars().take(LONGEST_TEXT).collect::<String>();
+            let file = file.path.display().to_string();
+            Arc::new(SourceLine { file: file.into(), line, text: text.into() })
+        });
+        Origin(Some(Arc::clone(found)))
     }
 
     /// Makes a new label, for jumps in the unit.
@@ -488,7 +519,8 @@ impl<'a> Generator<'a> {
 
     fn finish(mut self) -> Result<Output> {
         let unit = std::mem::replace(&mut self.unit, Unit::new("t"));
-        let mut body = unit.finish(Op::Drop);
+        let origin = self.origin();
+        let mut body = unit.finish(Op::Drop, origin.clone());
         if self.spec.headers.len() > MOST_HEADERS {
             return self.unsupported(
                 Span::default(),
@@ -519,16 +551,18 @@ impl<'a> Generator<'a> {
         for one in body.iter().chain(actions) {
             uses(&one.op, &mut BTreeSet::new(), &mut named);
         }
-        let mut apply = vec![Instruction::new(Op::Receive { port })];
+        let mut start = vec![Op::Receive { port }];
         for header in &self.exposed {
             let header = header.clone();
-            apply.push(Instruction::new(Op::Validate { header: header.clone() }));
-            apply.push(Instruction::new(Op::Invalidate { header }));
+            start.extend([Op::Validate { header: header.clone() }, Op::Invalidate { header }]);
         }
         for field in self.cleared.intersection(&read) {
             let to = FieldRef::Meta(field.clone());
-            apply.push(Instruction::new(Op::Move { to, from: Operand::Immediate(0) }));
+            start.push(Op::Move { to, from: Operand::Immediate(0) });
         }
+        let start = start.into_iter();
+        let start = start.map(|op| Instruction { origin: origin.clone(), ..Instruction::new(op) });
+        let mut apply: Vec<Instruction> = start.collect();
         apply.extend(body);
         self.spec.apply = apply;
         let actions = self.spec.actions.iter().flat_map(|one| &one.instructions);

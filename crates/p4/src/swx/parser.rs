@@ -102,6 +102,7 @@ impl<'a> Generator<'a> {
                         return Ok(());
                     }
                 }
+                self.here = *span;
                 self.reject("NoMatch", *span)
             }
         }

@@ -42,7 +42,7 @@ impl<'a> Generator<'a> {
                 "the program has no package 'main', so it does not run on a device",
             ));
         };
-        self.here = main.span;
+        (self.here, self.main) = (main.span, main.span.file);
         let DeclKind::Instance { args, .. } = &*main.kind else {
             return self.unsupported(main.span, "this main");
         };

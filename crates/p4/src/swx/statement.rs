@@ -39,11 +39,13 @@ impl<'a> Generator<'a> {
     }
 
     fn statement(&mut self, statement: &'a Stmt) -> Result<()> {
-        self.here = statement.span;
-        if let StmtKind::Declare(decl) = &statement.kind {
-            return self.declare(decl);
+        let around = std::mem::replace(&mut self.here, statement.span);
+        match &statement.kind {
+            StmtKind::Declare(decl) => self.declare(decl)?,
+            _ => self.scoped(|this| this.statement_parts(statement))?,
         }
-        self.scoped(|this| this.statement_parts(statement))
+        self.here = around;
+        Ok(())
     }
 
     fn statement_parts(&mut self, statement: &'a Stmt) -> Result<()> {

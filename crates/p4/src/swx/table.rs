@@ -218,6 +218,7 @@ impl<'a> Generator<'a> {
             _ => order.sort_by_key(|one| one.1),
         }
         let end = self.label("end_table");
+        let around = self.here;
         for (entry, _) in order {
             self.here = entry.span;
             let next = self.label("entry");
@@ -229,6 +230,7 @@ impl<'a> Generator<'a> {
             self.jump(&end);
             self.mark(&next);
         }
+        self.here = around;
         match properties.default {
             Some(default) => {
                 self.scoped(|this| this.run_listed(properties, default, &applied))?;

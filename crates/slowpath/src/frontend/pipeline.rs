@@ -7,7 +7,8 @@ use crate::options::ProgramRequest;
 use slowpath_bpf::LineInfo;
 use slowpath_bpf::lift::Interference;
 use slowpath_codes as codes;
-use slowpath_swx::LiftOptions;
+use slowpath_swx::spec::{Line, SourceLine};
+use slowpath_swx::{LiftOptions, SpecError};
 use slowpath_target::{InstructionSet, Target};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -56,12 +57,24 @@ pub(super) fn lift(
     let spec = slowpath_swx::parse(text)?;
     let options =
         LiftOptions { file: file.to_owned(), min_packet: packets.0, max_packet: packets.1 };
-    let mut lifted = slowpath_swx::lift(&spec, name, &options)?;
+    let mut lifted = slowpath_swx::lift(&spec, name, &options).map_err(|fault| {
+        let line = Line(spec.origin_of(fault.line));
+        SpecError { line, ..fault }
+    })?;
     let tables = lifted.layout.lookups.iter_mut().map(|one| (one.name.as_str(), &mut one.size));
     request.options.apply_entries(tables)?;
     let texts: Vec<&str> = text.lines().collect();
     let shown: Arc<str> = file.into();
-    let line = |&line: &u32| {
+    // The lines of the program that the pipeline was translated from, or else its own.
+    let is_translated = lifted.origins.iter().any(Option::is_some);
+    let line = |(&line, origin): (&u32, &Option<Arc<SourceLine>>)| {
+        if let Some(SourceLine { file, line, text }) = origin.as_deref() {
+            let (file, text) = (Arc::clone(file), Arc::clone(text));
+            return Some(LineInfo { file, line: *line, column: 0, text });
+        }
+        if is_translated {
+            return None;
+        }
         let text = texts.get((line as usize).saturating_sub(1)).map_or("", |text| text.trim());
         Some(LineInfo { file: Arc::clone(&shown), line, column: 0, text: text.into() })
     };
@@ -88,7 +101,7 @@ pub(super) fn lift(
             maps: lifted.shared.into_iter().collect(),
             ..Interference::default()
         },
-        origins: Origins::Source(lifted.lines.iter().map(line).collect()),
+        origins: Origins::Source(lifted.lines.iter().zip(&lifted.origins).map(line).collect()),
         functions: lifted.functions.into_iter().map(|(first, name)| (first, Some(name))).collect(),
         members: Vec::new(),
     })

@@ -7,6 +7,7 @@ use crate::result::{PipelineField, PipelineLookup, PipelineWitness};
 use slowpath_ir::{BlockId, Program};
 use slowpath_swx::interpret::{FieldValue, Lookup, Machine};
 use slowpath_swx::replay::{self, Results, Start};
+use slowpath_swx::spec::Line;
 use std::fmt::Write;
 
 /// A path of a pipeline, and the results of its instructions.
@@ -54,7 +55,7 @@ impl<'a> PipelinePath<'a> {
         Ok(PipelineWitness {
             packet: hex(&packet),
             port: run.port,
-            entries: entries.map(|(lookup, arbitrary)| entry(lookup, arbitrary)).collect(),
+            entries: entries.map(|(lookup, arbitrary)| self.entry(lookup, arbitrary)).collect(),
             output: run.output().map(hex),
             output_port: run.output_port(),
             initial_state: shown.collect(),
@@ -91,6 +92,21 @@ impl<'a> PipelinePath<'a> {
         }
         Ok(machine)
     }
+
+    fn entry(&self, lookup: &Lookup, arbitrary: &Arbitrary) -> PipelineLookup {
+        let fields = |fields: &[FieldValue], arbitrary: &[bool]| {
+            let pairs = fields.iter().zip(arbitrary);
+            pairs.map(|(field, &arbitrary)| shown(field, arbitrary)).collect()
+        };
+        PipelineLookup {
+            table: lookup.table.clone(),
+            line: self.pipeline.spec.origin_of(Line(lookup.line)),
+            key: fields(&lookup.key, &arbitrary.key),
+            hit: lookup.hit,
+            action: lookup.action.clone(),
+            data: fields(&lookup.data, &arbitrary.data),
+        }
+    }
 }
 
 fn failed(error: impl std::fmt::Display) -> Error {
@@ -114,21 +130,6 @@ impl Arbitrary {
             fields.iter().zip(others).map(differ).collect()
         };
         Arbitrary { key: fields(&lookup.key, &other.key), data: fields(&lookup.data, &other.data) }
-    }
-}
-
-fn entry(lookup: &Lookup, arbitrary: &Arbitrary) -> PipelineLookup {
-    let fields = |fields: &[FieldValue], arbitrary: &[bool]| {
-        let pairs = fields.iter().zip(arbitrary);
-        pairs.map(|(field, &arbitrary)| shown(field, arbitrary)).collect()
-    };
-    PipelineLookup {
-        table: lookup.table.clone(),
-        line: lookup.line,
-        key: fields(&lookup.key, &arbitrary.key),
-        hit: lookup.hit,
-        action: lookup.action.clone(),
-        data: fields(&lookup.data, &arbitrary.data),
     }
 }
 

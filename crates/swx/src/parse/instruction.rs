@@ -32,7 +32,7 @@ pub fn parse(tokens: &Tokens) -> Result<Instruction, SpecError> {
         return Err(syntax(line, "a label has no instruction; write both in one line"));
     };
     let op = Reader { line, tokens }.op(name, words)?;
-    Ok(Instruction { line, label, op })
+    Ok(Instruction { line, label, ..Instruction::new(op) })
 }
 
 /// Reads the operands of an instruction.

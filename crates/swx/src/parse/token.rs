@@ -1,11 +1,13 @@
 //! Lines of tokens, and the meaning of single tokens.
 
 use std::fmt;
+use std::sync::Arc;
 
 use slowpath_codes as codes;
 
 use crate::error::SpecError;
-use crate::spec::{FieldRef, Line};
+use crate::print::ORIGIN;
+use crate::spec::{FieldRef, Line, Origin, SourceLine};
 
 /// Length of a name in DPDK, with its final zero byte.
 const NAME_BYTES: usize = 64;
@@ -59,16 +61,23 @@ pub struct Lines<'a> {
     lines: std::iter::Enumerate<std::str::Lines<'a>>,
     longest: usize,
     last: Line,
+    /// Origin of the next instructions of the block.
+    origin: Origin,
 }
 
 impl<'a> Lines<'a> {
     pub fn new(text: &'a str, longest: usize) -> Lines<'a> {
-        Lines { lines: text.lines().enumerate(), longest, last: Line(1) }
+        Lines { lines: text.lines().enumerate(), longest, last: Line(1), origin: Origin::default() }
     }
 
     /// Returns the line that was read last.
     pub fn last(&self) -> Line {
         self.last
+    }
+
+    /// Returns the origin of the line that was read last.
+    pub fn origin(&self) -> Origin {
+        self.origin.clone()
     }
 
     /// Returns the next line that has tokens.
@@ -82,6 +91,10 @@ impl<'a> Lines<'a> {
             }
             if text.contains('\0') {
                 return Err(syntax(line, "the line has a zero byte; the file is not text"));
+            }
+            if let Some(origin) = text.trim_start().strip_prefix(ORIGIN) {
+                self.origin = Origin(source_line(origin).map(Arc::new));
+                continue;
             }
             let blank = |letter| matches!(letter, ' ' | '\t' | '\r' | '\x0b' | '\x0c');
             let words = text.split(blank).filter(|word| !word.is_empty());
@@ -107,7 +120,10 @@ impl<'a> Lines<'a> {
     /// Returns the next line of a block, or nothing after its end.
     pub fn in_block(&mut self, block: &str, opened: Line) -> Result<Option<Tokens<'a>>, SpecError> {
         match self.next()? {
-            Some(tokens) if tokens.words == ["}"] => Ok(None),
+            Some(tokens) if tokens.words == ["}"] => {
+                self.origin = Origin::default();
+                Ok(None)
+            }
             Some(tokens) => Ok(Some(tokens)),
             None => Err(syntax(
                 self.last,
@@ -115,6 +131,23 @@ impl<'a> Lines<'a> {
             )),
         }
     }
+}
+
+/// Reads the rest of a comment with an origin: ` LINE "FILE" TEXT`. Other comments have none.
+fn source_line(text: &str) -> Option<SourceLine> {
+    let (line, rest) = text.strip_prefix(' ')?.split_once(' ')?;
+    let (mut file, mut letters) = (String::new(), rest.strip_prefix('"')?.char_indices());
+    while let Some((at, letter)) = letters.next() {
+        match letter {
+            '"' => {
+                let text = rest[at + 2..].strip_prefix(' ').unwrap_or_default().into();
+                return Some(SourceLine { file: file.into(), line: line.parse().ok()?, text });
+            }
+            '\\' => file.push(letters.next()?.1),
+            letter => file.push(letter),
+        }
+    }
+    None
 }
 
 /// Reads a number like C's `strtoull` with base 0: hexadecimal, octal or decimal, with a sign.

@@ -224,21 +224,34 @@ class Pipeline(NamedTuple):
     """When the pipeline does the same as the program."""
 
 
-def translate_to_swx(file: str, flags: Sequence[str]) -> Pipeline | list[Fault]:
+_pipelines: dict[str, Pipeline] = {}
+
+
+def translated_pipeline(file: str) -> Pipeline | None:
+    """Return the pipeline to which this process has last translated a P4 program."""
+    return _pipelines.get(file)
+
+
+def translate_to_swx(
+    file: str, flags: Sequence[str], *, text: str | None = None
+) -> Pipeline | list[Fault]:
     """Translate a P4 program to an SWX pipeline; return its faults if it has any.
 
     Args:
         file: The P4 program.
         flags: Flags `-I` and `-D`, each as one word.
+        text: Content in place of that of the file.
 
     Raises:
         InputError: if the file cannot be read.
     """
-    text = read_program(file).decode(errors="replace")
+    if text is None:
+        text = read_program(file).decode(errors="replace")
     made, faults = _core.p4_to_swx(file, text, *_settings(flags))
     if made is None:
         return _faults(faults)
-    return Pipeline(*made)
+    _pipelines[file] = Pipeline(*made)
+    return _pipelines[file]
 
 
 def printed_pipeline(text: str) -> str:

@@ -19,15 +19,17 @@ _STACK = ("stack limit", "stack size")
 
 
 def compile_p4(file: str, clang: Clang, text: str | None = None) -> bytes:
-    """Compile a P4 program to a BPF object; with `text`, its content is this text.
+    """Compile a P4 program to a BPF object or pipeline; with `text`, its content is this text.
 
-    Headers stand on the stack, or in a map if they need more than 512 bytes.
+    Headers of BPF programs stand on the stack, or in a map if they need more than 512 bytes.
 
     Raises:
         CompilationError: if the program has faults.
         InputError: if the file cannot be read, no suitable clang is found, or it takes too long.
         StoppedError: if the total deadline ends before clang does.
     """
+    if clang.pipelines:
+        return to_swx(file, clang.flags, text=text).spec.encode()
     _, others = _divided(clang.flags)
     settings = clang._replace(flags=others, hidden=())
 
@@ -59,14 +61,16 @@ def to_c(file: str, flags: Sequence[str], *, text: str | None = None, scratch: b
     return translated.c
 
 
-def to_swx(file: str, flags: Sequence[str]) -> Pipeline:
+def to_swx(file: str, flags: Sequence[str], *, text: str | None = None) -> Pipeline:
     """Translate a P4 program to an SWX pipeline, with the flags `-I` and `-D` among `flags`.
+
+    With `text`, the content of the program is this text.
 
     Raises:
         CompilationError: if the program has faults.
         InputError: if the file cannot be read.
     """
-    made = translate_to_swx(file, _divided(flags)[0])
+    made = translate_to_swx(file, _divided(flags)[0], text=text)
     if isinstance(made, Pipeline):
         return made
     raise _error(file, made)

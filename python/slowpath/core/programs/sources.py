@@ -79,6 +79,7 @@ class Clang(NamedTuple):
     until: float | None = None  # total deadline, by the monotonic clock; None: no limit
     memory_bytes: int | None = None  # None: a share of free memory, or no limit
     hidden: tuple[str, ...] = ()  # more flags, which the commands in errors lack
+    pipelines: bool = False  # true: P4 programs become pipelines of DPDK's software switch
 
 
 def kind_of(file: str, data: bytes) -> str | None:
