@@ -53,6 +53,9 @@ _Fault = tuple[str, str, int, int, str]
 """A fault of a P4 program: code, file, line, column, and message."""
 _Pipeline = tuple[tuple[str, list[str]] | None, list[_Fault]]
 """The text of a pipeline with its conditions, or none; and the faults."""
+_PipelineEntries = tuple[list[tuple[str, bool, str]] | None, tuple[str, int, str] | None]
+"""Entries of a pipeline's tables: names, true for a default entry, and the text that DPDK reads; or
+a fault as in `Entries`."""
 _Entries = tuple[str | None, tuple[str, int, str] | None]
 """Map content as JSON text, or a fault: code, line of the file of entries (0: of the program), and
 message."""
@@ -766,6 +769,18 @@ def p4_entries(
     `form` is `lines` (one entry on each line), `json` (the files of p4lang's tutorials) or
     `messages` (P4Runtime in text format, with the text of a P4Info file in `info`). The other
     arguments are those of `p4_to_c`."""
+
+def p4_swx_entries(
+    file: str,
+    text: str,
+    folders: list[str],
+    defines: list[tuple[str, str]],
+    entries: str,
+    form: str,
+    info: str | None,
+) -> _PipelineEntries:
+    """Returns the entries of a P4 program, and those of a file, in the form that DPDK's
+    `rte_swx_ctl_pipeline_table_entry_read` takes. The arguments are those of `p4_entries`."""
 
 def p4_to_c(
     file: str, text: str, folders: list[str], defines: list[tuple[str, str]], scratch: bool

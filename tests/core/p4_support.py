@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from slowpath.core.engine.p4 import translate
+from slowpath.core.engine.p4 import Pipeline, translate, translate_to_swx
 
 TABLE = re.compile(r"(<!-- constructs -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+TRANSLATIONS = ("XDP", "SWX")
 ARCHITECTURES = ("v1model", "ebpf_model", "xdp_model")
 
 
@@ -73,10 +74,31 @@ EXAMPLES = (
     _table("keys `optional`", "optional"),
     _table("`const entries`", "ternary", "const entries = { 1 &&& 3: NoAction(); }"),
     Example(
-        "action profile, action selector",
+        "action profile",
         "t.apply();",
         "action_profile(8) p; table t { key = { hdr.h.a: exact; } actions = { NoAction; } "
         "implementation = p; }",
+        only=V1,
+    ),
+    Example(
+        "action selector",
+        "t.apply();",
+        "action_selector(HashAlgorithm.crc16, 8, 8) p; table t { key = { hdr.h.a: exact; "
+        "hdr.h.b: selector; } actions = { NoAction; } implementation = p; }",
+        only=V1,
+    ),
+    Example(
+        "entries of the program that are not constant",
+        "t.apply();",
+        "table t { key = { hdr.h.a: exact; } actions = { NoAction; } "
+        "entries = { 1: NoAction(); } }",
+        only=V1,
+    ),
+    Example(
+        "direct meter",
+        "t.apply();",
+        "bit<8> c; direct_meter<bit<8>>(MeterType.packets) m; action read() { m.read(c); } "
+        "table t { key = { hdr.h.a: exact; } actions = { read; } meters = m; }",
         only=V1,
     ),
     Example(
@@ -114,7 +136,8 @@ EXAMPLES = (
     Example("multicast", "s.mcast_grp = 1;", only=V1),
     Example("clone", "clone(CloneType.I2E, 5);", only=V1),
     Example("digest", "digest(1, hdr.h.c);", only=V1),
-    Example("resubmit, recirculate", "recirculate_preserving_field_list(1);", only=V1),
+    Example("resubmit", "resubmit_preserving_field_list(1);", only=V1),
+    Example("recirculate", "recirculate_preserving_field_list(1);", only=V1),
     Example("`truncate`", "truncate(64);", only=V1),
     Example("`log_msg`, `assert`", 'log_msg("text"); assert(hdr.h.a == 1);', only=V1),
 )
@@ -147,11 +170,15 @@ xdp(P(), C(), D()) main;""",
 }
 
 
-def faults(example: Example, architecture: str) -> list[tuple[int, str]]:
+def faults(example: Example, architecture: str, to: str = "XDP") -> list[tuple[int, str]]:
     """Return the faults of the program with a construct: numbers of codes, and messages."""
     parts = example._replace(types=_TYPES + example.types)._asdict()
     text = _PROGRAMS[architecture].format(**parts)
-    found = translate("program.p4", [], text=text).faults
+    if to == "XDP":
+        found = translate("program.p4", [], text=text).faults
+    else:
+        made = translate_to_swx("program.p4", [], text=text)
+        found = [] if isinstance(made, Pipeline) else made
     return [(int(one.code.removeprefix("SP")), one.text) for one in found]
 
 
@@ -167,5 +194,6 @@ def _lines() -> Iterator[str]:
         cells = []
         for architecture in ARCHITECTURES:
             has = architecture in example.only
-            cells.append(("no" if faults(example, architecture) else "yes") if has else "")
+            made = [to for to in TRANSLATIONS if has and not faults(example, architecture, to)]
+            cells.append((", ".join(made) or "no") if has else "")
         yield f"| {' | '.join([example.name, *cells])} |"

@@ -184,6 +184,52 @@ def test_targets_that_run_other_translations_share_a_command() -> None:
     assert costs["linux-xdp"]["verdict"] == "exact"
 
 
+def test_entries_of_tables_stand_beside_a_pipeline(tmp_path: Path) -> None:
+    entries, made = tmp_path / "entries.txt", tmp_path / "router.spec"
+    entries.write_text(
+        "routes 10.0.0.0/8 -> set_next_hop(next_hop=10.0.0.1, port=3)\n"
+        "routes 10.1.0.0/16 -> set_next_hop(next_hop=10.0.0.1, port=4)\n"
+        "neighbours 10.0.0.1 -> set_destination(00:11:22:33:44:55)\n"
+    )
+    run = slowpath("compile", ROUTER, "--to", "swx", "--maps", entries, "-o", made)
+    assert run.returncode == 0, run.stderr
+    file = tmp_path / "router.RouterIngress_routes.add.txt"
+    assert f"{file}: 2 entries; DPDK loads them with" in run.stderr
+    assert f"'pipeline PIPELINE table RouterIngress_routes add {file}'" in run.stderr
+    assert file.read_text().splitlines() == [
+        "match 0xa010000/0xffff0000 priority 0 action RouterIngress_set_next_hop "
+        "next_hop 0xa000001 port 0x4",
+        "match 0xa000000/0xff000000 priority 1 action RouterIngress_set_next_hop "
+        "next_hop 0xa000001 port 0x3",
+    ]
+    other = tmp_path / "router.RouterIngress_neighbours.add.txt"
+    assert other.read_text() == (
+        "match 0xa000001 action RouterIngress_set_destination address 0x1122334455\n"
+    )
+
+
+def test_entries_beside_a_pipeline_need_a_place_and_fit(tmp_path: Path) -> None:
+    entries = tmp_path / "entries.txt"
+    entries.write_text("routes default -> drop()\n")
+    for options, message in (
+        (("--to", "swx"), "'--maps': writes entries beside the pipeline; add --output FILE.spec"),
+        (("--to", "xdp-c"), "'--maps': has no effect with --to xdp-c"),
+        ((), "'--maps': needs --to swx"),
+    ):
+        run = slowpath("compile", ROUTER, *options, "--maps", entries)
+        assert run.returncode == 2
+        assert message in run.stderr
+    made = tmp_path / "router.spec"
+    run = slowpath("compile", ROUTER, "--to", "swx", "--maps", entries, "-o", made, codes=True)
+    assert run.returncode == 3
+    assert f"{entries}: line 1: the default action of table 'RouterIngress.routes'" in run.stderr
+    assert not made.exists()
+    entries.write_text("[[maps]]\n")
+    run = slowpath("compile", ROUTER, "--to", "swx", "--maps", entries, "-o", made, codes=True)
+    assert "is content of BPF maps, which a pipeline lacks" in run.stderr
+    assert "[SP0270]" in run.stderr
+
+
 def test_a_pipeline_needs_constructs_that_dpdk_has(small: Path) -> None:
     clocked = small.parent / "clocked.p4"
     text = ROUTER.read_text()

@@ -3,9 +3,11 @@
 //! [`preprocess`] reads a program and its headers as tokens, [`parse`] makes a tree of them, and
 //! [`check()`] finds the type of each expression and the meaning of each name.
 
+mod annotations;
 pub mod ast;
 pub mod check;
 mod error;
+mod initial;
 mod lexer;
 mod parser;
 pub mod preprocess;

@@ -127,18 +127,42 @@ fn sends(
     entries: &str,
     wanted: impl Fn(Fields) -> Option<(u16, Fields)>,
 ) {
-    let made = made(&program(locals, body)).unwrap_or_else(|fault| panic!("{fault}"));
+    sends_and_counts(&program(locals, body), entries, wanted, &[]);
+}
+
+/// Checks a program as [`sends`], and the elements of its counters after all packets: names, numbers
+/// and values.
+#[track_caller]
+fn sends_and_counts(
+    text: &str,
+    entries: &str,
+    wanted: impl Fn(Fields) -> Option<(u16, Fields)>,
+    counters: &[(&str, u32, usize)],
+) {
+    sends_after(&[], text, entries, wanted, counters);
+}
+
+/// Checks a program as [`sends_and_counts`], after commands of the driver.
+#[track_caller]
+fn sends_after(
+    setup: &[&str],
+    text: &str,
+    entries: &str,
+    wanted: impl Fn(Fields) -> Option<(u16, Fields)>,
+    counters: &[(&str, u32, usize)],
+) {
+    let made = made(text).unwrap_or_else(|fault| panic!("{fault}"));
     let entries = lines(&made.layout, &parse_entries(entries).unwrap()).unwrap();
-    let mut commands: Vec<String> = entries
-        .iter()
-        .map(|one| {
-            let command = if one.is_default { "default" } else { "entry" };
-            format!("{command} {} {}", one.table, one.text)
-        })
-        .collect();
+    let entries = entries.iter().map(|one| {
+        let command = if one.is_default { "default" } else { "entry" };
+        format!("{command} {} {}", one.table, one.text)
+    });
+    let mut commands: Vec<String> =
+        setup.iter().map(|one| (*one).to_owned()).chain(entries).collect();
     let count = commands.len();
     let packets: Vec<Fields> = (0..PACKETS).map(Fields::drawn).collect();
     commands.extend(packets.iter().map(|one| format!("packet 3 {}ee", one.hex())));
+    commands.extend(counters.iter().map(|(name, at, _)| format!("register {name} {at}")));
     let Some(found) = answers(&made, &commands) else { return };
     for (command, answer) in commands.iter().zip(&found).take(count) {
         assert_eq!(answer, "ok", "{command}");
@@ -148,7 +172,10 @@ fn sends(
             Some((port, fields)) => format!("{port} {}ee", fields.hex()),
             None => "drop".to_owned(),
         };
-        assert_eq!(*answer, wanted, "{body}: {packet:x?}\n{}", slowpath_swx::print(&made.spec));
+        assert_eq!(*answer, wanted, "{text}: {packet:x?}\n{}", slowpath_swx::print(&made.spec));
+    }
+    for ((name, at, wanted), answer) in counters.iter().zip(&found[count + packets.len()..]) {
+        assert_eq!(*answer, wanted.to_string(), "{name} {at}");
     }
     Oracle::Dpdk.compared(packets.len(), "packets of P4 programs");
 }
@@ -368,4 +395,262 @@ fn registers_keep_their_values() {
             Some((0, Fields { c: before, ..f }))
         },
     );
+}
+
+#[test]
+fn entries_of_the_program_can_be_replaced() {
+    let port = |n, f| Some((n, f));
+    sends(
+        "table t { key = { hdr.h.a: ternary; } actions = { port; } size = 8;
+             entries = { priority = 8: 1 &&& 3: port(1); priority = 9: 5: port(2); } }",
+        "t.apply();",
+        "t 9 priority 20 -> port(4)\nt default -> port(7)",
+        |f| {
+            port(
+                match f.a {
+                    9 => 4,
+                    5 => 2,
+                    _ if f.a & 3 == 1 => 1,
+                    _ => 7,
+                },
+                f,
+            )
+        },
+    );
+}
+
+#[test]
+fn members_of_profiles_are_entries_with_actions() {
+    sends(
+        "table t { key = { hdr.h.a: exact; } actions = { port; } size = 8;
+             implementation = action_profile(4); }",
+        "t.apply();",
+        "t 1 -> port(1)\nt 2 -> port(2)",
+        |f| Some((if f.a == 1 || f.a == 2 { f.a } else { 0 }, f)),
+    );
+}
+
+#[test]
+fn defaults_wider_than_words_have_all_their_bits() {
+    sends(
+        "action set(bit<128> w, bit<12> b) { hdr.h.w = w; hdr.h.b = b; }
+         table t { key = { hdr.h.a: exact; } actions = { set; }
+             const default_action = set(0x0123456789abcdef_fedcba9876543210, 5); }",
+        "t.apply();",
+        "t 3 -> set(w=0x80000000000000000000000000000001, b=7)",
+        |f| {
+            let (w, b) = match f.a {
+                3 => (1 << 127 | 1, 7),
+                _ => (0x0123_4567_89ab_cdef_fedc_ba98_7654_3210, 5),
+            };
+            Some((0, Fields { w, b, ..f }))
+        },
+    );
+}
+
+/// Returns the number of test packets that a condition holds for.
+fn number_of(condition: impl Fn(Fields) -> bool) -> usize {
+    (0..PACKETS).map(Fields::drawn).filter(|fields| condition(*fields)).count()
+}
+
+#[test]
+fn direct_counters_count_the_packets_of_each_entry() {
+    let (ones, small) = (number_of(|f| f.a == 1), number_of(|f| f.a != 1 && f.a & 12 == 0));
+    assert!(ones > 0 && small > 0);
+    // The last entry that is added is the first one of an exact table.
+    sends_and_counts(
+        &program(
+            "direct_counter(CounterType.packets) n;
+             table t { key = { hdr.h.a: exact; } actions = { port; NoAction; } size = 2; counters = n; }",
+            "t.apply();",
+        ),
+        "t 1 -> port(1)\nt 0 -> port(2)",
+        |f| Some((if f.a == 1 { 1 } else if f.a == 0 { 2 } else { 0 }, f)),
+        &[("I_n", 0, 0), ("I_n", 1, ones), ("I_n", 2, number_of(|f| f.a == 0))],
+    );
+    sends_and_counts(
+        &program(
+            "direct_counter(CounterType.packets) n;
+             table t { key = { hdr.h.a: ternary; } actions = { port; } size = 2; counters = n; }",
+            "t.apply();",
+        ),
+        "t 1 priority 3 -> port(1)\nt 0 &&& 12 priority 2 -> port(2)",
+        |f| {
+            Some((
+                if f.a == 1 {
+                    1
+                } else if f.a & 12 == 0 {
+                    2
+                } else {
+                    0
+                },
+                f,
+            ))
+        },
+        &[("I_n", 1, ones), ("I_n", 2, small)],
+    );
+}
+
+#[test]
+fn members_of_value_sets_choose_the_next_state() {
+    let parser = |set: &str, key: &str| {
+        program("", "").replace(
+            "state start { b.extract(hdr.h); transition accept; }",
+            &format!(
+                "{set}
+                 state start {{ b.extract(hdr.h); transition select({key}) {{
+                     v: known; default: accept; }} }}
+                 state known {{ s.egress_spec = 5; transition accept; }}"
+            ),
+        )
+    };
+    sends_and_counts(
+        &parser("value_set<bit<4>>(4) v;", "hdr.h.a"),
+        "v 1\nv 7",
+        |f| Some((if f.a == 1 || f.a == 7 { 5 } else { 0 }, f)),
+        &[],
+    );
+    sends_and_counts(
+        &parser("value_set<tuple<bit<4>, bit<12>>>(4) v;", "hdr.h.a, hdr.h.b"),
+        "v 7, 7\nv 1, 2",
+        |f| Some((if (f.a, f.b) == (7, 7) || (f.a, f.b) == (1, 2) { 5 } else { 0 }, f)),
+        &[],
+    );
+}
+
+#[test]
+fn headers_without_fields_are_valid_or_not() {
+    let text = program(
+        "",
+        "if (hdr.none.isValid()) { port(2); hdr.none.setInvalid(); }
+         if (hdr.none.isValid()) { port(3); }",
+    );
+    let text = text.replace("struct Hs {", "header None { } struct Hs { None none;").replace(
+        "b.extract(hdr.h);",
+        "b.extract(hdr.h); transition select(hdr.h.a) { 1: more; default: accept; } }
+            state more { b.extract(hdr.none);",
+    );
+    sends_and_counts(&text, "", |f| Some((if f.a == 1 { 2 } else { 0 }, f)), &[]);
+}
+
+#[test]
+fn meters_that_are_not_set_are_green() {
+    let same = |port| move |f| Some((port, f));
+    sends(
+        "meter(4, MeterType.packets) m;",
+        "bit<2> c = 3; m.execute_meter(1, c); port((bit<9>)c + 4);",
+        "",
+        same(4),
+    );
+    sends(
+        "direct_meter<bit<2>>(MeterType.packets) m;
+         action read() { bit<2> c = 3; m.read(c); port((bit<9>)c + 4); }
+         table t { key = { hdr.h.a: exact; } actions = { read; } size = 8; meters = m; }",
+        "t.apply();",
+        "t 1 -> read()",
+        |f| Some((if f.a == 1 { 4 } else { 0 }, f)),
+    );
+}
+
+#[test]
+fn filters_that_change_headers_pass_packets_on_as_they_came() {
+    let text = "#include <core.p4>
+#include <ebpf_model.p4>
+        header H { bit<4> a; bit<12> b; bit<128> w; bit<16> c; }
+        struct Hs { H h; }
+        parser P(packet_in b, out Hs hdr) {
+            state start { b.extract(hdr.h); transition accept; }
+        }
+        control F(inout Hs hdr, out bool accept) {
+            action set(bit<16> c) { hdr.h.c = c; accept = true; }
+            table t { key = { hdr.h.a: exact; } actions = { set; NoAction; } default_action = NoAction;
+                implementation = hash_table(4); }
+            apply {
+                accept = false;
+                t.apply();
+                if (hdr.h.c == 9) { hdr.h.w = 0; }
+                if (hdr.h.w == 0) { accept = false; hdr.h.setInvalid(); }
+            }
+        }
+        ebpfFilter(P(), F()) main;";
+    sends_and_counts(
+        text,
+        "t 1 -> set(8)\nt 7 -> set(9)",
+        |f| if f.a == 1 { Some((3, f)) } else { None },
+        &[],
+    );
+}
+
+#[test]
+fn meters_of_psa_have_its_colours() {
+    let text = "#define _PSA_WITH_PACKET_LENGTH
+#include <core.p4>
+#include <psa.p4>
+        header H { bit<4> a; bit<12> b; bit<128> w; bit<16> c; }
+        struct Hs { H h; }
+        struct E {}
+        parser P(packet_in b, out Hs hdr, inout E m, in psa_ingress_parser_input_metadata_t i,
+                 in E r, in E c) {
+            state start { b.extract(hdr.h); transition accept; }
+        }
+        control I(inout Hs hdr, inout E m, in psa_ingress_input_metadata_t i,
+                  inout psa_ingress_output_metadata_t o) {
+            Meter<bit<4>>(4, PSA_MeterType_t.BYTES) meter;
+            DirectMeter(PSA_MeterType_t.PACKETS) direct;
+            Counter<bit<32>, bit<4>>(16, PSA_CounterType_t.BYTES) bytes;
+            action port() {
+                PSA_MeterColor_t c = direct.execute(PSA_MeterColor_t.YELLOW);
+                if (c == PSA_MeterColor_t.YELLOW) { o.egress_port = (PortId_t)5; }
+            }
+            table t { key = { hdr.h.a: exact; } actions = { port; NoAction; } size = 8;
+                psa_direct_meter = direct; }
+            apply {
+                o.drop = false;
+                o.egress_port = (PortId_t)9;
+                PSA_MeterColor_t before = hdr.h.a == 7 ? PSA_MeterColor_t.RED : PSA_MeterColor_t.GREEN;
+                PSA_MeterColor_t c = meter.dpdk_execute(2, before, 100);
+                if (c == PSA_MeterColor_t.GREEN) { o.egress_port = (PortId_t)1; }
+                if (c == PSA_MeterColor_t.RED) { o.egress_port = (PortId_t)2; }
+                bytes.count(hdr.h.a, 100);
+                t.apply();
+            }
+        }
+        control D(packet_out b, out E x, out E y, out E z, inout Hs hdr, in E m,
+                  in psa_ingress_output_metadata_t o) { apply { b.emit(hdr.h); } }
+        parser EP(packet_in b, out E hdr, inout E m, in psa_egress_parser_input_metadata_t i,
+                  in E x, in E y, in E z) { state start { transition accept; } }
+        control EI(inout E hdr, inout E m, in psa_egress_input_metadata_t i,
+                   inout psa_egress_output_metadata_t o) { apply {} }
+        control ED(packet_out b, out E x, out E y, inout E hdr, in E m,
+                   in psa_egress_output_metadata_t o, in psa_egress_deparser_input_metadata_t i) {
+            apply {} }
+        IngressPipeline(P(), I(), D()) ingress;
+        EgressPipeline(EP(), EI(), ED()) egress;
+        PSA_Switch(ingress, PacketReplicationEngine(), egress, BufferingQueueingEngine()) main;";
+    // Buckets hold 150 and 350 bytes, or 4 packets, and hardly fill during the test.
+    let (bytes, packets) = (std::cell::Cell::new((150, 350)), std::cell::Cell::new(4));
+    sends_after(
+        &["meter I_meter 2 150 350", "meter I_direct 1 4 4"],
+        text,
+        "t 1 -> port()",
+        |f| {
+            let port = match (f.a, bytes.get()) {
+                (7, _) | (_, (_, ..100)) => 2,
+                (_, (..100, peak)) => {
+                    bytes.set((0, peak - 100));
+                    9
+                }
+                (_, (committed, peak)) => {
+                    bytes.set((committed - 100, peak - 100));
+                    1
+                }
+            };
+            let yellow = f.a == 1 && packets.get() > 0;
+            packets.set(packets.get() - i32::from(f.a == 1));
+            Some((if yellow { 5 } else { port }, f))
+        },
+        &[("I_bytes", 1, 100 * number_of(|f| f.a == 1))],
+    );
+    // Without rates, all packets are green.
+    sends_and_counts(text, "t 1 -> port()", |f| Some((1, f)), &[]);
 }

@@ -116,6 +116,42 @@ fn entries_become_lines_with_masks_and_order() {
 }
 
 #[test]
+fn entries_of_the_program_and_of_value_sets_become_lines() {
+    let text = program(
+        "table t { key = { hdr.h.a: exact; } actions = { port; } size = 2;
+             entries = { 1: port(3); } }",
+        "t.apply();",
+    )
+    .replace(
+        "state start { b.extract(hdr.h); transition accept; }",
+        "value_set<bit<4>>(4) v;
+         state start { b.extract(hdr.h); transition select(hdr.h.a) { v: accept; } }",
+    );
+    let made = made(&text).unwrap_or_else(|fault| panic!("{fault}"));
+    let shown = |entries: &str| {
+        let lines = lines(&made.layout, &parse_entries(entries).unwrap());
+        lines.map(|all| all.into_iter().map(|one| format!("{} {}", one.table, one.text)).collect())
+    };
+    let found: Vec<String> = shown("v 5\nt 2 -> port(4)").unwrap();
+    assert_eq!(
+        found,
+        [
+            "P_v match 0x5 action NoAction",
+            "I_t match 0x1 action I_port n 0x3",
+            "I_t match 0x2 action I_port n 0x4",
+        ]
+    );
+    assert!(
+        made.conditions.iter().any(|one| one.contains("entries of the program to table 'I.t'"))
+    );
+    let fault = shown("t 2 -> port(4)\nt 3 -> port(4)").expect_err("a size of 2");
+    assert_eq!(fault.line, 2);
+    assert_eq!(fault.message, "table 'I.t' has room for 2 entries of DPDK");
+    let fault = shown("w 5").expect_err("an unknown set");
+    assert!(fault.message.contains("'w' is unknown"), "{}", fault.message);
+}
+
+#[test]
 fn constructs_without_a_translation_are_refused_with_their_line() {
     refused("", "m.m = (bit<8>)s.packet_length;", "packet_length, which SWX does not tell,");
     refused("", "s.mcast_grp = 1;", "a copy of the packet, or one to several ports,");
@@ -125,6 +161,21 @@ fn constructs_without_a_translation_are_refused_with_their_line() {
         "n.count(1);",
         "a counter of bytes, because SWX does not tell the length of packets,",
     );
+    refused(
+        "direct_counter(CounterType.packets) n;
+         table t { key = { hdr.h.a: exact; } actions = { port; }
+             const entries = { 1: port(1); } counters = n; }",
+        "t.apply();",
+        "a direct counter or meter of constant entries",
+    );
+    refused(
+        "direct_counter(CounterType.bytes) n;
+         table t { key = { hdr.h.a: exact; } actions = { port; } counters = n; }",
+        "t.apply();",
+        "a direct counter of bytes, because SWX does not tell the length of packets,",
+    );
+    refused("", "clone(CloneType.I2E, 5);", "clone");
+    refused("", "resubmit_preserving_field_list(0);", "resubmit_preserving_field_list");
     let many: String =
         (0..40).map(|at| format!("bit<64> v{at} = hdr.h.w[{at}+63:{at}]; ")).collect();
     let used: String =

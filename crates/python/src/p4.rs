@@ -83,6 +83,67 @@ pub fn p4_to_swx(
     })
 }
 
+/// Entries of a pipeline's tables: names, true for a default entry, and the text that DPDK reads; or
+/// a fault as in `Entries`.
+type PipelineEntries = (Option<Vec<(String, bool, String)>>, Option<(String, u32, String)>);
+
+/// Returns the entries of a P4 program, and those of a file, in the form that DPDK's
+/// `rte_swx_ctl_pipeline_table_entry_read` takes. The arguments are those of `p4_entries`.
+#[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "arguments of the Python function")]
+pub fn p4_swx_entries(
+    py: Python<'_>,
+    file: PathBuf,
+    text: String,
+    folders: Vec<PathBuf>,
+    defines: Vec<(String, String)>,
+    entries: String,
+    form: &str,
+    info: Option<String>,
+) -> PipelineEntries {
+    let form = form.to_owned();
+    let options = Options { include_folders: folders, defines };
+    py.detach(|| {
+        let fault = |fault: &P4Error, sources: &Sources| {
+            (None, Some((fault.code.to_string(), 0, fault.render(sources))))
+        };
+        let (tokens, sources) = match preprocess(&file, &text, &options) {
+            Ok(read) => read,
+            Err((problem, sources)) => return fault(&problem, &sources),
+        };
+        let made = parse(&tokens).and_then(|program| {
+            let checked = check(&program).map_err(|mut faults| faults.remove(0))?;
+            swx::to_spec(&program, &checked, &sources)
+        });
+        let layout = match made {
+            Ok(made) => made.layout,
+            Err(problem) => return fault(&problem, &sources),
+        };
+        let read = read_entries(&layout.control_plane(), &entries, &form, info.as_deref());
+        match read.and_then(|entries| swx::layout::lines(&layout, &entries)) {
+            Ok(lines) => (
+                Some(lines.into_iter().map(|one| (one.table, one.is_default, one.text)).collect()),
+                None,
+            ),
+            Err(fault) => (None, Some((fault.code.to_string(), fault.line, fault.message))),
+        }
+    })
+}
+
+/// Reads a file of entries in one of the forms of `p4_entries`.
+fn read_entries(
+    layout: &xdp::layout::Layout,
+    entries: &str,
+    form: &str,
+    info: Option<&str>,
+) -> Result<Vec<xdp::entries::Entry>, xdp::entries::EntryError> {
+    match form {
+        "json" => xdp::runtime::from_json(layout, entries),
+        "messages" => xdp::runtime::from_messages(layout, entries, info),
+        _ => xdp::entries::parse(entries),
+    }
+}
+
 /// Prints a pipeline with a statement or an instruction on each line, and without comments.
 ///
 /// # Errors
@@ -163,11 +224,7 @@ pub fn p4_entries(
                 return (None, fault);
             }
         };
-        let read = match &*form {
-            "json" => xdp::runtime::from_json(&layout, &entries),
-            "messages" => xdp::runtime::from_messages(&layout, &entries, info.as_deref()),
-            _ => xdp::entries::parse(&entries),
-        };
+        let read = read_entries(&layout, &entries, &form, info.as_deref());
         let written = read.and_then(|entries| xdp::entries::map_content(&layout, &entries));
         match written {
             Ok(maps) => (serde_json::to_string(&maps).ok(), None),

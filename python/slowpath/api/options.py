@@ -412,6 +412,8 @@ class CompileOptions(TypedDict, total=False):
     """Pass FLAGS to clang: '-DHASHES=3 -Iinclude'."""
     target: File
     """Compile for a built-in or described card [default: agilio-cx-2x40]."""
+    maps: File
+    """Write entries of P4 tables for DPDK beside the pipeline."""
     map_abi: Literal["array-pointer", "call"]
     """Select the interface of compiled programs to maps [default: array-pointer]."""
     btf: File

@@ -26,6 +26,11 @@ def _compile(args: Namespace) -> int:
         from slowpath.compile.p4 import write_translation
 
         return write_translation(args)
+    if args.maps is not None:
+        from slowpath.core import codes
+        from slowpath.core.errors import OptionError
+
+        raise OptionError(codes.OPTION_NEEDS_OPTION, "--maps", "needs --to swx")
     from slowpath.bounds.caching import cache_of
     from slowpath.compile.run import Output, compile_object, make_job
 
@@ -61,6 +66,13 @@ COMPILE = Command(
             "Both translate the whole P4 program; options for listings are refused.",
             choices=("nfp", "xdp-c", "swx"),
             default="nfp",
+        ),
+        _CODE.option(
+            "--maps FILE",
+            "Write entries of P4 tables for DPDK beside the pipeline",
+            "With --to swx. FILE is as for slowpath bound. Each table with entries gets a file "
+            "beside that of --output, as DPDK's command 'pipeline PIPELINE table TABLE add' reads "
+            "it. The entries of the program are among them.",
         ),
         MAP_ABI._replace(group=_CODE),
         BTF._replace(group=_CODE),

@@ -1,12 +1,16 @@
 """Writes what a P4 program is translated to: C for XDP, or an SWX pipeline."""
 
 from argparse import Namespace
+from collections.abc import Sequence
+from pathlib import Path
 
 from slowpath.bounds.flags import cflags
 from slowpath.core import codes
+from slowpath.core.engine.errors import MapsFile
 from slowpath.core.errors import ExitCode, OptionError
 from slowpath.core.formats import write_lines
-from slowpath.core.programs.p4 import to_c, to_swx
+from slowpath.core.inputs import read_text
+from slowpath.core.programs.p4 import swx_entries, to_c, to_swx
 from slowpath.core.programs.sources import is_p4
 from slowpath.core.terminal import Line, complain
 
@@ -36,12 +40,40 @@ def write_translation(args: Namespace) -> ExitCode:
         reason = f"--to {args.to} writes only text; omit the option"
         raise OptionError(codes.CONFLICTING_OPTIONS, "--format", reason)
     flags = cflags(args, [args.file])
+    if args.maps is not None and args.to != "swx":
+        reason = f"has no effect with --to {args.to}; pass the entries to slowpath bound --maps"
+        raise OptionError(codes.OPTION_WITHOUT_EFFECT, "--maps", reason)
     if args.to == "swx":
-        pipeline = to_swx(args.file, flags)
-        text = pipeline.spec
-        for condition in pipeline.conditions:
-            complain(f"note: {args.file}: the pipeline does the same as the program if {condition}")
-    else:
-        text = to_c(args.file, flags)
-    write_lines([Line(one) for one in text.splitlines()], args.output)
+        return _write_pipeline(args, flags)
+    write_lines([Line(one) for one in to_c(args.file, flags).splitlines()], args.output)
+    return ExitCode.FINE
+
+
+def _write_pipeline(args: Namespace, flags: Sequence[str]) -> ExitCode:
+    """Write a pipeline, and beside it a file with the entries of each table.
+
+    Raises:
+        OptionError: if entries of `--maps` have no place beside the pipeline.
+        InputError: if the program or an entry has a fault, or a file cannot be read or written.
+    """
+    if args.maps is not None and args.output is None:
+        reason = "writes entries beside the pipeline; add --output FILE.spec"
+        raise OptionError(codes.OPTION_NEEDS_OPTION, "--maps", reason)
+    pipeline = to_swx(args.file, flags)
+    maps = None if args.maps is None else MapsFile(args.maps, read_text(args.maps))
+    entries = swx_entries(args.file, flags, maps)
+    for condition in pipeline.conditions:
+        complain(f"note: {args.file}: the pipeline does the same as the program if {condition}")
+    write_lines([Line(one) for one in pipeline.spec.splitlines()], args.output)
+    for table, is_default in dict.fromkeys((one.table, one.is_default) for one in entries):
+        word = "default" if is_default else "add"
+        command = f"pipeline PIPELINE table {table} {word}"
+        if args.output is None:
+            complain(f"note: {args.file}: entries of {table} are not written without --output")
+            continue
+        file = str(Path(args.output).with_suffix(f".{table}.{word}.txt"))
+        lines = [one for one in entries if (one.table, one.is_default) == (table, is_default)]
+        write_lines([Line(one.text) for one in lines], file)
+        count = f"{len(lines)} entr{'y' if len(lines) == 1 else 'ies'}"
+        complain(f"note: {file}: {count}; DPDK loads them with '{command} {file}'")
     return ExitCode.FINE

@@ -3,8 +3,9 @@
 use super::layout::FieldOfParam;
 use super::number::{Number, Piece};
 use super::place::{Place, is_number, width};
-use super::table::{Made, Properties, control_name};
+use super::table::{Made, Properties};
 use super::*;
+use crate::annotations::control_name;
 use crate::xdp::layout::{ActionLayout, Number as Numbered};
 use slowpath_swx::spec::{Action, ActionRef as SwxActionRef, DefaultAction, Use};
 
@@ -105,7 +106,7 @@ impl<'a> Generator<'a> {
     }
 
     /// Adds an action to the pipeline, unless it has the same one, and returns its name.
-    fn define_action(
+    pub(super) fn define_action(
         &mut self,
         path: &str,
         data: &[(FieldRef, u32)],

@@ -396,9 +396,9 @@ impl<'a> Generator<'a> {
     fn enter(&mut self, locals: &'a [Decl], path: &str) {
         for local in locals {
             self.nodes.insert(local.id, local);
-            let absolute = table::name_of(&local.annotations)
+            let absolute = crate::annotations::name_of(&local.annotations)
                 .and_then(|name| name.strip_prefix('.').map(str::to_owned));
-            let name = table::control_name(local);
+            let name = crate::annotations::control_name(local);
             self.paths.insert(local.id, absolute.unwrap_or_else(|| format!("{path}.{name}")));
         }
     }
@@ -596,7 +596,9 @@ impl<'a> Generator<'a> {
                 return self
                     .unsupported(span, format!("header '{}' that is emitted twice", header.name));
             }
-            self.put(Op::Emit { header: header.name.clone() });
+            if !header.is_empty {
+                self.put(Op::Emit { header: header.name.clone() });
+            }
         }
         Ok(())
     }

@@ -28,33 +28,21 @@ impl<'a> Generator<'a> {
         if let Some(found) = self.psa_checksum(expr, instance, name, given)? {
             return Ok(found);
         }
-        let counted = instance.args.iter().flatten().find_map(|one| match one {
-            Binding::Constant(Value::Member(_, name)) => Some(name.to_lowercase()),
-            _ => None,
-        });
-        let is_of_packets = counted.as_deref() == Some("packets");
         let size = number(0).unwrap_or(1).max(1);
         match (&**kind, name) {
-            ("counter" | "Counter" | "meter", "count" | "execute_meter")
-                if counted.as_deref() == Some("bytes")
-                    || (&**kind == "meter" && !is_of_packets) =>
-            {
-                self.unsupported(
-                    expr.span,
-                    format!("a {kind} of bytes, because SWX does not tell the length of packets,"),
-                )
-            }
             ("counter" | "Counter", "count") => {
-                if !is_of_packets {
-                    let name = &instance.path;
-                    self.conditions.insert(format!(
-                        "counter '{name}' counts packets, but not bytes, which SWX does not tell"
-                    ));
-                }
+                let from = match (counted(instance).as_deref(), given.get(1)) {
+                    (Some("bytes"), Some(Given::Expr(length))) => {
+                        self.value_as(length, &Type::Bit(32))?.low()
+                    }
+                    _ => {
+                        self.check_packets(instance, kind, expr.span)?;
+                        Operand::Immediate(1)
+                    }
+                };
                 let array = self.registers(&instance.path, size);
                 let index = self.index(given, 0)?;
                 self.inside(&index, size, |this, index| {
-                    let from = Operand::Immediate(1);
                     this.put(Op::RegisterAdd { array, index, from });
                     Ok(())
                 })?;
@@ -79,30 +67,196 @@ impl<'a> Generator<'a> {
                 let of = types.first().map_or(Type::Unknown, |ty| self.resolved(ty));
                 self.register(expr, instance, name, given, &of, size)
             }
+            // A direct counter of v1model counts when an entry of its table is found.
+            ("direct_counter", "count") => Ok(None),
+            ("DirectCounter", "count") => {
+                self.count_entry(&instance.path, expr.span)?;
+                Ok(None)
+            }
             ("meter", "execute_meter") => {
-                let array = self.name_for(&instance.path);
-                if !self.spec.meter_arrays.iter().any(|one| one.name == array) {
-                    let line = Line::default();
-                    self.spec.meter_arrays.push(MeterArray { line, name: array.clone(), size });
-                }
+                self.check_packets(instance, kind, expr.span)?;
+                let array = self.meters(&instance.path, size);
                 let index = self.index(given, 0)?;
                 let Some(Given::Expr(target)) = given.get(1) else { return Ok(None) };
                 let target = self.target(target)?;
-                let length = self.saved(Operand::Immediate(1), 16);
+                let one = Operand::Immediate(1);
                 let colour = self.saved(Operand::Immediate(0), 8);
-                let to = colour.clone();
                 self.inside(&index, size, |this, index| {
-                    let colour = Operand::Immediate(0);
-                    this.put(Op::Meter { array, index, length, colour, to });
+                    this.meter(&array, index, one, (Operand::Immediate(0), colour.clone()));
                     Ok(())
                 })?;
-                let found = Words::one(Operand::Field(colour), 2);
-                let found = self.resized(&found, width(&target.ty).unwrap_or(2), false);
-                self.store_words(&target, &found)?;
+                self.store_colour(&target, colour)?;
                 Ok(None)
+            }
+            ("direct_meter", "read") => {
+                self.check_packets(instance, kind, expr.span)?;
+                let Some(Given::Expr(target)) = given.first() else { return Ok(None) };
+                let target = self.target(target)?;
+                let (array, index) = self.meter_of_entry(&instance.path, expr.span)?;
+                let colour = self.saved(Operand::Immediate(0), 8);
+                let one = Operand::Immediate(1);
+                self.meter(&array, index, one, (Operand::Immediate(0), colour.clone()));
+                self.store_colour(&target, colour)?;
+                Ok(None)
+            }
+            ("Meter" | "DirectMeter", "execute" | "dpdk_execute") => {
+                self.psa_meter(expr, instance, (kind, name), given, size)
             }
             (kind, name) => self.unsupported(expr.span, format!("{kind}.{name}")),
         }
+    }
+
+    /// Checks that a counter or meter counts packets, because SWX does not tell their length.
+    pub(super) fn check_packets(
+        &mut self,
+        instance: &Instance,
+        kind: &str,
+        span: Span,
+    ) -> Result<()> {
+        match counted(instance).as_deref() {
+            Some("packets") => {}
+            Some("packets_and_bytes") => {
+                let name = &instance.path;
+                self.conditions.insert(format!(
+                    "counter '{name}' counts packets, but not bytes, which SWX does not tell"
+                ));
+            }
+            _ => {
+                return self.unsupported(
+                    span,
+                    format!("a {kind} of bytes, because SWX does not tell the length of packets,"),
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// Emits the number of the entry that the last table found, and returns it with the number of
+    /// elements that a direct counter or meter needs. Entries count from 1; 0 is the default one.
+    fn entry_number(&mut self, path: &str, span: Span) -> Result<(Operand, u32)> {
+        let Some(entries) = self.direct.get(path).copied() else {
+            return self.unsupported(
+                span,
+                "a direct counter or meter outside of the actions of its table",
+            );
+        };
+        let to = self.temporary(32);
+        if let FieldRef::Meta(name) = &to {
+            self.put(Op::EntryId { to: name.clone() });
+        }
+        Ok((Operand::Field(to), entries.saturating_add(1)))
+    }
+
+    /// Emits that a direct counter counts the packet.
+    pub(super) fn count_entry(&mut self, path: &str, span: Span) -> Result<()> {
+        let (index, size) = self.entry_number(path, span)?;
+        let array = self.registers(path, size);
+        self.put(Op::RegisterAdd { array, index, from: Operand::Immediate(1) });
+        Ok(())
+    }
+
+    /// Returns the array of a direct meter, and the index of the found entry.
+    fn meter_of_entry(&mut self, path: &str, span: Span) -> Result<(String, Operand)> {
+        let (index, size) = self.entry_number(path, span)?;
+        Ok((self.meters(path, size), index))
+    }
+
+    /// Returns the name of an array of meters.
+    fn meters(&mut self, path: &str, size: u32) -> String {
+        let name = self.name_for(path);
+        if !self.spec.meter_arrays.iter().any(|one| one.name == name) {
+            let line = Line::default();
+            self.spec.meter_arrays.push(MeterArray { line, name: name.clone(), size });
+        }
+        name
+    }
+
+    /// Emits a meter, which changes the colour in a field from the one before.
+    fn meter(
+        &mut self,
+        array: &str,
+        index: Operand,
+        length: Operand,
+        (colour, to): (Operand, FieldRef),
+    ) {
+        let length = self.saved(length, 32);
+        self.put(Op::Meter { array: array.to_owned(), index, length, colour, to });
+    }
+
+    fn store_colour(&mut self, target: &super::statement::Target, colour: FieldRef) -> Result<()> {
+        let found = Words::one(Operand::Field(colour), 2);
+        let found = self.resized(&found, width(&target.ty).unwrap_or(2), false);
+        self.store_words(target, &found)
+    }
+
+    /// Emits a meter of PSA, and returns the place of the colour.
+    fn psa_meter(
+        &mut self,
+        expr: &'a Expr,
+        instance: &Instance,
+        (kind, name): (&str, &str),
+        given: &[Given<'a>],
+        size: u32,
+    ) -> Result<Option<Place>> {
+        let is_direct = kind == "DirectMeter";
+        // The arguments are an index, the colour so far, and the length of the packet.
+        let mut rest = given.iter().skip(usize::from(!is_direct)).filter_map(|one| match one {
+            Given::Expr(expr) => Some(*expr),
+            _ => None,
+        });
+        let (colour, length) = match (name, rest.next(), rest.next()) {
+            ("dpdk_execute", Some(length), None) => (None, Some(length)),
+            (_, colour, length) => (colour, length),
+        };
+        let length = match (counted(instance).as_deref(), length) {
+            (Some("bytes"), Some(length)) => self.value_as(length, &Type::Bit(32))?.low(),
+            (Some("packets"), _) => Operand::Immediate(1),
+            _ => {
+                self.check_packets(instance, kind, expr.span)?;
+                Operand::Immediate(1)
+            }
+        };
+        let ty = self.ty(expr);
+        // PSA numbers red 0, green 1 and yellow 2; SWX numbers green 0, yellow 1 and red 2.
+        let before = match colour {
+            Some(colour) => {
+                let value = self.value_as(colour, &ty)?.low();
+                let field = self.saved(value, 8);
+                let not_red = self.label("not_red");
+                let known = Operand::Field(field.clone());
+                self.jump_compared(Relation::Ne, &known, &Operand::Immediate(0), &not_red);
+                self.copy(field.clone(), Operand::Immediate(3));
+                self.mark(&not_red);
+                self.alu(Alu::Sub, &field, Operand::Immediate(1));
+                known
+            }
+            None => Operand::Immediate(0),
+        };
+        let found = self.saved(before.clone(), 8);
+        if is_direct {
+            let (array, index) = self.meter_of_entry(&instance.path, expr.span)?;
+            self.meter(&array, index, length, (before, found.clone()));
+        } else {
+            let array = self.meters(&instance.path, size);
+            let index = self.index(given, 0)?;
+            self.inside(&index, size, |this, index| {
+                this.meter(&array, index, length, (before, found.clone()));
+                Ok(())
+            })?;
+        }
+        self.alu(Alu::Add, &found, Operand::Immediate(1));
+        let known = self.label("known");
+        let number = Operand::Field(found.clone());
+        self.jump_compared(Relation::Ne, &number, &Operand::Immediate(3), &known);
+        self.copy(found, Operand::Immediate(0));
+        self.mark(&known);
+        let place = self.new_place("colour", &ty, Memory::Temporary)?;
+        if let Place::Number(to) = &place {
+            let width = to.width();
+            let value = self.resized(&Words::one(number, 2), width, false);
+            self.put_number(to, &value);
+        }
+        Ok(Some(place))
     }
 
     /// Emits a read or write of a register.
@@ -304,4 +458,12 @@ impl<'a> Generator<'a> {
         }
         Ok(Some(place))
     }
+}
+
+/// Returns what a counter or meter counts, in small letters; none if nothing says so.
+fn counted(instance: &Instance) -> Option<String> {
+    instance.args.iter().flatten().find_map(|one| match one {
+        Binding::Constant(Value::Member(_, name)) => Some(name.to_lowercase()),
+        _ => None,
+    })
 }

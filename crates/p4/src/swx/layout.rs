@@ -3,8 +3,8 @@
 use num_bigint::BigInt;
 use num_traits::ToPrimitive;
 
-use crate::xdp::entries::{Entry, EntryError, KeyValue, Resolved, resolve};
-use crate::xdp::layout::{MatchKind, TableLayout};
+use crate::xdp::entries::{ActionCall, Entry, EntryError, KeyValue, Resolved, Setting, resolve};
+use crate::xdp::layout::{Layout as ControlPlane, MatchKind, TableLayout};
 
 /// Most lines that one entry with ranges may become.
 const MOST_LINES: usize = 4096;
@@ -51,6 +51,8 @@ pub struct SwxTable {
     pub keys: Vec<FieldOfKey>,
     /// Actions in the order of the program.
     pub actions: Vec<SwxAction>,
+    /// True for a value set, whose members have the only action.
+    pub is_set: bool,
 }
 
 /// An array of registers or meters.
@@ -84,15 +86,46 @@ pub struct SwxEntry {
     pub text: String,
 }
 
-/// Returns entries as the lines that DPDK reads.
+impl Layout {
+    /// Returns the tables in the form of control planes.
+    pub fn control_plane(&self) -> ControlPlane {
+        let tables = self.tables.iter().map(|one| one.table.clone()).collect();
+        ControlPlane { tables, ..ControlPlane::default() }
+    }
+
+    /// Returns a member of a value set as an entry of its table; other entries stay as they are.
+    fn as_entry(&self, entry: &Entry) -> Entry {
+        let mut sets = self.tables.iter().filter(|one| {
+            let rest = one.table.name.strip_suffix(&entry.table);
+            one.is_set && rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+        });
+        match (&entry.setting, sets.next(), sets.next()) {
+            (Setting::Member(keys), Some(set), None) => Entry {
+                line: entry.line,
+                table: set.table.name.clone(),
+                setting: Setting::Entry {
+                    keys: keys.clone(),
+                    priority: None,
+                    actions: vec![ActionCall { name: "NoAction".to_owned(), args: Vec::new() }],
+                },
+            },
+            _ => entry.clone(),
+        }
+    }
+}
+
+/// Returns the entries of a program, and further ones, as the lines that DPDK reads.
 ///
 /// # Errors
 ///
 /// The first entry that does not fit its table.
 pub fn lines(layout: &Layout, entries: &[Entry]) -> Result<Vec<SwxEntry>, EntryError> {
-    let tables: Vec<TableLayout> = layout.tables.iter().map(|one| one.table.clone()).collect();
+    let tables = layout.control_plane().tables;
+    let initial = layout.tables.iter().flat_map(|one| one.table.initial.iter().cloned());
+    let all: Vec<Entry> =
+        initial.chain(entries.iter().map(|entry| layout.as_entry(entry))).collect();
     let mut found = Vec::new();
-    for (table, rows) in layout.tables.iter().zip(resolve(&tables, entries)?) {
+    for (table, rows) in layout.tables.iter().zip(resolve(&tables, &all)?) {
         let mut rows = rows;
         let has_prefix_only = table
             .table
@@ -104,8 +137,15 @@ pub fn lines(layout: &Layout, entries: &[Entry]) -> Result<Vec<SwxEntry>, EntryE
             true => rows.sort_by_key(|row| std::cmp::Reverse(prefix_of(row))),
             false => rows.sort_by_key(|row| std::cmp::Reverse(row.priority.unwrap_or(0))),
         }
+        let before = found.len();
         for (at, row) in rows.iter().enumerate() {
             add(table, row, at, &mut found)?;
+            let count = found[before..].iter().filter(|one| !one.is_default).count();
+            let TableLayout { name, size, .. } = &table.table;
+            if count > *size as usize {
+                let message = format!("table '{name}' has room for {size} entries of DPDK");
+                return Err(EntryError { code: slowpath_codes::P4_ENTRY, line: row.line, message });
+            }
         }
     }
     Ok(found)

@@ -75,40 +75,18 @@ pub struct Output {
 ///
 /// The first construct that cannot be translated.
 pub fn to_spec(program: &Program, checked: &Checked, sources: &Sources) -> Result<Output> {
-    let mut generator = Generator {
-        checked,
-        sources,
-        main: 0,
-        origins: HashMap::new(),
-        nodes: program.declarations.iter().map(|decl| (decl.id, decl)).collect(),
-        bindings: HashMap::new(),
-        subst: Vec::new(),
-        spec: Spec::default(),
-        layout: Layout::default(),
-        unit: Unit::new("t"),
-        fields: Vec::new(),
-        groups: BTreeSet::new(),
-        cleared: BTreeSet::new(),
-        names: BTreeSet::new(),
-        header_kinds: HashMap::new(),
-        known: BTreeSet::new(),
-        exposed: BTreeSet::new(),
-        emitted: BTreeSet::new(),
-        frames: Vec::new(),
-        exit: None,
-        loops: Vec::new(),
-        next: BTreeMap::new(),
-        in_parser: None,
-        paths: HashMap::new(),
-        parser_error: None,
-        standard: None,
-        here: Span::default(),
-        in_action: false,
-        exits: false,
-        conditions: conditions(),
-    };
-    generator.program(program)?;
-    generator.finish()
+    let mut made = Generator::new(checked, sources, program);
+    match made.program(program) {
+        Ok(()) => made.finish(),
+        // A filter works on copies of its headers only if it changes them.
+        Err(_) if made.changes_headers => {
+            let mut made =
+                Generator { copies_headers: true, ..Generator::new(checked, sources, program) };
+            made.program(program)?;
+            made.finish()
+        }
+        Err(fault) => Err(fault),
+    }
 }
 
 /// The meaning of a declaration at the current point of the program.
@@ -311,8 +289,14 @@ struct Generator<'a> {
     standard: Option<Place>,
     /// Place of the last statement, for errors without one.
     here: Span,
+    /// Direct counters and meters of the table whose actions are emitted, with its size.
+    direct: HashMap<String, u32>,
     /// True in an action of a table.
     in_action: bool,
+    /// True if a filter changes headers of the packet that it passes on.
+    changes_headers: bool,
+    /// True if a filter works on copies of its headers.
+    copies_headers: bool,
     /// True if the action that is emitted can end its control.
     exits: bool,
     /// Conditions under which the pipeline does the same as the program.
@@ -320,6 +304,44 @@ struct Generator<'a> {
 }
 
 impl<'a> Generator<'a> {
+    fn new(checked: &'a Checked, sources: &'a Sources, program: &'a Program) -> Generator<'a> {
+        Generator {
+            checked,
+            sources,
+            main: 0,
+            origins: HashMap::new(),
+            nodes: program.declarations.iter().map(|decl| (decl.id, decl)).collect(),
+            bindings: HashMap::new(),
+            subst: Vec::new(),
+            spec: Spec::default(),
+            layout: Layout::default(),
+            unit: Unit::new("t"),
+            fields: Vec::new(),
+            groups: BTreeSet::new(),
+            cleared: BTreeSet::new(),
+            names: BTreeSet::new(),
+            header_kinds: HashMap::new(),
+            known: BTreeSet::new(),
+            exposed: BTreeSet::new(),
+            emitted: BTreeSet::new(),
+            frames: Vec::new(),
+            exit: None,
+            loops: Vec::new(),
+            next: BTreeMap::new(),
+            in_parser: None,
+            paths: HashMap::new(),
+            parser_error: None,
+            standard: None,
+            here: Span::default(),
+            direct: HashMap::new(),
+            in_action: false,
+            exits: false,
+            conditions: conditions(),
+            changes_headers: false,
+            copies_headers: false,
+        }
+    }
+
     // --- output --------------------------------------------------------------------------------
 
     fn put(&mut self, op: Op) {

@@ -225,7 +225,10 @@ impl<'a> Generator<'a> {
             Some(_) if !header.varies => None,
             Some(width) => Some(self.length_in_bytes(width, header.most)?),
         };
-        self.put(Op::Extract { header: header.name.clone(), length });
+        self.put(match header.is_empty {
+            true => Op::Validate { header: header.name.clone() },
+            false => Op::Extract { header: header.name.clone(), length },
+        });
         match to {
             Some(to) if to.only_place().is_none() && to.choices.len() != 1 => {
                 let known = self.known.clone();
@@ -295,7 +298,10 @@ impl<'a> Generator<'a> {
             if header.varies {
                 return self.unsupported(span, "lookahead of a varbit");
             }
-            self.put(Op::Lookahead { header: header.name.clone() });
+            self.put(match header.is_empty {
+                true => Op::Validate { header: header.name.clone() },
+                false => Op::Lookahead { header: header.name.clone() },
+            });
             self.known.insert(header.name.clone());
             return Ok(to);
         }
@@ -393,7 +399,7 @@ impl<'a> Generator<'a> {
         {
             return match set.kind {
                 ExprKind::Default | ExprKind::DontCare => Ok(false),
-                _ => self.unsupported(set.span, "a value set"),
+                _ => self.look_up_set(set, values, target).map(|()| true),
             };
         }
         if sets.len() != values.len() {
@@ -442,7 +448,7 @@ impl<'a> Generator<'a> {
                 return self.jump_unless_in_set(&items[0], place, ty, target);
             }
             _ if matches!(self.ty(set), Type::Set(_)) => {
-                return self.unsupported(set.span, "a value set");
+                self.look_up_set(set, &[(place.clone(), ty.clone())], target)?;
             }
             (_, Place::Number(number)) if is_number(ty) => {
                 let wanted = self.value_as(set, ty)?;

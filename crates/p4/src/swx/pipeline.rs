@@ -187,7 +187,15 @@ impl<'a> Generator<'a> {
         let (headers, drop) = self.parse_only(main, parts)?;
         let accept = self.zeroed("accept", &Type::Bool)?;
         let (filter, instance) = self.package_part(main, parts.get(1))?;
-        self.stage(filter, &instance, &[Some(headers.clone()), Some(accept.clone())], false)?;
+        let seen = match self.copies_headers {
+            true => {
+                let copies = self.headers(&self.param_type(filter, 0))?;
+                self.copy_place(&copies, &headers, main.span)?;
+                copies
+            }
+            false => headers.clone(),
+        };
+        self.stage(filter, &instance, &[Some(seen), Some(accept.clone())], false)?;
         let accepted = self.read_place(&accept, main.span)?;
         self.jump_compared(Relation::Eq, &accepted.low(), &Operand::Immediate(0), &drop);
         // The bytes that the parser took leave as they came.
@@ -200,20 +208,17 @@ impl<'a> Generator<'a> {
     fn put_back(&mut self, headers: &Place, span: Span) -> Result<()> {
         let names: Vec<String> = headers.headers().iter().map(|one| one.name.clone()).collect();
         let actions = self.spec.actions.iter().flat_map(|one| &one.instructions);
-        let changes = self.unit.code.iter().chain(actions).any(|one| {
-            matches!(
-                &one.op,
-                Op::Move { to: FieldRef::Header { .. }, .. }
-                    | Op::Alu { to: FieldRef::Header { .. }, .. }
-                    | Op::Validate { .. }
-                    | Op::Invalidate { .. }
-            )
+        let changes = self.unit.code.iter().chain(actions).any(|one| match &one.op {
+            Op::Move { to: FieldRef::Header { header, .. }, .. }
+            | Op::Alu { to: FieldRef::Header { header, .. }, .. }
+            | Op::Validate { header }
+            | Op::Invalidate { header } => names.contains(header),
+            _ => false,
         });
+        self.changes_headers = changes;
         if changes || !in_order(&self.unit, &names) {
-            return self.unsupported(
-                span,
-                "a filter that skips bytes, changes headers or has them in another order",
-            );
+            return self
+                .unsupported(span, "a filter that skips bytes, or has headers in another order,");
         }
         names.into_iter().for_each(|header| self.put(Op::Emit { header }));
         Ok(())

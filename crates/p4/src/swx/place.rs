@@ -29,6 +29,8 @@ pub(super) struct Header {
     pub varies: bool,
     /// Largest width of that field in bits.
     pub most: u32,
+    /// True if the header has no bits, so that only its validity counts.
+    pub is_empty: bool,
 }
 
 /// A value of several parts.
@@ -210,7 +212,7 @@ impl<'a> Generator<'a> {
             Some((_, Type::Varbit(most))) => *most,
             _ => 0,
         };
-        Ok(Header { name, fields: places, varies, most })
+        Ok(Header { name, fields: places, varies, most, is_empty: leaves.is_empty() })
     }
 
     /// Makes a header of the pipeline with the bits of a number, struct or tuple.
@@ -333,7 +335,8 @@ impl<'a> Generator<'a> {
             start = end;
         }
         if containers.is_empty() {
-            return self.unsupported(Span::default(), format!("header {ty} without fields"));
+            // No instruction extracts or emits this byte.
+            containers.push(("none".to_owned(), 8, false));
         }
         Ok((numbers, containers))
     }

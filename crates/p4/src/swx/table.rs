@@ -2,14 +2,26 @@
 
 use super::layout::{FieldOfKey, FieldOfParam, SwxAction, SwxTable};
 use super::number::{Number, Piece};
-use super::place::{Place, is_signed};
+use super::place::{Place, is_number, is_signed};
 use super::*;
+use crate::annotations::{annotated_priority, name_of};
+use crate::check::Named;
 use crate::xdp::layout::{ActionLayout, KeyLayout, MatchKind, Number as Numbered};
 use crate::xdp::layout::{TableLayout, TableMaps};
-use slowpath_swx::spec::{ActionRef as SwxActionRef, KeyField, Match, Table as SwxTableSpec, Use};
+use slowpath_swx::spec::{
+    ActionRef as SwxActionRef, DefaultAction, KeyField, Match, Table as SwxTableSpec, Use,
+};
 
 /// Entries of a table without the property `size`.
 const DEFAULT_SIZE: u32 = 1024;
+
+/// The implementation of a table.
+enum Implementation {
+    /// A map of `ebpf_model` with a number of entries.
+    Size(u32),
+    /// An action profile, whose members are actions.
+    Profile,
+}
 
 /// The result of an applied table.
 pub(super) enum Applied {
@@ -36,6 +48,16 @@ pub(super) struct Properties<'a> {
     pub is_largest_first: bool,
     /// Difference of the priorities of entries without one.
     pub priority_delta: u32,
+    counter: Option<Direct>,
+    meter: Option<Direct>,
+}
+
+/// A direct counter or meter of a table, with one element for each entry.
+struct Direct {
+    path: String,
+    /// True if found entries count without a call.
+    is_implicit: bool,
+    span: Span,
 }
 
 /// An action of a table in the pipeline.
@@ -73,7 +95,7 @@ impl<'a> Generator<'a> {
         self.checked.uses.get(&function.id).copied()
     }
 
-    fn properties(&self, decl: &'a Decl, table: &'a Table) -> Result<Properties<'a>> {
+    fn properties(&mut self, decl: &'a Decl, table: &'a Table) -> Result<Properties<'a>> {
         let mut found = Properties {
             keys: Vec::new(),
             actions: &[],
@@ -83,14 +105,16 @@ impl<'a> Generator<'a> {
             size: DEFAULT_SIZE,
             is_largest_first: true,
             priority_delta: 1,
+            counter: None,
+            meter: None,
         };
+        // With the annotation of p4c, the smallest number wins.
         let annotated = |property: &Property| match &property.value {
             PropertyValue::Entries(entries) => {
                 entries.iter().any(|entry| annotated_priority(entry).is_some())
             }
             _ => false,
         };
-        // With the annotation of p4c, the smallest number wins.
         found.is_largest_first = !table.properties.iter().any(annotated);
         for property in &table.properties {
             match (&*property.name.text, &property.value) {
@@ -113,8 +137,10 @@ impl<'a> Generator<'a> {
                     found.priority_delta = self.known_number(value).unwrap_or(1);
                 }
                 ("implementation" | "psa_implementation", PropertyValue::Expr(value)) => {
-                    match self.size_of_implementation(value) {
-                        Some(size) => found.size = size.max(1),
+                    match self.implementation(value) {
+                        Some(Implementation::Size(size)) => found.size = size.max(1),
+                        // Entries have the actions of their members.
+                        Some(Implementation::Profile) => {}
                         None => {
                             return self.unsupported(
                                 value.span,
@@ -124,10 +150,10 @@ impl<'a> Generator<'a> {
                     }
                 }
                 ("counters" | "psa_direct_counter", PropertyValue::Expr(value)) => {
-                    return self.unsupported(value.span, "a direct counter");
+                    found.counter = Some(self.direct(value, "direct_counter")?);
                 }
                 ("meters" | "psa_direct_meter", PropertyValue::Expr(value)) => {
-                    return self.unsupported(value.span, "a direct meter");
+                    found.meter = Some(self.direct(value, "direct_meter")?);
                 }
                 _ => {}
             }
@@ -135,17 +161,29 @@ impl<'a> Generator<'a> {
         Ok(found)
     }
 
-    /// Returns the number of entries that an implementation of `ebpf_model` has.
-    fn size_of_implementation(&self, value: &Expr) -> Option<u32> {
-        let ExprKind::Call { function, args, .. } = &value.kind else { return None };
-        match &function.kind {
-            ExprKind::Type(TypeRef { kind: TypeRefKind::Named { name, .. }, .. })
-                if matches!(&*name.text, "hash_table" | "array_table") =>
-            {
-                args.first().and_then(|arg| self.known_number(&arg.value))
-            }
+    /// Returns the implementation of a table; none if SWX lacks it.
+    fn implementation(&mut self, value: &'a Expr) -> Option<Implementation> {
+        let Binding::Instance(instance) = self.object_of(value)? else { return None };
+        let Type::Extern(Named { name, .. }) = &instance.ty else { return None };
+        match (&**name, instance.args.first()) {
+            ("action_profile" | "ActionProfile", _) => Some(Implementation::Profile),
+            (
+                "hash_table" | "array_table",
+                Some(Some(Binding::Constant(Value::Number(number)))),
+            ) => num_traits::ToPrimitive::to_u32(number).map(Implementation::Size),
             _ => None,
         }
+    }
+
+    /// Returns the direct counter or meter that a property names.
+    fn direct(&mut self, value: &'a Expr, kind: &str) -> Result<Direct> {
+        let words = kind.replace('_', " ");
+        let Some(Binding::Instance(instance)) = self.object_of(value) else {
+            return self.unsupported(value.span, format!("this {words}"));
+        };
+        self.check_packets(&instance, &words, value.span)?;
+        let is_implicit = matches!(&instance.ty, Type::Extern(named) if &*named.name == kind);
+        Ok(Direct { path: instance.path, is_implicit, span: value.span })
     }
 
     fn match_kind(&self, key: &Key) -> Result<MatchKind> {
@@ -178,12 +216,12 @@ impl<'a> Generator<'a> {
             values.push(self.key_value(&key.value)?);
         }
         self.here = call.span;
-        match properties.entries {
-            Some((entries, true)) => self.constant_entries(&properties, entries, &values),
-            Some((entries, false)) if !entries.is_empty() => self.unsupported(
-                entries[0].span,
-                "an entry of the program that the control plane can change",
-            ),
+        let direct = properties.counter.as_ref().or(properties.meter.as_ref());
+        match (properties.entries, direct) {
+            (Some((_, true)), Some(direct)) => {
+                self.unsupported(direct.span, "a direct counter or meter of constant entries")
+            }
+            (Some((entries, true)), None) => self.constant_entries(&properties, entries, &values),
             _ => {
                 self.look_up(decl, &path, &properties, &values)?;
                 Ok(Applied::Table)
@@ -358,8 +396,19 @@ impl<'a> Generator<'a> {
             Some(at) => self.layout.tables[at].table.map.clone(),
             None => self.name(path),
         };
-        let (keys, of_keys, key) = self.key(&name, properties, values, known)?;
+        let (numbers, keys) = self.key_parts(properties, values)?;
+        let (of_keys, key) = self.key(&name, &numbers, known.is_some());
         let exits = std::mem::replace(&mut self.exits, false);
+        for direct in properties.counter.iter().chain(&properties.meter) {
+            self.direct.insert(direct.path.clone(), properties.size);
+            if keys.iter().any(|key| key.kind != MatchKind::Exact) {
+                self.conditions.insert(format!(
+                    "the control plane leaves the entries of table '{path}' as they are, because \
+                     DPDK numbers them again, and '{}' counts by number",
+                    direct.path
+                ));
+            }
+        }
         let mut made = Vec::new();
         for one in properties.actions {
             made.push(self.action(one)?);
@@ -389,44 +438,36 @@ impl<'a> Generator<'a> {
             pragma: None,
             size: properties.size,
         };
-        match self.spec.tables.iter().find(|one| one.name == name) {
-            None => self.spec.tables.push(spec),
-            Some(before) if *before == spec => {}
-            Some(_) => {
-                return self.unsupported(
-                    Span::default(),
-                    format!("table '{}' that is applied to different places", decl.name.text),
-                );
-            }
-        }
+        self.add_table(spec, &decl.name.text)?;
         if known.is_none() {
+            let initial = self.initial_entries(path, properties, values)?;
+            if !initial.is_empty() {
+                self.conditions.insert(format!(
+                    "the control plane adds the entries of the program to table '{path}'"
+                ));
+            }
             let mut actions = Vec::new();
             let mut layouts = Vec::new();
             for one in made {
                 actions.push(SwxAction { name: one.name, fields: one.fields });
                 layouts.push(one.layout);
             }
-            self.layout.tables.push(SwxTable {
-                table: TableLayout {
-                    name: path.to_owned(),
-                    map: name.clone(),
-                    maps: if keys.is_empty() { TableMaps::None } else { TableMaps::Hash },
-                    key_size: 0,
-                    value_size: 0,
-                    priority: None,
-                    members: None,
-                    meter: None,
-                    size: properties.size,
-                    keys,
-                    actions: layouts,
-                    has_default_map: !properties.has_constant_default,
-                    initial: Vec::new(),
-                },
-                keys: of_keys,
-                actions,
-            });
+            let mut table = table_layout(path, &name, keys, properties.size);
+            table.actions = layouts;
+            table.has_default_map = !properties.has_constant_default;
+            table.initial = initial;
+            self.layout.tables.push(SwxTable { table, keys: of_keys, actions, is_set: false });
         }
         self.put(Op::Table { table: name });
+        if let Some(Direct { path, is_implicit: true, span }) = &properties.counter {
+            let missed = self.label("missed");
+            self.jump_on(Condition::Miss, &missed);
+            self.count_entry(path, *span)?;
+            self.mark(&missed);
+        }
+        for direct in properties.counter.iter().chain(&properties.meter) {
+            self.direct.remove(&direct.path);
+        }
         if self.exits {
             let on = self.label("goes_on");
             let exited = Operand::Field(FieldRef::Meta(pipeline::EXITED.to_owned()));
@@ -438,36 +479,152 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Returns the key of a table: its parts in the program, the fields that hold them, and the
-    /// key in the pipeline. Parts that do not stand together in a header are copied.
-    #[allow(clippy::type_complexity, reason = "one caller takes the three lists apart")]
-    fn key(
-        &mut self,
-        table: &str,
+    fn initial_entries(
+        &self,
+        path: &str,
         properties: &Properties<'a>,
         values: &[(Place, Type)],
-        known: Option<usize>,
-    ) -> Result<(Vec<KeyLayout>, Vec<FieldOfKey>, Vec<KeyField>)> {
-        let mut numbers: Vec<(Number, MatchKind)> = Vec::new();
-        let mut keys = Vec::new();
+    ) -> Result<Vec<crate::xdp::entries::Entry>> {
+        let Some((entries, _)) = properties.entries else { return Ok(Vec::new()) };
+        let types: Vec<Type> = values.iter().map(|one| one.1.clone()).collect();
+        let program = crate::initial::Program {
+            checked: self.checked,
+            constant: &|expr| self.constant(expr),
+            action: &|expr| self.action_of(expr).and_then(|id| self.nodes.get(&id).copied()),
+            members: &|ty| match is_number(ty) {
+                true => None,
+                false => Some(self.members(ty).into_iter().map(|one| one.1).collect()),
+            },
+            refusal: &|span, what| {
+                P4Error::unsupported(span, format!("{what} cannot be compiled for SWX yet"))
+            },
+        };
+        let priorities = self.priorities(properties, entries);
+        program.entries(path, entries, (&priorities, properties.is_largest_first), &types)
+    }
+
+    /// Emits the lookup of values in a value set, and a jump that is taken unless they are in it.
+    pub(super) fn look_up_set(
+        &mut self,
+        set: &'a Expr,
+        values: &[(Place, Type)],
+        target: &str,
+    ) -> Result<()> {
+        let decl = self.checked.uses.get(&set.id).and_then(|id| self.nodes.get(id).copied());
+        let Some((decl, DeclKind::ValueSet { size, .. })) = decl.map(|decl| (decl, &*decl.kind))
+        else {
+            return self.unsupported(set.span, "this value set");
+        };
+        if let Type::Set(of) = self.ty(set)
+            && let Type::Fields(_, named) = &*of
+            && let Some(DeclKind::Fields(fields)) = self.nodes.get(&named.id).map(|one| &*one.kind)
+            && fields.fields.iter().flat_map(|one| &one.annotations).any(|one| {
+                &*one.name.text == "match" && one.body.first().is_some_and(|one| !one.is("exact"))
+            })
+        {
+            return self.unsupported(set.span, "a value set with match kinds");
+        }
+        let path = match self.paths.get(&decl.id) {
+            Some(path) => path.clone(),
+            None => decl.name.text.to_string(),
+        };
+        let known = self.layout.tables.iter().find(|one| one.table.name == path);
+        let is_known = known.is_some();
+        let name = match known {
+            Some(known) => known.table.map.clone(),
+            None => self.name(&path),
+        };
+        let (mut numbers, mut keys) = (Vec::new(), Vec::new());
+        for (at, (place, ty)) in values.iter().enumerate() {
+            if !place.headers().is_empty() {
+                return self.unsupported(set.span, format!("a value set of {ty}"));
+            }
+            let text = if values.len() == 1 { "value".to_owned() } else { format!("value{at}") };
+            add_parts(place, (&text, MatchKind::Exact), &mut numbers, &mut keys);
+        }
+        let (of_keys, key) = self.key(&name, &numbers, is_known);
+        let line = Line::default();
+        let instructions =
+            vec![Instruction { origin: self.origin(), ..Instruction::new(Op::Return) }];
+        let action = self.define_action("NoAction", &[], instructions)?;
+        let size = self.known_number(size).unwrap_or(DEFAULT_SIZE).max(1);
+        let default_action =
+            DefaultAction { line, name: action.clone(), arguments: Vec::new(), constant: true };
+        let spec = SwxTableSpec {
+            line,
+            name: name.clone(),
+            key,
+            actions: vec![SwxActionRef { line, name: action.clone(), used: Use::Any }],
+            default_action,
+            hash: None,
+            kind: None,
+            pragma: None,
+            size,
+        };
+        self.add_table(spec, &decl.name.text)?;
+        if !is_known {
+            let layout = ActionLayout {
+                name: Rc::from("NoAction"),
+                id: 0,
+                params: Vec::new(),
+                in_entries: true,
+                as_default: false,
+            };
+            let mut table = table_layout(&path, &name, keys, size);
+            table.actions.push(layout);
+            let actions = vec![SwxAction { name: action, fields: Vec::new() }];
+            self.layout.tables.push(SwxTable { table, keys: of_keys, actions, is_set: true });
+        }
+        self.put(Op::Table { table: name });
+        self.jump_on(Condition::Miss, target);
+        Ok(())
+    }
+
+    /// Adds a table to the pipeline, unless it has the same one.
+    fn add_table(&mut self, spec: SwxTableSpec, name: &str) -> Result<()> {
+        match self.spec.tables.iter().find(|one| one.name == spec.name) {
+            None => self.spec.tables.push(spec),
+            Some(before) if *before == spec => {}
+            Some(_) => {
+                return self.unsupported(
+                    Span::default(),
+                    format!("table '{name}' that is applied to different places"),
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the parts of a table's key in the program.
+    #[allow(clippy::type_complexity, reason = "one caller takes both lists apart")]
+    fn key_parts(
+        &mut self,
+        properties: &Properties<'a>,
+        values: &[(Place, Type)],
+    ) -> Result<(Vec<(Number, MatchKind)>, Vec<KeyLayout>)> {
+        let (mut numbers, mut keys) = (Vec::new(), Vec::new());
         for (key, (place, ty)) in properties.keys.iter().zip(values) {
             let kind = self.match_kind(key)?;
             let text = name_of(&key.annotations).unwrap_or_else(|| self.key_text(&key.value));
             if kind == MatchKind::Range && is_signed(ty) {
                 return self.unsupported(key.kind.span, "a range of a signed number");
             }
-            let mut parts = Vec::new();
-            leaves(place, "", &mut parts);
             if !place.headers().is_empty() {
                 return self.unsupported(key.value.span, format!("a key of type {ty}"));
             }
-            for (part, number) in parts {
-                let name = Rc::from(format!("{text}{part}"));
-                let number_layout = Numbered { name, width: number.width(), offset: 0, size: 0 };
-                keys.push(KeyLayout { number: number_layout, kind });
-                numbers.push((number, kind));
-            }
+            add_parts(place, (&text, kind), &mut numbers, &mut keys);
         }
+        Ok((numbers, keys))
+    }
+
+    /// Returns the fields that hold the parts of a key, and the key in the pipeline. Parts that do
+    /// not stand together in a header are copied.
+    fn key(
+        &mut self,
+        table: &str,
+        numbers: &[(Number, MatchKind)],
+        is_known: bool,
+    ) -> (Vec<FieldOfKey>, Vec<KeyField>) {
         let prefixes = numbers.iter().filter(|one| one.1 == MatchKind::Lpm).count();
         let others = numbers.iter().any(|one| !matches!(one.1, MatchKind::Exact | MatchKind::Lpm));
         let pieces: Vec<Piece> =
@@ -481,7 +638,7 @@ impl<'a> Generator<'a> {
                     number.clone()
                 }
                 false => {
-                    let copy = self.key_copy(table, at, number, known.is_some());
+                    let copy = self.key_copy(table, at, number, is_known);
                     let value = self.load(number);
                     self.put_number(&copy, &value);
                     copy
@@ -500,7 +657,7 @@ impl<'a> Generator<'a> {
                 key.push(KeyField { line: Line::default(), field, kind });
             }
         }
-        Ok((keys, of_keys, key))
+        (of_keys, key)
     }
 
     /// Returns true if pieces are whole fields that stand together in one header.
@@ -565,6 +722,42 @@ impl<'a> Generator<'a> {
     }
 }
 
+/// Returns the layout of a table without actions.
+fn table_layout(path: &str, name: &str, keys: Vec<KeyLayout>, size: u32) -> TableLayout {
+    TableLayout {
+        name: path.to_owned(),
+        map: name.to_owned(),
+        maps: if keys.is_empty() { TableMaps::None } else { TableMaps::Hash },
+        key_size: 0,
+        value_size: 0,
+        priority: None,
+        members: None,
+        meter: None,
+        size,
+        keys,
+        actions: Vec::new(),
+        has_default_map: false,
+        initial: Vec::new(),
+    }
+}
+
+/// Adds the numbers of a value as parts of a key with a text and match kind.
+fn add_parts(
+    place: &Place,
+    (text, kind): (&str, MatchKind),
+    numbers: &mut Vec<(Number, MatchKind)>,
+    keys: &mut Vec<KeyLayout>,
+) {
+    let mut parts = Vec::new();
+    leaves(place, "", &mut parts);
+    for (part, number) in parts {
+        let name = Rc::from(format!("{text}{part}"));
+        let layout = Numbered { name, width: number.width(), offset: 0, size: 0 };
+        keys.push(KeyLayout { number: layout, kind });
+        numbers.push((number, kind));
+    }
+}
+
 /// Adds the numbers of a value with their paths.
 fn leaves(place: &Place, path: &str, found: &mut Vec<(String, Number)>) {
     match place {
@@ -582,29 +775,5 @@ fn arguments(action: &Expr) -> &[Arg] {
     match &action.kind {
         ExprKind::Call { args, .. } => args,
         _ => &[],
-    }
-}
-
-/// Returns the number of the annotation `@priority`.
-fn annotated_priority(entry: &Entry) -> Option<u32> {
-    let annotation = entry.annotations.iter().find(|one| &*one.name.text == "priority")?;
-    match &annotation.body[..] {
-        [token] => token.text.parse().ok(),
-        _ => None,
-    }
-}
-
-/// Returns the control-plane name of a declaration, without the names around it.
-pub(super) fn control_name(decl: &Decl) -> String {
-    let name = name_of(&decl.annotations);
-    name.as_deref().map_or(&*decl.name.text, |name| name.trim_start_matches('.')).to_owned()
-}
-
-/// Returns the name that the annotation `@name` gives.
-pub(super) fn name_of(annotations: &[Annotation]) -> Option<String> {
-    let annotation = annotations.iter().find(|one| &*one.name.text == "name")?;
-    match &annotation.body[..] {
-        [token] if token.kind == crate::token::TokenKind::Text => Some(token.text.to_string()),
-        _ => None,
     }
 }

@@ -1,7 +1,7 @@
 //! Packages, controls and actions.
 
 use super::*;
-use crate::xdp::{control_name, name_of};
+use crate::annotations::{control_name, name_of};
 
 /// Port of v1model that drops a packet.
 const DROP_PORT: u32 = 511;

@@ -1,7 +1,7 @@
 //! Tables: entries of the program, and entries in the content of maps.
 
 use super::*;
-use crate::xdp::control_name;
+use crate::annotations::control_name;
 use crate::xdp::layout::{KeyLayout, MatchKind, Number, TableLayout, TableMaps};
 
 /// An action that a table chooses.

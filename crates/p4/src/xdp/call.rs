@@ -395,9 +395,9 @@ impl<'a> Generator<'a> {
     fn enter(&mut self, locals: &'a [Decl], path: &str) {
         for local in locals {
             self.nodes.insert(local.id, local);
-            let absolute = properties::name_of(&local.annotations)
+            let absolute = crate::annotations::name_of(&local.annotations)
                 .and_then(|name| name.strip_prefix('.').map(str::to_owned));
-            let name = properties::control_name(local);
+            let name = crate::annotations::control_name(local);
             self.paths.insert(local.id, absolute.unwrap_or_else(|| format!("{path}.{name}")));
         }
     }

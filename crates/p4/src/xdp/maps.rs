@@ -5,9 +5,10 @@ use super::layout::{
 };
 use super::members::Members;
 use super::meter::METER_BYTES;
-use super::properties::{Properties, control_name};
+use super::properties::Properties;
 use super::storage::{c_width, integer, is_scalar, plain};
 use super::*;
+use crate::annotations::control_name;
 
 /// Largest number of masks of a table with ternary keys.
 pub(super) const MOST_MASKS: u32 = 16;

@@ -34,7 +34,6 @@ use std::fmt::Write;
 use std::rc::Rc;
 
 use self::layout::Layout;
-pub(crate) use self::properties::{control_name, name_of};
 use crate::ast::*;
 use crate::check::{Checked, Type, Value};
 use crate::error::P4Error;

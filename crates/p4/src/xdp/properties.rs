@@ -2,11 +2,11 @@
 
 use num_traits::ToPrimitive;
 
-use super::entries::{ActionCall, KeyValue, Setting};
 use super::layout::MatchKind;
 use super::members::Members;
 use super::storage::is_scalar;
 use super::*;
+use crate::annotations::annotated_priority;
 
 /// Entries of a table without the property `size`.
 const DEFAULT_SIZE: u32 = 1024;
@@ -203,136 +203,20 @@ impl<'a> Generator<'a> {
         values: &[(String, Type)],
     ) -> Result<Vec<entries::Entry>> {
         let Some((entries, _)) = properties.entries else { return Ok(Vec::new()) };
-        let priorities = self.priorities(properties, entries);
-        let most = priorities.iter().copied().max().unwrap_or(0);
-        let mut found = Vec::new();
-        for (entry, priority) in entries.iter().zip(priorities) {
-            let mut keys = Vec::new();
-            let sets = match &entry.sets[..] {
-                [Expr { kind: ExprKind::List { items, .. }, .. }] if values.len() != 1 => items,
-                sets => sets,
-            };
-            match sets {
-                [Expr { kind: ExprKind::Default | ExprKind::DontCare, .. }] => {
-                    values.iter().for_each(|(_, ty)| self.any(ty, &mut keys));
-                }
-                _ => {
-                    for (set, (_, ty)) in sets.iter().zip(values) {
-                        self.initial_key(set, ty, &mut keys)?;
-                    }
-                }
-            }
-            let Some(decl) =
-                self.action_of(&entry.action).and_then(|id| self.nodes.get(&id).copied())
-            else {
-                return self.unsupported(entry.action.span, "this action");
-            };
-            let mut args = Vec::new();
-            if let (ExprKind::Call { args: given, .. }, DeclKind::Action { params, .. }) =
-                (&entry.action.kind, &*decl.kind)
-            {
-                // The list of actions has the arguments with a direction.
-                let call = self.checked.calls.get(&entry.action.id);
-                let directed = params.iter().enumerate().filter_map(|(at, param)| {
-                    let has_direction = param.direction != Direction::None;
-                    call?.args.get(at).copied().flatten().filter(|_| has_direction)
-                });
-                let directed: Vec<usize> = directed.collect();
-                for (at, arg) in given.iter().enumerate() {
-                    if directed.contains(&at) {
-                        continue;
-                    }
-                    let name = arg.name.as_ref().map(|name| name.text.to_string());
-                    args.push((name, self.known_number(&arg.value)?));
-                }
-            }
-            found.push(entries::Entry {
-                line: 0,
-                table: path.to_owned(),
-                setting: Setting::Entry {
-                    keys: keys.into_iter().map(|key| (None, key)).collect(),
-                    priority: Some(match properties.is_largest_first {
-                        true => priority,
-                        false => most - priority,
-                    }),
-                    actions: vec![ActionCall { name: control_name(decl), args }],
-                },
-            });
-        }
-        Ok(found)
-    }
-
-    fn any(&self, ty: &Type, keys: &mut Vec<KeyValue>) {
-        let mut numbers = Vec::new();
-        self.leaves("", ty, &mut numbers);
-        keys.extend(numbers.iter().map(|_| KeyValue::Any));
-    }
-
-    fn initial_key(&self, set: &Expr, ty: &Type, keys: &mut Vec<KeyValue>) -> Result<()> {
-        let value = match &set.kind {
-            ExprKind::Default | ExprKind::DontCare => {
-                self.any(ty, keys);
-                return Ok(());
-            }
-            ExprKind::List { items, .. } if !is_scalar(ty) => {
-                for (item, (_, of)) in items.iter().zip(self.members(ty)) {
-                    self.initial_key(item, &of, keys)?;
-                }
-                return Ok(());
-            }
-            ExprKind::List { items, .. } if items.len() == 1 => {
-                return self.initial_key(&items[0], ty, keys);
-            }
-            ExprKind::Mask { value, mask } => {
-                KeyValue::Mask(self.known_number(value)?, self.known_number(mask)?)
-            }
-            ExprKind::Range { low, high } => {
-                KeyValue::Range(self.known_number(low)?, self.known_number(high)?)
-            }
-            _ => KeyValue::Exact(self.known_number(set)?),
+        let types: Vec<Type> = values.iter().map(|one| one.1.clone()).collect();
+        let program = crate::initial::Program {
+            checked: self.checked,
+            constant: &|expr| self.constant(expr),
+            action: &|expr| self.action_of(expr).and_then(|id| self.nodes.get(&id).copied()),
+            members: &|ty| match is_scalar(ty) {
+                true => None,
+                false => Some(self.members(ty).into_iter().map(|one| one.1).collect()),
+            },
+            refusal: &|span, what| {
+                P4Error::unsupported(span, format!("{what} cannot be compiled for XDP yet"))
+            },
         };
-        keys.push(value);
-        Ok(())
-    }
-
-    /// Returns the value of an expression as a number: members of enums by their place.
-    fn known_number(&self, expr: &Expr) -> Result<num_bigint::BigInt> {
-        Ok(match self.constant(expr) {
-            Some(Value::Number(number)) => number,
-            Some(Value::Bool(value)) => u8::from(value).into(),
-            Some(Value::Error(name)) => {
-                self.checked.errors.iter().position(|one| *one == name).unwrap_or(0).into()
-            }
-            Some(Value::Member(id, name)) => {
-                let members = self.checked.enums.get(&id).map(|one| &one.members);
-                let at = members.and_then(|all| all.iter().position(|one| one.0 == name));
-                at.unwrap_or(0).into()
-            }
-            _ => return self.unsupported(expr.span, "an entry that is not constant"),
-        })
-    }
-}
-
-/// Returns the number of the annotation `@priority`.
-fn annotated_priority(entry: &Entry) -> Option<u32> {
-    let annotation = entry.annotations.iter().find(|one| &*one.name.text == "priority")?;
-    match &annotation.body[..] {
-        [token] => token.text.parse().ok(),
-        _ => None,
-    }
-}
-
-/// Returns the control-plane name of a declaration, without the names around it.
-pub(crate) fn control_name(decl: &Decl) -> String {
-    let name = name_of(&decl.annotations);
-    name.as_deref().map_or(&*decl.name.text, |name| name.trim_start_matches('.')).to_owned()
-}
-
-/// Returns the name that the annotation `@name` gives.
-pub(crate) fn name_of(annotations: &[Annotation]) -> Option<String> {
-    let annotation = annotations.iter().find(|one| &*one.name.text == "name")?;
-    match &annotation.body[..] {
-        [token] if token.kind == crate::token::TokenKind::Text => Some(token.text.to_string()),
-        _ => None,
+        let priorities = self.priorities(properties, entries);
+        program.entries(path, entries, (&priorities, properties.is_largest_first), &types)
     }
 }

@@ -2,9 +2,10 @@
 
 use super::layout::{ActionLayout, MatchKind, TableLayout, TableMaps};
 use super::maps::{MOST_MASKS, ValueLayout, keys, most_masks};
-use super::properties::{Properties, name_of};
+use super::properties::Properties;
 use super::storage::{is_scalar, plain};
 use super::*;
+use crate::annotations::name_of;
 
 /// Largest number of entries of a table with range keys, which are compared one after the other.
 const MOST_SCANNED: u32 = 64;

@@ -7,6 +7,7 @@
  *   default TABLE TEXT  "ok", for a default entry
  *   delete TABLE TEXT   "ok", for an entry that was added
  *   register NAME AT    the value of a register
+ *   meter NAME AT C P   "ok", for a meter with buckets of C and P bytes that fill by 1 byte a second
  */
 #define ALLOW_EXPERIMENTAL_API
 
@@ -191,6 +192,27 @@ static int change(struct rte_swx_ctl_pipeline *control, char *command)
 	return 0;
 }
 
+/* Sets the rates of a meter: NAME AT COMMITTED PEAK, the sizes of its buckets. */
+static int set_meter(struct rte_swx_pipeline *pipeline, char *text)
+{
+	char *rest = NULL, *name = strtok_r(text, " ", &rest);
+	uint32_t at = strtoul(rest, &rest, 0);
+	struct rte_meter_trtcm_params rates = { .cir = 1, .pir = 1 };
+	char profile[64];
+	int status;
+
+	rates.cbs = strtoul(rest, &rest, 0);
+	rates.pbs = strtoul(rest, &rest, 0);
+	snprintf(profile, sizeof(profile), "%.40s-%u", name, at);
+	status = rte_swx_ctl_meter_profile_add(pipeline, profile, &rates);
+	if (!status)
+		status = rte_swx_ctl_meter_set(pipeline, name, at, profile);
+	if (status)
+		return fail("meter", strerror(-status));
+	printf("ok\n");
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static char line[LINE];
@@ -213,6 +235,8 @@ int main(int argc, char **argv)
 		else if (!strncmp(line, "entry ", 6) || !strncmp(line, "default ", 8) ||
 			 !strncmp(line, "delete ", 7))
 			change(control, line);
+		else if (!strncmp(line, "meter ", 6))
+			set_meter(pipeline, line + 6);
 		else if (!strncmp(line, "register ", 9)) {
 			char *rest = NULL, *name = strtok_r(line + 9, " ", &rest);
 			uint64_t value = 0;

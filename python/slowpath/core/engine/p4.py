@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple, TypedDict, cast
+from typing import Literal, NamedTuple, TypedDict, TypeVar, cast
 
 from slowpath import _core
+from slowpath.core import codes
 from slowpath.core.codes import Code
 from slowpath.core.engine.errors import MapsFile
 from slowpath.core.errors import InputError
@@ -254,6 +255,31 @@ def translate_to_swx(
     return _pipelines[file]
 
 
+class PipelineEntry(NamedTuple):
+    """An entry of a pipeline's table, as DPDK reads it."""
+
+    table: str
+    is_default: bool
+    text: str
+
+
+def pipeline_entries(
+    file: str, flags: Sequence[str], entries: MapsFile, form: Form, info: str | None = None
+) -> list[PipelineEntry] | None:
+    """Return the entries of a P4 program, and those of a file, for its pipeline.
+
+    Return None if the program has a fault. The arguments are those of `map_content`.
+
+    Raises:
+        InputError: if an entry has a fault.
+    """
+    settings = _settings(flags)
+    text = read_program(file).decode(errors="replace")
+    made = _core.p4_swx_entries(file, text, *settings, entries.text, form, info)
+    found = _checked(made, file, entries)
+    return None if found is None else [PipelineEntry(*one) for one in found]
+
+
 def printed_pipeline(text: str) -> str:
     """Return a pipeline with a statement or an instruction on each line, and without comments.
 
@@ -280,13 +306,28 @@ def map_content(
     Raises:
         InputError: if an entry has a fault.
     """
-    folders, defines = _settings(flags)
+    settings = _settings(flags)
     text = read_program(file).decode(errors="replace")
-    content, fault = _core.p4_entries(file, text, folders, defines, entries.text, form, info)
+    found = _core.p4_entries(file, text, *settings, entries.text, form, info)
+    return _checked(found, file, entries)
+
+
+T = TypeVar("T")
+_Fault = tuple[str, int, str]  # code, line of the file of entries (0: of the program), text
+
+
+def _checked(found: tuple[T | None, _Fault | None], file: str, entries: MapsFile) -> T | None:
+    """Return entries that the engine has read; None if the program `file` has a fault.
+
+    Raises:
+        InputError: if an entry has a fault.
+    """
+    content, fault = found
     code, line, message = fault or ("", 0, "")
-    if content is not None or line == 0:
+    if content is not None or (line == 0 and code != codes.P4_ENTRY):
         return content
-    raise InputError(Code(code), entries.name, f"line {line}: {message}")
+    place = f"line {line}: " if line else ""
+    raise InputError(Code(code), entries.name if line else file, f"{place}{message}")
 
 
 def _settings(flags: Sequence[str]) -> tuple[list[str], list[tuple[str, str]]]:

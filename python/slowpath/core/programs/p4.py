@@ -8,8 +8,19 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from slowpath.core import codes
 from slowpath.core.engine.errors import MapsFile
-from slowpath.core.engine.p4 import Fault, Pipeline, map_content, translate, translate_to_swx
+from slowpath.core.engine.p4 import (
+    Fault,
+    Form,
+    Pipeline,
+    PipelineEntry,
+    map_content,
+    pipeline_entries,
+    translate,
+    translate_to_swx,
+)
+from slowpath.core.errors import InputError
 from slowpath.core.inputs import read_program
 from slowpath.core.programs.clang import CompilationError, SourceError, compile_c
 from slowpath.core.programs.sources import Clang, is_p4
@@ -103,24 +114,47 @@ def maps_of(file: str, flags: Sequence[str], maps: MapsFile) -> str:
     """
     if not is_p4(file):
         return maps.text
-    preprocessor = _divided(flags)[0]
-    if _JSON.search(maps.text):
-        if not _RUNTIME_JSON.search(maps.text):
-            return maps.text
-        content = map_content(file, preprocessor, maps, "json")
-    elif _MESSAGES.search(maps.text):
-        content = map_content(file, preprocessor, maps, "messages", _info_of(maps.name))
-    elif _TOML.search(maps.text):
+    form = _form_of(maps.text)
+    if form is None:
         return maps.text
-    else:
-        content = map_content(file, preprocessor, maps, "lines")
+    preprocessor = _divided(flags)[0]
+    content = map_content(file, preprocessor, maps, form, _info_of(maps.name, form))
     if content is None:
         raise _error(file, translate(file, preprocessor).faults)
     return content
 
 
-def _info_of(file: str) -> str | None:
+def swx_entries(file: str, flags: Sequence[str], maps: MapsFile | None) -> list[PipelineEntry]:
+    """Return the entries of a P4 program, and those of a file, for the tables of its pipeline.
+
+    Raises:
+        InputError: if an entry or the program has a fault, or the file has content of BPF maps.
+    """
+    maps = maps or MapsFile(file, "")
+    form = _form_of(maps.text)
+    if form is None:
+        what = "is content of BPF maps, which a pipeline lacks; write entries of P4 tables"
+        raise InputError(codes.MAPS_FILE_INVALID, maps.name, what)
+    preprocessor = _divided(flags)[0]
+    found = pipeline_entries(file, preprocessor, maps, form, _info_of(maps.name, form))
+    if found is None:
+        to_swx(file, flags)  # raises the faults of the program
+    return found or []
+
+
+def _form_of(text: str) -> Form | None:
+    """Return the form of a file with entries; None for content of BPF maps (JSON or TOML)."""
+    if _JSON.search(text):
+        return "json" if _RUNTIME_JSON.search(text) else None
+    if _MESSAGES.search(text):
+        return "messages"
+    return None if _TOML.search(text) else "lines"
+
+
+def _info_of(file: str, form: Form) -> str | None:
     """Return the text of the P4Info file beside a file of messages; None if there is none."""
+    if form != "messages":
+        return None
     path = Path(file)
     names = [path.name.replace(".entries.", ".p4info."), "p4info.txtpb", "p4info.txt"]
     others = (path.with_name(name) for name in names if name != path.name)
