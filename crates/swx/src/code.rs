@@ -109,8 +109,8 @@ pub struct Outcome {
     pub hit: bool,
     /// Number of the action.
     pub action: usize,
-    /// Action data by field; `None` if it can be any data.
-    pub data: Option<Vec<u64>>,
+    /// Action data in the order of memory; `None` if it can be any data.
+    pub data: Option<Vec<u8>>,
 }
 
 /// A table with an action: a table or a learner.

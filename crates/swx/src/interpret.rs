@@ -322,25 +322,14 @@ pub fn default_data(spec: &Spec, default: &DefaultAction) -> Result<Vec<u8>, Run
     }
     for (field, (name, text)) in fields.iter().zip(&default.arguments) {
         if field.bits > 64 {
-            let digits = field.bits as usize / 4;
-            bytes.extend(in_memory_order(text, digits).ok_or_else(|| unknown(name))?);
+            let size = field.bits as usize / 8;
+            bytes.extend(crate::parse::in_memory_order(text, size).ok_or_else(|| unknown(name))?);
             continue;
         }
         let value = crate::parse::number(text).ok_or_else(|| unknown(name))?;
         bytes.extend(&value.to_le_bytes()[..field.bits as usize / 8]);
     }
     Ok(bytes)
-}
-
-/// Reads the bytes of a field of more than 64 bits as DPDK does: two hexadecimal digits per byte, in
-/// the order of memory.
-fn in_memory_order(text: &str, digits: usize) -> Option<Vec<u8>> {
-    let text = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text);
-    let number = |pair: &[u8]| {
-        let pair = std::str::from_utf8(pair).ok().filter(|pair| !pair.starts_with('+'))?;
-        u8::from_str_radix(pair, 16).ok()
-    };
-    (text.len() == digits).then(|| text.as_bytes().chunks(2).map(number).collect())?
 }
 
 impl<'a> Machine<'a> {

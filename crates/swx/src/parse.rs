@@ -15,8 +15,8 @@ use crate::spec::{
     Action, ActionRef, DefaultAction, ExternObject, Field, FieldRef, Header, KeyField, Learner,
     Line, Match, Metadata, MeterArray, RegisterArray, Selector, Spec, Struct, Table, Use,
 };
-pub(crate) use token::number;
 use token::{Lines, Tokens, field, meta, small, syntax};
+pub(crate) use token::{in_memory_order, number};
 
 /// Longest line in bytes. DPDK reads longer lines as several.
 const MAX_LINE: usize = 2046;

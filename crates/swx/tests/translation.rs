@@ -154,3 +154,41 @@ fn the_translation_of_every_instruction_does_the_same() {
     }
     assert!(possible > 30, "{possible} runs were possible");
 }
+
+#[test]
+fn wide_data_of_constant_defaults_has_all_its_bytes() {
+    let text = "struct h_t {\n\tbit<128> wide\n\tbit<16> low\n}\n\
+                struct a_t {\n\tbit<16> low\n\tbit<128> wide\n}\n\
+                struct m_t {\n\tbit<32> port\n\tbit<64> unused\n}\n\
+                header h instanceof h_t\nmetadata instanceof m_t\n\
+                action set args instanceof a_t {\n\tmov h.h.wide t.wide\n\tmov h.h.low t.low\n\
+                \treturn\n}\n\
+                table t {\n\tkey {\n\t\th.h.low exact\n\t}\n\tactions {\n\t\tset @defaultonly\n\t}\n\
+                \tdefault_action set args low 0x1234 wide 0x000102030405060708090a0b0c0d0e0f const\n\
+                \tsize 4\n}\n\
+                apply {\n\trx m.port\n\textract h.h\n\ttable t\n\temit h.h\n\ttx 1\n}\n";
+    let spec = parse(text).expect("the pipeline parses");
+    let lifted = lifted(&spec);
+    let mut random = Random(7);
+    assert!((0..20).filter(|_| compare(&spec, &lifted, &mut random)).count() > 0);
+    // The packet has the bytes in the order of the file.
+    struct Missed(Vec<u8>);
+    impl slowpath_swx::interpret::World for Missed {
+        fn lookup(
+            &mut self,
+            _: &slowpath_swx::interpret::Request<'_>,
+        ) -> slowpath_swx::interpret::Found {
+            let (hit, action, data, entry) = (false, "set".to_owned(), self.0.clone(), 0);
+            slowpath_swx::interpret::Found { hit, action, data, entry }
+        }
+        fn value(&mut self, _: slowpath_swx::interpret::Source<'_>, _: usize) -> u64 {
+            0
+        }
+    }
+    let default = slowpath_swx::interpret::default_action(&spec, "t").expect("a default");
+    let data = slowpath_swx::interpret::default_data(&spec, default).expect("numbers");
+    let mut machine = slowpath_swx::interpret::Machine::new(&spec, vec![0; 18]).expect("a machine");
+    machine.run(&mut Missed(data), 20).expect("the run ends");
+    let wanted: Vec<u8> = (0..16).chain([0x12, 0x34]).collect();
+    assert_eq!(machine.output(), Some(&wanted[..]));
+}

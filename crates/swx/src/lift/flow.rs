@@ -345,13 +345,19 @@ impl<'a> Lifter<'a> {
             Operand::constant(64, 0)
         };
         self.emit.copy(self.start.entry, entry);
-        let Some(values) = &outcome.data else { return };
+        let Some(bytes) = &outcome.data else { return };
         let data = self.spec.actions[outcome.action].data.as_ref();
         let kind = data.and_then(|data| self.spec.structs.iter().find(|one| one.name == *data));
-        for (field, &value) in kind.iter().flat_map(|kind| &kind.fields).zip(values) {
-            let offset = kind.and_then(|kind| kind.field(&field.name)).map_or(0, |(_, at)| at / 8);
-            let place = Place { base: Base::Data, offset, bytes: field.bits / 8 };
-            self.write(place, Operand::constant(64, value), Some(call));
+        let (mut offset, mut rest) = (0, &bytes[..]);
+        for field in kind.iter().flat_map(|kind| &kind.fields) {
+            let (known, later) = rest.split_at((field.bits as usize / 8).min(rest.len()));
+            rest = later;
+            for part in known.chunks(8) {
+                let value = part.iter().rev().fold(0, |sum, &byte| sum << 8 | u64::from(byte));
+                let place = Place { base: Base::Data, offset, bytes: part.len() as u32 };
+                self.write(place, Operand::constant(64, value), Some(call));
+                offset += part.len() as u32;
+            }
         }
     }
 

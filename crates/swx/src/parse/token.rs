@@ -173,6 +173,17 @@ pub fn number(text: &str) -> Option<u64> {
     }
 }
 
+/// Reads the bytes of a field of more than 64 bits as DPDK does: two hexadecimal digits per byte, in
+/// the order of memory.
+pub fn in_memory_order(text: &str, size: usize) -> Option<Vec<u8>> {
+    let text = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text);
+    let number = |pair: &[u8]| {
+        let pair = std::str::from_utf8(pair).ok().filter(|pair| !pair.starts_with('+'))?;
+        u8::from_str_radix(pair, 16).ok()
+    };
+    (text.len() == 2 * size).then(|| text.as_bytes().chunks(2).map(number).collect())?
+}
+
 /// Reads a number of at most 32 bits.
 pub fn small(line: Line, text: &str, what: &str) -> Result<u32, SpecError> {
     number(text).and_then(|value| u32::try_from(value).ok()).ok_or_else(|| {

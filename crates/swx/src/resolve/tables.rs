@@ -1,6 +1,6 @@
 //! Tables: their keys, and the possible outcomes of lookups.
 
-use super::names::{Names, fault, unknown, unsupported};
+use super::names::{Names, fault, unknown};
 use crate::code::{Lookup, Outcome, Place};
 use crate::error::SpecError;
 use crate::spec::{
@@ -154,8 +154,8 @@ impl Names<'_> {
         Ok(())
     }
 
-    /// Reads the data of a default action.
-    fn default_data(&self, action: usize, default: &DefaultAction) -> Result<Vec<u64>, SpecError> {
+    /// Reads the data of a default action, in the order of memory.
+    fn default_data(&self, action: usize, default: &DefaultAction) -> Result<Vec<u8>, SpecError> {
         let data = self.spec.actions[action].data.as_deref();
         let fields = data.map_or(&[][..], |data| &self.structs[data].fields);
         let unlike = || {
@@ -169,22 +169,19 @@ impl Names<'_> {
         if fields.len() != default.arguments.len() {
             return Err(unlike());
         }
-        let mut values = Vec::new();
+        let mut bytes = Vec::new();
         for (field, (name, value)) in fields.iter().zip(&default.arguments) {
             if field.name != *name {
                 return Err(unlike());
             }
-            if field.bits > 64 {
-                if !default.constant {
-                    values.push(0); // unused: the control plane may replace the action
-                    continue;
-                }
-                let what =
-                    format!("slowpath reads default values of at most 64 bits, not '{name}'");
-                return Err(unsupported(default.line, what));
+            let size = field.bits as usize / 8;
+            if size > 8 {
+                bytes.extend(crate::parse::in_memory_order(value, size).ok_or_else(unlike)?);
+            } else {
+                let value = crate::parse::number(value).ok_or_else(unlike)?;
+                bytes.extend(&value.to_le_bytes()[..size]);
             }
-            values.push(crate::parse::number(value).ok_or_else(unlike)?);
         }
-        Ok(values)
+        Ok(bytes)
     }
 }
