@@ -175,6 +175,15 @@ def test_costs_and_differences_of_pipelines_have_lines_of_the_program(tmp_path: 
     assert re.search(r"router.p4:73 .* sent.count", run.stdout)
 
 
+def test_a_guarantee_of_a_pipeline_holds_for_all_entries(tmp_path: Path) -> None:
+    entries = tmp_path / "entries.txt"
+    entries.write_text("routes 10.0.0.0/8 -> drop()\n")
+    run = slowpath("bound", ROUTER, "--target", "dpdk-swx", "--maps", entries, codes=True)
+    assert run.returncode == 2
+    assert "target dpdk-swx guarantees costs for all entries of tables" in run.stderr
+    assert "[SP0108]" in run.stderr
+
+
 def test_targets_that_run_other_translations_share_a_command() -> None:
     run = slowpath("bound", ROUTER, "--target", "linux-xdp,dpdk-swx", "--format", "json")
     assert run.returncode == 0, run.stderr

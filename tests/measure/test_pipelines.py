@@ -159,7 +159,7 @@ def test_p4_programs_are_measured_as_pipelines() -> None:
     result = measured(ROOT / "examples/p4/acl.p4", "--testbed", "dpdk-swx")
     assert result["file"] == str(ROOT / "examples/p4/acl.p4")
     assert sum(path["measured_ns"] is not None for path in result["paths"]) >= 4
-    assert all(PurePath(file).name == "acl.spec" for file, _ in result["paths"][0]["source"])
+    assert all(PurePath(file).name == "acl.p4" for file, _ in result["paths"][0]["source"])
 
 
 def test_the_python_api_has_pipelines(spec: Path) -> None:

@@ -25,7 +25,7 @@ from slowpath.core.engine.errors import MapsFile
 from slowpath.core.errors import InputError, OptionError
 from slowpath.core.inputs import check_page, check_writable, read_pipes_within, read_text
 from slowpath.core.programs.selection import Selection
-from slowpath.core.programs.sources import Clang, is_source
+from slowpath.core.programs.sources import Clang, is_p4, is_source
 from slowpath.core.schema.derived import metric_words
 from slowpath.core.schema.rates import METRICS, Rate, Requirement
 
@@ -318,6 +318,12 @@ def read_request(files: Sequence[str], written: WrittenOptions) -> Request:
     until = None if total is None else time.monotonic() + total
     foreign_cpu = None if target.machine is None else _foreign_cpu(name)
     options = read_options(written)._replace(metric=metric, foreign_cpu=foreign_cpu)
+    if options.maps is not None and target.runs_pipelines and any(map(is_p4, files)):
+        reason = (
+            f"target {target.name} guarantees costs for all entries of tables; omit the option, or "
+            "write the entries with slowpath compile --to swx --maps"
+        )
+        raise OptionError(codes.OPTION_WITHOUT_EFFECT, "--maps", reason)
     if options.maps is not None and written.maps is not None and len(files) == 1:
         maps = MapsFile(written.maps, options.maps)
         options = options._replace(maps=_maps_of(files[0], written.cflags, maps))
