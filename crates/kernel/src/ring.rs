@@ -5,7 +5,7 @@ use slowpath_bpf::MapKind;
 use crate::error::MapError;
 use crate::loaded::LoadedProgram;
 use crate::map::Map;
-use crate::sys::Positions;
+use crate::sys::{Positions, records};
 
 /// Number of bytes that stay unread when the ring buffer is drained; record sizes are multiples of
 /// it. Programs wake up a reader that has read everything (`bpf_ringbuf_commit` of
@@ -66,6 +66,16 @@ impl Map {
     /// If the map is not a ring buffer, or the kernel does not give access to its positions.
     pub fn ring(&self) -> Result<Ring, MapError> {
         Ring::new(self)
+    }
+
+    /// Returns the records of this ring buffer that no reader has read.
+    ///
+    /// # Errors
+    /// As [`Map::ring`].
+    pub fn unread(&self) -> Result<Vec<Vec<u8>>, MapError> {
+        let Ring { name, positions, size } = self.ring()?;
+        let (from, to) = (positions.read(), positions.written());
+        records(self.fd(), size, from, to).map_err(|cause| MapError::Shared { map: name, cause })
     }
 
     fn ring_size(&self) -> Option<usize> {

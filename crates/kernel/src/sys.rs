@@ -32,7 +32,7 @@ pub use live::{LiveSpec, test_run_live};
 pub use namespace::{join_network, mount_own_sysfs, own_network, unshare_network};
 pub use packet::{MOST_FRAMES, packet_socket, send, send_directly, send_many};
 pub use perf::Listener;
-pub use ring::Positions;
+pub use ring::{Positions, records};
 pub use thread::{
     block_signals, monotonic, monotonic_raw, pin, pin_thread, pin_to_current_cpu, real_time,
     real_time_thread, thread_id,

@@ -193,13 +193,16 @@ fn packets_are_recirculated_as_they_left() {
 }
 
 #[test]
-fn digests_do_not_change_packets() {
+fn digests_carry_their_receiver_and_data() {
     let parts = Parts {
         body: "digest<bit<32>>(7, hdr.h.a); digest(1, { hdr.h.b, hdr.h.e }); s.egress_spec = 2;",
         ..Parts::default()
     };
     let Some(program) = load(&parts) else { return };
-    chooses(&program, &[(a(1), Some(2)), (packet(1, 2, 3, 4, 5, 6), Some(2))]);
+    chooses(&program, &[(a(9), Some(2)), (packet(1, 2, 3, 4, 5, 6), Some(2))]);
+    let words = |words: &[u32]| words.iter().flat_map(|one| one.to_ne_bytes()).collect::<Vec<_>>();
+    let messages = [words(&[7, 9]), words(&[1, 0, 0]), words(&[7, 1]), words(&[1, 2, 5])];
+    assert_eq!(program.messages("digest_messages"), messages);
 }
 
 #[test]

@@ -21,6 +21,9 @@ pub enum Oracle {
     Disassembler,
     /// The library DPDK, used as a reader of `.spec` files and to run their pipelines.
     Dpdk,
+    /// P4 programs of the compiler p4c with packets and expected packets (`.stf`), in the folder
+    /// `SLOWPATH_P4C`.
+    P4Samples,
     /// Listings of the programs that Krude et al. published (CoNEXT 2021), in the folder
     /// `SLOWPATH_LISTINGS`.
     Listings,
@@ -39,7 +42,7 @@ pub enum Oracle {
 }
 
 /// All oracles with their names, in the order of the summary.
-pub(crate) const NAMES: [(Oracle, &str); 13] = [
+pub(crate) const NAMES: [(Oracle, &str); 14] = [
     (Oracle::Kernel, "kernel"),
     (Oracle::KernelTypes, "kernel-types"),
     (Oracle::Z3, "z3"),
@@ -48,6 +51,7 @@ pub(crate) const NAMES: [(Oracle, &str); 13] = [
     (Oracle::Libbpf, "libbpf"),
     (Oracle::Disassembler, "disassembler"),
     (Oracle::Dpdk, "dpdk"),
+    (Oracle::P4Samples, "p4-samples"),
     (Oracle::Listings, "listings"),
     (Oracle::Objects, "objects"),
     (Oracle::Results, "results"),

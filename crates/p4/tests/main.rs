@@ -3,6 +3,7 @@
 
 mod calls;
 mod constants;
+mod dpdk;
 mod entries;
 mod headers;
 mod packets;

@@ -1,15 +1,11 @@
 //! Pipelines in DPDK, with random packets, beside the same computation in Rust.
 
-use std::io::{BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::OnceLock;
-
 use slowpath_oracle::Oracle;
 use slowpath_p4::swx::Output;
 use slowpath_p4::swx::layout::lines;
 use slowpath_p4::xdp::entries::parse as parse_entries;
 
+use crate::dpdk::{self, Pipeline};
 use crate::swx::{made, program};
 
 /// Packets of each program.
@@ -49,74 +45,11 @@ impl Fields {
     }
 }
 
-/// Returns the compiled driver, or the reason why there is none.
-fn driver() -> &'static Result<PathBuf, String> {
-    static DRIVER: OnceLock<Result<PathBuf, String>> = OnceLock::new();
-    DRIVER.get_or_init(|| {
-        let flags = |option| {
-            let run = Command::new("pkg-config").args([option, "libdpdk"]).output();
-            let run = run.map_err(|e| format!("pkg-config: {e}; install libdpdk-dev"))?;
-            if !run.status.success() {
-                return Err("pkg-config finds no libdpdk; install libdpdk-dev".to_owned());
-            }
-            let text = String::from_utf8_lossy(&run.stdout).into_owned();
-            Ok(text.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
-        };
-        let path = std::env::temp_dir().join(format!("slowpath-swx-{}", std::process::id()));
-        let run = Command::new("cc")
-            .args(["-O1", "-march=native"])
-            .args(flags("--cflags")?)
-            .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/dpdk/driver.c"))
-            .arg("-o")
-            .arg(&path)
-            .args(flags("--libs")?)
-            .output()
-            .map_err(|e| format!("cc: {e}; install gcc"))?;
-        match run.status.success() {
-            true => Ok(path),
-            false => Err(String::from_utf8_lossy(&run.stderr).into_owned()),
-        }
-    })
-}
-
 /// Returns the answers of a pipeline to commands; none without DPDK.
 fn answers(made: &Output, commands: &[String]) -> Option<Vec<String>> {
-    let driver = match driver() {
-        Ok(driver) => driver,
-        Err(reason) => {
-            Oracle::Dpdk.missing(reason);
-            return None;
-        }
-    };
-    static NUMBER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
-    let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-    let folder = format!("slowpath-swx-{}-{number}.d", std::process::id());
-    let folder = std::env::temp_dir().join(folder);
-    std::fs::create_dir_all(&folder).unwrap();
-    let file = folder.join("program.spec");
-    let spec = slowpath_swx::print_with_origins(&made.spec);
-    std::fs::write(&file, &spec).unwrap();
-    let mut process = Command::new(driver)
-        .args(["--no-huge", "--no-pci", "--no-telemetry", "--no-shconf"])
-        .args(["--log-level=lib.eal:1", "-m", "128", "-l", "0", "--"])
-        .arg(&file)
-        .env("RUNTIME_DIRECTORY", &folder)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let (mut input, output) = (process.stdin.take().unwrap(), process.stdout.take().unwrap());
-    let mut output = BufReader::new(output).lines().map(|line| line.unwrap());
-    assert_eq!(output.next().as_deref(), Some("ready"), "{spec}");
-    let mut found = Vec::new();
-    for command in commands {
-        writeln!(input, "{command}").unwrap();
-        found.push(output.next().unwrap_or_else(|| panic!("no answer to {command}\n{spec}")));
-    }
-    drop(input);
-    process.wait().unwrap();
-    std::fs::remove_dir_all(&folder).unwrap();
-    Some(found)
+    dpdk::driver()?;
+    let mut pipeline = Pipeline::start(&made.spec).unwrap_or_else(|fault| panic!("{fault}"));
+    Some(commands.iter().map(|command| pipeline.ask(command)).collect())
 }
 
 /// Checks a program against a function that returns the port and fields of the packet it sends.
@@ -329,6 +262,24 @@ fn tables_choose_entries_by_key_and_order() {
                     1
                 } else {
                     8
+                },
+                f,
+            )
+        },
+    );
+    sends(
+        "table t { key = { hdr.h.a: ternary; hdr.h.b: range; } actions = { port; } }",
+        "t.apply();",
+        "t 1 &&& 3, * priority 2 -> port(1)\nt 1 &&& 3, 0..7 priority 5 -> port(2)
+         t 1 &&& 3, 0..7 priority 4 -> port(3)\nt 1 &&& 3, * priority 1 -> port(4)",
+        |f| {
+            port(
+                if f.a & 3 != 1 {
+                    0
+                } else if f.b < 8 {
+                    2
+                } else {
+                    1
                 },
                 f,
             )
@@ -630,7 +581,7 @@ fn meters_of_psa_have_its_colours() {
     // Buckets hold 150 and 350 bytes, or 4 packets, and hardly fill during the test.
     let (bytes, packets) = (std::cell::Cell::new((150, 350)), std::cell::Cell::new(4));
     sends_after(
-        &["meter I_meter 2 150 350", "meter I_direct 1 4 4"],
+        &["meter I_meter 2 1 1 150 350", "meter I_direct 1 1 1 4 4"],
         text,
         "t 1 -> port()",
         |f| {
@@ -653,4 +604,31 @@ fn meters_of_psa_have_its_colours() {
     );
     // Without rates, all packets are green.
     sends_and_counts(text, "t 1 -> port()", |f| Some((1, f)), &[]);
+}
+
+#[test]
+fn meters_mark_packets_by_two_rates() {
+    let body = "m.execute_meter((bit<32>)hdr.h.a, hdr.h.c); s.egress_spec = 1;";
+    let made = made(&program("meter(4, MeterType.packets) m;", body));
+    let made = made.unwrap_or_else(|fault| panic!("{fault}"));
+    // Tokens for two packets, or three; a further one after a second.
+    let packet = |a| Fields { a, b: 0, w: 0, c: 9 };
+    let mut commands = vec!["meter I_m 1 1 1 2 3".to_owned()];
+    let metered = [1, 1, 1, 1, 0, 1, 5];
+    commands.extend(metered.map(|a| format!("packet 3 {}ee", packet(a).hex())));
+    let wanted = [0, 0, 1, 2, 0, 2, 0];
+    let wanted = metered
+        .iter()
+        .zip(wanted)
+        .map(|(a, colour)| format!("1 {}ee", Fields { c: colour, ..packet(*a) }.hex()));
+    let wanted: Vec<String> = std::iter::once("ok".to_owned()).chain(wanted).collect();
+    // Another process can delay the packets until there are new tokens.
+    let mut tries = (0..10).map(|_| answers(&made, &commands));
+    if let Some(found) = tries.find(|found| found.as_ref().is_none_or(|found| *found == wanted)) {
+        if found.is_some() {
+            Oracle::Dpdk.compared(wanted.len(), "packets of P4 programs");
+        }
+        return;
+    }
+    assert_eq!(answers(&made, &commands), Some(wanted));
 }

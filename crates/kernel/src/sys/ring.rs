@@ -6,7 +6,7 @@ use std::io;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::Ordering;
 
-use super::shared::Shared;
+use super::shared::{Shared, page};
 
 /// The positions of the reader and of the writers of a ring buffer.
 #[derive(Debug)]
@@ -31,4 +31,32 @@ impl Positions {
     pub fn set_read(&self, position: usize) {
         self.reader.word().store(position, Ordering::Release);
     }
+
+    /// Returns the position up to which the kernel regards the buffer as read.
+    pub fn read(&self) -> usize {
+        self.reader.word().load(Ordering::Acquire)
+    }
+}
+
+/// Returns the records between two positions of a ring buffer of `size` bytes. A record has 8 bytes
+/// in front: its length, and two bits for records that are unfinished or discarded
+/// (`kernel/bpf/ringbuf.c`).
+pub fn records(ring: BorrowedFd, size: usize, from: usize, to: usize) -> io::Result<Vec<Vec<u8>>> {
+    /// `BPF_RINGBUF_BUSY_BIT` and `BPF_RINGBUF_DISCARD_BIT`.
+    const UNFINISHED: u32 = 3 << 30;
+    const HEADER: usize = 8;
+    // The data follows the two pages of positions. The kernel maps it twice, so that each record is
+    // in one piece.
+    let data = Shared::new(ring, 2, 2 * size / page()?, false)?;
+    let (mut at, mut found) = (from, Vec::new());
+    while at < to {
+        let start = at & (size - 1);
+        let Ok(length) = data.bytes(start, 4).try_into().map(u32::from_ne_bytes) else { break };
+        let bytes = (length & !UNFINISHED) as usize;
+        if length & UNFINISHED == 0 {
+            found.push(data.bytes(start + HEADER, bytes));
+        }
+        at += (HEADER + bytes).next_multiple_of(HEADER);
+    }
+    Ok(found)
 }

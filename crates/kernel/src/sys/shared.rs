@@ -19,12 +19,17 @@ unsafe impl Send for Shared {}
 // SAFETY: the same holds for shared references.
 unsafe impl Sync for Shared {}
 
+/// Returns the size of a page in bytes.
+pub fn page() -> io::Result<usize> {
+    // SAFETY: the call takes no address.
+    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    Ok(usize::try_from(page).map_err(|_| io::ErrorKind::Unsupported)?)
+}
+
 impl Shared {
     /// Maps `pages` pages of a file descriptor, starting with page `first`.
     pub fn new(fd: BorrowedFd, first: usize, pages: usize, write: bool) -> io::Result<Shared> {
-        // SAFETY: the call takes no address.
-        let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
-        let page = usize::try_from(page).map_err(|_| io::ErrorKind::Unsupported)?;
+        let page = page()?;
         let size = page * pages.max(1);
         let at = libc::off_t::try_from(first * page).map_err(|_| io::ErrorKind::InvalidInput)?;
         let access = if write { PROT_READ | PROT_WRITE } else { PROT_READ };
@@ -41,6 +46,13 @@ impl Shared {
         // SAFETY: at least one page stays mapped while `self` exists; it is aligned and larger than
         // a word.
         unsafe { self.start.cast::<AtomicUsize>().as_ref() }
+    }
+
+    /// Returns bytes from an offset on; none beyond the mapping.
+    pub fn bytes(&self, from: usize, count: usize) -> Vec<u8> {
+        let end = from.saturating_add(count).min(self.size);
+        // SAFETY: the bytes are in the mapping, which exists while `self` does.
+        (from..end).map(|at| unsafe { self.start.cast::<u8>().add(at).read_volatile() }).collect()
     }
 }
 

@@ -5,13 +5,18 @@
 pub mod assemble;
 pub mod bounds;
 pub mod clang;
+#[path = "../../../p4/tests/dpdk/mod.rs"]
+pub mod dpdk;
 pub mod isa;
 pub mod p4;
+pub mod p4_expr;
 pub mod p4_parts;
+pub mod p4_program;
 pub mod pin;
 pub mod random;
 pub mod replay_pair;
 pub mod sequences;
+pub mod stf;
 pub mod tally;
 pub mod words;
 

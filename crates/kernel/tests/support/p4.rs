@@ -1,12 +1,16 @@
 //! P4 programs in the running kernel.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use slowpath_bpf::Object;
 use slowpath_kernel::{Kernel, LoadedProgram};
-use slowpath_p4::xdp::entries::{parse, updates};
+use slowpath_p4::ast::Program;
+use slowpath_p4::check::Checked;
+use slowpath_p4::token::Sources;
+use slowpath_p4::xdp::entries::{Entry, parse, updates};
 use slowpath_p4::xdp::layout::Layout;
 use slowpath_p4::xdp::{Options, Output, to_c};
+use slowpath_p4::{P4Error, preprocess, swx};
 
 use super::clang::Clang;
 
@@ -16,7 +20,56 @@ pub type Sent = (u32, Vec<u8>);
 /// A loaded P4 program.
 pub struct P4 {
     loaded: LoadedProgram,
-    layout: Layout,
+    /// Layout of its maps.
+    pub layout: Layout,
+}
+
+/// A program that was read and checked.
+pub struct Source {
+    program: Program,
+    checked: Checked,
+    sources: Sources,
+}
+
+impl Source {
+    /// Reads and checks a program. Included files are in these folders.
+    ///
+    /// # Errors
+    ///
+    /// The first fault, with its place.
+    pub fn read(path: &Path, text: &str, folders: &[PathBuf]) -> Result<Source, String> {
+        let options =
+            preprocess::Options { include_folders: folders.to_vec(), ..Default::default() };
+        let read = preprocess::preprocess(path, text, &options);
+        let (tokens, sources) = read.map_err(|(error, sources)| error.render(&sources))?;
+        let shown = |error: P4Error| error.render(&sources);
+        let program = slowpath_p4::parse(&tokens).map_err(shown)?;
+        let checked = slowpath_p4::check(&program);
+        let checked = checked.map_err(|errors| errors.into_iter().map(shown).next());
+        let checked = checked.map_err(|error| error.unwrap_or_default())?;
+        Ok(Source { program, checked, sources })
+    }
+
+    /// Translates the program to C that records its output port.
+    ///
+    /// # Errors
+    ///
+    /// The construct that has no translation.
+    pub fn to_c(&self, scratch: bool) -> Result<Output, String> {
+        let options = Options { scratch, record: true };
+        let made = to_c(&self.program, &self.checked, &self.sources, options);
+        made.map_err(|error| error.render(&self.sources))
+    }
+
+    /// Translates the program to a pipeline.
+    ///
+    /// # Errors
+    ///
+    /// The construct that has no translation.
+    pub fn to_spec(&self) -> Result<swx::Output, String> {
+        let made = swx::to_spec(&self.program, &self.checked);
+        made.map_err(|error| error.render(&self.sources))
+    }
 }
 
 /// Translates a program to C that records its output port.
@@ -25,15 +78,9 @@ pub struct P4 {
 ///
 /// If the program has a fault.
 pub fn translate(text: &str, scratch: bool) -> Output {
-    let options = Default::default();
-    let read = slowpath_p4::preprocess::preprocess(Path::new("test.p4"), text, &options);
-    let (tokens, sources) = read.unwrap_or_else(|(error, _)| panic!("{error:?}"));
-    let shown = |error: slowpath_p4::P4Error| -> ! { panic!("{}\n{text}", error.render(&sources)) };
-    let program = slowpath_p4::parse(&tokens).unwrap_or_else(|error| shown(error));
-    let checked = slowpath_p4::check(&program)
-        .unwrap_or_else(|errors| shown(errors.into_iter().next().expect("an error")));
-    let options = Options { scratch, record: true };
-    to_c(&program, &checked, &sources, options).unwrap_or_else(|error| shown(error))
+    let made = Source::read(Path::new("test.p4"), text, &[]);
+    let made = made.and_then(|source| source.to_c(scratch));
+    made.unwrap_or_else(|fault| panic!("{fault}\n{text}"))
 }
 
 impl P4 {
@@ -58,22 +105,46 @@ impl P4 {
         text: &str,
         scratch: bool,
     ) -> Option<P4> {
-        let output = translate(text, scratch);
+        P4::made(kernel, clang, translate(text, scratch)).unwrap_or_else(|fault| panic!("{fault}"))
+    }
+
+    /// Compiles and loads a translated program, without entries. Returns none if the program needs
+    /// more stack than the kernel allows.
+    ///
+    /// # Errors
+    ///
+    /// The messages of the compiler or of the kernel.
+    pub fn made(kernel: &Kernel, clang: &Clang, output: Output) -> Result<Option<P4>, String> {
         let data = match clang.compile(&output.c) {
             Ok(data) => data,
-            Err(fault) if fault.contains("BPF stack limit") => return None,
-            Err(fault) => panic!("{fault}\n{}", output.c),
+            Err(fault) if fault.contains("BPF stack limit") => return Ok(None),
+            Err(fault) => return Err(format!("{fault}\n{}", output.c)),
         };
-        let object = Object::parse(&data).unwrap_or_else(|e| panic!("{e}"));
-        let loaded = kernel.load(&object, 0).unwrap_or_else(|e| panic!("{e}\n{}", output.c));
+        let object = Object::parse(&data).map_err(|e| format!("{e}\n{}", output.c))?;
+        let loaded = kernel.load(&object, 0).map_err(|e| format!("{e}\n{}", output.c))?;
         let program = P4 { loaded, layout: output.layout };
         if let Some(ports) = program.loaded.map("ports") {
             // Test runs need a device for each port; all have the loopback device.
             let keys: Vec<u8> = (0u32..512).flat_map(u32::to_ne_bytes).collect();
-            ports.update_each(&keys, &1u32.to_ne_bytes()).unwrap_or_else(|e| panic!("{e}"));
+            ports.update_each(&keys, &1u32.to_ne_bytes()).map_err(|e| e.to_string())?;
         }
-        program.write("");
-        Some(program)
+        program.try_write(&[])?;
+        Ok(Some(program))
+    }
+
+    /// Writes entries, and those of the program, to the maps.
+    ///
+    /// # Errors
+    ///
+    /// The entry that does not fit.
+    pub fn try_write(&self, entries: &[Entry]) -> Result<(), String> {
+        for update in updates(&self.layout, entries).map_err(|e| e.to_string())? {
+            // The compiler removes tables that no packet reaches.
+            if let Some(map) = self.loaded.map(&update.map) {
+                map.update(&update.key, &update.value).map_err(|e| e.to_string())?;
+            }
+        }
+        Ok(())
     }
 
     /// Writes the entries of a file and of the program to the maps.
@@ -125,6 +196,16 @@ impl P4 {
         }
         let port = self.loaded.map("record").map_or(0, |record| number(&element(record, 0)[0]));
         Some((port as u32, run.packet))
+    }
+
+    /// Returns the messages in a ring buffer.
+    ///
+    /// # Panics
+    ///
+    /// If the map does not exist or cannot be read.
+    pub fn messages(&self, map: &str) -> Vec<Vec<u8>> {
+        let map = self.loaded.map(map).unwrap_or_else(|| panic!("there is no map {map}"));
+        map.unread().unwrap_or_else(|e| panic!("{e}"))
     }
 
     /// Returns the values of an element of a map, one for each CPU in per-CPU maps.

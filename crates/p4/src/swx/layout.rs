@@ -1,5 +1,7 @@
 //! Tables of a translated pipeline, and entries as the lines that DPDK reads.
 
+use std::collections::HashSet;
+
 use num_bigint::BigInt;
 use num_traits::ToPrimitive;
 
@@ -137,15 +139,22 @@ pub fn lines(layout: &Layout, entries: &[Entry]) -> Result<Vec<SwxEntry>, EntryE
             true => rows.sort_by_key(|row| std::cmp::Reverse(prefix_of(row))),
             false => rows.sort_by_key(|row| std::cmp::Reverse(row.priority.unwrap_or(0))),
         }
-        let before = found.len();
+        let first = found.len();
         for (at, row) in rows.iter().enumerate() {
             add(table, row, at, &mut found)?;
-            let count = found[before..].iter().filter(|one| !one.is_default).count();
+            let count = found[first..].iter().filter(|one| !one.is_default).count();
             let TableLayout { name, size, .. } = &table.table;
             if count > *size as usize {
                 let message = format!("table '{name}' has room for {size} entries of DPDK");
                 return Err(EntryError { code: slowpath_codes::P4_ENTRY, line: row.line, message });
             }
+        }
+        if !has_prefix_only {
+            // DPDK has one entry for a key: a later one would replace one of higher priority.
+            let mut keys = HashSet::new();
+            let matches = |one: &SwxEntry| one.text.split(" priority ").next().map(str::to_owned);
+            let new = found.split_off(first).into_iter();
+            found.extend(new.filter(|one| one.is_default || keys.insert(matches(one))));
         }
     }
     Ok(found)

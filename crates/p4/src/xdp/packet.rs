@@ -290,7 +290,10 @@ impl<'a> Generator<'a> {
             )?;
             for (number, shift) in group.fields {
                 let field = &fields[number];
-                let value = self.fit(&format!("{loaded} >> {shift}"), &field.ty);
+                // By halves: clang would make one shift by a chosen number out of several.
+                let moved =
+                    self.shifted_right(&loaded, &Type::Bit(group.width), &shift.to_string());
+                let value = self.fit(&moved, &field.ty);
                 self.put(format!("{place}.{} = {value};", field.path));
             }
         }

@@ -302,6 +302,10 @@ impl<'a> Generator<'a> {
                 self.scan(&map, &numbers, &kinds, &names, &mut layout, &entry)?
             }
         }
+        if matches!(maps, TableMaps::TupleSpace { .. } | TableMaps::Scan { .. }) {
+            // clang would join comparisons of several pointers, and the verifier rejects the result.
+            self.put(format!("asm(\"\" : \"+r\"({entry}));"));
+        }
         if !matches!(maps, TableMaps::None) {
             self.put(format!("if ({entry}) {} = 1;", applied.hit));
             self.use_direct(properties, &entry)?;

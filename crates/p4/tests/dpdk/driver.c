@@ -7,7 +7,7 @@
  *   default TABLE TEXT  "ok", for a default entry
  *   delete TABLE TEXT   "ok", for an entry that was added
  *   register NAME AT    the value of a register
- *   meter NAME AT C P   "ok", for a meter with buckets of C and P bytes that fill by 1 byte a second
+ *   meter NAME AT CIR PIR CBS PBS   "ok": sets rates in bytes per second, and bursts in bytes
  */
 #define ALLOW_EXPERIMENTAL_API
 
@@ -31,6 +31,7 @@ static int refuse(const char *format, ...)
 
 #include <rte_eal.h>
 #include <rte_mbuf.h>
+#include <rte_meter.h>
 
 enum {
 	PORTS = 512,
@@ -192,19 +193,24 @@ static int change(struct rte_swx_ctl_pipeline *control, char *command)
 	return 0;
 }
 
-/* Sets the rates of a meter: NAME AT COMMITTED PEAK, the sizes of its buckets. */
-static int set_meter(struct rte_swx_pipeline *pipeline, char *text)
+/* Sets the rates and bursts of a meter. */
+static int meter(struct rte_swx_pipeline *pipeline, const char *text)
 {
-	char *rest = NULL, *name = strtok_r(text, " ", &rest);
-	uint32_t at = strtoul(rest, &rest, 0);
-	struct rte_meter_trtcm_params rates = { .cir = 1, .pir = 1 };
-	char profile[64];
+	struct rte_meter_trtcm_params params;
+	char name[64], profile[64];
+	unsigned long long number[4];
+	unsigned at;
 	int status;
 
-	rates.cbs = strtoul(rest, &rest, 0);
-	rates.pbs = strtoul(rest, &rest, 0);
-	snprintf(profile, sizeof(profile), "%.40s-%u", name, at);
-	status = rte_swx_ctl_meter_profile_add(pipeline, profile, &rates);
+	if (sscanf(text, "%63s %u %llu %llu %llu %llu", name, &at, &number[0], &number[1],
+		   &number[2], &number[3]) != 6)
+		return fail("meter", text);
+	params.cir = number[0];
+	params.pir = number[1];
+	params.cbs = number[2];
+	params.pbs = number[3];
+	snprintf(profile, sizeof(profile), "%.50s_%u", name, at);
+	status = rte_swx_ctl_meter_profile_add(pipeline, profile, &params);
 	if (!status)
 		status = rte_swx_ctl_meter_set(pipeline, name, at, profile);
 	if (status)
@@ -236,7 +242,7 @@ int main(int argc, char **argv)
 			 !strncmp(line, "delete ", 7))
 			change(control, line);
 		else if (!strncmp(line, "meter ", 6))
-			set_meter(pipeline, line + 6);
+			meter(pipeline, line + 6);
 		else if (!strncmp(line, "register ", 9)) {
 			char *rest = NULL, *name = strtok_r(line + 9, " ", &rest);
 			uint64_t value = 0;

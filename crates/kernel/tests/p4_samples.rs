@@ -1,0 +1,289 @@
+//! Runs the samples of p4c that state packets and expected packets (`.stf`): in the kernel, and as
+//! pipelines in DPDK. The folder `testdata` of p4c is in the variable `SLOWPATH_P4C`.
+
+use crate::support;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use slowpath_kernel::Kernel;
+use slowpath_oracle::Oracle;
+use slowpath_p4::swx::layout::lines;
+use support::clang::{Clang, clang};
+use support::dpdk::{self, Pipeline};
+use support::p4::{P4, Source};
+use support::stf::{Expected, Stf};
+use support::{hex, kernel};
+
+/// Name of the variable with the folder.
+const FOLDER: &str = "SLOWPATH_P4C";
+/// Shortest packet of a test run in the kernel (`ETH_HLEN`).
+const SHORTEST: usize = 14;
+/// Architectures of the translations, by the file that programs include.
+const ARCHITECTURES: [(&str, &str); 4] = [
+    ("v1model.p4", "v1model"),
+    ("psa.p4", "psa"),
+    ("ebpf_model.p4", "ebpf_model"),
+    ("xdp_model.p4", "xdp_model"),
+];
+/// Samples that do not agree, with the back end and the reason.
+const KNOWN: [(&str, &str, &str); 6] = [
+    ("checksum-l4-bmv2.stf", "kernel", "the verifier stops after a million instructions"),
+    ("gauntlet_hdr_out_in_action-bmv2.stf", "kernel", "XDP sends at least 14 bytes"),
+    ("lpm_ebpf.stf", "kernel", "the prefix is in the byte order of p4c's map"),
+    ("issue1768-bmv2.stf", "SWX", TOO_SHORT),
+    ("parser_error-bmv2.stf", "SWX", TOO_SHORT),
+    ("test-parserinvalidargument-error-bmv2.stf", "SWX", TOO_SHORT),
+];
+/// A stated condition of pipelines.
+const TOO_SHORT: &str = "SWX does not check that a packet has the extracted bytes";
+
+/// A sample of an architecture that the translations know.
+struct Sample {
+    name: String,
+    architecture: &'static str,
+    source: Result<Source, String>,
+    /// True if the program depends on the port of arrival.
+    reads_port: bool,
+    stf: Stf,
+}
+
+/// The result of a sample in a back end.
+#[derive(Debug)]
+enum Outcome {
+    /// Number of packets that agree, all of the sample.
+    Agree(usize),
+    /// The reason why the sample was not compiled or not run.
+    Left(String),
+    /// The packet that differs.
+    Differ(String),
+}
+
+fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+    let entries = std::fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
+    for path in entries.flatten().map(|entry| entry.path()) {
+        if path.is_dir() {
+            files(&path, found);
+        } else if path.extension().is_some_and(|one| one == "stf") {
+            found.push(path);
+        }
+    }
+    found.sort();
+}
+
+/// Returns the sample of an `.stf` file, or the reason why it has none.
+fn sample(path: &Path, folder: &Path) -> Result<Sample, String> {
+    let file = path.with_extension("p4");
+    let text = std::fs::read_to_string(&file).map_err(|_| "no program of this name".to_owned())?;
+    let found = ARCHITECTURES.iter().find(|(include, _)| text.contains(include));
+    let found = found.filter(|_| !text.contains("pna.p4"));
+    let (_, architecture) = found.ok_or("another architecture")?;
+    let stf = std::fs::read_to_string(path).map_err(|e| e.to_string())?;
+    let own = file.parent().unwrap_or(folder).to_owned();
+    Ok(Sample {
+        name: path.strip_prefix(folder).unwrap_or(path).display().to_string(),
+        architecture,
+        source: Source::read(&file, &text, &[own]),
+        reads_port: text.contains("ingress_port") || text.contains("input_port"),
+        stf: Stf::read(&stf)?,
+    })
+}
+
+/// Removes and returns the result for one packet: the port and digits, or none.
+type Run<'a> = dyn FnMut(u32, &[u8]) -> Result<Option<(u32, String)>, String> + 'a;
+
+/// Runs all packets, and compares those that are sent with the expected ones.
+fn agree(sample: &Sample, padded: bool, run: &mut Run) -> Outcome {
+    let mut left: BTreeMap<u32, Vec<&Expected>> = BTreeMap::new();
+    let has_ports = matches!(sample.architecture, "v1model" | "psa");
+    let port_of = |port| if has_ports { port } else { 0 };
+    for one in sample.stf.expected.iter().rev() {
+        left.entry(port_of(one.port)).or_default().push(one);
+    }
+    for (number, (port, packet)) in sample.stf.packets.iter().enumerate() {
+        let mut whole = packet.clone();
+        if padded {
+            whole.resize(packet.len().max(SHORTEST), 0);
+        }
+        let more = 2 * (whole.len() - packet.len());
+        let sent = match run(*port, &whole) {
+            Ok(sent) => sent,
+            Err(fault) => return Outcome::Differ(fault),
+        };
+        let Some((port, digits)) = sent else { continue };
+        let Some(wanted) = left.get_mut(&port_of(port)).and_then(Vec::pop) else {
+            return Outcome::Differ(format!(
+                "packet {number} {} sent to {port}: {digits}",
+                hex(packet)
+            ));
+        };
+        let has_length = match wanted.is_whole {
+            true => digits.len() == wanted.digits.len() + more,
+            false => digits.len() >= wanted.digits.len(),
+        };
+        let mut pairs = wanted.digits.chars().zip(digits.chars());
+        if !has_length || !pairs.all(|(wanted, found)| wanted == '*' || wanted == found) {
+            return Outcome::Differ(format!(
+                "packet {number} {} to {port}: sent {digits}, wanted {}",
+                hex(packet),
+                wanted.digits
+            ));
+        }
+    }
+    match left.values().flatten().next() {
+        Some(wanted) => Outcome::Differ(format!("not sent to {}: {}", wanted.port, wanted.digits)),
+        None => Outcome::Agree(sample.stf.packets.len()),
+    }
+}
+
+/// Returns a reason without its place.
+fn reason(fault: &str) -> String {
+    let line = fault.lines().next().unwrap_or_default();
+    line.split_once(": ").map_or(line, |one| one.1).to_owned()
+}
+
+fn in_kernel(kernel: &Kernel, clang: &Clang, sample: &Sample) -> Outcome {
+    let source = match &sample.source {
+        Ok(source) => source,
+        Err(fault) => return Outcome::Left(reason(fault)),
+    };
+    for scratch in [false, true] {
+        let output = match source.to_c(scratch) {
+            Ok(output) => output,
+            Err(fault) => return Outcome::Left(reason(&fault)),
+        };
+        match P4::made(kernel, clang, output) {
+            Ok(None) => {}
+            Ok(Some(program)) => {
+                let entries = sample.stf.entries_for(&program.layout.tables);
+                if let Err(fault) = program.try_write(&entries) {
+                    return Outcome::Left(format!("entry: {fault}"));
+                }
+                return agree(sample, true, &mut |_, packet| {
+                    Ok(program.run(packet).map(|(port, sent)| (port, hex(&sent))))
+                });
+            }
+            Err(fault) => return Outcome::Differ(fault.lines().take(3).collect::<String>()),
+        }
+    }
+    Outcome::Left("the stack of 512 bytes".to_owned())
+}
+
+fn in_swx(sample: &Sample) -> Outcome {
+    let source = match &sample.source {
+        Ok(source) => source,
+        Err(fault) => return Outcome::Left(reason(fault)),
+    };
+    let made = match source.to_spec() {
+        Ok(made) => made,
+        Err(fault) => return Outcome::Left(reason(&fault)),
+    };
+    let mut pipeline = match Pipeline::start(&made.spec) {
+        Ok(pipeline) => pipeline,
+        Err(fault) => return Outcome::Differ(fault),
+    };
+    let tables: Vec<_> = made.layout.tables.iter().map(|one| one.table.clone()).collect();
+    match lines(&made.layout, &sample.stf.entries_for(&tables)) {
+        Err(fault) => return Outcome::Left(format!("entry: {fault}")),
+        Ok(lines) => {
+            for one in lines {
+                let command = if one.is_default { "default" } else { "entry" };
+                let command = format!("{command} {} {}", one.table, one.text);
+                let answer = pipeline.ask(&command);
+                if answer != "ok" {
+                    return Outcome::Differ(format!("{command}: {answer}"));
+                }
+            }
+        }
+    }
+    agree(sample, false, &mut |port, packet| {
+        let answer = pipeline.ask(&format!("packet {port} {}", hex(packet)));
+        match answer.split_once(' ') {
+            None if answer == "drop" => Ok(None),
+            Some((port, digits)) if port != "error" => {
+                Ok(Some((port.parse().map_err(|_| answer.clone())?, digits.to_owned())))
+            }
+            _ => Err(answer),
+        }
+    })
+}
+
+#[test]
+fn samples_send_the_expected_packets() {
+    let Some(folder) = std::env::var_os(FOLDER).map(PathBuf::from) else {
+        Oracle::P4Samples.missing(format!("{FOLDER} names no folder testdata of p4c"));
+        return;
+    };
+    let (Some(kernel), Some(clang), Some(_)) = (kernel(), clang(), dpdk::driver()) else { return };
+    let mut found = Vec::new();
+    files(&folder, &mut found);
+    let (mut packets, mut faults) = (0, Vec::new());
+    // Samples by architecture, back end and result.
+    let mut table: BTreeMap<(String, &str, String), Vec<String>> = BTreeMap::new();
+    let mut counts: BTreeMap<(&str, &str), [usize; 4]> = BTreeMap::new();
+    for path in &found {
+        let sample = match sample(path, &folder) {
+            Ok(sample) => sample,
+            Err(reason) => {
+                let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+                table.entry(("-".to_owned(), "-", reason)).or_default().push(name);
+                continue;
+            }
+        };
+        for (back_end, outcome) in
+            [("kernel", in_kernel(&kernel, &clang, &sample)), ("SWX", in_swx(&sample))]
+        {
+            let count = counts.entry((sample.architecture, back_end)).or_default();
+            count[0] += 1;
+            let known = KNOWN.iter().find(|one| sample.name.ends_with(one.0) && one.1 == back_end);
+            let result = match (outcome, known) {
+                (Outcome::Left(reason), None) => reason,
+                (_, _) if sample.stf.unknown.is_some() => {
+                    format!("command {} of the test", sample.stf.unknown.as_deref().unwrap_or(""))
+                }
+                (Outcome::Agree(more), None) => {
+                    count[1] += 1;
+                    count[2] += 1;
+                    count[3] += more;
+                    packets += more;
+                    continue;
+                }
+                (Outcome::Differ(_), Some((_, _, reason))) => {
+                    count[1] += 1;
+                    format!("differs: {reason}")
+                }
+                (Outcome::Differ(_), None)
+                    if back_end == "kernel"
+                        && sample.stf.packets.iter().any(|(_, one)| one.len() < SHORTEST) =>
+                {
+                    count[1] += 1;
+                    format!("differs: test runs have packets of at least {SHORTEST} bytes")
+                }
+                (Outcome::Differ(_), None) if back_end == "kernel" && sample.reads_port => {
+                    count[1] += 1;
+                    "differs: test runs have one port of arrival".to_owned()
+                }
+                (Outcome::Differ(fault), None) => {
+                    count[1] += 1;
+                    faults.push(format!("{} in {back_end}: {fault}", sample.name));
+                    format!("differs: {fault}")
+                }
+                (other, Some(_)) => {
+                    faults.push(format!("{} in {back_end}: known, but {other:?}", sample.name));
+                    continue;
+                }
+            };
+            let key = (sample.architecture.to_owned(), back_end, result);
+            table.entry(key).or_default().push(sample.name.clone());
+        }
+    }
+    eprintln!("{} files; architecture, back end: samples, compiled, agree, packets", found.len());
+    for ((architecture, back_end), [all, compiled, agree, packets]) in &counts {
+        eprintln!("{architecture}, {back_end}: {all}, {compiled}, {agree}, {packets}");
+    }
+    for ((architecture, back_end, reason), names) in &table {
+        eprintln!("{architecture} | {back_end} | {} | {reason} | {}", names.len(), names.join(" "));
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    Oracle::P4Samples.compared(packets, "packets of p4c's samples");
+}
