@@ -39,7 +39,7 @@ enum Outcome {
 
 /// Returns a reason without its place, and without names and numbers.
 fn reason(fault: &str) -> String {
-    let message = fault.splitn(2, ' ').nth(1).unwrap_or(fault);
+    let message = fault.split_once(' ').map_or(fault, |one| one.1);
     message.lines().next().unwrap_or_default().replace(|one: char| one.is_ascii_digit(), "")
 }
 

@@ -268,6 +268,21 @@ fn tables_choose_entries_by_key_and_order() {
         },
     );
     sends(
+        "bit<23> v; table t { key = { v: lpm; } actions = { port; } }",
+        "v = hdr.h.c ++ 7w0; t.apply();",
+        "t 0/1 -> port(1)\nt 0x400000/2 -> port(2)",
+        |f| {
+            port(
+                match f.c >> 14 {
+                    0 | 1 => 1,
+                    2 => 2,
+                    _ => 0,
+                },
+                f,
+            )
+        },
+    );
+    sends(
         "table t { key = { hdr.h.a: ternary; hdr.h.b: range; } actions = { port; } }",
         "t.apply();",
         "t 1 &&& 3, * priority 2 -> port(1)\nt 1 &&& 3, 0..7 priority 5 -> port(2)

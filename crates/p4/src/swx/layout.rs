@@ -20,6 +20,8 @@ pub struct FieldOfKey {
     pub low: u32,
     /// Number of bits.
     pub bits: u32,
+    /// Width of the field; its bits above the number are 0.
+    pub whole: u32,
 }
 
 /// A field of the data of an action.
@@ -214,9 +216,8 @@ fn add(
             let (value, mask) = &pairs[field.key];
             let (value, mask) =
                 (bits(value, field.low, field.bits), bits(mask, field.low, field.bits));
-            let whole = field.bits.next_multiple_of(8).max(8);
-            // Bits of the field above the number are 0.
-            let mask = mask | (ones(whole) & !ones(field.bits));
+            // DPDK takes prefixes from the highest bit of the field only.
+            let mask = mask | (ones(field.whole) & !ones(field.bits));
             text += &format!(" {value:#x}");
             if !is_exact && table.table.keys[field.key].kind != MatchKind::Exact {
                 text += &format!("/{mask:#x}");

@@ -652,7 +652,13 @@ impl<'a> Generator<'a> {
             let mut top = place.width();
             for piece in place.pieces.iter().rev() {
                 top -= piece.width;
-                of_keys.push(FieldOfKey { key: at, low: top, bits: piece.width });
+                // Temporary fields have 8, 16, 32 or 64 bits.
+                let whole = match &piece.field {
+                    FieldRef::Meta(name) => self.fields.iter().find(|one| one.0 == *name),
+                    _ => None,
+                };
+                let (bits, whole) = (piece.width, whole.map_or(piece.bits, |one| one.1));
+                of_keys.push(FieldOfKey { key: at, low: top, bits, whole });
                 let field = piece.field.clone();
                 key.push(KeyField { line: Line::default(), field, kind });
             }
