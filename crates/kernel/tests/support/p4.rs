@@ -67,7 +67,7 @@ impl Source {
     ///
     /// The construct that has no translation.
     pub fn to_spec(&self) -> Result<swx::Output, String> {
-        let made = swx::to_spec(&self.program, &self.checked);
+        let made = swx::to_spec(&self.program, &self.checked, &self.sources);
         made.map_err(|error| error.render(&self.sources))
     }
 }
