@@ -347,7 +347,7 @@ impl PartOfPipeline {
             Occupancy::Full => table.size.into(),
         });
         // A table without a key has no entries.
-        let searched = entries > 1 && !table.is_some_and(|table| table.kind == "none");
+        let searched = entries > 1 && table.is_none_or(|table| table.kind != "none");
         let growth = searched.then(|| prices.growth(&work.price, entries));
         if let Some(None) = growth {
             assumptions.push(unmodelled(&work.price, "table"));
