@@ -328,6 +328,18 @@ fn hashes_and_checksums_are_those_of_their_algorithms() {
             Some((0, Fields { w: f.w >> 32 << 32 | hash, ..f }))
         },
     );
+    // Two fields share a byte; zeros fill the last one.
+    sends(
+        "",
+        "bit<32> r; hash(r, HashAlgorithm.crc32, 32w0, { hdr.h.b, hdr.h.a, hdr.h.a }, 64w0x100000000);
+               hdr.h.w[31:0] = r;",
+        "",
+        |f| {
+            let [first, second] = (f.b << 4 | f.a).to_be_bytes();
+            let hash = u128::from(crc32(&[first, second, (f.a as u8) << 4]));
+            Some((0, Fields { w: f.w >> 32 << 32 | hash, ..f }))
+        },
+    );
     sends(
         "",
         "hash(hdr.h.c, HashAlgorithm.csum16, 16w0, { hdr.h.a, hdr.h.b, hdr.h.w }, 32w0x10000);",

@@ -193,9 +193,14 @@ impl<'a> Generator<'a> {
     fn crc(&mut self, numbers: &[Words], polynomial: u64, start: u64, width: u32) -> Words {
         let crc = self.saved(Operand::Immediate(start), width);
         let (left, bit) = (self.temporary(8), self.temporary(8));
-        for (byte, shift) in self.units(numbers, 8) {
-            let part = self.word(Alu::Shl, &byte, &Operand::Immediate(shift.into()), 8);
+        let parts = self.units(numbers, 8);
+        let last = parts.len().saturating_sub(1);
+        for (number, (part, shift)) in parts.into_iter().enumerate() {
+            let part = self.word(Alu::Shl, &part, &Operand::Immediate(shift.into()), 8);
             self.alu(Alu::Xor, &crc, part);
+            if shift > 0 && number < last {
+                continue; // the next field has the other bits of the byte
+            }
             self.copy(left.clone(), Operand::Immediate(8));
             let (again, even) = (self.label("crc"), self.label("even"));
             self.mark(&again);
@@ -302,7 +307,8 @@ impl<'a> Generator<'a> {
         name
     }
 
-    /// Returns numbers in units, the first bits first: each with its shift in the unit.
+    /// Returns the parts of numbers in units, the first bits first: each with its shift in the unit.
+    /// The shift is 0 for the last part of a unit, but not if the last unit is incomplete.
     fn units(&mut self, numbers: &[Words], unit: u32) -> Vec<(Operand, u32)> {
         let (mut filled, mut units) = (0, Vec::new());
         for number in numbers {
