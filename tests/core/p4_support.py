@@ -11,7 +11,7 @@ from slowpath.core.engine.p4 import Pipeline, translate, translate_to_swx
 
 TABLE = re.compile(r"(<!-- constructs -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 TRANSLATIONS = ("XDP", "SWX")
-ARCHITECTURES = ("v1model", "ebpf_model", "xdp_model")
+ARCHITECTURES = ("v1model", "psa", "ebpf_model", "xdp_model")
 
 
 class Example(NamedTuple):
@@ -108,7 +108,7 @@ EXAMPLES = (
     ),
     Example("counter", "c.count(1);", "counter(8, CounterType.packets) c;", only=V1),
     Example(
-        "`CounterArray`", "c.increment(1);", "CounterArray(8, false) c;", only=ARCHITECTURES[1:]
+        "`CounterArray`", "c.increment(1);", "CounterArray(8, false) c;", only=ARCHITECTURES[2:]
     ),
     Example(
         "direct counter",
@@ -142,7 +142,62 @@ EXAMPLES = (
     Example("`log_msg`, `assert`", 'log_msg("text"); assert(hdr.h.a == 1);', only=V1),
 )
 
+PSA = {
+    "action profile": (
+        "t.apply();",
+        "ActionProfile(8) p; table t { key = { hdr.h.a: exact; } actions = { NoAction; } "
+        "psa_implementation = p; }",
+    ),
+    "action selector": (
+        "t.apply();",
+        "ActionSelector(PSA_HashAlgorithm_t.CRC16, 8, 8) p; table t { key = { hdr.h.a: exact; "
+        "hdr.h.b: selector; } actions = { NoAction; } psa_implementation = p; }",
+    ),
+    "direct meter": (
+        "t.apply();",
+        "DirectMeter(PSA_MeterType_t.PACKETS) m; action read() { if (m.execute() == "
+        "PSA_MeterColor_t.RED) { hdr.h.a = 1; } } "
+        "table t { key = { hdr.h.a: exact; } actions = { read; NoAction; } psa_direct_meter = m; }",
+    ),
+    "counter": ("c.count(1);", "Counter<bit<32>, bit<8>>(8, PSA_CounterType_t.PACKETS) c;"),
+    "direct counter": (
+        "t.apply();",
+        "DirectCounter<bit<32>>(PSA_CounterType_t.PACKETS) c; action count() { c.count(); } table t "
+        "{ key = { hdr.h.a: exact; } actions = { count; NoAction; } psa_direct_counter = c; }",
+    ),
+    "register": ("hdr.h.a = r.read(1);", "Register<bit<8>, bit<8>>(8) r;"),
+    "meter": (
+        "if (m.execute(1) == PSA_MeterColor_t.RED) { hdr.h.a = 1; }",
+        "Meter<bit<8>>(8, PSA_MeterType_t.PACKETS) m;",
+    ),
+    "`hash`": ("hdr.h.c = h.get_hash(hdr.h.a);", "Hash<bit<16>>(PSA_HashAlgorithm_t.CRC16) h;"),
+    "`random`": ("hdr.h.a = r.read();", "Random<bit<8>>(0, 9) r;"),
+    "multicast": ("multicast(o, (MulticastGroup_t)1);", ""),
+    "clone": ("o.clone = true; o.clone_session_id = (CloneSessionId_t)1;", ""),
+    "resubmit": ("o.resubmit = true;", ""),
+}
+"""Statements and declarations of the constructs that PSA writes in another way, by name."""
+
 _PROGRAMS = {
+    "psa": """#include <core.p4>
+#include <psa.p4>
+{types} struct Hs {{ H h; {headers} }} struct M {{}}
+parser P(packet_in b, out Hs hdr, inout M m, in psa_ingress_parser_input_metadata_t s, in M r,
+    in M c) {{ {inner} {states} }}
+control I(inout Hs hdr, inout M m, in psa_ingress_input_metadata_t s,
+    inout psa_ingress_output_metadata_t o) {{ {locals} apply {{
+        send_to_port(o, (PortId_t)1); {apply} }} }}
+control D(packet_out b, out M c, out M r, out M n, inout Hs hdr, in M m,
+    in psa_ingress_output_metadata_t o) {{ apply {{ b.emit(hdr); }} }}
+parser EP(packet_in b, out M hdr, inout M m, in psa_egress_parser_input_metadata_t s, in M n,
+    in M c, in M d) {{ state start {{ transition accept; }} }}
+control EI(inout M hdr, inout M m, in psa_egress_input_metadata_t s,
+    inout psa_egress_output_metadata_t o) {{ apply {{}} }}
+control ED(packet_out b, out M c, out M r, inout M hdr, in M m,
+    in psa_egress_output_metadata_t o, in psa_egress_deparser_input_metadata_t s) {{ apply {{}} }}
+IngressPipeline(P(), I(), D()) ingress;
+EgressPipeline(EP(), EI(), ED()) egress;
+PSA_Switch(ingress, PacketReplicationEngine(), egress, BufferingQueueingEngine()) main;""",
     "v1model": """#include <core.p4>
 #include <v1model.p4>
 {types} struct Hs {{ H h; {headers} }} struct M {{}}
@@ -172,6 +227,9 @@ xdp(P(), C(), D()) main;""",
 
 def faults(example: Example, architecture: str, to: str = "XDP") -> list[tuple[int, str]]:
     """Return the faults of the program with a construct: numbers of codes, and messages."""
+    if architecture == "psa" and example.name in PSA:
+        apply, declarations = PSA[example.name]
+        example = example._replace(apply=apply, locals=declarations)
     parts = example._replace(types=_TYPES + example.types)._asdict()
     text = _PROGRAMS[architecture].format(**parts)
     if to == "XDP":
@@ -188,12 +246,12 @@ def support_table() -> str:
 
 
 def _lines() -> Iterator[str]:
-    yield f"| construct | {' | '.join(ARCHITECTURES)} |"
+    yield f"| construct | {' | '.join(ARCHITECTURES).replace('psa', 'PSA')} |"
     yield "|---" * (len(ARCHITECTURES) + 1) + "|"
     for example in EXAMPLES:
         cells = []
         for architecture in ARCHITECTURES:
-            has = architecture in example.only
+            has = architecture in example.only or (architecture == "psa" and example.name in PSA)
             made = [to for to in TRANSLATIONS if has and not faults(example, architecture, to)]
             cells.append((", ".join(made) or "no") if has else "")
         yield f"| {' | '.join([example.name, *cells])} |"

@@ -40,6 +40,7 @@ fn counts_are_added_up_and_reasons_shown() {
          libbpf               -  not asked\n\
          disassembler         -  not asked\n\
          dpdk                 -  not asked\n\
+         p4-samples           -  not asked\n\
          listings             -  not asked\n\
          objects              -  not asked\n\
          results              -  not asked\n\

@@ -560,6 +560,22 @@ fn filters_that_change_headers_pass_packets_on_as_they_came() {
 }
 
 #[test]
+fn filters_with_empty_headers_pass_packets_on() {
+    let text = "#include <core.p4>
+#include <ebpf_model.p4>
+        header H { bit<4> a; bit<12> b; bit<128> w; bit<16> c; }
+        header None { }
+        struct Hs { H h; None none; }
+        parser P(packet_in b, out Hs hdr) {
+            state start { b.extract(hdr.h); transition select(hdr.h.a) { 1: more; default: accept; } }
+            state more { b.extract(hdr.none); transition accept; }
+        }
+        control F(inout Hs hdr, out bool accept) { apply { accept = hdr.none.isValid(); } }
+        ebpfFilter(P(), F()) main;";
+    sends_and_counts(text, "", |f| if f.a == 1 { Some((3, f)) } else { None }, &[]);
+}
+
+#[test]
 fn meters_of_psa_have_its_colours() {
     let text = "#define _PSA_WITH_PACKET_LENGTH
 #include <core.p4>

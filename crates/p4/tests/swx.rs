@@ -116,6 +116,31 @@ fn entries_become_lines_with_masks_and_order() {
 }
 
 #[test]
+fn entries_that_match_the_same_packets_are_refused() {
+    let of = |key: &str, text: &str| {
+        let table = format!("table t {{ key = {{ {key} }} actions = {{ port; }} size = 2; }}");
+        let made = made(&program(&table, "t.apply();")).unwrap_or_else(|fault| panic!("{fault}"));
+        let found = lines(&made.layout, &parse_entries(text).unwrap());
+        found
+            .map(|found| found.len())
+            .map_err(|fault| format!("line {}: {}", fault.line, fault.message))
+    };
+    let same =
+        |line: u32| Err(format!("line {line}: table 'I.t' has two entries with the same keys"));
+    let (exact, lpm, ternary) = ("hdr.h.c: exact;", "hdr.h.c: lpm;", "hdr.h.c: ternary;");
+    assert_eq!(of(exact, "t 1 -> port(1)\nt 2 -> port(1)"), Ok(2));
+    assert_eq!(of(exact, "t 1 -> port(1)\nt 1 -> port(2)"), same(2));
+    assert_eq!(of(lpm, "t 0x100/8 -> port(1)\nt 0x110/8 -> port(2)"), same(2));
+    assert_eq!(of(ternary, "t 1 priority 2 -> port(1)\nt 1 priority 2 -> port(2)"), same(2));
+    // Of entries with other priorities, the one that wins stays.
+    let text = "t 1 priority 2 -> port(1)\nt 1 priority 3 -> port(2)\nt 4 priority 1 -> port(1)";
+    assert_eq!(of(ternary, text), Ok(2));
+    let message = "table 'I.t' has room for 2 entries of DPDK and needs 3; raise its size";
+    let many = of(exact, "t 1 -> port(1)\nt 2 -> port(1)\nt 3 -> port(1)");
+    assert_eq!(many, Err(format!("line 3: {message}")));
+}
+
+#[test]
 fn entries_of_the_program_and_of_value_sets_become_lines() {
     let text = program(
         "table t { key = { hdr.h.a: exact; } actions = { port; } size = 2;
@@ -146,7 +171,10 @@ fn entries_of_the_program_and_of_value_sets_become_lines() {
     );
     let fault = shown("t 2 -> port(4)\nt 3 -> port(4)").expect_err("a size of 2");
     assert_eq!(fault.line, 2);
-    assert_eq!(fault.message, "table 'I.t' has room for 2 entries of DPDK");
+    assert_eq!(
+        fault.message,
+        "table 'I.t' has room for 2 entries of DPDK and needs 3; raise its size"
+    );
     let fault = shown("w 5").expect_err("an unknown set");
     assert!(fault.message.contains("'w' is unknown"), "{}", fault.message);
 }

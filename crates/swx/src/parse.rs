@@ -11,15 +11,13 @@ mod token;
 use slowpath_codes as codes;
 
 use crate::error::SpecError;
+use crate::print::MAX_LINE;
 use crate::spec::{
     Action, ActionRef, DefaultAction, ExternObject, Field, FieldRef, Header, KeyField, Learner,
     Line, Match, Metadata, MeterArray, RegisterArray, Selector, Spec, Struct, Table, Use,
 };
 use token::{Lines, Tokens, field, meta, small, syntax};
 pub(crate) use token::{in_memory_order, number};
-
-/// Longest line in bytes. DPDK reads longer lines as several.
-const MAX_LINE: usize = 2046;
 
 /// Parses a pipeline from the text of a file.
 ///

@@ -9,6 +9,10 @@ use crate::spec::{
 
 /// Word that begins the comment with the origin of the next instructions.
 pub(crate) const ORIGIN: &str = "//line";
+/// Comment before instructions without an origin.
+const NO_ORIGIN: &str = "\t//line";
+/// Longest line in bytes. DPDK reads longer lines as several.
+pub(crate) const MAX_LINE: usize = 2046;
 
 /// Returns the text of a pipeline in a canonical form, which [`crate::parse()`] reads as the same
 /// pipeline.
@@ -84,10 +88,15 @@ fn write_instructions(
             match origin {
                 Some(SourceLine { file, line, text }) => {
                     let file = file.replace('\\', "\\\\").replace('"', "\\\"");
-                    let comment = format!("{ORIGIN} {line} \"{file}\" {text}");
-                    writeln!(out, "\t{}", comment.trim_end())?;
+                    let comment = format!("\t{ORIGIN} {line} \"{file}\" {text}");
+                    // Some readers end lines at these characters, or programs.
+                    let breaks =
+                        |c: char| c.is_control() && c != '\t' || "\u{2028}\u{2029}".contains(c);
+                    let comment = comment.replace(breaks, " ");
+                    let is_short = comment.len() < MAX_LINE;
+                    writeln!(out, "{}", if is_short { comment.trim_end() } else { NO_ORIGIN })?;
                 }
-                None => writeln!(out, "\t{ORIGIN}")?,
+                None => writeln!(out, "{NO_ORIGIN}")?,
             }
             last = origin;
         }

@@ -2,8 +2,10 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 
 use slowpath_oracle::Oracle;
+use slowpath_swx::spec::{Origin, SourceLine};
 use slowpath_swx::{parse, print, resolve};
 
 use crate::driver::{compiled, in_folder};
@@ -174,4 +176,32 @@ fn instructions_keep_the_lines_that_they_were_translated_from() {
                 \t//line here\n\ttx m.port\n}\n";
     let spec = parse(text).expect("comments are read");
     assert!(spec.apply.iter().all(|one| one.origin.0.is_none()));
+}
+
+#[test]
+fn origins_with_odd_text_never_change_the_pipeline() {
+    let text = "apply {\n\trx m.port\n\tdrop\n}\n";
+    let plain = parse(text).expect("a pipeline");
+    let long = "x".repeat(3000);
+    for (file, shown) in [
+        ("a.p4", "t(); // else:\u{c}tx m.port"),
+        ("a.p4", "a\0b\rtx m.port\u{85}tx m.port\u{2028}tx m.port"),
+        ("a\nb.p4", "t();"),
+        (&long, "t();"),
+    ] {
+        let mut spec = plain.clone();
+        let origin = SourceLine { file: file.into(), line: 3, text: shown.into() };
+        spec.apply[1].origin = Origin(Some(Arc::new(origin)));
+        let printed = slowpath_swx::print_with_origins(&spec);
+        // Python and other readers have further characters that end lines.
+        let ends = ['\n', '\r', '\u{b}', '\u{c}', '\u{1c}', '\u{85}', '\u{2028}', '\u{2029}'];
+        assert_eq!(printed.split(ends).count(), printed.split('\n').count(), "{printed:?}");
+        let read = parse(&printed).expect("the comments do not matter");
+        assert_eq!(print(&read), print(&plain));
+    }
+    for comment in ["//line 0 \"a.p4\"", "//line 5 \"\" x", "//line -1 \"a\"", "//line 1 \"a"] {
+        let text = text.replace("\tdrop", &format!("\t{comment}\n\tdrop"));
+        let read = parse(&text).expect("a pipeline");
+        assert!(read.apply[1].origin.0.is_none(), "{comment}");
+    }
 }

@@ -100,7 +100,8 @@ def parse_entries(text: str) -> tuple[int | None, dict[str, int]]:
     named = dict[str, int]()
     for piece in text.split(","):
         name, _, number = piece.strip().rpartition("=")
-        is_number = number.isascii() and number.isdigit() and 1 <= int(number) <= _MOST_ENTRIES
+        is_number = number.isascii() and number.isdigit() and len(number) <= len(str(_MOST_ENTRIES))
+        is_number = is_number and 1 <= int(number) <= _MOST_ENTRIES
         if not is_number or name in named or (not name and ("=" in piece or every is not None)):
             raise ValueError(
                 f"{piece.strip()!r} is not a number of entries; write N for all maps, from 1 to "

@@ -64,7 +64,7 @@ def _write_pipeline(args: Namespace, flags: Sequence[str]) -> ExitCode:
     entries = swx_entries(args.file, flags, maps)
     for condition in pipeline.conditions:
         complain(f"note: {args.file}: the pipeline does the same as the program if {condition}")
-    write_lines([Line(one) for one in pipeline.spec.splitlines()], args.output)
+    write_lines([Line(one) for one in pipeline.spec.removesuffix("\n").split("\n")], args.output)
     for table, is_default in dict.fromkeys((one.table, one.is_default) for one in entries):
         word = "default" if is_default else "add"
         command = f"pipeline PIPELINE table {table} {word}"

@@ -1,6 +1,6 @@
 //! Tables of a translated pipeline, and entries as the lines that DPDK reads.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use num_bigint::BigInt;
 use num_traits::ToPrimitive;
@@ -141,22 +141,38 @@ pub fn lines(layout: &Layout, entries: &[Entry]) -> Result<Vec<SwxEntry>, EntryE
             true => rows.sort_by_key(|row| std::cmp::Reverse(prefix_of(row))),
             false => rows.sort_by_key(|row| std::cmp::Reverse(row.priority.unwrap_or(0))),
         }
-        let first = found.len();
+        let TableLayout { name, size, .. } = &table.table;
+        let fault = |line, message| EntryError { code: slowpath_codes::P4_ENTRY, line, message };
+        // Priority of the first entry for each key. DPDK has one entry for a key: a later one would
+        // replace one of higher priority.
+        let mut known: HashMap<String, Option<i64>> = HashMap::new();
         for (at, row) in rows.iter().enumerate() {
-            add(table, row, at, &mut found)?;
-            let count = found[first..].iter().filter(|one| !one.is_default).count();
-            let TableLayout { name, size, .. } = &table.table;
-            if count > *size as usize {
-                let message = format!("table '{name}' has room for {size} entries of DPDK");
-                return Err(EntryError { code: slowpath_codes::P4_ENTRY, line: row.line, message });
+            let mut made = Vec::new();
+            add(table, row, at, &mut made)?;
+            for one in made {
+                let matched = one.text.split(" priority ").next().unwrap_or_default();
+                let key = matched.split(" action ").next().unwrap_or_default().to_owned();
+                let priority = row.priority.map(i64::from);
+                match known.get(&key).filter(|_| !one.is_default) {
+                    Some(first) if has_prefix_only || (*first == priority && first.is_some()) => {
+                        let message = format!("table '{name}' has two entries with the same keys");
+                        return Err(fault(row.line, message));
+                    }
+                    Some(_) => continue,
+                    None if one.is_default => {}
+                    None => _ = known.insert(key, priority),
+                }
+                found.push(one);
             }
         }
-        if !has_prefix_only {
-            // DPDK has one entry for a key: a later one would replace one of higher priority.
-            let mut keys = HashSet::new();
-            let matches = |one: &SwxEntry| one.text.split(" priority ").next().map(str::to_owned);
-            let new = found.split_off(first).into_iter();
-            found.extend(new.filter(|one| one.is_default || keys.insert(matches(one))));
+        if known.len() > *size as usize {
+            let line = rows.iter().map(|row| row.line).max().unwrap_or_default();
+            let needed = known.len();
+            let message = format!(
+                "table '{name}' has room for {size} entries of DPDK and needs {needed}; raise its \
+                 size"
+            );
+            return Err(fault(line, message));
         }
     }
     Ok(found)

@@ -206,7 +206,9 @@ impl<'a> Generator<'a> {
 
     /// Emits the headers of a packet that a program does not change.
     fn put_back(&mut self, headers: &Place, span: Span) -> Result<()> {
-        let names: Vec<String> = headers.headers().iter().map(|one| one.name.clone()).collect();
+        let of = headers.headers();
+        let with_bytes = of.iter().filter(|one| !one.is_empty);
+        let names: Vec<String> = with_bytes.map(|one| one.name.clone()).collect();
         let actions = self.spec.actions.iter().flat_map(|one| &one.instructions);
         let changes = self.unit.code.iter().chain(actions).any(|one| match &one.op {
             Op::Move { to: FieldRef::Header { header, .. }, .. }

@@ -191,7 +191,7 @@ pub fn resolve(tables: &[TableLayout], entries: &[Entry]) -> Result<Vec<Vec<Reso
             _ => add(&layout, at, entry, &mut rows, &mut Vec::new())?,
         }
         for row in rows {
-            // Pipelines have no action profiles, so an entry has one action.
+            // Pipelines have no selectors, so an entry has one action.
             found[at].extend(row.actions.into_iter().map(|(action, args)| Resolved {
                 line,
                 is_default,

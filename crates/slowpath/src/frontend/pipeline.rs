@@ -57,16 +57,18 @@ pub(super) fn lift(
     let spec = slowpath_swx::parse(text)?;
     let options =
         LiftOptions { file: file.to_owned(), min_packet: packets.0, max_packet: packets.1 };
+    let is_translated = !file.ends_with(".spec");
     let mut lifted = slowpath_swx::lift(&spec, name, &options).map_err(|fault| {
-        let line = Line(spec.origin_of(fault.line));
-        SpecError { line, ..fault }
+        // Messages begin with the name of the file that was given.
+        let line = if is_translated { spec.origin_of(fault.line) } else { fault.line.0 };
+        SpecError { line: Line(line), ..fault }
     })?;
     let tables = lifted.layout.lookups.iter_mut().map(|one| (one.name.as_str(), &mut one.size));
     request.options.apply_entries(tables)?;
     let texts: Vec<&str> = text.lines().collect();
     let shown: Arc<str> = file.into();
     // The lines of the program that the pipeline was translated from, or else its own.
-    let is_translated = lifted.origins.iter().any(Option::is_some);
+    let is_translated = is_translated && lifted.origins.iter().any(Option::is_some);
     let line = |(&line, origin): (&u32, &Option<Arc<SourceLine>>)| {
         if let Some(SourceLine { file, line, text }) = origin.as_deref() {
             let (file, text) = (Arc::clone(file), Arc::clone(text));

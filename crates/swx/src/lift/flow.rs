@@ -80,7 +80,7 @@ impl<'a> Lifter<'a> {
             let outcomes = &resolved.lookups[table].outcomes;
             if outcomes.iter().any(|one| spec.actions[one.action].data.is_some()) {
                 entries.insert(site, start.regions.len());
-                let line = spec.apply[site].line.0;
+                let line = spec.origin_of(spec.apply[site].line);
                 let name =
                     format!("action data of {} in line {line}", resolved.lookups[table].name);
                 let base = emit.temp(64);
@@ -224,7 +224,12 @@ impl<'a> Lifter<'a> {
             }
             if seen.contains(&site) {
                 let line = self.spec.apply[site].line;
-                let what = "a loop looks up this table again; unroll the loop";
+                let name = match code[site] {
+                    Code::Table(table) => &self.resolved.lookups[table].name,
+                    Code::Select(selector, _) => &self.spec.selectors[selector].name,
+                    _ => unreachable!("only tables and selectors are looked up"),
+                };
+                let what = format!("a loop looks up '{name}' again; unroll the loop");
                 return Err(SpecError::new(codes::SWX_UNSUPPORTED, line, what));
             }
         }

@@ -141,7 +141,8 @@ fn source_line(text: &str) -> Option<SourceLine> {
         match letter {
             '"' => {
                 let text = rest[at + 2..].strip_prefix(' ').unwrap_or_default().into();
-                return Some(SourceLine { file: file.into(), line: line.parse().ok()?, text });
+                let line = line.parse().ok().filter(|line| *line > 0)?;
+                return Some(SourceLine { file: file.into(), line, text }).filter(|_| at > 0);
             }
             '\\' => file.push(letters.next()?.1),
             letter => file.push(letter),

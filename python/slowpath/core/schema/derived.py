@@ -143,7 +143,10 @@ def entries_words(time: RatedTime) -> str:
     entries = time["entries"]
     if "=" in entries:
         named, _, others = entries.rpartition(", others ")
-        return f"{named.replace(',', ', ')} entries, other maps {others}"
+        rest = (
+            f"{int(others):,} entries in other maps" if others.isdigit() else f"other maps {others}"
+        )
+        return f"{named.replace(',', ', ')} entries, {rest}"
     return f"{int(entries):,} entries in maps" if entries.isdigit() else f"{entries} maps"
 
 

@@ -236,8 +236,9 @@ static int add_other(struct rte_swx_pipeline *pipeline, struct rte_swx_ctl_pipel
 		end = snprintf(text, sizeof(text), "%s action %s", match, action.name);
 		for (uint32_t arg = 0; arg < action.n_args && end < sizeof(text); arg++)
 			if (!rte_swx_ctl_action_arg_info_get(pipeline, use.action_id, arg, &argument))
-				end += snprintf(text + end, sizeof(text) - end, " %s 0x0",
-						argument.name);
+				/* DPDK reads wide fields only with all their digits. */
+				end += snprintf(text + end, sizeof(text) - end, " %s 0x%0*d", argument.name,
+						argument.n_bits / 4, 0);
 		return end < sizeof(text) ? add_entry(pipeline, control, table, text, 0) : 0;
 	}
 	return 0;

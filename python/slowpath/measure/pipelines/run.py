@@ -423,8 +423,8 @@ def _entry(lookup: PipelineLookup) -> str:
 def _entries(lookups: Sequence[PipelineLookup]) -> Iterator[str]:
     """Yield the lines about entries: one for each key that hits, and the default entries.
 
-    A table without a hit has one entry that none of its lookups match, because DPDK does not search
-    empty tables.
+    A table without a hit has one entry that no lookup of the path matches, because DPDK does not
+    search empty tables.
     """
     seen = set[str]()
     for lookup in lookups:
@@ -450,11 +450,12 @@ def _other_key(keys: Sequence[Sequence[str]]) -> list[str]:
     if not keys[0]:
         return []
     known = {tuple(int(value, 0) for value in key) for key in keys}
-    first, *rest = next(iter(known))
+    first, *rest = keys[0]
     for bit in range(_OTHER_BITS):
-        key = (first ^ 1 << bit, *rest)
-        if key not in known:
-            return [f"{value:#x}" for value in key]
+        # DPDK reads fields of more than 64 bits only with all their digits.
+        other = f"{int(first, 0) ^ 1 << bit:#0{len(first)}x}"
+        if tuple(int(value, 0) for value in (other, *rest)) not in known:
+            return [other, *rest]
     return []
 
 
