@@ -162,8 +162,9 @@ PSA = {
     "counter": ("c.count(1);", "Counter<bit<32>, bit<8>>(8, PSA_CounterType_t.PACKETS) c;"),
     "direct counter": (
         "t.apply();",
-        "DirectCounter<bit<32>>(PSA_CounterType_t.PACKETS) c; action count() { c.count(); } table t "
-        "{ key = { hdr.h.a: exact; } actions = { count; NoAction; } psa_direct_counter = c; }",
+        "DirectCounter<bit<32>>(PSA_CounterType_t.PACKETS) c; action count() { c.count(); } "
+        "table t { key = { hdr.h.a: exact; } actions = { count; NoAction; } "
+        "psa_direct_counter = c; }",
     ),
     "register": ("hdr.h.a = r.read(1);", "Register<bit<8>, bit<8>>(8) r;"),
     "meter": (
