@@ -755,25 +755,30 @@ fn leaders(body: &Body) -> BTreeSet<usize> {
 }
 
 /// Returns the positions of the instructions that DPDK runs together with the one before them: up
-/// to eight extractions or emissions in a row, and sending after an emission (`instr_optimize` in
+/// to eight extractions in a row, and up to eight emissions in a row with the sending after them
+/// (`instr_pattern_extract_many_search` and `instr_pattern_emit_many_tx_search` in
 /// lib/pipeline/rte_swx_pipeline.c of DPDK 22.11).
 fn joined(body: &Body, texts: &[Instruction]) -> BTreeSet<usize> {
     const TOGETHER: usize = 8;
     let leaders = leaders(body);
     let mut found = BTreeSet::new();
-    let mut length = 1; // instructions that run together, up to the one before
-    for (before, pair) in texts.windows(2).enumerate() {
-        let at = before + 1;
-        let joins = match (&pair[0].op, &pair[1].op) {
-            (Op::Extract { length: None, .. }, Op::Extract { length: None, .. })
-            | (Op::Emit { .. }, Op::Emit { .. }) => length < TOGETHER,
-            (Op::Emit { .. }, Op::Transmit { port: Source::Field(_) }) => true,
-            _ => false,
-        };
-        let joins = joins && !leaders.contains(&at);
-        length = if joins { length + 1 } else { 1 };
+    let mut length = 0; // extractions that run together, up to the one before
+    for (at, text) in texts.iter().enumerate() {
+        let extracts = matches!(text.op, Op::Extract { length: None, .. });
+        let joins = extracts && (1..TOGETHER).contains(&length) && !leaders.contains(&at);
+        length = if joins { length + 1 } else { usize::from(extracts) };
         if joins {
             found.insert(at);
+        }
+        if matches!(text.op, Op::Transmit { port: Source::Field(_) }) && !leaders.contains(&at) {
+            let mut first = at;
+            while first > at.saturating_sub(TOGETHER)
+                && matches!(texts[first - 1].op, Op::Emit { .. })
+                && (first == at || !leaders.contains(&first))
+            {
+                first -= 1;
+            }
+            found.extend(first + 1..=at);
         }
     }
     found
