@@ -131,8 +131,7 @@ fn entries_that_match_the_same_packets_are_refused() {
     assert_eq!(of(exact, "t 1 -> port(1)\nt 2 -> port(1)"), Ok(2));
     assert_eq!(of(exact, "t 1 -> port(1)\nt 1 -> port(2)"), same(2));
     assert_eq!(of(lpm, "t 0x100/8 -> port(1)\nt 0x110/8 -> port(2)"), same(2));
-    assert_eq!(of(ternary, "t 1 priority 2 -> port(1)\nt 1 priority 2 -> port(2)"), same(2));
-    // Of entries with other priorities, the one that wins stays.
+    // Of entries with masks, the one that wins stays.
     let text = "t 1 priority 2 -> port(1)\nt 1 priority 3 -> port(2)\nt 4 priority 1 -> port(1)";
     assert_eq!(of(ternary, text), Ok(2));
     let message = "table 'I.t' has room for 2 entries of DPDK and needs 3; raise its size";

@@ -413,7 +413,7 @@ class CompileOptions(TypedDict, total=False):
     target: File
     """Compile for a built-in or described card [default: agilio-cx-2x40]."""
     maps: File
-    """Write entries of P4 tables for DPDK beside the pipeline."""
+    """Read entries of P4 tables from FILE, and write them for DPDK."""
     map_abi: Literal["array-pointer", "call"]
     """Select the interface of compiled programs to maps [default: array-pointer]."""
     btf: File
@@ -723,8 +723,7 @@ class CalibrateOptions(TypedDict, total=False):
     loss: float | str
     """Accept a rate as without loss if PERCENT is lost at most [default: 0.1%]."""
     attach: Literal["native", "generic", "dpdk-swx"]
-    """Run XDP programs in the driver (native) or generically, or SWX pipelines in DPDK [default:
-    native]."""
+    """Run programs in MODE [default: native]."""
     precision: float | str
     """Measure until each time is precise within PERCENT [default: 1%]."""
     seconds: float | str

@@ -1,5 +1,6 @@
 """Command-line options that several commands share, with their help texts."""
 
+import re
 from argparse import Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -89,12 +90,20 @@ MTU = GUARANTEE.option(
     common=False,
     type=within(int, 60, 65535),
 )
+
+
+def _number_or_names(text: str) -> int | str:
+    """Return a number of entries as a number; other texts are parsed with the other options."""
+    return int(text) if re.fullmatch("[0-9]{1,10}", text) else text
+
+
 ENTRIES = GUARANTEE.option(
     "--entries N|NAME=N,...",
     "Assume N entries in each map for times with cold caches [default: full maps]",
     "A map whose max_entries is lower counts as full. NAME=N is for the map or table NAME, also if "
     "its max_entries is lower. Packets are assumed to use all entries equally often.",
     common=False,
+    type=_number_or_names,
 )
 DEADLINE = SEARCH.option(
     "--deadline TIME",

@@ -111,8 +111,9 @@ CALIBRATE = Command(
         ),
         _LOADING.option(
             "--attach MODE",
-            "Run XDP programs in the driver (native) or generically, or SWX pipelines in DPDK "
-            "[default: native]",
+            "Run programs in MODE [default: native]",
+            "native runs XDP programs in the driver, generic in the network stack. dpdk-swx runs "
+            "pipelines in DPDK's interpreter.",
             common=False,
             choices=tuple(LOADED),
         ),
@@ -170,10 +171,6 @@ CALIBRATE = Command(
         Example(
             "slowpath calibrate --testbed load --rate 0.1..1.0",
             "Measure losses and latencies under offered load",
-        ),
-        Example(
-            "slowpath calibrate --testbed load --attach dpdk-swx --component table-lpm-entries",
-            "Do the same with pipelines of P4 programs in DPDK's interpreter",
         ),
     ),
 )

@@ -69,10 +69,11 @@ COMPILE = Command(
         ),
         _CODE.option(
             "--maps FILE",
-            "Write entries of P4 tables for DPDK beside the pipeline",
+            "Read entries of P4 tables from FILE, and write them for DPDK",
             "With --to swx. FILE is as for slowpath bound. Each table with entries gets a file "
             "beside that of --output, as DPDK's command 'pipeline PIPELINE table TABLE add' reads "
             "it. The entries of the program are among them.",
+            common=False,
         ),
         MAP_ABI._replace(group=_CODE),
         BTF._replace(group=_CODE),

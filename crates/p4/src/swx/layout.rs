@@ -1,6 +1,6 @@
 //! Tables of a translated pipeline, and entries as the lines that DPDK reads.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 use num_bigint::BigInt;
 use num_traits::ToPrimitive;
@@ -143,26 +143,20 @@ pub fn lines(layout: &Layout, entries: &[Entry]) -> Result<Vec<SwxEntry>, EntryE
         }
         let TableLayout { name, size, .. } = &table.table;
         let fault = |line, message| EntryError { code: slowpath_codes::P4_ENTRY, line, message };
-        // Priority of the first entry for each key. DPDK has one entry for a key: a later one would
-        // replace one of higher priority.
-        let mut known: HashMap<String, Option<i64>> = HashMap::new();
+        // DPDK has one entry for a key: a later one would replace one of higher priority.
+        let mut known: HashSet<String> = HashSet::new();
         for (at, row) in rows.iter().enumerate() {
             let mut made = Vec::new();
             add(table, row, at, &mut made)?;
             for one in made {
                 let matched = one.text.split(" priority ").next().unwrap_or_default();
                 let key = matched.split(" action ").next().unwrap_or_default().to_owned();
-                let priority = row.priority.map(i64::from);
-                match known.get(&key).filter(|_| !one.is_default) {
-                    Some(first) if has_prefix_only || (*first == priority && first.is_some()) => {
-                        let message = format!("table '{name}' has two entries with the same keys");
-                        return Err(fault(row.line, message));
-                    }
-                    Some(_) => continue,
-                    None if one.is_default => {}
-                    None => _ = known.insert(key, priority),
+                if one.is_default || known.insert(key) {
+                    found.push(one);
+                } else if has_prefix_only {
+                    let message = format!("table '{name}' has two entries with the same keys");
+                    return Err(fault(row.line, message));
                 }
-                found.push(one);
             }
         }
         if known.len() > *size as usize {
