@@ -238,7 +238,8 @@ impl Options {
     }
 
     /// Sets the sizes of maps to the entries that estimates assume, if the option names maps. `maps`
-    /// has the names of all maps with their sizes.
+    /// has the names of all maps with their sizes. The end of a name behind `_` is enough if no
+    /// other name has it, because tables of P4 programs have the names of their controls in front.
     ///
     /// # Errors
     /// If the option names a map that does not exist.
@@ -250,23 +251,26 @@ impl Options {
             return Ok(());
         }
         let number = |entries: u64| u32::try_from(entries).unwrap_or(u32::MAX);
-        let mut known = Vec::new();
-        for (name, size) in maps {
-            known.push(name);
-            let others = self.entries.map_or(*size, |entries| number(entries).min(*size));
-            *size = self.entries_of.get(name).map_or(others, |&entries| number(entries));
+        let (names, mut sizes): (Vec<&str>, Vec<&mut u32>) = maps.unzip();
+        if let Some(entries) = self.entries {
+            sizes.iter_mut().for_each(|size| **size = number(entries).min(**size));
         }
-        match self.entries_of.keys().find(|name| !known.contains(&name.as_str())) {
-            None => Ok(()),
-            Some(name) => {
-                let known = match known.as_slice() {
+        for (name, &entries) in &self.entries_of {
+            let ending = format!("_{name}");
+            let mut ends = (0..names.len()).filter(|&at| names[at].ends_with(&ending));
+            let exact = names.iter().position(|known| known == name);
+            let found = exact.or_else(|| ends.next().filter(|_| ends.next().is_none()));
+            let Some(at) = found else {
+                let known = match names.as_slice() {
                     [] => "the program has none".to_owned(),
-                    known => format!("write one of {}", known.join(", ")),
+                    names => format!("write one of {}", names.join(", ")),
                 };
                 let what = format!("--entries: no map or table is named {name}; {known}");
-                Err(Error::Option(codes::INVALID_VALUE, what))
-            }
+                return Err(Error::Option(codes::INVALID_VALUE, what));
+            };
+            *sizes[at] = number(entries);
         }
+        Ok(())
     }
 
     /// Returns the metric that the search uses on this target, and its name.

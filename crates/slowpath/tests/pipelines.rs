@@ -98,7 +98,7 @@ metadata instanceof metadata_t
 action nothing args none {
 	return
 }
-table large {
+table Ingress_large {
 	key {
 		h.a.number exact
 	}
@@ -108,7 +108,7 @@ table large {
 	default_action nothing args none const
 	size 1000000
 }
-table small {
+table Ingress_small {
 	key {
 		h.a.kind wildcard
 	}
@@ -121,8 +121,8 @@ table small {
 apply {
 	rx m.port
 	extract h.a
-	table large
-	table small
+	table Ingress_large
+	table Ingress_small
 	emit h.a
 	tx m.port
 }
@@ -179,9 +179,11 @@ fn entries_of_tables_can_be_set_one_by_one() {
     let wrong = estimated(entries(None, &[("big", 3)]));
     let message = wrong["error"].as_str().unwrap();
     assert!(
-        message.contains("no map or table is named big; write one of large, small"),
+        message.contains("no map or table is named big; write one of Ingress_large, Ingress_small"),
         "{message}"
     );
+    let whole = cold(entries(Some(1), &[("Ingress_small", 20_000)]));
+    assert_eq!(whole.0, more.0);
     let none = estimated(entries(None, &[("small", 0)]));
     assert!(none["error"].as_str().unwrap().contains("--entries small=0"), "{none}");
 }
