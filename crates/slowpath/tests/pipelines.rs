@@ -176,6 +176,11 @@ fn entries_of_tables_can_be_set_one_by_one() {
     let more = cold(entries(Some(1), &[("small", 20_000)]));
     assert!(few.0 < more.0);
     assert_eq!(more.1, "small=20000, others 1");
+    // Tables share the caches: entries of one slow lookups of the other, if it has some.
+    let both = |small| cold(entries(None, &[("large", 300_000), ("small", small)])).0;
+    let alone = both(1) - few.0;
+    let second = both(300_000) - both(1);
+    assert!(both(300_000) - few.0 > 1.5 * alone && second > 0.0);
     let wrong = estimated(entries(None, &[("big", 3)]));
     let message = wrong["error"].as_str().unwrap();
     assert!(

@@ -102,7 +102,9 @@ impl Estimated {
         let events = || lines::events(unrolled, path);
         let work = events().filter_map(|event| layout.work.get(event.class.index()));
         let work: Vec<&slowpath_swx::Work> = work.collect();
-        let part = |&work| PartOfPipeline::new(prices, layout, work, estimator.cold);
+        let tables: BTreeSet<usize> = work.iter().filter_map(|work| work.lookup).collect();
+        let all = entries_of(layout, tables, estimator.cold);
+        let part = |&work| PartOfPipeline::new(prices, layout, work, (estimator.cold, all));
         let mut parts: Vec<PartOfPipeline> = work.iter().map(part).collect();
         // The first and last instruction receive and send or drop, as in the empty pipeline.
         let mut left = prices.empty;
@@ -238,7 +240,8 @@ impl Estimator<'_> {
                 classes.map(|class| picoseconds(class, timing, code, occupancy)).collect()
             }
             TimeModel::Interpreter { prices, layout } => {
-                let part = |work| PartOfPipeline::new(prices, layout, work, occupancy);
+                let all = entries_of(layout, 0..layout.lookups.len(), occupancy);
+                let part = |work| PartOfPipeline::new(prices, layout, work, (occupancy, all));
                 layout.work.iter().map(|work| part(work).many()).collect()
             }
         }
@@ -331,7 +334,7 @@ impl PartOfPipeline {
         prices: &Interpreter,
         layout: &slowpath_swx::Layout,
         work: &slowpath_swx::Work,
-        occupancy: Occupancy,
+        (occupancy, all_entries): (Occupancy, u64),
     ) -> PartOfPipeline {
         let mut assumptions = Vec::new();
         let table = work.lookup.and_then(|number| layout.lookups.get(number));
@@ -341,14 +344,10 @@ impl PartOfPipeline {
             assumptions.push(unmeasured(&work.price, "each", prices.unknown));
         }
         let few = few.unwrap_or(prices.unknown);
-        let entries = table.map_or(0, |table| match occupancy {
-            Occupancy::Few => 0,
-            Occupancy::Entries(entries) => entries.min(table.size.into()),
-            Occupancy::Full => table.size.into(),
-        });
-        // A table without a key has no entries.
-        let searched = entries > 1 && table.is_none_or(|table| table.kind != "none");
-        let growth = searched.then(|| prices.growth(&work.price, entries));
+        let entries = entries_of(layout, work.lookup, occupancy);
+        let searched = entries > 1;
+        // Tables share the caches, so the entries of all of them slow each lookup.
+        let growth = searched.then(|| prices.growth(&work.price, entries.max(all_entries)));
         if let Some(None) = growth {
             assumptions.push(unmodelled(&work.price, "table"));
         }
@@ -370,6 +369,23 @@ struct Kind {
     key_bytes: u64,
     few: u64,
     many: u64,
+}
+
+/// Returns the number of entries in tables of a pipeline together, without those of few entries.
+fn entries_of(
+    layout: &slowpath_swx::Layout,
+    tables: impl IntoIterator<Item = usize>,
+    occupancy: Occupancy,
+) -> u64 {
+    let tables = tables.into_iter().filter_map(|number| layout.lookups.get(number));
+    // A table without a key has no entries.
+    let searched = tables.filter(|table| table.kind != "none");
+    let entries = searched.map(|table| match occupancy {
+        Occupancy::Few => 0,
+        Occupancy::Entries(entries) => entries.min(table.size.into()),
+        Occupancy::Full => u64::from(table.size),
+    });
+    entries.fold(0, u64::saturating_add)
 }
 
 /// Formats the assumption about a part of a path that was not measured.

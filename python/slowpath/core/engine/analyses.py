@@ -1,7 +1,7 @@
 """Analyses and compiles programs with the engine, and passes on its progress messages."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slowpath import _core
@@ -32,7 +32,7 @@ class Options(NamedTuple):
     mtu: int | None = None  # bytes of the longest packet, without frame check; None: any
     receive: str | None = None  # receiving environment; None: any device
     entries: int | None = None  # entries in maps, for times in cold caches; None: full maps
-    entries_of: Mapping[str, int] = {}  # the same for single maps; never changed
+    entries_of: dict[str, int] = {}  # noqa: RUF012 - the same for single maps; never changed
     foreign_cpu: str | None = None  # CPU of another family than the machine of the target
     deadline_seconds: float | None = None
     memory_bytes: int | None = None  # limit of the process; None: share of free memory, or none
