@@ -101,7 +101,8 @@ ENTRIES = GUARANTEE.option(
     "--entries N|NAME=N,...",
     "Assume N entries in each map for times with cold caches [default: full maps]",
     "A map whose max_entries is lower counts as full. NAME=N is for the map or table NAME, also if "
-    "its max_entries is lower; the name of a P4 table needs no control. Packets are assumed to use all entries equally often.",
+    "its max_entries is lower; the name of a P4 table needs no control. Packets are assumed to use "
+    "all entries equally often.",
     common=False,
     type=_number_or_names,
 )
