@@ -62,14 +62,7 @@ pub fn p4_to_swx(
 ) -> Pipeline {
     let options = Options { include_folders: folders, defines };
     py.detach(|| {
-        let (tokens, sources) = match preprocess(&file, &text, &options) {
-            Ok(read) => read,
-            Err((fault, sources)) => return (None, vec![described(fault, &sources, &file)]),
-        };
-        let made = parse(&tokens).map_err(|fault| vec![fault]).and_then(|program| {
-            let checked = check(&program)?;
-            swx::to_spec(&program, &checked, &sources).map_err(|fault| vec![fault])
-        });
+        let (sources, made) = translate_to_swx(&file, &text, &options);
         match made {
             Ok(made) => {
                 let text = slowpath_swx::print_with_origins(&made.spec);
@@ -104,20 +97,10 @@ pub fn p4_swx_entries(
     let form = form.to_owned();
     let options = Options { include_folders: folders, defines };
     py.detach(|| {
-        let fault = |fault: &P4Error, sources: &Sources| {
-            (None, Some((fault.code.to_string(), 0, fault.render(sources))))
-        };
-        let (tokens, sources) = match preprocess(&file, &text, &options) {
-            Ok(read) => read,
-            Err((problem, sources)) => return fault(&problem, &sources),
-        };
-        let made = parse(&tokens).and_then(|program| {
-            let checked = check(&program).map_err(|mut faults| faults.remove(0))?;
-            swx::to_spec(&program, &checked, &sources)
-        });
+        let (sources, made) = translate_to_swx(&file, &text, &options);
         let layout = match made {
             Ok(made) => made.layout,
-            Err(problem) => return fault(&problem, &sources),
+            Err(faults) => return (None, first(faults, &sources)),
         };
         let read = read_entries(&layout.control_plane(), &entries, &form, info.as_deref());
         match read.and_then(|entries| swx::layout::lines(&layout, &entries)) {
@@ -128,6 +111,28 @@ pub fn p4_swx_entries(
             Err(fault) => (None, Some((fault.code.to_string(), fault.line, fault.message))),
         }
     })
+}
+
+fn translate_to_swx(
+    file: &Path,
+    text: &str,
+    options: &Options,
+) -> (Sources, Result<swx::Output, Vec<P4Error>>) {
+    let (tokens, sources) = match preprocess(file, text, options) {
+        Ok(read) => read,
+        Err((fault, sources)) => return (sources, Err(vec![fault])),
+    };
+    let made = parse(&tokens).map_err(|fault| vec![fault]).and_then(|program| {
+        let checked = check(&program)?;
+        swx::to_spec(&program, &checked, &sources).map_err(|fault| vec![fault])
+    });
+    (sources, made)
+}
+
+/// Returns the first fault of a program in the form of [`Entries`].
+fn first(faults: Vec<P4Error>, sources: &Sources) -> Option<(String, u32, String)> {
+    let fault = faults.into_iter().next();
+    fault.map(|one| (one.code.to_string(), 0, one.render(sources)))
 }
 
 /// Reads a file of entries in one of the forms of `p4_entries`.
@@ -218,11 +223,7 @@ pub fn p4_entries(
         let (sources, translated) = translate(&file, &text, &options, false);
         let layout = match translated {
             Ok(made) => made.output.layout,
-            Err(faults) => {
-                let fault = faults.into_iter().next();
-                let fault = fault.map(|one| (one.code.to_string(), 0, one.render(&sources)));
-                return (None, fault);
-            }
+            Err(faults) => return (None, first(faults, &sources)),
         };
         let read = read_entries(&layout, &entries, &form, info.as_deref());
         let written = read.and_then(|entries| xdp::entries::map_content(&layout, &entries));

@@ -450,12 +450,14 @@ def estimate_lines(result: Result) -> Iterator[Line]:
     if estimate is None:
         return
     warm, cold = estimate["warm"], estimate["cold"]
-    if _same(warm, cold):
-        yield labelled("estimated", f"{_rated(warm)}; no look-up depends on map entries", "bold")
-    else:
-        yield labelled("estimated", f"{_rated(warm)}; few map entries, warm caches", "bold")
-        yield labelled("", f"{_rated(cold)}; {entries_words(cold)}, cold caches", "bold")
     parts = parts_of_pipeline(result)
+    word = "table" if parts else "map"
+    if _same(warm, cold):
+        yield labelled("estimated", f"{_rated(warm)}; no look-up depends on {word} entries", "bold")
+    else:
+        yield labelled("estimated", f"{_rated(warm)}; few {word} entries, warm caches", "bold")
+        many = entries_words(cold, f"{word}s")
+        yield labelled("", f"{_rated(cold)}; {many}, cold caches", "bold")
     if parts:
         yield labelled("", f"most of it: {', '.join(map(_estimated_part, parts[:_PARTS]))}")
         around = f"{format_ns(estimate['loop_ns'])} with ports in memory"

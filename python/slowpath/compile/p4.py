@@ -45,8 +45,13 @@ def write_translation(args: Namespace) -> ExitCode:
         raise OptionError(codes.OPTION_WITHOUT_EFFECT, "--maps", reason)
     if args.to == "swx":
         return _write_pipeline(args, flags)
-    write_lines([Line(one) for one in to_c(args.file, flags).splitlines()], args.output)
+    write_lines(_lines(to_c(args.file, flags)), args.output)
     return ExitCode.FINE
+
+
+def _lines(text: str) -> list[Line]:
+    """Return the lines of a text, which end only at newlines, as C and SWX have it."""
+    return [Line(one) for one in text.removesuffix("\n").split("\n")]
 
 
 def _write_pipeline(args: Namespace, flags: Sequence[str]) -> ExitCode:
@@ -64,7 +69,7 @@ def _write_pipeline(args: Namespace, flags: Sequence[str]) -> ExitCode:
     entries = swx_entries(args.file, flags, maps)
     for condition in pipeline.conditions:
         complain(f"note: {args.file}: the pipeline does the same as the program if {condition}")
-    write_lines([Line(one) for one in pipeline.spec.removesuffix("\n").split("\n")], args.output)
+    write_lines(_lines(pipeline.spec), args.output)
     for table, is_default in dict.fromkeys((one.table, one.is_default) for one in entries):
         word = "default" if is_default else "add"
         command = f"pipeline PIPELINE table {table} {word}"

@@ -138,16 +138,19 @@ def reservation(note: str) -> str:
     return f"the estimate holds despite its note: {note}"
 
 
-def entries_words(time: RatedTime) -> str:
-    """Return the assumption about map entries: `full maps`, or `10,000 entries in maps`."""
+def entries_words(time: RatedTime, maps: str = "maps") -> str:
+    """Return the assumption about map entries: `full maps`, or `10,000 entries in maps`.
+
+    `maps` is the word for maps.
+    """
     entries = time["entries"]
     if "=" in entries:
         named, _, others = entries.rpartition(", others ")
-        rest = (
-            f"{int(others):,} entries in other maps" if others.isdigit() else f"other maps {others}"
-        )
+        rest = f"other {maps} {others}"
+        if others.isdigit():
+            rest = f"{int(others):,} entries in other {maps}"
         return f"{named.replace(',', ', ')} entries, {rest}"
-    return f"{int(entries):,} entries in maps" if entries.isdigit() else f"{entries} maps"
+    return f"{int(entries):,} entries in {maps}" if entries.isdigit() else f"{entries} {maps}"
 
 
 def parts_of_pipeline(result: Result) -> list[EstimatePart]:
