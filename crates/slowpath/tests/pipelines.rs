@@ -181,6 +181,13 @@ fn entries_of_tables_can_be_set_one_by_one() {
     let alone = both(1) - few.0;
     let second = both(300_000) - both(1);
     assert!(both(300_000) - few.0 > 1.5 * alone && second > 0.0);
+    // The sum of both is beyond the measurements, although each table is not.
+    let beyond = estimated(entries(None, &[("large", 900_000), ("small", 900_000)]));
+    let notes = beyond["notes"].to_string();
+    assert!(
+        notes.contains("table.exact.hit was measured only with 1 to 1000000 entries"),
+        "{notes}"
+    );
     let wrong = estimated(entries(None, &[("big", 3)]));
     let message = wrong["error"].as_str().unwrap();
     assert!(

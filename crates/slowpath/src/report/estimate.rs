@@ -347,7 +347,8 @@ impl PartOfPipeline {
         let entries = entries_of(layout, work.lookup, occupancy);
         let searched = entries > 1;
         // Tables share the caches, so the entries of all of them slow each lookup.
-        let growth = searched.then(|| prices.growth(&work.price, entries.max(all_entries)));
+        let entries = entries.max(all_entries);
+        let growth = searched.then(|| prices.growth(&work.price, entries));
         if let Some(None) = growth {
             assumptions.push(unmodelled(&work.price, "table"));
         }
@@ -371,7 +372,7 @@ struct Kind {
     many: u64,
 }
 
-/// Returns the number of entries in tables of a pipeline together, without those of few entries.
+/// Returns the number of entries in tables of a pipeline together; 0 stands for few entries.
 fn entries_of(
     layout: &slowpath_swx::Layout,
     tables: impl IntoIterator<Item = usize>,
