@@ -91,12 +91,19 @@ pub struct EchoCounts {
 }
 
 impl EchoCounts {
-    /// Returns the number of packets whose fate is known.
+    /// Returns the number of packets that the program received and did not send back. It includes
+    /// those that it is working on.
+    #[must_use]
+    pub fn kept(&self) -> u64 {
+        self.arrived.saturating_sub(self.returned + self.lost_back)
+    }
+
+    /// Returns the number of packets whose fate is known, and of those that the program is working
+    /// on.
     #[must_use]
     pub fn settled(&self) -> u64 {
-        let kept = self.arrived.saturating_sub(self.returned + self.lost_back);
         let Recorded { marked, unmarked } = self.recorded;
-        self.refused + self.lost_back + kept + marked + unmarked
+        self.refused + self.lost_back + self.kept() + marked + unmarked
     }
 }
 

@@ -190,40 +190,57 @@ impl OfferedLoad {
         let counts = self.settle(before, paced.sent)?;
         let latencies = self.echo.latencies()?;
         let since = |read: fn(&EchoCounts) -> u64| read(&counts).saturating_sub(read(&before));
-        let (arrived, returned) = (since(|all| all.arrived), since(|all| all.returned));
-        let lost_back = since(|all| all.lost_back);
         Ok(Trial {
             paced,
             refused: since(|all| all.refused),
-            kept: arrived.saturating_sub(returned + lost_back),
-            lost_back,
+            kept: since(EchoCounts::kept),
+            lost_back: since(|all| all.lost_back),
             unmarked: since(|all| all.recorded.unmarked),
             received: since(|all| all.recorded.marked),
             latencies: quantiles(latencies),
         })
     }
 
-    /// Waits until the fate of `sent` packets since `before` is known, or until the counters stay
-    /// unchanged for a while.
+    /// Waits until the fate of `sent` packets since `before` is known.
     fn settle(&self, before: EchoCounts, sent: u64) -> Result<EchoCounts, MeasureError> {
-        let (mut last, mut changed) = (self.echo.counts()?, Instant::now());
-        while last.settled().saturating_sub(before.settled()) < sent && changed.elapsed() < SETTLING
-        {
-            sleep(PAUSE);
-            let counts = self.echo.counts()?;
-            if counts != last {
-                (last, changed) = (counts, Instant::now());
-            }
-        }
-        Ok(last)
+        settled(before, sent, || Ok(self.echo.counts()?))
     }
+}
+
+/// Reads counters until the fate of `sent` packets since `before` is known, and returns them. A
+/// packet that the program has and one that it keeps look the same: the kernel counts arrivals
+/// before it sends packets back. So if some seem to be kept, or not all packets are accounted for,
+/// the counters are read until they stay unchanged for [`SETTLING`].
+///
+/// Source: `drivers/net/veth.c` (`veth_poll`: `veth_xdp_rcv` counts, then `veth_xdp_flush` sends).
+fn settled(
+    before: EchoCounts,
+    sent: u64,
+    mut read: impl FnMut() -> Result<EchoCounts, MeasureError>,
+) -> Result<EchoCounts, MeasureError> {
+    let (mut last, mut changed) = (read()?, Instant::now());
+    let all_known = |counts: &EchoCounts| {
+        counts.settled().saturating_sub(before.settled()) >= sent && counts.kept() == before.kept()
+    };
+    while !all_known(&last) && changed.elapsed() < SETTLING {
+        sleep(PAUSE);
+        let counts = read()?;
+        if counts != last {
+            (last, changed) = (counts, Instant::now());
+        }
+    }
+    Ok(last)
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::AtomicBool;
 
-    use super::{CATCH_UP, EchoError, MOST_PACKETS, Paced, Port, pace, quantiles};
+    use slowpath_kernel::echo::Recorded;
+
+    use super::{
+        CATCH_UP, EchoCounts, EchoError, MOST_PACKETS, Paced, Port, pace, quantiles, settled,
+    };
 
     /// A device with a simulated clock: each reading of the clock, each call and each packet take
     /// time, and the sender pauses once.
@@ -326,6 +343,32 @@ mod tests {
         let stop = AtomicBool::new(true);
         let result = pace(&mut device(0, 1), Some(1e3), 1_000_000_000, &stop).expect("sends");
         assert_eq!((result.due, result.sent), (0, 0));
+    }
+
+    /// Returns the counters if a program received 50 packets, and sent back those before `returned`,
+    /// of which those before `recorded` reached the sender.
+    fn counts(returned: u64, recorded: u64) -> EchoCounts {
+        let recorded = Recorded { marked: recorded, unmarked: 0 };
+        EchoCounts { arrived: 50, returned, recorded, ..EchoCounts::default() }
+    }
+
+    /// Returns the counters after a trial in which the device showed `states`, the last for ever.
+    fn after(states: &[EchoCounts]) -> EchoCounts {
+        let mut readings = states.iter();
+        let mut last = EchoCounts::default();
+        let read = || {
+            last = readings.next().copied().unwrap_or(last);
+            Ok(last)
+        };
+        settled(EchoCounts::default(), 50, read).expect("readings")
+    }
+
+    #[test]
+    fn packets_that_the_program_still_has_do_not_count_as_kept() {
+        let under_way = [counts(0, 0), counts(45, 45), counts(45, 45), counts(50, 45)];
+        assert_eq!(after(&[&under_way[..], &[counts(50, 50)]].concat()), counts(50, 50));
+        assert_eq!(after(&under_way[..3]), counts(45, 45));
+        assert_eq!(after(&under_way[..1]), counts(0, 0));
     }
 
     #[test]

@@ -237,23 +237,26 @@ static void pace(double rate, double seconds)
 	}
 }
 
-/* Receives packets until the fate of all is known, or nothing has changed for a while. */
+/* Receives packets until the fate of all is known, or nothing has changed for a while. A packet that
+ * the pipeline has and one that it drops look the same. */
 static void settle(const struct counts *before)
 {
 	uint64_t hertz = rte_get_tsc_hz(), changed = rte_rdtsc(), idle = 0, known = 0;
 
 	while (idle < hertz / 5) {
-		uint64_t came, now = rte_rdtsc(), seen;
+		uint64_t came, left, now = rte_rdtsc(), seen;
 
 		receive_packets();
 		came = trial.received + trial.unmarked;
-		seen = shared->arrived + shared->returned + shared->lost_back + came;
+		left = shared->returned + shared->lost_back;
+		seen = shared->arrived + left + came;
 		if (seen != known)
 			changed = now;
 		known = seen;
 		idle = now - changed;
 		if (idle > hertz / 1000 &&
 		    shared->arrived - before->arrived == trial.sent - trial.refused &&
+		    left - before->returned - before->lost_back == trial.sent - trial.refused &&
 		    shared->returned - before->returned == came)
 			break;
 	}
