@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Generator, Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -98,3 +99,13 @@ def scheduler() -> Iterator[str]:
         assert process.stdout is not None
         yield process.stdout.readline().strip()
         process.communicate()
+
+
+@pytest.fixture(scope="session")
+def wheel() -> Path:
+    """Return the wheel of the build for tests."""
+    folder = os.environ.get("SLOWPATH_WHEELS")
+    if folder is None:
+        pytest.skip("SLOWPATH_WHEELS names no folder; `make test` builds the wheel")
+    (found,) = Path(folder).glob("*.whl")
+    return found

@@ -1,6 +1,7 @@
 """Tests the GitHub Action, the GitLab template and the hooks of pre-commit in a repository.
 
-The steps of `action.yml` run as GitHub's runner runs them, except that nothing is installed.
+The steps of `action.yml` run as GitHub's runner runs them. One test installs the package, the
+others use the slowpath of this environment.
 """
 
 import json
@@ -18,6 +19,7 @@ import yaml
 
 from compiler import needs_clang
 from review_formats import check_junit, check_sarif, check_schema, place_of, read_github
+from slowpath import __version__
 from support import ROOT
 
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
@@ -57,12 +59,16 @@ def shell(script: str, folder: Path, variables: dict[str, str]) -> subprocess.Co
 
 
 def run_action(folder: Path, **inputs: str) -> Run:
-    """Run the steps of the action in a repository, with inputs (`fail_on` for `fail-on`)."""
+    """Run the steps of the action in a repository, with inputs (`fail_on` for `fail-on`).
+
+    Without a `package`, the slowpath of this environment runs.
+    """
     private = folder.parent / "private"
     private.mkdir(exist_ok=True)
     known = {name: one.get("default", "") for name, one in ACTION["inputs"].items()}
     known |= {name.replace("_", "-"): text for name, text in inputs.items()}
-    known |= {"command": command_file(private)}
+    if not known["package"]:
+        known |= {"command": command_file(private)}
     context = {f"inputs.{name}": text for name, text in known.items()}
     context |= {"runner.temp": str(private), "github.action_path": str(ROOT)}
     context |= {"github.server_url": "https://example.org", "github.action_ref": "v1"}
@@ -168,6 +174,17 @@ def test_a_dearer_line_is_annotated(repository: Path) -> None:
     again = errors[0]["message"].rpartition("Reproduce: slowpath ")[2]
     repeated = shell(f"{shlex.quote(sys.executable)} -m slowpath {again}", repository, {})
     assert repeated.returncode == 1, repeated.stderr
+
+
+def test_the_package_is_installed_and_used(
+    repository: Path, wheel: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    run = run_action(repository, paths=OBJECT, target="ebpf", package=str(wheel))
+    assert (run.code, {one["level"] for one in run.annotations()}) == (0, {"notice"})
+    assert run.output.startswith(f"slowpath {__version__}")
+    (package,) = (repository.parent / "private").glob("slowpath/lib/*/site-packages/slowpath")
+    assert (package / "_core.abi3.so").is_file()
 
 
 def test_a_program_without_change_passes(repository: Path) -> None:

@@ -1,7 +1,6 @@
 """Tests the installed package: its content, and its use without other packages."""
 
 import email
-import os
 import re
 import shutil
 import subprocess
@@ -20,15 +19,6 @@ LARGEST = 35_000_000
 """Maximum bytes of the installed package in the profile `quick`; debug information would double
 them. `make wheel` checks the size of the release."""
 OBJECT = "count_min.8.bpf.o"
-
-
-@pytest.fixture(scope="module")
-def wheel() -> Path:
-    folder = os.environ.get("SLOWPATH_WHEELS")
-    if folder is None:
-        pytest.skip("SLOWPATH_WHEELS names no folder; `make test` builds the wheel")
-    (found,) = Path(folder).glob("*.whl")
-    return found
 
 
 @pytest.fixture(scope="module")
