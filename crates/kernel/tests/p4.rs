@@ -818,3 +818,57 @@ fn priorities_of_annotations_and_the_implicit_default_action() {
         ],
     );
 }
+
+#[test]
+fn conditions_combine_the_hits_of_several_tables() {
+    // Two keys for each kind of table, because clang treats their entries alike.
+    let kinds = [("a: exact", "t 1"), ("a: lpm", "t 1/32"), ("a: ternary", "t 1"), ("a: range", "t 1")];
+    for (first, entry) in kinds {
+        for (second, other) in [("b: exact", "u 2"), ("b: ternary", "u 2")] {
+            let locals = format!(
+                "table t {{ key = {{ hdr.h.{first}; }} actions = {{ NoAction; }}
+                            const default_action = NoAction(); }}
+                 table u {{ key = {{ hdr.h.{second}; }} actions = {{ NoAction; }}
+                            const default_action = NoAction(); }}"
+            );
+            let parts = Parts {
+                locals: &locals,
+                body: "bool x = t.apply().hit; bool y = u.apply().hit;
+                       if (x || y) { s.egress_spec = 1; }
+                       if (!x && !y) { s.egress_spec = 2; }
+                       if (x != y) { hdr.h.f = 1; }",
+                ..Parts::default()
+            };
+            let Some(program) = load(&parts) else { return };
+            program.write(&format!("{entry} -> NoAction()\n{other} -> NoAction()"));
+            let case = |a, b, port, f| (packet(a, b, 0, 0, 0, 0), Some((port, packet(a, b, 0, 0, 0, f))));
+            sends(
+                &program,
+                &[case(1, 2, 1, 0), case(1, 3, 1, 1), case(3, 2, 1, 1), case(3, 3, 2, 0)],
+            );
+        }
+    }
+}
+
+#[test]
+fn branches_use_fields_of_one_wide_load() {
+    let parts = Parts {
+        top: "header K { bit<55> p; bit<48> q; bit<25> r; }
+              struct All { H h; K k; }",
+        states: "state next { b.extract(hdr.k); transition accept; }",
+        body: "if (hdr.h.e == 1) { hdr.h.a = (bit<32>)hdr.k.q; hdr.h.f = 3; }
+               else { hdr.h.a = (bit<32>)hdr.k.p; hdr.h.b = 7; }",
+        emits: "b.emit(hdr.h);",
+        headers: "All",
+        ..Parts::default()
+    };
+    let Some(program) = load(&parts) else { return };
+    // The fields of 128 bits, from the first one.
+    let (p, q, r) = (0x12_3456_789a_bcdeu128, 0x2345_6789_abcdu128, 0x1ab_cdefu128);
+    let rest = (p << 73 | q << 25 | r).to_be_bytes();
+    let case = |e, a, b, f| {
+        let given = [&packet(9, 9, 0, 0, e, 9)[..], &rest].concat();
+        (given, Some((0, packet(a, b, 0, 0, e, f))))
+    };
+    sends(&program, &[case(1, q as u32, 9, 3), case(0, p as u32, 7, 9), case(2, p as u32, 7, 9)]);
+}

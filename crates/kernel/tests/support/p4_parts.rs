@@ -23,6 +23,8 @@ struct M { @field_list(1) bit<8> m; bit<16> w; int<8> i; }
 pub struct Parts<'a> {
     /// Declarations before the controls.
     pub top: &'a str,
+    /// Struct of all headers, with `H h` as its first one.
+    pub headers: &'a str,
     /// States of the parser after the extraction of `hdr.h`, from the state `next`.
     pub states: &'a str,
     /// Declarations of the ingress control.
@@ -39,30 +41,30 @@ impl Default for Parts<'_> {
     fn default() -> Self {
         let states = "state next { transition accept; }";
         let emits = "b.emit(hdr);";
-        Parts { top: "", states, locals: "", body: "", checksums: ["", ""], emits }
+        Parts { top: "", headers: "Hs", states, locals: "", body: "", checksums: ["", ""], emits }
     }
 }
 
 impl Parts<'_> {
     /// Returns the text of the program.
     pub fn text(&self) -> String {
-        let Parts { top, states, locals, body, checksums: [verify, update], emits } = self;
+        let Parts { top, headers, states, locals, body, checksums: [verify, update], emits } = self;
         format!(
             "{START}{top}
-            parser P(packet_in b, out Hs hdr, inout M m, inout standard_metadata_t s) {{
+            parser P(packet_in b, out {headers} hdr, inout M m, inout standard_metadata_t s) {{
                 state start {{ b.extract(hdr.h); transition next; }}
                 {states}
             }}
-            control V(inout Hs hdr, inout M m) {{ apply {{ {verify} }} }}
-            control I(inout Hs hdr, inout M m, inout standard_metadata_t s) {{
+            control V(inout {headers} hdr, inout M m) {{ apply {{ {verify} }} }}
+            control I(inout {headers} hdr, inout M m, inout standard_metadata_t s) {{
                 action drop() {{ mark_to_drop(s); }}
                 action port(bit<9> n) {{ s.egress_spec = n; }}
                 {locals}
                 apply {{ {body} }}
             }}
-            control E(inout Hs hdr, inout M m, inout standard_metadata_t s) {{ apply {{}} }}
-            control C(inout Hs hdr, inout M m) {{ apply {{ {update} }} }}
-            control D(packet_out b, in Hs hdr) {{ apply {{ {emits} }} }}
+            control E(inout {headers} hdr, inout M m, inout standard_metadata_t s) {{ apply {{}} }}
+            control C(inout {headers} hdr, inout M m) {{ apply {{ {update} }} }}
+            control D(packet_out b, in {headers} hdr) {{ apply {{ {emits} }} }}
             V1Switch(P(), V(), I(), E(), C(), D()) main;"
         )
     }

@@ -51,8 +51,8 @@ impl<'a> Generator<'a> {
                 Type::TableResult(_) => {
                     let applied = self.apply_table(base)?;
                     Ok(match &*name.text {
-                        "hit" => applied.hit,
-                        "miss" => format!("(u8)!{}", applied.hit),
+                        "hit" => self.hidden_hit(applied),
+                        "miss" => format!("(u8)!{}", self.hidden_hit(applied)),
                         _ => applied.action,
                     })
                 }

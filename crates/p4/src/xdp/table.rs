@@ -16,6 +16,8 @@ pub(super) struct Applied {
     pub hit: String,
     /// Number of the action that ran, from 1 in the order of the table's list.
     pub action: String,
+    /// True if the hit is the comparison of a pointer into a map.
+    has_pointer: bool,
 }
 
 impl<'a> Generator<'a> {
@@ -46,7 +48,8 @@ impl<'a> Generator<'a> {
         self.at(call.span);
         let hit = self.variable("hit", &Type::Bool)?;
         let action = self.variable("action", &Type::Bit(32))?;
-        let applied = Applied { hit, action };
+        let has_pointer = !matches!(properties.entries, Some((_, true)));
+        let applied = Applied { hit, action, has_pointer };
         match properties.entries {
             Some((_, true)) if properties.counter.is_some() || properties.meter.is_some() => {
                 return self
@@ -58,6 +61,17 @@ impl<'a> Generator<'a> {
             _ => self.map_entries(&path, &properties, &values, &selected, &applied, call.span)?,
         }
         Ok(applied)
+    }
+
+    /// Returns whether a table was hit, for conditions of the program.
+    ///
+    /// clang compares several pointers with null in one operation, `(a | b) == 0`, and the kernel's
+    /// verifier rejects operations on pointers. The assembly makes the hit a number.
+    pub(super) fn hidden_hit(&mut self, applied: Applied) -> String {
+        if applied.has_pointer {
+            self.put(format!("asm(\"\" : \"+r\"({}));", applied.hit));
+        }
+        applied.hit
     }
 
     // --- constant entries ----------------------------------------------------------------------
