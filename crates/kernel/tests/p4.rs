@@ -822,7 +822,8 @@ fn priorities_of_annotations_and_the_implicit_default_action() {
 #[test]
 fn conditions_combine_the_hits_of_several_tables() {
     // Two keys for each kind of table, because clang treats their entries alike.
-    let kinds = [("a: exact", "t 1"), ("a: lpm", "t 1/32"), ("a: ternary", "t 1"), ("a: range", "t 1")];
+    let kinds =
+        [("a: exact", "t 1"), ("a: lpm", "t 1/32"), ("a: ternary", "t 1"), ("a: range", "t 1")];
     for (first, entry) in kinds {
         for (second, other) in [("b: exact", "u 2"), ("b: ternary", "u 2")] {
             let locals = format!(
@@ -841,7 +842,8 @@ fn conditions_combine_the_hits_of_several_tables() {
             };
             let Some(program) = load(&parts) else { return };
             program.write(&format!("{entry} -> NoAction()\n{other} -> NoAction()"));
-            let case = |a, b, port, f| (packet(a, b, 0, 0, 0, 0), Some((port, packet(a, b, 0, 0, 0, f))));
+            let case =
+                |a, b, port, f| (packet(a, b, 0, 0, 0, 0), Some((port, packet(a, b, 0, 0, 0, f))));
             sends(
                 &program,
                 &[case(1, 2, 1, 0), case(1, 3, 1, 1), case(3, 2, 1, 1), case(3, 3, 2, 0)],
