@@ -2,17 +2,21 @@
 
     estimates.py take OUT.jsonl [--paths K] [--seconds S] [--cpu N] [--target T] OBJECT...
     estimates.py compare OUT.jsonl [--calibration DIR] [--target T] [--limit X] [--families]
+    estimates.py paths OUT.jsonl PATHS.csv --target T...
+    estimates.py summary PATHS.csv
 
-`take` analyses each XDP program of the objects, and measures the K paths with the largest estimates
+`take` analyses each XDP program of the objects, C sources and P4 programs, and measures the K paths with the largest estimates
 in the running kernel. It appends a line for each program. Programs in the file are not measured
 again, unless the machine was disturbed. Candidates for the slowest path are measured again, together
 and with many more loads. An argument `@FILE` names a file with one object per line. `compare` prints
 the errors of estimates. With the directory of a `slowpath calibrate`, it also prints the errors of
 models fitted to the same experiments. These are instructions times a constant, a sum over
-instructions and calls, and such a sum with the longest chain of dependent instructions.
+instructions and calls, and such a sum with the longest chain of dependent instructions. `paths`
+writes a row for each path and target, and `summary` prints the errors in such a file.
 """
 
 import argparse
+import csv
 import math
 import tomllib
 from collections import defaultdict
@@ -25,7 +29,7 @@ import numpy as np
 from estimation.simpler import Model, fitted
 from estimation.stored import NEARLY, QUIET, Program, contenders, read
 from estimation.taking import Plan, take
-from scipy.stats import spearmanr
+from scipy.stats import spearmanr, t
 
 from slowpath.bounds.options import choose_target
 from slowpath.core.engine import targets
@@ -155,6 +159,73 @@ def most_possible(paths: Sequence[dict[str, Any]]) -> float:
     return math.sqrt(max(2 * between / (1 + between), 0.0)) if between > -1 else 0.0
 
 
+COLUMNS = ("program", "instructions", "measured_ns", "half_width_ns", "program_ns")
+"""Columns of a file with paths, before those of targets. `measured_ns` includes the kernel's loop,
+`program_ns` does not, and `half_width_ns` is that of the 95 % interval of `measured_ns`."""
+ENDS = ("ns", "low_ns", "high_ns")
+"""Ends of the names of columns with the estimate of a target for `measured_ns`, and its interval."""
+STABLE = 0.05
+"""A path counts only if its interval has at most this half width, as a share of its time."""
+
+
+def half_width(loads: Sequence[float | None]) -> float:
+    """Return the half width of the 95 % interval of a mean over loads, by Student's distribution."""
+    known = np.array([one for one in loads if one is not None])
+    if len(known) < 2:  # noqa: PLR2004 - two loads have a spread
+        return math.inf
+    return float(t.ppf(0.975, len(known) - 1) * known.std(ddof=1) / math.sqrt(len(known)))
+
+
+def write_paths(given: argparse.Namespace) -> None:
+    """Write the measured paths with the estimates of each target, as CSV."""
+    targets = [(estimating(name), *error_of_target(name)) for name in given.target]
+    names = [target_name(name) for name in given.target]
+    with Path(given.csv).open("w", newline="") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow((*COLUMNS, *(f"{name}_{end}" for name in names for end in ENDS)))
+        for one in sorted(read(Path(given.out), given.limit), key=lambda one: named(one["file"])):
+            for path in known(one):
+                times = [path["ns"], half_width(path["loads"]), path["program_ns"]]
+                for model, low, high in targets:
+                    guess = model(path["flow"])
+                    times += [guess, low * guess, high * guess]
+                row = (named(one["file"]), path["instructions"], *(f"{time:.2f}" for time in times))
+                writer.writerow(row)
+
+
+def named(file: str) -> str:
+    """Return the name of a program with its folder, which tells apart those of equal names."""
+    return "/".join(Path(file).parts[-2:])
+
+
+def target_name(target: str) -> str:
+    """Return the name of a shipped target, or of the folder of a calibration."""
+    return Path(target).parent.name if Path(target).is_file() else target
+
+
+def summarise(given: argparse.Namespace) -> None:
+    """Print the errors in a file with paths, for each target."""
+    with Path(given.csv).open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    long = [row for row in rows if float(row["program_ns"]) >= LEAST_NS]
+    stable = [r for r in long if float(r["half_width_ns"]) <= STABLE * float(r["measured_ns"])]
+    count = len({row["program"] for row in stable})
+    print(f"{len(stable)} paths of {count} programs; {len(long) - len(stable)} unstable left out")
+    print("target                   mean error   median   90th percentile   in the interval")
+    times = np.array([float(row["measured_ns"]) for row in stable])
+    for name in (name for name in rows[0] if name.endswith("_high_ns")):
+        target = name.removesuffix("_high_ns")
+        guess, low, high = (
+            np.array([float(row[f"{target}_{end}"]) for row in stable]) for end in ENDS
+        )
+        errors = np.abs(guess / times - 1)
+        inside = (low <= times) & (times <= high)
+        print(
+            f"{target:24} {errors.mean():10.1%} {np.median(errors):8.1%}"
+            f" {np.quantile(errors, 0.9):17.1%} {inside.mean():17.1%}"
+        )
+
+
 def measuring(given: argparse.Namespace) -> None:
     """Measure paths of programs, and append the results to the output file."""
     plan = Plan(
@@ -188,6 +259,15 @@ def main() -> None:
     comparing.add_argument("--limit", type=float, default=QUIET)
     comparing.add_argument("--families", action="store_true", help="each program by itself")
     comparing.set_defaults(run=compare)
+    writing = commands.add_parser("paths")
+    writing.add_argument("out")
+    writing.add_argument("csv")
+    writing.add_argument("--target", nargs="+", default=["linux-xdp"])
+    writing.add_argument("--limit", type=float, default=QUIET)
+    writing.set_defaults(run=write_paths)
+    summing = commands.add_parser("summary")
+    summing.add_argument("csv")
+    summing.set_defaults(run=summarise)
     given = parser.parse_args()
     given.run(given)
 

@@ -1,7 +1,10 @@
 """Tests that the documentation agrees with what the commands do."""
 
+import csv
+import hashlib
 import os
 import re
+import statistics
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -162,3 +165,33 @@ def shell(script: str, folder: Path, variables: dict[str, str]) -> CompletedProc
     return subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
+
+
+def test_the_errors_for_p4_programs_are_those_of_the_measured_paths() -> None:
+    data = ROOT / "docs/figures/estimates/p4.csv"
+    page = (ROOT / "docs/explanation/estimates-accuracy.md").read_text()
+    assert hashlib.sha256(data.read_bytes()).hexdigest() in page
+    with data.open(newline="") as stream:
+        rows = [{**row} for row in csv.DictReader(stream)]
+    rows = [
+        row
+        for row in rows
+        if float(row["program_ns"]) >= 10
+        and float(row["half_width_ns"]) <= 0.05 * float(row["measured_ns"])
+    ]
+    programs = len({row["program"] for row in rows})
+    assert f"{len(rows)} paths of {programs} programs" in page
+    for target in ("linux-xdp-golden-cove", "quick", "full"):
+        errors, inside = list[float](), 0
+        for row in rows:
+            time = float(row["measured_ns"])
+            errors.append(abs(float(row[f"{target}_ns"]) / time - 1))
+            inside += float(row[f"{target}_low_ns"]) <= time <= float(row[f"{target}_high_ns"])
+        cells = (statistics.mean(errors), statistics.median(errors))
+        text = " | ".join(f"{100 * cell:.1f} %" for cell in cells)
+        (line,) = (
+            one
+            for one in page.splitlines()
+            if one.startswith((f"| {target} calibration |", f"| `{target}`,")) and text in one
+        )
+        assert line.endswith(f"| {100 * inside / len(rows):.1f} % |")
