@@ -49,13 +49,16 @@ _Translation = tuple[str | None, list[_Fault], list[str], str, list[_Fault], lis
 """C source, or none; the faults; the files that were read, the program first; the tables as JSON
 text, a list of `TableLayout`; warnings; and conditions under which the C does the same as the
 program."""
-_Fault = tuple[str, str, int, int, str]
-"""A fault of a P4 program: code, file, line, column, and message."""
+_Fault = tuple[str, str, int, int, str, tuple[int, int]]
+"""A fault of a P4 program: code, file, line, column, message, and the line and column after its
+last character. Columns count characters."""
 _Pipeline = tuple[tuple[str, list[str]] | None, list[_Fault]]
 """The text of a pipeline with its conditions, or none; and the faults."""
 _PipelineEntries = tuple[list[tuple[str, bool, str]] | None, tuple[str, int, str] | None]
 """Entries of a pipeline's tables: names, true for a default entry, and the text that DPDK reads; or
 a fault as in `Entries`."""
+_Description = tuple[str | None, tuple[str, int, str] | None]
+"""JSON text, or a fault: code, line, and message."""
 _Entries = tuple[str | None, tuple[str, int, str] | None]
 """Map content as JSON text, or a fault: code, line of the file of entries (0: of the program), and
 message."""
@@ -804,6 +807,9 @@ def p4_walks(
 ) -> str:
     """Runs a P4 program on packets, each with a port and content of maps. Returns JSON text: for
     each packet, the `Walk`, or null. The other arguments are those of `p4_to_c`."""
+
+def swx_description(text: str) -> _Description:
+    """Describes a pipeline: its tables, actions and numbers of instructions, as JSON text."""
 
 def swx_print(text: str) -> str:
     """Prints a pipeline with a statement or an instruction on each line, and without comments.

@@ -45,7 +45,7 @@ from slowpath.measure.documents import MeasureDocument
 from slowpath.measure.pipelines.documents import PipelinesDocument
 from slowpath.models.documents import FitDocument
 from slowpath.reproduce.documents import FigureList, Reproduction
-from slowpath.show.documents import CalibrationDocument
+from slowpath.show.documents import CalibrationDocument, PipelineDocument
 from slowpath.sweep.documents import Sweep
 
 Schema = dict[str, Any]
@@ -76,6 +76,7 @@ DOCUMENTS: dict[str, Any] = {
     "fit": FitDocument,
     "load": LoadDocument,
     "measure": MeasureDocument,
+    "pipeline": PipelineDocument,
     "pipelines": PipelinesDocument,
     "placement": PlacementReport,
     "plan": PlanReport,

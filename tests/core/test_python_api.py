@@ -241,6 +241,7 @@ def _listed() -> Iterator[str]:
         (api.list_experiments, "calibrate --list"),
         (api.list_figures, "reproduce --list"),
         (api.show_calibrations, "show FILE.toml"),
+        (api.show_pipelines, "show FILE.spec"),
     ):
         result = inspect.signature(function).return_annotation.__name__
         yield f"| `api.{function.__name__}` | `{shown}` | `{result}` |\n"

@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 
+from slowpath import api
 from slowpath.calibrate.experiments.specification import (
     shipped_experiment,
     shipped_names,
     swept_values,
 )
 from slowpath.calibrate.programs.swx import swx_pipelines
+from slowpath.core.errors import OptionError
 from support import GOLDEN, check_golden, slowpath
 
 PIPELINE = """\
@@ -370,14 +372,60 @@ def test_a_folder_has_its_pipelines_but_no_other_spec_files(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    "command", ["show", "insights", "chain bound", "chain facts", "chain verify a.spec", "compile"]
+    "command", ["insights", "chain bound", "chain facts", "chain verify a.spec", "compile"]
 )
 def test_commands_for_other_programs_name_those_for_pipelines(tmp_path: Path, command: str) -> None:
     (tmp_path / "a.spec").write_text(PIPELINE)
     run = slowpath(*command.split(), "a.spec", cwd=tmp_path)
     assert run.returncode == 3
     assert "is a pipeline of DPDK's software switch, which this command does not read" in run.stderr
-    assert "slowpath bound and slowpath annotate analyse it" in run.stderr
+    assert "slowpath bound, annotate and show read it" in run.stderr
+
+
+def test_the_content_of_a_pipeline_is_shown(tmp_path: Path) -> None:
+    file = tmp_path / "a.spec"
+    file.write_text(PIPELINE)
+    shown = slowpath("show", file, "--format", "json")
+    assert (shown.returncode, shown.stderr) == (0, "")
+    (found,) = json.loads(shown.stdout)["results"]
+    # Oracle: the statements of the text.
+    words = [line.split() for line in PIPELINE.splitlines()]
+    tables = [one[1] for one in words if one[:1] == ["table"]]
+    assert [one["name"] for one in found["tables"]] == tables
+    assert [one["name"] for one in found["actions"]] == [
+        one[1] for one in words if one[:1] == ["action"]
+    ]
+    assert found["headers"] == [one[1] for one in words if one[:1] == ["header"]]
+    text = slowpath("show", file).stdout
+    for table in found["tables"]:
+        (line,) = (one for one in text.splitlines() if one.split()[:2] == [table["name"], "table"])
+        for key in table["key"]:
+            assert f"{key['field']} {key['match']}" in line
+        assert line.split()[-1] == str(table["size"])
+    result = api.show_pipelines(file)
+    assert [row["name"] for row in result.rows] == tables
+    assert result.pipelines == [found]
+
+
+def test_what_show_refuses_about_pipelines(tmp_path: Path) -> None:
+    good, bad = tmp_path / "a.spec", tmp_path / "b.spec"
+    good.write_text(PIPELINE)
+    bad.write_text(PIPELINE.replace("apply {", "apply {{"))
+    run = slowpath("show", bad, good, "--format", "json", codes=True)
+    assert run.returncode == 3
+    assert f"{bad}: line " in run.stderr
+    assert "[SP0290]" in run.stderr
+    first, second = json.loads(run.stdout)["results"]
+    assert first["tables"] == []
+    assert first["error"] in run.stderr
+    assert second["tables"]
+    page = slowpath("show", good, "--html", tmp_path / "page.html")
+    assert page.returncode == 2
+    assert "describes objects; omit it for pipelines" in page.stderr
+    with pytest.raises(OptionError, match="show_pipelines"):
+        api.show(good)
+    with pytest.raises(OptionError, match="is not a pipeline"):
+        api.show_pipelines("examples/flow_monitor.bpf.o")
 
 
 def test_costs_of_lines_of_a_pipeline(tmp_path: Path) -> None:

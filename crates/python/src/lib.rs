@@ -97,7 +97,9 @@ mod _core {
     #[pymodule_export]
     use super::offered::OfferedLoad;
     #[pymodule_export]
-    use super::p4::{p4_entries, p4_swx_entries, p4_to_c, p4_to_swx, p4_walks, swx_print};
+    use super::p4::{p4_entries, p4_swx_entries, p4_to_c, p4_to_swx, p4_walks};
+    #[pymodule_export]
+    use super::p4::{swx_description, swx_print};
     #[pymodule_export]
     use super::rehearsal::rehearse;
     #[pymodule_export]

@@ -2,14 +2,17 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use serde_json::json;
 use slowpath_p4::preprocess::{Options, preprocess};
 use slowpath_p4::token::Sources;
 use slowpath_p4::{P4Error, check, parse, swx, walk, xdp};
+use slowpath_swx::spec::{ActionRef, FieldRef, Match, Spec};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// A fault of a P4 program: code, file, line, column, and message.
-type Fault = (String, String, u32, u32, String);
+/// A fault of a P4 program: code, file, line, column, message, and the line and column after its last
+/// character. Columns count characters.
+type Fault = (String, String, u32, u32, String, (u32, u32));
 
 /// C source, or none; the faults; the files that were read, the program first; the tables as JSON
 /// text, a list of `TableLayout`; warnings; and conditions under which the C does the same as the
@@ -159,6 +162,62 @@ pub fn swx_print(text: &str) -> PyResult<String> {
     Ok(slowpath_swx::print(&spec.map_err(|fault| PyValueError::new_err(fault.to_string()))?))
 }
 
+/// JSON text, or a fault: code, line, and message.
+type Description = (Option<String>, Option<(String, u32, String)>);
+
+/// Describes a pipeline: its tables, actions and numbers of instructions, as JSON text.
+#[pyfunction]
+pub fn swx_description(text: &str) -> Description {
+    match slowpath_swx::parse(text) {
+        Ok(spec) => (Some(description(&spec).to_string()), None),
+        Err(fault) => (None, Some((fault.code.to_string(), fault.line.0, fault.message))),
+    }
+}
+
+fn description(spec: &Spec) -> serde_json::Value {
+    let names = |actions: &[ActionRef]| actions.iter().map(|one| one.name.clone()).collect();
+    let table = |name: &str, kind: &str, key: Vec<_>, actions: Vec<String>, default, size| {
+        json!({
+            "name": name, "kind": kind, "key": key, "actions": actions, "default": default,
+            "size": size,
+        })
+    };
+    let key = |field: &FieldRef, kind: &str| json!({ "field": field.to_string(), "match": kind });
+    let mut tables = Vec::new();
+    for one in &spec.tables {
+        let fields = one.key.iter().map(|part| {
+            let kind = match part.kind {
+                Match::Exact => "exact",
+                Match::Wildcard => "wildcard",
+                Match::Lpm => "lpm",
+            };
+            key(&part.field, kind)
+        });
+        let (fields, actions) = (fields.collect(), names(&one.actions));
+        let default = Some(&one.default_action.name);
+        tables.push(table(&one.name, "table", fields, actions, default, one.size));
+    }
+    for one in &spec.learners {
+        let fields = one.key.iter().map(|field| key(field, "exact")).collect();
+        let default = Some(&one.default_action.name);
+        tables.push(table(&one.name, "learner", fields, names(&one.actions), default, one.size));
+    }
+    for one in &spec.selectors {
+        let fields = one.fields.iter().map(|field| key(field, "selector")).collect();
+        tables.push(table(&one.name, "selector", fields, Vec::new(), None, one.groups));
+    }
+    let actions = spec.actions.iter().map(
+        |one| json!({ "name": one.name, "data": one.data, "instructions": one.instructions.len() }),
+    );
+    let headers: Vec<_> = spec.headers.iter().map(|one| &one.name).collect();
+    json!({
+        "headers": headers,
+        "tables": tables,
+        "actions": actions.collect::<Vec<_>>(),
+        "instructions": spec.apply.len(),
+    })
+}
+
 /// A translated program, and warnings about its own files.
 struct Translated {
     output: xdp::Output,
@@ -191,7 +250,8 @@ fn translate(
 fn described(fault: P4Error, sources: &Sources, program: &Path) -> Fault {
     let file = sources.files.get(fault.span.file as usize).map_or(program, |one| &one.path);
     let P4Error { code, span, message } = &fault;
-    (code.to_string(), file.display().to_string(), span.line, span.column, message.clone())
+    let file = file.display().to_string();
+    (code.to_string(), file, span.line, span.column, message.clone(), span.end)
 }
 
 /// Map content as JSON text, or a fault: code, line of the file of entries (0: of the program), and

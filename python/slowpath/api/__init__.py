@@ -32,6 +32,7 @@ from slowpath.api.options import (
 from slowpath.bounds.api import Program as Program
 from slowpath.bounds.api import Results as Results
 from slowpath.bounds.api import bound as bound
+from slowpath.bounds.default_target import SWITCH, default_target
 from slowpath.calibrate.cli import CALIBRATE
 from slowpath.calibrate.documents import CalibrateDocument, Catalogue
 from slowpath.calibrate.experiments.documents import CalibratedExperiment
@@ -56,7 +57,12 @@ from slowpath.models.api import fit as fit
 from slowpath.reproduce.cli import REPRODUCE
 from slowpath.reproduce.documents import ComparedValue, Deviations, FigureList, Reproduction
 from slowpath.show.cli import SHOW
-from slowpath.show.documents import Calibration, CalibrationDocument
+from slowpath.show.documents import (
+    Calibration,
+    CalibrationDocument,
+    PipelineDocument,
+    ShownPipeline,
+)
 from slowpath.sweep.cli import SWEEP
 from slowpath.sweep.documents import Sweep, SweptProgram
 
@@ -119,7 +125,8 @@ def show(*files: File, **options: Unpack[ShowOptions]) -> ShownObjects:
     """Find the content of objects, and the parts that are unsupported.
 
     Raises:
-        OptionError: if an option is invalid; for target files, call `show_calibrations`.
+        OptionError: if an option is invalid; for target files, call `show_calibrations`, and for
+            pipelines, `show_pipelines`.
         InputError: if the kernel types of an option cannot be read.
     """
     for file in files:
@@ -127,6 +134,10 @@ def show(*files: File, **options: Unpack[ShowOptions]) -> ShownObjects:
             raise OptionError(
                 codes.UNKNOWN_FILE_TYPE, "FILE", f"{file} is a target; pass it to show_calibrations"
             )
+    if default_target([str(file) for file in files]) == SWITCH:
+        raise OptionError(
+            codes.UNKNOWN_FILE_TYPE, "FILE", f"{files[0]} is a pipeline; pass it to show_pipelines"
+        )
     return ShownObjects(run(SHOW, "show", {"file": files, **options}))
 
 
@@ -151,6 +162,34 @@ def show_calibrations(*files: File) -> Calibrations:
                 codes.UNKNOWN_FILE_TYPE, "FILE", f"{file} is not a target file (*.toml)"
             )
     return Calibrations(run(SHOW, "show", {"file": files}))
+
+
+class ShownPipelines(Result[PipelineDocument]):
+    """The content of pipelines; the rows are tables."""
+
+    @property
+    def pipelines(self) -> list[ShownPipeline]:
+        """The pipelines, in the order of the files."""
+        return self.document["results"]
+
+    def _document_rows(self) -> list[Row]:
+        return aligned(
+            {"file": one["file"], **flat(table)}
+            for one in self.pipelines
+            for table in one["tables"]
+        )
+
+
+def show_pipelines(*files: File) -> ShownPipelines:
+    """Read the content of pipelines of DPDK's software switch (`*.spec`), as `slowpath show` does.
+
+    Raises:
+        OptionError: if a file is not a pipeline.
+    """
+    for file in files:
+        if default_target([str(file)]) != SWITCH:
+            raise OptionError(codes.UNKNOWN_FILE_TYPE, "FILE", f"{file} is not a pipeline (*.spec)")
+    return ShownPipelines(run(SHOW, "show", {"file": files}))
 
 
 class CompileDocument(Document, Compiled):

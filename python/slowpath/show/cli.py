@@ -22,6 +22,9 @@ _FORMATS = Formats("slowpath.show.run", table="objects_text", json="objects_json
 _TARGET_FORMATS = Formats(
     "slowpath.show.calibrations", table="calibrations_text", json="calibrations_json"
 )
+_PIPELINE_FORMATS = Formats(
+    "slowpath.show.pipelines", table="pipelines_text", json="pipelines_json"
+)
 _TARGET = ".toml"
 
 
@@ -41,6 +44,16 @@ def _show(args: Namespace) -> int:
                 codes.OPTION_WITHOUT_EFFECT, "--html", "describes objects; omit it for target files"
             )
         return show_calibrations(targets, _TARGET_FORMATS.reporter(args.format))
+    from slowpath.bounds.default_target import SWITCH, default_target
+
+    if default_target(args.file) == SWITCH:
+        from slowpath.show.pipelines import show_pipelines
+
+        if args.html is not None:
+            raise OptionError(
+                codes.OPTION_WITHOUT_EFFECT, "--html", "describes objects; omit it for pipelines"
+            )
+        return show_pipelines(args.file, _PIPELINE_FORMATS.reporter(args.format))
     from slowpath.bounds.caching import cache_of
     from slowpath.bounds.options import memory_or_share
     from slowpath.show.run import ShowOptions, show_objects
@@ -70,17 +83,19 @@ SHOW = Command(
         "table.",
         "For a target file of slowpath calibrate, show the machine, date and precision of the "
         "measurement, the error for check programs, and the intervals and defaults of estimates.",
+        "For pipelines (*.spec) of DPDK's software switch, show the tables, keys, actions and "
+        "numbers of instructions. Name pipelines and objects in separate calls.",
         "Exit code 3 if a file cannot be read, or one of its programs cannot be linked. The other "
         "programs are shown.",
     ),
     (
         argument(
             "FILE",
-            "Objects (*.bpf.o), C (*.bpf.c), P4 (*.p4), or target files (*.toml)",
+            "Objects (*.bpf.o), C (*.bpf.c), P4 (*.p4), pipelines (*.spec), targets (*.toml)",
             "+",
             "clang compiles C and P4 sources. slowpath calibrate writes target files. A folder "
             "means all objects and sources below it, except files that Git ignores. `-` is "
-            "standard input. For pipelines (*.spec) and NFP listings, use slowpath annotate.",
+            "standard input. For NFP listings, use slowpath annotate.",
             folders=True,
         ),
         SECTION,

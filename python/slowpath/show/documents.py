@@ -1,7 +1,8 @@
-"""Types of the JSON documents that `slowpath show` writes about targets."""
+"""Types of the JSON documents that `slowpath show` writes about targets and pipelines."""
 
 from typing import TypedDict
 
+from slowpath.core.engine.p4 import PipelineAction, PipelineTable
 from slowpath.core.schema.document import Document
 
 
@@ -47,4 +48,31 @@ class CalibrationDocument(Document):
     """Output of `slowpath show TARGET.toml --format json`."""
 
     results: list[Calibration]
+    """In the order of the command line."""
+
+
+class ShownPipeline(TypedDict):
+    """A pipeline of DPDK's software switch."""
+
+    file: str
+    """File, as named by the user."""
+    instructions: int
+    """Number of instructions that run for each packet, without those of actions. Zero if the file
+    was not read; the lists below are then empty."""
+    headers: list[str]
+    """Names of the headers."""
+    tables: list[PipelineTable]
+    """Tables, then learners, then selectors; each in the order of the file."""
+    actions: list[PipelineAction]
+    """Actions in the order of the file."""
+    error: str | None
+    """Reason why the file was not read, in one line; null if it was."""
+    code: str | None
+    """Code of the cause of `error`, which `slowpath explain` describes; null without an error."""
+
+
+class PipelineDocument(Document):
+    """Output of `slowpath show PIPELINE.spec --format json`."""
+
+    results: list[ShownPipeline]
     """In the order of the command line."""

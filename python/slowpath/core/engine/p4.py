@@ -18,8 +18,9 @@ class Fault(NamedTuple):
     code: Code
     file: str
     line: int  # 0: a macro of the command line
-    column: int
+    column: int  # in characters
     text: str
+    end: tuple[int, int] | None = None  # line and column after the last character, if known
 
     def message(self, file: str) -> str:
         """Return the text with its place, for an error or note about `file`."""
@@ -209,7 +210,7 @@ def translate(
     return Translation(c, _faults(faults), files)
 
 
-def _faults(found: Sequence[tuple[str, str, int, int, str]]) -> list[Fault]:
+def _faults(found: Sequence[tuple[str, str, int, int, str, tuple[int, int]]]) -> list[Fault]:
     return [Fault(Code(one[0]), *one[1:]) for one in found]
 
 
@@ -339,3 +340,64 @@ def _settings(flags: Sequence[str]) -> tuple[list[str], list[tuple[str, str]]]:
 def _definition(text: str) -> tuple[str, str]:
     name, separator, value = text.partition("=")
     return name, value if separator else "1"
+
+
+class PipelineKey(TypedDict):
+    """A field of a table's key."""
+
+    field: str
+    """The field, as the file writes it."""
+    match: str
+    """Kind of the comparison: `exact`, `wildcard` or `lpm`; `selector` for an input of a hash."""
+
+
+class PipelineTable(TypedDict):
+    """A table of a pipeline."""
+
+    name: str
+    """Name of the table."""
+    kind: str
+    """`table` (the control plane writes entries), `learner` (packets write entries) or `selector`
+    (a hash chooses a member of a group)."""
+    key: list[PipelineKey]
+    """Fields of the key."""
+    actions: list[str]
+    """Names of the actions."""
+    default: str | None
+    """Name of the default action; null for a selector."""
+    size: int
+    """Greatest number of entries; of groups for a selector."""
+
+
+class PipelineAction(TypedDict):
+    """An action of a pipeline."""
+
+    name: str
+    """Name of the action."""
+    data: str | None
+    """Name of the struct with the data of an entry; null without data."""
+    instructions: int
+    """Number of instructions."""
+
+
+class PipelineContent(TypedDict):
+    """The content of a pipeline; see `slowpath.show.documents.ShownPipeline`."""
+
+    instructions: int
+    headers: list[str]
+    tables: list[PipelineTable]
+    actions: list[PipelineAction]
+
+
+def describe_pipeline(file: str, text: str) -> PipelineContent:
+    """Return the content of a pipeline.
+
+    Raises:
+        InputError: if the text is not a valid pipeline; it names `file` and the line.
+    """
+    found, fault = _core.swx_description(text)
+    if fault is not None:
+        code, line, message = fault
+        raise InputError(Code(code), file, f"line {line}: {message}")
+    content: PipelineContent = json.loads(found or "")
+    return content

@@ -52,7 +52,7 @@ _OTHERS = {
     "spec": (
         rb"^([ \t]*((struct|header)[ \t]+\w+|metadata)[ \t]+instanceof[ \t]|apply[ \t]*\{)",
         "is a pipeline of DPDK's software switch, which this command does not read; slowpath "
-        "bound and slowpath annotate analyse it",
+        "bound, annotate and show read it, apart from objects",
     ),
     "click": (
         rb"^[ \t]*(elementclass[ \t]+\w+[ \t]*\{|"

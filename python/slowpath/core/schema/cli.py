@@ -20,7 +20,8 @@ SCHEMA = Command(
         "diagnosis, placement, profile and suggestion (slowpath contention train, predict, "
         "evaluate, diagnose, place, profile and suggest), advice, "
         "accelerators, blocks, coalescing, counts and state_placement (slowpath insights), "
-        "catalogue (slowpath calibrate --list), calibration (slowpath show TARGET.toml), "
+        "catalogue (slowpath calibrate --list), calibration and pipeline (slowpath show "
+        "TARGET.toml and PIPELINE.spec), pipelines (slowpath measure for these), "
         "reproduction and figures (slowpath reproduce, figures with --list). "
         "experiment describes the YAML files that slowpath calibrate reads.",
         "Later versions may add keys; older versions may lack some; see docs/reference/json.md.",
@@ -32,8 +33,9 @@ SCHEMA = Command(
             None,
             "accelerators, advice, annotate, blocks, bound, calibrate, calibration, catalogue, "
             "chain, coalescing, compile, config, contention, counts, diagnosis, diff, evaluation, "
-            "experiment, explain, figures, fit, measure, placement, plan, predictions, profile, "
-            "reproduction, show, state_placement, suggestion, sweep or verify.",
+            "experiment, explain, figures, fit, measure, pipeline, pipelines, placement, plan, "
+            "predictions, profile, reproduction, show, state_placement, suggestion, sweep or "
+            "verify.",
         ),
     ),
     _schema,
