@@ -400,3 +400,38 @@ def test_p4_programs_have_costs_and_problems_of_unsaved_texts(
     editor.change(file, text)
     assert problems(editor, file) == []
     assert editor.hints(file) == costs
+
+
+def test_a_problem_of_p4_has_the_range_of_its_words(editor: Editor, tmp_path: Path) -> None:
+    file, header = tmp_path / "router.p4", tmp_path / "headers.p4"
+    text = (EXAMPLES / "p4/router.p4").read_text()
+    file.write_text(text)
+    editor.open(file)
+
+    def marked(text: str) -> list[str]:
+        """Return the words of the text that problems mark."""
+        lines = text.splitlines()
+        ranges = [problem["range"] for problem in problems(editor, file)]
+        assert all(one["start"]["line"] == one["end"]["line"] for one in ranges)
+        return [
+            lines[one["start"]["line"]]
+            .encode("utf-16-le")[2 * one["start"]["character"] : 2 * one["end"]["character"]]
+            .decode("utf-16-le")
+            for one in ranges
+        ]
+
+    # Editors count the sign in the comment as two units; it is one character of four bytes.
+    sign = "/* \N{GLOBE WITH MERIDIANS} */"
+    wrong = text.replace("ttl - 1;", f"ttl + {sign} (1 - true); // wrong")
+    editor.change(file, wrong)
+    assert marked(wrong) == ["true"]
+    header.write_text("header Tag {\n    bit<16> kind\n}\n")
+    including = text.replace("header ", '#include "headers.p4"\n\nheader ', 1)
+    editor.change(file, including)
+    assert marked(including) == ['#include "headers.p4"']
+    (problem,) = problems(editor, file)
+    (related,) = problem["relatedInformation"]
+    assert related["location"] == {
+        "uri": header.as_uri(),
+        "range": {"start": {"line": 2, "character": 0}, "end": {"line": 2, "character": 1}},
+    }

@@ -11,6 +11,7 @@ import tempfile
 import threading
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, NotRequired, TypedDict
 
@@ -194,26 +195,40 @@ class _View:
             for one in source.warnings:
                 if self._is_own(one.file):
                     self._problem(
-                        one.line, one.text, code=one.code, column=one.column, severity=_WARNING
+                        one.line,
+                        one.text,
+                        code=one.code,
+                        column=one.column,
+                        end=one.end,
+                        severity=_WARNING,
                     )
 
     def _source_errors(self, errors: Sequence[SourceError]) -> None:
         for error in errors:
             if self._is_own(error.file):
-                self._problem(error.line, error.text, code=error.code, column=error.column)
+                self._problem(
+                    error.line, error.text, code=error.code, column=error.column, end=error.end
+                )
                 continue
-            # The editor shows problems of this text; that of a header is a link.
+            # The editor shows problems of this text, at the inclusion; that of a header is a link.
             name = _absolute(error.file)
-            place = Places(self._texts.get(name, "")).whole(1)
-            place["start"]["line"] = place["end"]["line"] = error.line - 1
+            place = Places(self._text_of(name)).range_of(error.line, error.column, error.end)
             self._problem(
-                1,
+                self._places.inclusion(name) or 1,
                 f"{error.file}:{error.line}:{error.column}: {error.text}",
                 code=error.code,
                 related=[
                     {"location": {"uri": uri_of(name), "range": place}, "message": error.text}
                 ],
             )
+
+    def _text_of(self, file: str) -> str:
+        """Return the text of an open file, else the content of the file, else an empty text."""
+        text = self._texts.get(file)
+        if text is None:
+            with suppress(OSError):
+                return Path(file).read_text(encoding="utf-8", errors="replace")
+        return text or ""
 
     def _program_line(self, name: str) -> int | None:
         """Return the line of a program's name; of a P4 program, the line of its package."""
@@ -280,11 +295,12 @@ class _View:
         *,
         code: str | None = None,
         column: int | None = None,
+        end: tuple[int, int] | None = None,
         severity: int = _ERROR,
         related: list[dict[str, Any]] | None = None,
     ) -> None:
         problem: Diagnostic = {
-            "range": self._places.whole(line, column),
+            "range": self._places.range_of(line, column, end),
             "severity": severity,
             "source": "slowpath",
             "message": one_line(message),

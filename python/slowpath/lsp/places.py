@@ -1,10 +1,13 @@
 """Finds places in C source: functions of programs, and columns as editors count them."""
 
 import re
+from pathlib import Path
 from typing import TypedDict
 
 _IGNORED = re.compile(r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.DOTALL)
 """Comments, strings and characters of C."""
+
+_INCLUSION = re.compile(r"""\s*#\s*include\s*[<"]([^>"]+)[>"]""")
 
 
 class Position(TypedDict):
@@ -53,6 +56,34 @@ class Places:
             first = min(len(before.decode(errors="ignore")), len(text))
         start: Position = {"line": line - 1, "character": units(text[:first])}
         return {"start": start, "end": {"line": line - 1, "character": units(text)}}
+
+    def range_of(
+        self, line: int, column: int | None = None, end: tuple[int, int] | None = None
+    ) -> Range:
+        """Return the range of a problem.
+
+        With an end, columns count characters, as the engine counts them in P4 programs. Otherwise
+        they count bytes, and the range is the rest of the line.
+        """
+        if column is None or end is None or not 0 < line <= len(self._lines):
+            return self.whole(line, column)
+        start = self._position(line, column)
+        last = self._position(*end) if 0 < end[0] <= len(self._lines) else start
+        if (last["line"], last["character"]) <= (start["line"], start["character"]):
+            return self.whole(line)
+        return {"start": start, "end": last}
+
+    def _position(self, line: int, column: int) -> Position:
+        """Return the position of a character of an existing line; both count from 1."""
+        return {"line": line - 1, "character": units(self._lines[line - 1][: column - 1])}
+
+    def inclusion(self, file: str) -> int | None:
+        """Return the first line that includes a file, by its name; None if no line does."""
+        for number, line in enumerate(self._lines, 1):
+            found = _INCLUSION.match(line)
+            if found is not None and Path(found[1]).name == Path(file).name:
+                return number
+        return None
 
     def function(self, name: str) -> int | None:
         """Return the line of a function's name in its definition, from 1; None if it is not found.

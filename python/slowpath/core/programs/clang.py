@@ -59,6 +59,9 @@ class SourceError(NamedTuple):
     column: int
     text: str
     code: Code = codes.COMPILATION_FAILED
+    end: tuple[int, int] | None = None
+    """Line and column after the last character. With it, columns count characters instead of
+    bytes."""
 
 
 class CompilationError(InputError):

@@ -166,7 +166,7 @@ def _error(file: str, faults: Sequence[Fault]) -> CompilationError:
     first, more = faults[0], len(faults) - 1
     rest = f" (and {more} more error{'s'[: more > 1]})" if more else ""
     errors = [
-        SourceError(one.file, one.line, one.column, one.text, one.code)
+        SourceError(one.file, one.line, one.column, one.text, one.code, one.end)
         for one in faults
         if one.line
     ]
