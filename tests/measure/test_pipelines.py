@@ -242,6 +242,79 @@ def test_paths_that_dpdk_cannot_repeat_are_not_timed() -> None:
     assert "hash crc32" in str(reason([], 0, "table types", "hash crc32"))
 
 
+STATEFUL = """\
+struct eth_t {
+	bit<48> dst
+	bit<48> src
+	bit<16> type
+}
+struct m_t {
+	bit<32> port
+	bit<32> group
+	bit<32> member
+	bit<64> value
+}
+header eth instanceof eth_t
+metadata instanceof m_t
+regarray r size 8 initval 0
+metarray meters size 8
+DECLARATION
+apply {
+	rx m.port
+	extract h.eth
+	mov m.group 3
+	STATEMENT
+	jmpeq OTHER m.member 2
+	emit h.eth
+	tx m.port
+	OTHER : mov h.eth.type 7
+	regwr r 1 h.eth.src
+	emit h.eth
+	tx m.port
+}
+"""
+
+
+SELECTOR = """\
+selector s {
+	group_id m.group
+	selector {
+		h.eth.dst
+	}
+	member_id m.member
+	n_groups_max 16
+	n_members_per_group_max 8
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("statement", "why"),
+    [
+        ("regrd m.member r 1", "content that earlier packets left in r[1]"),
+        ("table s", "a certain result of selector,"),
+        ("meter meters 1 m.group 0 m.member", "a certain result of meter,"),
+    ],
+)
+def test_each_path_that_is_left_out_has_its_reason(
+    tmp_path: Path, statement: str, why: str
+) -> None:
+    needs_dpdk()
+    file = tmp_path / "stateful.spec"
+    # DPDK refuses a selector that no instruction names.
+    declared = SELECTOR if statement == "table s" else ""
+    text = STATEFUL.replace("DECLARATION\n", declared).replace("STATEMENT", statement)
+    file.write_text(text)
+    document = json.loads(slowpath("measure", file, "--seconds", "0.5", "--format", "json").stdout)
+    (record,) = document["results"]
+    left = [path for path in record["paths"] if path["measured_ns"] is None]
+    assert left
+    assert all(why in path["error"] and path["code"] == "SP0809" for path in left)
+    if len(left) == len(record["paths"]):
+        assert record["code"] == "SP0809"
+    assert why in slowpath("measure", file, "--seconds", "0.5").stdout
+
+
 def test_errors_of_later_builds_remove_a_path() -> None:
     timed = _Run(2, 0.01)
     for line in ("path 0", "sample 0 50", "path 1", "sample 1 99", "visit 1", "path 1"):

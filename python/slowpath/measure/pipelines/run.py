@@ -186,10 +186,11 @@ class _Bed:
             self._time(analysed.task.label, timed, record, say)
         if not any(one["measured_ns"] for one in record["paths"]):
             stopped = self._stopping.asked
-            reasons = Counter(one["error"] for one in record["paths"] if one["error"])
-            why = reasons.most_common(1)[0][0] if reasons else _no_path(result)
-            record["error"] = "interrupted before anything was timed" if stopped else str(why)
-            record["code"] = codes.INTERRUPTED if stopped else codes.TESTBED_FAILED
+            reasons = Counter((p["error"], p["code"]) for p in record["paths"] if p["error"])
+            default = (_no_path(result), codes.TESTBED_FAILED)
+            why, code = reasons.most_common(1)[0][0] if reasons else default
+            record["error"] = "interrupted before anything was timed" if stopped else why
+            record["code"] = codes.INTERRUPTED if stopped else code
         return record
 
     def _files(self, file: str, chosen: Sequence[tuple[int, PathResult]]) -> Iterator[_Path]:
@@ -224,9 +225,9 @@ class _Bed:
                 continue
             reason = _obstacle(path["witness"], witness)
             if rank > _MOST:
-                reason = f"only the {_MOST:,} slowest paths are timed"
-            if reason is not None:
-                _fail(record, reason)
+                _fail(record, f"only the {_MOST:,} slowest paths are timed")
+            elif reason is not None:
+                _fail(record, reason, codes.PATH_NOT_REPEATABLE)
             lines = list(_entries(witness["entries"]))
             record["entries"] = [one.split(" ", 1)[1] for one in lines if one[:5] != "other"]
             lines += _lookups(witness["entries"])
@@ -397,7 +398,10 @@ def _obstacle(witness: Witness, pipeline: PipelineWitness) -> str | None:
     """Return the reason why DPDK cannot take a path again and again; None if it may."""
     if pipeline["initial_state"]:
         names = ", ".join(one["field"] for one in pipeline["initial_state"][:3])
-        return f"the path needs content that earlier packets left in {names}"
+        return (
+            f"the path needs content that earlier packets left in {names}; each measurement starts "
+            "with a new pipeline"
+        )
     if pipeline["port"] >= _IN_PORTS:
         return f"the packet must arrive at port {pipeline['port']}; ports to {_IN_PORTS - 1} exist"
     if (pipeline["output_port"] or 0) >= _OUT_PORTS:
@@ -405,7 +409,12 @@ def _obstacle(witness: Witness, pipeline: PipelineWitness) -> str | None:
         return f"{sent}; ports to {_OUT_PORTS - 1} exist, and DPDK does not check the number"
     calls = [one["call"] or "" for one in witness["unknowns"]]
     computed = [call for call in calls if not call.startswith("table ")]
-    return f"the path needs a result that DPDK computes itself: {computed[0]}" if computed else None
+    if not computed:
+        return None
+    return (
+        f"the path needs a certain result of {computed[0]}, which DPDK computes while it runs, and "
+        "no packet or entry sets"
+    )
 
 
 def _ports(record: TimedPath) -> int:
@@ -468,8 +477,8 @@ def _lookups(lookups: Sequence[PipelineLookup]) -> Iterator[str]:
         yield f"lookups {table} {hits[table]} {misses[table]}"
 
 
-def _fail(record: TimedPath, reason: str) -> None:
-    told = Coded(codes.TESTBED_FAILED, reason)
+def _fail(record: TimedPath, reason: str, code: codes.Code = codes.TESTBED_FAILED) -> None:
+    told = Coded(code, reason)
     record["error"], record["code"] = str(told), told.code
 
 
