@@ -57,8 +57,8 @@ class ShownPipeline(TypedDict):
     file: str
     """File, as named by the user."""
     instructions: int
-    """Number of instructions that run for each packet, without those of actions. Zero if the file
-    was not read; the lists below are then empty."""
+    """Number of instructions of the pipeline, without those of actions. Zero if the file was not
+    read; the lists below are then empty."""
     headers: list[str]
     """Names of the headers."""
     tables: list[PipelineTable]

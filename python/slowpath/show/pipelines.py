@@ -68,7 +68,7 @@ def pipelines_text(found: Sequence[ShownPipeline]) -> Iterator[Line | str]:
 
 def _lines(shown: ShownPipeline) -> Iterator[Line]:
     count = shown["instructions"]
-    yield Line(f"{one_line(shown['file'])}  (instructions for each packet: {count})", "bold")
+    yield Line(f"{one_line(shown['file'])}  (instructions: {count}, without actions)", "bold")
     if shown["headers"]:
         yield Line(f"  headers: {one_line(', '.join(shown['headers']))}")
     if shown["tables"]:
