@@ -46,7 +46,7 @@ CAMPAIGNS = {
 }
 """Campaigns that measure some of the 705 mixes of several functions, in addition to profiles."""
 _FIRST = next(iter(CAMPAIGNS.values()))
-_EXACT = ", knowing what is simulated"
+_EXACT = ", with exact predictions"
 
 
 def fleet(known: Mapping[str, Known]) -> Fleet:
