@@ -356,7 +356,8 @@ def test_programs_of_the_test_bed_load_are_not_a_run(
     run = run_in(tmp_path, *words)
     assert (run.returncode, run.stdout) == (3, "")
     reason = (
-        "load: the folder has no calibration run (run.json); --testbed load keeps only programs"
+        "load: the folder does not contain a calibration run (run.json); --testbed load keeps "
+        "only programs"
     )
     assert reason in run.stderr
 

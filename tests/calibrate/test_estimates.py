@@ -414,7 +414,7 @@ def test_estimates_grow_with_entries_as_models_say() -> None:
 
 def test_one_line_stands_for_both_ends_only_if_they_are_equal() -> None:
     without_maps = slowpath("bound", "examples/alaw2ulaw.bpf.o", *TARGET).stdout
-    assert "; no look-up depends on map entries" in without_maps
+    assert "; no lookup depends on map entries" in without_maps
     # The times are equal here, but the interval with cold caches is wider.
     one = estimated("examples/ddos_filter.bpf.o", *TARGET)
     assert one["warm"]["high_ns"] < one["cold"]["high_ns"]

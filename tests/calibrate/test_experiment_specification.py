@@ -72,7 +72,7 @@ WRONG = [
         "metrics: metrics must have at least one of ns, cycles",
     ),
     ("metrics: [ns]", "metrics: ns", 5, "metrics: is not a list; write [one, another]"),
-    ("testbeds", "testbed", 15, "testbed: is unknown; known are schema, name, description"),
+    ("testbeds", "testbed", 15, "testbed: is unknown; choose one of schema, name, description"),
     (
         "  size: 64",
         "  size: 40",

@@ -141,7 +141,7 @@ def test_packets_of_witnesses_are_written(tmp_path: Path) -> None:
         ),
         (
             described(("first", ["XDP_PASS"], "third")),
-            'line 1: unknown program "third"; known are first, second',
+            'line 1: unknown program "third"; choose one of first, second',
         ),
         (
             described(),
@@ -150,7 +150,7 @@ def test_packets_of_witnesses_are_written(tmp_path: Path) -> None:
         ),
         (
             described(*PASS, shared_maps=[["first:seen", "second:unseen"]]),
-            "line 1: unknown map second:unseen; known are seen",
+            "line 1: unknown map second:unseen; choose one of seen",
         ),
         ("schema: 2\nprograms: []\n", "line 1: schema 2 is unknown; write `schema: 1`"),
         ("", "line 1: "),

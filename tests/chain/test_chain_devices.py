@@ -128,7 +128,7 @@ def test_targets_are_described_in_files_beside_the_chain(chain: Path) -> None:
 @pytest.mark.parametrize(
     ("devices", "message"),
     [
-        ({"front": "agilo"}, "line 1: device front: 'agilo' is not a target; known are "),
+        ({"front": "agilo"}, "line 1: device front: 'agilo' is not a target; choose one of "),
         ({"nic": CARD}, "line 1: no program runs on device nic"),
     ],
 )

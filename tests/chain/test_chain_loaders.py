@@ -138,7 +138,7 @@ def test_a_shared_map_that_is_not_there_is_refused(tmp_path: Path) -> None:
         file.write_text(file.read_text().split("shared_maps")[0] + f"shared_maps: [{names}]\n")
         run = slowpath("chain", "optimize", file, "--packets", "0")
         assert run.returncode == 3
-        assert "unknown map a:nope; known are shared" in run.stderr
+        assert "unknown map a:nope; choose one of shared" in run.stderr
 
 
 @pytest.mark.parametrize("licenses", [("Proprietary", "GPL"), ("MIT", "Dual BSD/GPL")])
@@ -150,7 +150,7 @@ def test_what_needs_the_gpl_is_not_fused_with_what_is_not_under_it(
     found = _optimized(file, "--fuse", "-o", out, "--packets", "0")
     assert found["fused"] is None
     assert found["not_fused"].startswith(
-        f"b calls bpf_trace_printk, which the kernel keeps for programs under the GPL, and a is "
+        f"b calls bpf_trace_printk, which the kernel reserves for programs under the GPL, but a is "
         f'under the license "{licenses[0]}"'
     )
     assert not (out / "pin.bpf.o").exists()
@@ -165,7 +165,7 @@ def test_no_program_gets_a_license_that_it_does_not_have(tmp_path: Path) -> None
         file = _licensed(tmp_path, *licenses, FILTERS)
         found = _optimized(file, "--fuse", "-o", tmp_path / "out", "--packets", "0")
         if expected is None:
-            assert "one object has one license" in found["not_fused"]
+            assert "an object has only one license" in found["not_fused"]
             continue
         shown = slowpath("show", tmp_path / "out/pin.bpf.o", "--format", "json")
         (written,) = json.loads(shown.stdout)["results"]

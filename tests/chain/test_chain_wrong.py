@@ -82,7 +82,7 @@ def test_invalid_files_are_errors(kind: str, content: bytes, expected: str, tmp_
             "topology",
             "program: firewall",
             "program: wall",
-            'unknown program "wall"; known are ',
+            'unknown program "wall"; choose one of ',
         ),
     ],
 )

@@ -129,7 +129,7 @@ def test_target_files_start_at_the_settings_file(project: Path) -> None:
         ("mtu = 1\nmtu = 2\n", ":2", "is not TOML: Cannot overwrite a value"),
         ("mtu = [1", "", "is not TOML: "),
         ("\ntarg = 'ebpf'", ":2", "unknown key 'targ'; did you mean 'target'?"),
-        ("zebra = 1", ":1", "unknown key 'zebra'; known are target, entries"),
+        ("zebra = 1", ":1", "unknown key 'zebra'; choose one of target, entries"),
         ("mtu = 'x'", ":1", "mtu is not an integer"),
         ("mtu = true", ":1", "mtu is not an integer"),
         ("target = []", ":1", "target is not a name, or a list of names"),
@@ -169,7 +169,7 @@ def test_check_of_a_named_file(project: Path) -> None:
     assert (run.returncode, run.stdout) == (0, "other.toml: fine\n")
     run = slowpath("config", "check", cwd=project)
     assert run.returncode == 3
-    assert "neither slowpath.toml nor pyproject.toml" in run.stderr
+    assert "create slowpath.toml, or add [tool.slowpath] to pyproject.toml" in run.stderr
     run = slowpath("config", "check", "missing.toml", cwd=project)
     assert run.stderr == "error: missing.toml: no such file or folder\n"
 

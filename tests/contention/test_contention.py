@@ -227,11 +227,14 @@ def test_run_to_completion_adds_times(tables: Tables) -> None:
         (["predict", "MODEL", "--query", "QUERY", "--recipe", "ridge"], "--recipe"),
         (["predict", "--memory-table", "MEMORY", "--query", "QUERY", "--with", "MODEL"], "--with"),
         (["predict", "MODEL", "--query", "QUERY", "-o", "out.txt"], ".csv, .json or .parquet"),
-        (["train", "MEMORY", "--recipe", "oracle"], "no memory model 'oracle'; known are constant"),
+        (
+            ["train", "MEMORY", "--recipe", "oracle"],
+            "no memory model 'oracle'; choose one of constant",
+        ),
         (["train", "MEMORY", "REGEX", "--pattern", "run-to-completion"], "`# mtbr: N`"),
         (
             ["evaluate", "MEMORY", "--recipe", "oracle"],
-            "no memory model 'oracle'; known are constant",
+            "no memory model 'oracle'; choose one of constant",
         ),
         (["evaluate", "MEMORY", "--confidence", "20"], "--confidence"),
     ],
@@ -249,7 +252,7 @@ def test_wrong_options(tables: Tables, words: list[str], message: str) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["train", "REGEX"], "no table has a column 'throughput' beside competitors"),
+        (["train", "REGEX"], "no table has a column 'throughput' with competitors"),
         (["train", "MEMORY", "REGEX", "REGEX2"], "the table is of the same kind"),
         (["train", "missing.csv"], "no such file"),
         (["predict", "missing.json", "--query", "QUERY"], "no such file"),
@@ -351,11 +354,11 @@ def change(document: Any, path: str, value: object) -> None:
             "row m0, column throughput: the value must not be zero",
         ),
         ("memory.columns.irt", [-1.0] * 30, "memory, row m0, column irt: -1 is negative"),
-        ("memory.columns.wss_mb", [3.0] * 30, "predicts other values than after its training"),
+        ("memory.columns.wss_mb", [3.0] * 30, "predicts different values from those in its file"),
         (
             "checks.1.throughput",
             1.0,
-            "predicts other values than after its training: the throughput of row m7",
+            "predicts different values from those in its file: the throughput of row m7",
         ),
         ("checks.1.row", 99, "checks names row 99"),
         ("pattern", "quantum", "pattern: should be pipeline or run-to-completion"),

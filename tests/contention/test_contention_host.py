@@ -465,7 +465,7 @@ effort: {{mixes: 5, pairs: 1, block_ms: 5, warm_ms: 0, repetitions: 2}}
         ),
         ("bpf.o}", "bpf.o, destination: 10.0.0}", "'10.0.0' is not an IPv4 address such as"),
         ("bpf.o}", "bpf.o, destination_port: 65536}", "65536 is not between 0 and 65,535"),
-        ("bpf.o}}", "bpf.o}, stages: [nat]}", "function.stages: is unknown; known are xdp"),
+        ("bpf.o}}", "bpf.o}, stages: [nat]}", "function.stages: is unknown; choose one of xdp"),
         (
             "1500]}",
             "9000]}",
@@ -550,7 +550,7 @@ def test_a_program_that_cannot_be_fed_is_an_error(tmp_path: Path, profiled: Run)
     described.write_text(text)
     code, _, errors = profiled(described, "-o", tmp_path / "draws.profile")
     assert code == 3, errors
-    assert "does not depend on the packet's flow alone" in errors
+    assert "depends not only on the flow of the packet" in errors
 
 
 def test_a_profile_is_what_training_takes(tmp_path: Path, profiled: Run) -> None:

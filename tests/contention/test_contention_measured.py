@@ -421,7 +421,7 @@ def test_what_is_suggested_is_measured_and_comes_back(folder: Path) -> None:
 
 
 WRONG = (
-    ("--noise 1%", 2, "'--noise': the noise is that of measured mixes"),
+    ("--noise 1%", 2, "'--noise': the noise applies to measured mixes"),
     ("--measured mixes.csv --noise 200%", 2, "--noise"),
     (
         "--measured mixes.csv --confidence 90%",

@@ -194,7 +194,7 @@ def test_records_that_contradict_each_other(tmp_path: Path) -> None:
     message = error_of(f"train p q {FAST}", 3)
     assert message == (
         "error: q/profile.json: the table declares the pattern run-to-completion, but "
-        "p/profile.json declares pipeline; correct one of both\n"
+        "p/profile.json declares pipeline; correct one of the two\n"
     )
 
 
@@ -216,12 +216,12 @@ def test_run_to_completion_needs_the_match_ratio_of_memory_rows(tmp_path: Path) 
         (
             "client_request_time",
             "",
-            "the cell is empty although client_queues has a value; a client has",
+            "the cell is empty, but client_queues has a value; a client needs",
         ),
         (
             "client_queues",
             "",
-            "the cell is empty although client_request_time has a value; a client has",
+            "the cell is empty, but client_request_time has a value; a client needs",
         ),
         ("client_queues", "-1", "-1 is negative (number of queues of a client"),
         ("client_request_time", "soon", "'soon' is not a finite number"),
@@ -258,14 +258,12 @@ def test_mixes_of_something_else(tmp_path: Path) -> None:
 def test_mixes_are_no_memory_rows(tmp_path: Path) -> None:
     write_folder(tmp_path / "p", mixes(PIPELINE))
     message = error_of(f"train p/mixes.csv {FAST}", 3)
-    assert (
-        "no table has a column 'throughput' beside competitors for memory: p/mixes.csv" in message
-    )
+    assert "no table has a column 'throughput' with competitors for memory: p/mixes.csv" in message
     for words in ("evaluate p/mixes.csv", "predict --memory-table p/mixes.csv --query p/mixes.csv"):
         message = error_of(words, 3)
         assert (
-            "column inverse_throughput_sum: the value is above zero, but memory rows must not have "
-            "competitors at an accelerator" in message
+            "column inverse_throughput_sum: the value is above zero, but rows of a memory table "
+            "must not have competitors at an accelerator" in message
         )
     write_mixes(tmp_path / "more.csv", mixes(PIPELINE))
     message = error_of("train p more.csv", 3)

@@ -201,7 +201,7 @@ def test_remarks(folder: Path, name: str) -> None:
     assert "'another'" in message
     path.write_text(f"# device: nic\n# device: another\n{rows}")
     message = error_of(read.words, 3)
-    reason = "line 2, device: the value is 'another', but 'nic' in line 1; keep one of both"
+    reason = "line 2, device: the value is 'another', but 'nic' in line 1; keep one of the two"
     assert message == f"error: {read.file}: {reason}\n"
     path.write_text(f"# unit {read.column}: furlongs\n{rows}")
     if read.column != "throughput":

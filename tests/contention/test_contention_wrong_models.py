@@ -194,7 +194,7 @@ def test_models_of_something_else(folder: Path, words: str) -> None:
     error_of(f"train score.csv own-score.csv {FAST} -o score.json", 0)
     message = error_of(f"{words} --with score.json", 3)
     assert message.startswith(
-        "error: score.json: this model and nf.json differ in columns of contention: ipc,"
+        "error: score.json: this model and nf.json use different contention columns: ipc,"
     )
 
 
@@ -209,14 +209,14 @@ def test_models_of_something_else(folder: Path, words: str) -> None:
         ("cores: 8", "cores: nan", "fleet.yaml:1: nics.cores: 'nan' is not a number"),
         ("cores: 8", "count: 3", "fleet.yaml:1: nics: lacks cores"),
         ("cores: 8}", "cores: 8, cores: 4}", "fleet.yaml:1: nics.cores: is defined twice"),
-        ("nics:", "nic:", "fleet.yaml:1: nic: is unknown; known are nics, functions"),
+        ("nics:", "nic:", "fleet.yaml:1: nic: is unknown; choose one of nics, functions"),
         (
             "device: nic",
             "device: card",
             "functions.nat: the model nat.json is of the device 'nic', but the NICs are",
         ),
         ("flows: 16000", "flows: 1e300", "3: functions.nat.traffic.flows: '1e300' is not a number"),
-        ("flows: 16000", "flow: 16000", "functions.nat.traffic.flow: is unknown; known"),
+        ("flows: 16000", "flow: 16000", "functions.nat.traffic.flow: is unknown; choose"),
         (
             "size: 1500",
             "size: 1.5e6",
@@ -275,7 +275,7 @@ DESCRIPTION = (ROOT / "tests/contention/contention_tiny.yaml").read_text()
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("traffic:", "trafic:", "trafic: is unknown; known are schema"),
+        ("traffic:", "trafic:", "trafic: is unknown; choose one of schema"),
         ("flow_count: [100, 1000], ", "", "t.yaml:5: traffic: lacks flow_count"),
         (
             "[100, 1000]",
@@ -288,7 +288,7 @@ DESCRIPTION = (ROOT / "tests/contention/contention_tiny.yaml").read_text()
         ("[128, 512]", "1.5 KB", "traffic.packet_size_bytes: '1.5 KB' is not a whole number"),
         ("[10_000, 1_000_000]", "4", "memory.working_set_bytes: 4 is not between 4,096 and"),
         ("pairs: 1", "pairs: 0", "9: effort.pairs: 0 is not between 1 and 1,000"),
-        ("pairs: 1", "pair: 1", "9: effort.pair: is unknown; known are mixes, pairs"),
+        ("pairs: 1", "pair: 1", "9: effort.pair: is unknown; choose one of mixes, pairs"),
         ("[nat]", "[firewall]", "4: function.stages[1]: 'firewall' is not one of flow-statistics"),
         ("schema: 1", "schema: 2", "2: schema: 2 is not between 1 and 1"),
         (

@@ -169,7 +169,7 @@ def test_single_tables(
     ("words", "message"),
     [
         ("train memory.csv memory.csv", "memory.csv: the file is named twice"),
-        ("train regex.csv own.csv", "regex.csv: no table has a column 'throughput' beside comp"),
+        ("train regex.csv own.csv", "regex.csv: no table has a column 'throughput' with comp"),
         ("train memory.csv regex.csv nf.json", 'nf.json: the document lacks the key "rows"'),
         (
             "train memory.csv arrivals.csv",

@@ -166,7 +166,7 @@ def test_general_options_are_refused_twice_in_front_of_the_command() -> None:
         (["a", "b", "--wait", "-3s"], "--wait: -3s is not allowed; write 0 to 60"),
         (["a", "b", "--wait", "-.5"], "--wait: -.5 is not allowed; write 0 to 60"),
         (["a", "b", "--time", "nan"], "--time: nan is not allowed; write 0 or more"),
-        (["a", "b", "--format", "xml"], "--format: no value 'xml'; known are table, json"),
+        (["a", "b", "--format", "xml"], "--format: no value 'xml'; choose one of table, json"),
         (["a", "b", "--no\n\x1bpe"], "no option '--no\\n\\x1bpe'"),
     ],
 )

@@ -86,7 +86,7 @@ def test_workers_that_all_die_are_an_error(pool: Pool) -> None:
 
 def test_a_pool_gives_up_after_many_deaths(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pools, "_HOPELESS", 4)
-    with pytest.raises(UnavailableError, match="all worker processes die"):
+    with pytest.raises(UnavailableError, match="all worker processes have died"):
         LocalPool(2).map(always_dies, None, list(range(100)))
 
 

@@ -221,7 +221,13 @@ def test_entries_beside_a_pipeline_need_a_place_and_fit(tmp_path: Path) -> None:
     entries = tmp_path / "entries.txt"
     entries.write_text("routes default -> drop()\n")
     for options, message in (
-        (("--to", "swx"), "'--maps': writes entries beside the pipeline; add --output FILE.spec"),
+        (
+            ("--to", "swx"),
+            (
+                "'--maps': the option writes entries to files beside the pipeline; add --output "
+                "FILE.spec"
+            ),
+        ),
         (("--to", "xdp-c"), "'--maps': has no effect with --to xdp-c"),
         ((), "'--maps': needs --to swx"),
     ):

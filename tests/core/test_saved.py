@@ -159,7 +159,7 @@ def test_no_results_are_no_comparison() -> None:
 def test_other_documents_are_named() -> None:
     other = {"slowpath": "1", "command": "sweep", "schema": "sweep/1", "results": [{}]}
     with pytest.raises(
-        InputError, match="is output of slowpath sweep; diff reads only that of slowpath bound"
+        InputError, match="is output of slowpath sweep; diff reads only output of slowpath bound"
     ):
         read(other)
     assert len(read(GOOD | {"command": "chain bound", "schema": "bound/1"})) == 2

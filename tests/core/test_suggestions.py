@@ -76,7 +76,10 @@ def test_typos_have_suggestions(words: list[str], error: str) -> None:
 def test_words_unlike_all_names_have_none() -> None:
     assert did_you_mean("zzz", ["bound", "show"]) == ""
     assert nearest("", ["bound"]) is None
-    assert unknown("command", "zzz", ["bound", "show"]) == "no command 'zzz'; known are bound, show"
+    assert (
+        unknown("command", "zzz", ["bound", "show"])
+        == "no command 'zzz'; choose one of bound, show"
+    )
 
 
 def test_case_and_beginnings_count() -> None:

@@ -237,7 +237,7 @@ def test_an_empty_side_is_an_error(tmp_path: Path, content: str) -> None:
     for sides in ((empty, PLAIN), (PLAIN, empty), (empty, empty)):
         run = slowpath("diff", *sides, *COUNT)
         assert (run.returncode, run.stdout) == (3, "")
-        reason = "is empty, neither a program nor output of bound --format json"
+        reason = "is empty; pass a program, or output of slowpath bound --format json"
         assert run.stderr == f"error: {empty}: {reason}\n"
 
 
@@ -414,7 +414,10 @@ def test_unknown_columns_are_refused_before_the_analysis(
     for target in ("ebpf", "linux-xdp", "agilio-cx-2x40"):
         run = slowpath("diff", PLAIN, PLAIN, "--target", target, option, value)
         assert run.returncode == 2
-        assert f"invalid value for '{option}': 'speed_pct' is not a column; known are" in run.stderr
+        assert (
+            f"invalid value for '{option}': 'speed_pct' is not a column; choose one of"
+            in run.stderr
+        )
 
 
 def test_changes_within_the_error_of_an_estimate_are_named() -> None:
@@ -614,7 +617,7 @@ def test_folders_that_cannot_be_compared(tmp_path: Path, saved: list[str]) -> No
         (empty, saved[0], "has neither programs nor results (*.json)"),
         (saved[0], empty, "has neither programs nor results (*.json)"),
         (PLAIN, empty, "is a directory, but the other side is a program; name two directories"),
-        (empty, empty, "has neither results (*.json) nor programs"),
+        (empty, empty, "neither folder contains results (*.json) or programs"),
     ):
         run = slowpath("diff", old, new)
         assert (run.returncode, run.stdout) == (3, "")

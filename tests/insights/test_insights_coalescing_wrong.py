@@ -96,7 +96,7 @@ WRONG: dict[str, tuple[Callable[[Found], object], str]] = {
     ),
     "unknown key": (
         lambda found: element(found).update(fields=[]),
-        "element small.fields: is unknown; known are name, variables, blocks",
+        "element small.fields: is unknown; choose one of name, variables, blocks",
     ),
 }
 

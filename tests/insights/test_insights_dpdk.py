@@ -429,9 +429,9 @@ def test_further_pointers_without_targets_are_refused(entry: str, expected: str)
     ("entry", "lacks"),
     fewer_unless_campaign(
         [
-            ("count_lengths", {"a stack access at a variable place"}),
+            ("count_lengths", {"a stack access at a variable offset"}),
             ("filter", set()),
-            ("stamp", {"a stack access at a variable place"}),
+            ("stamp", {"a stack access at a variable offset"}),
             ("ahead", set()),
             ("up_to", set()),
         ],

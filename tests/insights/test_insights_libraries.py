@@ -118,7 +118,7 @@ def test_functions_of_click_are_advised_on_in_the_lines_that_call_them() -> None
     counts = counted(ROOT / CLICK, ROOT / NAT)
     summed, routed = of_line(found, "click_in_cksum("), of_line(found, "_routes.lookup(")
     assert summed["before"] == pytest.approx(executed(counts, "click_in_cksum"))
-    assert routed["title"] == "Use the look-up engine for IPTable::lookup"
+    assert routed["title"] == "Use the lookup engine for IPTable::lookup"
     assert routed["before"] == pytest.approx(executed(counts, "IPTable::lookup"))
     corrected = of_line(found, "click_update_in_cksum(")
     assert "internet checksum, corrected (RFC 1624)" in corrected["reason"]
@@ -132,15 +132,15 @@ def test_functions_of_click_are_advised_on_in_the_lines_that_call_them() -> None
 
 
 def test_a_router_is_told_of_its_routes_and_not_of_its_table_of_flows() -> None:
-    """Check that a router gets advice on its route look-up, but not on its hash table of flows.
+    """Check that a router gets advice on its route lookup, but not on its hash table of flows.
 
-    Hash tables belong to the DPDK framework, so their look-ups take no instructions.
+    Hash tables belong to the DPDK framework, so their lookups take no instructions.
     """
     found = engines("tests/dpdk/router.c", "--pcap", NAT)
     counts = counted(ROOT / "tests/dpdk/router.c", ROOT / NAT)
     [one] = found
     assert "if (rte_lpm_lookup(routes," in text_of(one)
-    assert one["title"] == "Use the look-up engine for rte_lpm_lookup"
+    assert one["title"] == "Use the lookup engine for rte_lpm_lookup"
     assert "longest prefix match (IPv4)" in one["reason"]
     assert one["before"] == pytest.approx(executed(counts, "rte_lpm_lookup"))
     assert one["effect"] > 0

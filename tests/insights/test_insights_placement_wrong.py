@@ -67,7 +67,7 @@ WRONG: dict[str, tuple[Callable[[Found], object], str]] = {
     ),
     "unknown level": (
         lambda found: found["access_cost"]["read"].update(nearest=1),
-        "access_cost.read.nearest: is unknown; known are near, far",
+        "access_cost.read.nearest: is unknown; choose one of near, far",
     ),
     "level without capacity": (
         lambda found: found["capacity_bytes"]["one"].pop("far"),
@@ -108,7 +108,7 @@ WRONG: dict[str, tuple[Callable[[Found], object], str]] = {
     ),
     "unknown key": (
         lambda found: structure(found).update(bytes=3),
-        "case small, structure a.bytes: is unknown; known are name, size_bytes",
+        "case small, structure a.bytes: is unknown; choose one of name, size_bytes",
     ),
     "infinite count": (
         lambda found: structure(found)["accesses"][0].update(count=1e300),

@@ -141,7 +141,7 @@ def test_wrong_tables_to_learn_cores_from(tmp_path: Path) -> None:
 
     assert refused(rows[:-1]) == "line 345: the function f49 lacks rows with 60 cores"
     assert refused([*rows, rows[0]]) == (
-        "line 352: the function f0 already has a row with 24 cores; remove one of both"
+        "line 352: the function f0 already has a row with 24 cores; remove one of the two"
     )
     assert refused(rows[:-7]) == "the table has 49 functions; a model needs at least 50"
     assert refused([{**rows[0], "cores": 25}, *rows[1:]]).startswith(
@@ -237,7 +237,7 @@ def test_files_that_are_no_groups(tmp_path: Path) -> None:
     )
     rows = group_rows(drawn(4, 1))
     assert refused(2 * f"{json.dumps(rows[0])}\n") == (
-        "line 2: the group 0 is already in line 1; rename one of both"
+        "line 2: the group 0 is already in line 1; rename one of the two"
     )
 
 

@@ -194,7 +194,7 @@ def test_notes_name_unfilled_maps(tmp_path: Path) -> None:
     file, maps, count = trace(tmp_path, packets), tmp_path / "maps.toml", len(packets)
     maps.write_text('seen = [{ key = "01020304", value = 1 }]\n')
     told = [
-        f"the map {name} was always empty, so that all {count} look-ups missed; fill it "
+        f"the map {name} was always empty, so that all {count} lookups missed; fill it "
         "with --maps FILE"
         for name in ("blocked", "seen", "routes")
     ]
@@ -309,8 +309,8 @@ def test_errors_say_why_maps_cannot_be_read(tmp_path: Path) -> None:
     words = ("insights", "counts", source, "--pcap", file)
     error = error_of(*words, "--maps", maps)
     said = (
-        "clang cannot compile the source for BPF, so that the possible content of its "
-        "maps is unknown: clang: "
+        "clang cannot compile the source for BPF, so the possible content of its maps is "
+        "unknown: clang: "
     )
     assert f"error: {source}: {said}" in error
     assert "stack limit" in error
@@ -412,7 +412,7 @@ def test_maps_are_for_xdp_programs(tmp_path: Path) -> None:
     plain = ROOT / "tests/advice/filter.c"
     for words in (("insights", "counts", plain), ("insights", plain)):
         error = error_of(*words, "--pcap", file, "--maps", HERE / "rules.toml", code=2)
-        assert "'--maps': the option is for XDP programs in C" in error
+        assert "'--maps': the option applies only to XDP programs in C" in error
     run = slowpath("insights", HERE / "rules.bpf.c", "--maps", HERE / "rules.toml")
     assert (
         "'--maps': the option needs a run of the function; give a trace with --pcap" in run.stderr

@@ -192,8 +192,8 @@ def test_notes_name_empty_maps_of_maps(tmp_path: Path) -> None:
     )
     report = counted(source, trace(tmp_path, orders(7, 1)))
     assert report["notes"] == [
-        "the map few was always empty, so that all 7 look-ups missed; fill it with --maps FILE",
-        "the map outer was always empty, so that all 7 look-ups missed; fill it with --maps FILE",
+        "the map few was always empty, so that all 7 lookups missed; fill it with --maps FILE",
+        "the map outer was always empty, so that all 7 lookups missed; fill it with --maps FILE",
     ]
     assert report["fate"]["results"] == [{"result": 1, "packets": 7, "action": "XDP_DROP"}]
 

@@ -63,7 +63,7 @@ def test_flows_differ_in_what_is_looked_for() -> None:
         for start, length in path["cold"]["varied"] if path["cold"] else []:
             assert start >= 22
             assert start + length <= 58
-    # On the path with most instructions, look-ups find a rule.
+    # On the path with most instructions, lookups find a rule.
     assert any(path["cold"] for path in measured_paths("firewall"))
     # The program finds the answer to a query in its cache by the content of the query.
     questions = [path["cold"]["varied"] for path in measured_paths("dns_cache") if path["cold"]]
@@ -76,7 +76,7 @@ def test_insertions_have_a_reason() -> None:
     reasons = [path["cold_reason"] or "" for path in measured_paths("flow_monitor")]
     assert any("inserts or deletes elements" in reason for reason in reasons)
     assert any(
-        "the look-ups of the path do not differ between flows" in reason for reason in reasons
+        "the lookups of the path do not differ between flows" in reason for reason in reasons
     )
 
 

@@ -415,7 +415,7 @@ def test_the_same_data_give_the_same_picture(tmp_path: Path) -> None:
 
 def test_options_that_make_no_sense_are_refused() -> None:
     cases: list[tuple[list[str], str]] = [
-        (["--plot", "a.svg"], "'--plot': plots the packets of a trace"),
+        (["--plot", "a.svg"], "'--plot': the option plots the packets of a trace"),
         (["--pcap", "t.pcap", "--plot", "a.pdf"], "'--plot': the file name must end in"),
         (["--pcap", "t.pcap", str(FIREWALL)], "'--pcap': a trace runs through one file"),
     ]

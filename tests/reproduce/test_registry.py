@@ -112,7 +112,7 @@ def test_the_help_names_the_figures_whose_data_a_checkout_includes() -> None:
 def test_a_glob_without_a_match_lists_the_items() -> None:
     run = slowpath("reproduce", "insights", "figure-15", "examples/insights", "--only", "?")
     assert (run.returncode, run.stdout) == (2, "")
-    _, _, listed = run.stderr.splitlines()[0].partition("no item '?'; known are ")
+    _, _, listed = run.stderr.splitlines()[0].partition("no item '?'; choose one of ")
     items = listed.split("; ")
     assert len(items) == len(set(items)) > 3
     assert all(re.fullmatch(r"udp-counter(-long-chains)?, IMEM .* as EMEM", one) for one in items)

@@ -233,7 +233,8 @@ impl Chain {
     fn member(&self, name: &Spanned<String>) -> Result<usize, ChainError> {
         self.members.iter().position(|member| member.name == name.value).ok_or_else(|| {
             let known: Vec<&str> = self.members.iter().map(|m| m.name.as_str()).collect();
-            let what = format!("unknown program {:?}; known are {}", name.value, known.join(", "));
+            let what =
+                format!("unknown program {:?}; choose one of {}", name.value, known.join(", "));
             ChainError::at(line(name), what)
         })
     }

@@ -185,7 +185,11 @@ impl Chain {
                 let called = format!("{}:{name}", self.members[*member].name);
                 let Some(number) = maps.iter().position(|map| map.name == *name) else {
                     let known: Vec<&str> = maps.iter().map(|map| map.name.as_str()).collect();
-                    let what = format!("unknown map {called}; known are {}", known.join(", "));
+                    let hint = match known.len() {
+                        0 => "the object has no maps".to_owned(),
+                        _ => format!("choose one of {}", known.join(", ")),
+                    };
+                    let what = format!("unknown map {called}; {hint}");
                     return Err(ChainError::at(shared.line, what));
                 };
                 let here = (*member, number);

@@ -22,8 +22,8 @@ pub(crate) enum LicenseError {
     /// The kernel loads one of the programs only under the GPL, but the license of another program
     /// is not compatible with the GPL.
     #[error(
-        "{needs} calls {call}, which the kernel keeps for programs under the GPL, and {other} is {license}: \
-         one object has one license"
+        "{needs} calls {call}, which the kernel reserves for programs under the GPL, \
+         but {other} is {license}: an object has only one license"
     )]
     NeedsGpl {
         /// Name of the program that needs the GPL.
@@ -38,8 +38,8 @@ pub(crate) enum LicenseError {
     },
     /// Two programs have different licenses, and neither license includes the other.
     #[error(
-        "{one} is {first} and {other} is {second}: one object has one license; give both the \
-         same, or load them one behind the other"
+        "{one} is {first} and {other} is {second}: an object has only one license; give both the \
+         same, or load them one after the other"
     )]
     Differ {
         /// Name of one of the programs.

@@ -296,7 +296,7 @@ pub struct DroppedReport {
     pub line: Option<LineReport>,
     /// Kind of change: `always taken`, `never taken`, `decided by the way there` (a path on which
     /// the branch's outcome is known bypasses it), `always 0x..`, `operand always 0x..`, `no
-    /// effect`, or `found by N comparisons` (a look-up in a frozen map).
+    /// effect`, or `found by N comparisons` (a lookup in a frozen map).
     pub change: String,
     /// Offsets of the packet bytes that the change depends on, ascending.
     pub bytes: Vec<u16>,

@@ -40,7 +40,7 @@ fn in_words(error: &Error, kind: &Kind) -> String {
         Error::WithSnippet { error, .. } | Error::AliasError { error, .. } => in_words(error, kind),
         Error::Eof { .. } => format!("is empty; {name} begins with `schema: 1`"),
         Error::MultipleDocuments { .. } => {
-            format!("another document begins here; a file contains a single one: {name}")
+            format!("another document begins here, but a file contains only one: {name}")
         }
         Error::Unexpected { expected: "mapping start", .. } => {
             "keys are expected here, each with a value: `key: value`".to_owned()
@@ -62,7 +62,7 @@ fn in_words(error: &Error, kind: &Kind) -> String {
         Error::SerdeUnknownField { field, expected, .. } => {
             // A key can be any text, even of several lines.
             let field = field.escape_debug();
-            format!("unknown key `{field}`; known are {}", expected.join(", "))
+            format!("unknown key `{field}`; choose one of {}", expected.join(", "))
         }
         Error::SerdeMissingField { field, .. } => format!("`{field}` is missing here"),
         Error::DuplicateMappingKey { key: Some(key), .. } => {
@@ -133,12 +133,12 @@ mod tests {
             ("--- ~\n", "line 1: keys are expected here, each with a value: `key: value`"),
             (
                 "schema: 1\n---\nschema: 1\n",
-                "another document begins here; a file contains a single one: a list",
+                "another document begins here, but a file contains only one: a list",
             ),
             ("schema: 1\nschema: 1\n", "line 2: `schema` is defined twice"),
             (
                 "schema: 1\n\"a\\nb\": 1\n",
-                "line 2: unknown key `a\\nb`; known are schema, name, share, pairs, names",
+                "line 2: unknown key `a\\nb`; choose one of schema, name, share, pairs, names",
             ),
             ("name: a\n", "line 1: `schema` is missing here"),
             ("schema: -1\n", "line 1: a number from 0 to 4294967295 is expected here"),
@@ -153,7 +153,7 @@ mod tests {
             ),
             (
                 "schema: 1\nnear: 1\n",
-                "line 2: unknown key `near`; known are schema, name, share, pairs, names",
+                "line 2: unknown key `near`; choose one of schema, name, share, pairs, names",
             ),
             (
                 "schema: 1\nfar: 1\n",

@@ -29,8 +29,8 @@ pub enum IngressError {
     /// The program changes the lengths of packets of different flows by different amounts.
     /// Therefore the same steps cannot restore all of them in one buffer.
     #[error(
-        "it makes packets of one flow longer by {one} bytes and those of another by {other}: one \
-         buffer for all of them cannot be put back between runs"
+        "it makes packets of one flow longer by {one} bytes and those of another by {other}: \
+         slowpath cannot restore one buffer for all of them between runs"
     )]
     Growth {
         /// Number of bytes by which the program makes the first packet longer.
@@ -41,8 +41,9 @@ pub enum IngressError {
     /// The last of many runs leaves a different packet than a single run, although the packet is
     /// restored before each run.
     #[error(
-        "its result for a packet does not depend on the packet's flow alone, but also on time, \
-         random numbers or earlier packets: one buffer for all packets cannot be put back between runs"
+        "its result for a packet depends not only on the flow of the packet, but also on time, \
+         random numbers or earlier packets: slowpath cannot restore one buffer for all packets \
+         between runs"
     )]
     NotRestorable,
     /// The set-up of the program ended early because the caller asked for it.

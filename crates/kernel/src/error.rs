@@ -79,7 +79,7 @@ pub enum LoadError {
         reason: &'static str,
     },
     /// A helper call of the program cannot be replaced by a fixed result.
-    #[error("program {program}: its calls cannot be answered: {reason}")]
+    #[error("program {program}: the results of its calls cannot be replaced: {reason}")]
     NotAnswered {
         /// Name of the program.
         program: String,
@@ -178,7 +178,7 @@ impl RunError {
         let hint = if *context != Context::default() {
             "check metadata, device and queue"
         } else if len > 3000 {
-            "longer packets than about 3,500 bytes need a program with SEC(\"xdp.frags\")"
+            "packets longer than about 3,500 bytes need a program with SEC(\"xdp.frags\")"
         } else {
             "programs for devmaps and cpumaps cannot be run this way"
         };

@@ -63,7 +63,7 @@ const HINTS: [(&str, &str); 19] = [
         "access only fields of struct xdp_md that this kernel has, and do not write to read-only \
          fields",
     ),
-    ("map_value_or_null", "compare the result of the look-up with NULL first"),
+    ("map_value_or_null", "compare the result of the lookup with NULL first"),
     ("_or_null", "compare the pointer with NULL first"),
     ("cannot use helper", "XDP programs cannot call this helper in this kernel"),
     ("cannot call GPL", "the helper is for programs with the license GPL: SEC(\"license\")"),

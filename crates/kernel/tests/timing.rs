@@ -257,7 +257,7 @@ fn failed_restorations_are_an_error() {
     let wrapper = restoring(&kernel, &program, &undo);
     let subject = subject(&program, Some(&wrapper));
     let sample = subject.sample(&PACKET, &Context::default(), 1000);
-    assert!(sample.expect_err("fails").to_string().contains("could not be taken back"));
+    assert!(sample.expect_err("fails").to_string().contains("could not be undone"));
     assert_eq!(wrapper.run(&program, &PACKET, &Context::default(), 1000).expect("runs"), None);
     Oracle::Kernel.compared(1, "failed restorations");
 }

@@ -35,7 +35,8 @@ pub enum MeasureError {
     Capture(#[from] CaptureError),
     /// The order of the instructions that the path executes is unknown.
     #[error(
-        "the instructions of the path are unknown: they depend on more than packet and maps{}",
+        "the instructions of the path are unknown: they depend on more than the packet and the \
+         maps{}",
         depends_suffix(.depends)
     )]
     NoTrace {
@@ -47,8 +48,8 @@ pub enum MeasureError {
     Content(Box<ReplayError>),
     /// A map evicted some of the initial elements that the user gave for a trace.
     #[error(
-        "map {map}: {entries} entries of --maps are more than it keeps, {kept}: a map of its type \
-         evicts before it is full; name fewer, or make it larger"
+        "map {map}: {entries} entries of --maps are more than the map keeps, {kept}: a map of its \
+         type evicts entries before it is full; name fewer entries, or make the map larger"
     )]
     Evicted {
         /// Name of the map.
@@ -104,7 +105,7 @@ pub enum MeasureError {
         reason: String,
     },
     /// The caller requested more live packets than were counted and verified to take the path.
-    #[error("{frames} live packets took the path; one load does not time more")]
+    #[error("only {frames} live packets were counted on the path; one load cannot time more")]
     NotCounted {
         /// Number of live packets that were counted and took the path.
         frames: u32,

@@ -54,7 +54,7 @@ struct Line(AtomicU64);
 /// # Errors
 /// If a thread cannot be started or pinned to its CPU.
 pub fn observe_cpu_pair(one: usize, other: usize) -> Result<CpuPairObservation, NeighbourError> {
-    let purpose = || "a look at CPUs".to_owned();
+    let purpose = || "the inspection of CPUs".to_owned();
     let failed = |cause| NeighbourError::Thread { purpose: purpose(), cause };
     let (line, over) = (Line::default(), AtomicBool::new(false));
     let (line, over) = (&line, &over);

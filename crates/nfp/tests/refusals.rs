@@ -150,7 +150,7 @@ fn instructions_are_refused_with_a_reason() {
                 alu(AluOp::Sub, 3, Source::Reg(r(4))),
                 store(Size::B, 3, -8, 6),
             ],
-            "a stack access at a variable place",
+            "a stack access at a variable offset",
         ),
         (vec![Insn::Call(Call::Helper(helper::KTIME_GET_NS))], "bpf_ktime_get_ns"),
         (with_element(&[half, store(Size::W, 0, 0, 4)]), "a write to an element of a map"),

@@ -84,7 +84,7 @@ impl Runs<'_, '_> {
             }
             self.follow(pair)?;
         }
-        Err(Failed::Why("no packet gets to the end of both programs".into()))
+        Err(Failed::Why("no packet reaches the end of both programs".into()))
     }
 
     /// Returns the runs of the program with index `which` before its first block, in a state in

@@ -48,7 +48,7 @@ pub enum RehearsalError {
         cause: Box<LoadError>,
     },
     /// The thread for the rehearsal could not be started.
-    #[error("no thread starts for the rehearsal: {cause}")]
+    #[error("the thread for the rehearsal does not start: {cause}")]
     Thread {
         /// Error of the operating system.
         cause: io::Error,

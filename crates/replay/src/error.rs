@@ -40,7 +40,8 @@ pub enum ReplayError {
     },
     /// The packet has metadata, which replay does not support.
     #[error(
-        "program {program}: a packet with {len} bytes of metadata; its model takes packets without"
+        "program {program}: a packet with {len} bytes of metadata; its model supports \
+         only packets without metadata"
     )]
     Metadata {
         /// Name of the program.
@@ -60,7 +61,7 @@ pub enum ReplayError {
         map: String,
     },
     /// The interpreter could not complete the run of the program on the packet.
-    #[error("program {program}: the interpreter gives up: {cause}")]
+    #[error("program {program}: the interpreter stops: {cause}")]
     GivenUp {
         /// Name of the program.
         program: String,

@@ -22,10 +22,11 @@ def _annotate(args: Namespace) -> int:
 ANNOTATE = Command(
     (
         "Show the cost of every source line on the slowest path",
-        "For objects with debug information, the report has source lines, for others instructions.",
+        "The report shows source lines for objects with debug information, and instructions for "
+        "others.",
         "If the object lacks source lines, slowpath reads them from the source file, under its "
-        "recorded name or beside the object. It uses the file only if its lines agree with those "
-        "in the object.",
+        "recorded name or beside the object. It uses the file only if the lines match those in "
+        "the object.",
         "Exit codes: 0 success, 2 wrong usage, 3 a file cannot be read or analysed, 4 stopped "
         "before "
         "any bound was known.",

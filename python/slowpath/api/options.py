@@ -713,7 +713,7 @@ class CalibrateOptions(TypedDict, total=False):
     points: int
     """Measure N values of the varied parameter."""
     quick: bool
-    """Calibrate in 30 s: scale the nearest shipped target by few experiments."""
+    """Calibrate in 30 s: scale the nearest shipped target with few experiments."""
     list: bool
     """List test beds, components and experiments; run no experiment."""
     testbed: str

@@ -44,9 +44,9 @@ REPORTING = (
 REPEATED = (
     REQUIRE.with_help(
         "Report programs that do not guarantee this",
-        "A count is such as '<=4000 instructions' or '<=300 memory-accesses'. A rate (5Mpps) must "
-        "be reached by the pessimistic end of the estimate; on a SmartNIC, it must be guaranteed "
-        "(40Gbit/s, 10Mpps).",
+        "A count is for example '<=4000 instructions' or '<=300 memory-accesses'. The "
+        "pessimistic end of the estimate must reach a rate (5Mpps). On a SmartNIC, the rate "
+        "must be guaranteed (40Gbit/s, 10Mpps).",
     ),
     ACCEPT_ASSUMPTIONS,
 )
@@ -78,9 +78,9 @@ BOUND = Command(
         "Guarantee the speed of programs on their slowest path",
         "Analyses all XDP programs of an object. For a server, it counts their BPF instructions. "
         "For a SmartNIC, it compiles them as the driver of the card would.",
-        "Several programs get a table for each target, with a row for each program. An error in "
-        "one program does not stop the analysis of others. After Ctrl-C, the report has the "
-        "bounds reached so far.",
+        "For several programs, prints a table for each target, with a row for each program. An "
+        "error in one program does not stop the analysis of others. After Ctrl-C, the report "
+        "shows the bounds reached so far.",
         "Exit codes: 0 success, 1 --require not met, 2 wrong usage, 3 a file cannot be read, "
         "written "
         "or analysed, 4 stopped before --require was decided or before there was a bound. With "
@@ -93,14 +93,14 @@ BOUND = Command(
         OUTPUT.option(
             "--html FILE",
             "Write an HTML page with costs, paths and packets",
-            "The page has up to 8 of the paths of --paths, and results for other numbers of cores, "
-            "packet lengths and map entries.",
+            "The page shows up to 8 of the paths of --paths, and results for other numbers of "
+            "cores, packet lengths and map entries.",
         ),
         JOBS,
         WHERE.option(
             "--scheduler ADDRESS",
             "Run the analyses on the cluster of a Dask scheduler",
-            "ADDRESS is for example tcp://host:8786. The results are those of an analysis on this "
+            "ADDRESS is for example tcp://host:8786. The results are the same as on this "
             "machine. Needs the optional packages of the extra `fleet`.",
             common=False,
         ),

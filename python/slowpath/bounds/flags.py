@@ -51,10 +51,11 @@ CFLAGS = PROGRAMS.option(
 )
 _DEVICE = "Analyse for a built-in device, or one that a file describes [default: linux-xdp]"
 _DEVICES = (
-    "linux-xdp counts instructions and estimates their time on a server. ebpf counts instructions "
-    "without a time, and dpdk-swx those of .spec files. agilio-cx-2x40 guarantees rates on a "
-    "SmartNIC, for which slowpath compiles objects. It is the default of all files if one is a "
-    "listing; a note then says so. dpdk-swx is the default if all files are .spec files."
+    "linux-xdp counts instructions, and estimates their time on a server. ebpf only counts "
+    "instructions. dpdk-swx counts the instructions of .spec files. agilio-cx-2x40 guarantees "
+    "rates on a SmartNIC; slowpath compiles objects for it. It is the default for all files if "
+    "one of them is a listing; a note then says so. dpdk-swx is the default if all files are "
+    ".spec files."
 )
 TARGET = GUARANTEE.option(
     "--target NAME|FILE.toml,...", _DEVICE, f"{_DEVICES} Commas separate several targets."
@@ -78,9 +79,10 @@ CORES = GUARANTEE.option(
 UNROLL = SEARCH.option(
     "--unroll N|N@LOCATION,...",
     "Limit the iterations of unbounded loops to N [default: no limit]",
-    "N without a location applies to loops whose number of iterations the analysis cannot derive "
-    "(0: no limit). LOCATION is FILE:LINE or .INSTRUCTION, as errors print it. N@LOCATION also "
-    "cuts a loop that is known to run longer; the result then states this assumption.",
+    "N without a location applies to loops whose number of iterations the analysis cannot "
+    "derive (0: no limit). LOCATION is FILE:LINE or .INSTRUCTION, as errors print it. "
+    "N@LOCATION cuts even a loop that is known to run longer. The result then states this "
+    "assumption.",
 )
 MTU = GUARANTEE.option(
     "--mtu BYTES",
@@ -100,9 +102,9 @@ def _number_or_names(text: str) -> int | str:
 ENTRIES = GUARANTEE.option(
     "--entries N|NAME=N,...",
     "Assume N entries in each map for times with cold caches [default: full maps]",
-    "A map whose max_entries is lower counts as full. NAME=N is for the map or table NAME, also if "
-    "its max_entries is lower; the name of a P4 table needs no control. Packets are assumed to use "
-    "all entries equally often.",
+    "A map whose max_entries is lower counts as full. NAME=N sets the entries of the map or "
+    "table NAME, even above its max_entries. The name of a P4 table may omit its control. "
+    "slowpath assumes that packets use all entries equally often.",
     common=False,
     type=_number_or_names,
 )
@@ -115,7 +117,7 @@ DEADLINE = SEARCH.option(
 TOTAL_DEADLINE = SEARCH.option(
     "--total-deadline TIME",
     "Limit the time of all analyses together [default: no limit]",
-    "Programs whose analysis has not started after TIME are skipped.",
+    "slowpath skips programs whose analysis has not started after TIME.",
     common=False,
     type=duration,
 )
@@ -129,8 +131,8 @@ MEMORY = SEARCH.option(
 ASSUME = ASSUMED.option(
     "--assume FILE",
     "Read assumptions from FILE (TOML)",
-    "FILE states costs of operations for which the target has none, and results of helpers that "
-    "slowpath does not support.",
+    "FILE states prices of operations without a price in the target, and results of helpers "
+    "that slowpath does not support.",
     common=False,
 )
 MAPS = ASSUMED.option(
@@ -163,7 +165,7 @@ RECEIVE = ASSUMED.option(
     "--receive ENVIRONMENT",
     "Set the environment in which packets arrive [default: any]",
     "ENVIRONMENT is any, native-page, veth, generic, test-run, or limits in bytes: "
-    "head=0..216,tail=0..3520,length=60..1514. Further limits are meta and pieces. The option "
+    "head=0..216,tail=0..3520,length=60..1514. Other limits are meta and pieces. The option "
     "applies to programs in a kernel, not on a SmartNIC. If only some devices have a property, "
     "the result names it as a condition.",
     common=False,
@@ -191,7 +193,7 @@ REQUIRE = GUARANTEE.option(
 ACCEPT_ASSUMPTIONS = GUARANTEE.flag(
     "--accept-assumptions",
     "Let --require pass although --unroll N@LOCATION cuts a loop",
-    "Without it, a loop that is known to run longer than its limit fails the requirement.",
+    "Otherwise, a loop that is known to run longer than its limit fails the requirement.",
     common=False,
 )
 
@@ -226,7 +228,7 @@ CACHE_DIR = CACHING.option(
 NO_CACHE = CACHING.flag(
     "--no-cache-dir",
     "Neither read nor write kept results",
-    "So does the variable $SLOWPATH_NO_CACHE, with any value.",
+    "The variable $SLOWPATH_NO_CACHE has the same effect, with any value.",
     common=False,
 )
 CACHE = (CACHE_DIR, NO_CACHE)

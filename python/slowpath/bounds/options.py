@@ -246,7 +246,7 @@ def find_target(name: str) -> targets.Description:
         return targets.Description(name, read_text(name))
     from slowpath.core.suggestions import did_you_mean
 
-    known = f"; known are {', '.join(names)}, or name a file that ends in .toml"
+    known = f"; choose one of {', '.join(names)}, or name a file that ends in .toml"
     raise ValueError(f"{name!r} is not a target{did_you_mean(name, names) or known}")
 
 

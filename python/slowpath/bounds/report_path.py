@@ -453,7 +453,7 @@ def estimate_lines(result: Result) -> Iterator[Line]:
     parts = parts_of_pipeline(result)
     word = "table" if parts else "map"
     if _same(warm, cold):
-        yield labelled("estimated", f"{_rated(warm)}; no look-up depends on {word} entries", "bold")
+        yield labelled("estimated", f"{_rated(warm)}; no lookup depends on {word} entries", "bold")
     else:
         yield labelled("estimated", f"{_rated(warm)}; few {word} entries, warm caches", "bold")
         many = entries_words(cold, f"{word}s")

@@ -44,20 +44,20 @@ CALIBRATE = Command(
     (
         "Measure the cost of program components on this machine",
         (
-            "Measures each component (such as a look-up in a table) at several values of a "
+            "Measures each component (such as a lookup in a table) at several values of a "
             "parameter, and fits a model. Without arguments, runs all experiments of the test "
             "bed. Needs the extra `models`."
         ),
         (
-            "The output folder keeps all programs and measurements. From these, --evaluate can "
-            "derive the models again."
+            "The output folder keeps all programs and measurements. --evaluate derives the "
+            "models from them again."
         ),
         (
-            "The test bed linux-xdp measures in the running kernel and has the requirements of "
-            "slowpath measure. dpdk and dpdk-swx need an installed DPDK. dpdk-swx runs pipelines "
-            "in the form that the P4 compiler p4c emits. ebpf counts instructions, and "
-            "agilio-cx-2x40 computes cycles of the card. p4 only writes programs. load sends "
-            "packets to XDP programs or pipelines at given rates, and measures losses and "
+            "The test bed linux-xdp measures in the running kernel and needs the same rights as "
+            "slowpath measure. dpdk and dpdk-swx need an installed DPDK. dpdk-swx runs "
+            "pipelines in the form that the P4 compiler p4c emits. ebpf counts instructions, "
+            "and agilio-cx-2x40 computes cycles of the card. p4 only writes programs. load "
+            "sends packets to XDP programs or pipelines at given rates, and measures losses and "
             "latencies."
         ),
         (
@@ -77,7 +77,7 @@ CALIBRATE = Command(
         _SELECTION.option(
             "--range FIRST..LAST[/N]",
             "Sweep the parameter of the experiment over this range: 100..2e6",
-            "The option needs a single experiment. With /N, N values are measured.",
+            "The option needs a single experiment. /N sets the number of measured values.",
         ),
         _SELECTION.option(
             "--points N",
@@ -87,7 +87,7 @@ CALIBRATE = Command(
         ),
         _SELECTION.flag(
             "--quick",
-            "Calibrate in 30 s: scale the nearest shipped target by few experiments",
+            "Calibrate in 30 s: scale the nearest shipped target with few experiments",
             "A full calibration is more accurate. --seconds and --precision apply to each "
             "experiment.",
         ),
@@ -100,7 +100,8 @@ CALIBRATE = Command(
         _LOADING.option(
             "--rate FIRST..LAST[/N]",
             "Offer N shares of the highest rate without loss [default: 0.1, 0.5, 0.7]",
-            "Without N, 10 rates. A single share is allowed. Shares above 1 overload the program.",
+            "Without N, slowpath offers 10 rates. A single share is allowed. Shares above 1 "
+            "overload the program.",
             common=False,
         ),
         _LOADING.option(
@@ -146,7 +147,7 @@ CALIBRATE = Command(
         OUTPUT.option(
             "--compare DIR",
             "Show runs of several test beds side by side; repeat the option for each run",
-            "Shows each experiment with costs in at least two of the runs.",
+            "The output shows each experiment that has costs in at least two runs.",
             common=False,
             action="append",
             default=[],
@@ -154,7 +155,7 @@ CALIBRATE = Command(
         OUTPUT.option(
             "--html FILE",
             "Write an HTML page with figures, models and residuals",
-            "The page also describes the machine. It is a single file and needs no network.",
+            "The page also describes the machine. It is a single file that works offline.",
         ),
         _FORMATS.option(),
     ),

@@ -115,7 +115,7 @@ _HEADER, _POINTER = 64, 8
 def _entry_bytes(document: ModelDocument) -> int | None:
     """Return the memory of an element of the measured map in bytes; None for tries.
 
-    A look-up in a trie also gets longer because the trie gets deeper.
+    A lookup in a trie also gets longer because the trie gets deeper.
     """
     fixed = document["fixed"]
     value = int(fixed.get("value_bytes", 0))
@@ -127,7 +127,7 @@ def _entry_bytes(document: ModelDocument) -> int | None:
 
 
 def _hits(document: ModelDocument) -> bool:
-    """Return true if the look-ups of an experiment find entries."""
+    """Return true if the lookups of an experiment find entries."""
     return document["fixed"].get("hit") != "no"
 
 

@@ -55,10 +55,10 @@ def _bound(options: Namespace) -> int:
 BOUND = Command(
     (
         "Guarantee the speed of a chain of programs",
-        "The description (YAML) names programs, and for each the action that passes packets on. "
-        "The result is for the slowest path through all programs.",
-        "A packet reaches a program as the previous program leaves it. The report names programs "
-        "that no packet reaches.",
+        "The description (YAML) names the programs, and the actions that pass packets to the "
+        "next program. The result is for the slowest path through all programs.",
+        "Each program receives packets as the previous program leaves them. The report names "
+        "programs that no packet reaches.",
     ),
     (
         argument("CHAIN", "Chain description (*.yaml)"),
@@ -84,7 +84,7 @@ _LIMITS = Heading("How long to work")
 _MEMORY = _LIMITS.option(
     "--memory SIZE",
     "Stop if memory use exceeds SIZE [default: half of the free memory]",
-    "SIZE is such as 512MiB or 2G.",
+    "SIZE is for example 512MiB or 2G.",
     common=False,
 )
 _WORK: tuple[Option, ...] = (
@@ -101,8 +101,8 @@ _WORK: tuple[Option, ...] = (
 _HTML = OUTPUT.option(
     "--html FILE",
     "Write an HTML page with control-flow graphs and facts",
-    "The page shows programs block by block, and the branches that facts decide. It is one file "
-    "and needs no network.",
+    "The page shows programs block by block, and the branches that facts decide. It is a single "
+    "file that works offline.",
 )
 
 
@@ -110,8 +110,8 @@ _KNOWN: tuple[Option, ...] = (
     _KNOWLEDGE.option(
         "--fact FACT",
         "Assume a fact about every arriving packet: 'length >= 64'",
-        "The notation is that of slowpath chain facts: 'bytes 12-13 = 0800', 'byte 14 & f0 = 40'. "
-        "Repeatable.",
+        "Write facts as slowpath chain facts prints them: 'bytes 12-13 = 0800', 'byte 14 & f0 = "
+        "40'. Repeatable.",
         action="append",
         default=[],
     ),
@@ -128,8 +128,8 @@ _KNOWN: tuple[Option, ...] = (
 FACTS = Command(
     (
         "Find facts about every packet that reaches each program",
-        "Facts are constant bytes, lengths, fields with few values, and equal fields. Each is "
-        "proved for all packets.",
+        "Facts are constant bytes, lengths, fields with few values, and equal fields. slowpath "
+        "proves each fact for all packets.",
         "The report shows the branches that facts decide, and the lines of earlier programs that "
         "establish them.",
         "Exit codes: 0 success, 2 wrong usage, 3 a file cannot be read, 4 ended before all facts "
@@ -154,11 +154,11 @@ FACTS = Command(
 OPTIMIZE = Command(
     (
         "Rewrite the programs of a chain to run faster in it",
-        "Removes checks that earlier programs have already made. Each rewritten program is proved "
-        "to do the same for all packets and all content of maps.",
-        "A program without a proof stays unchanged, and the report gives the reason. By default a "
-        "rewritten program checks the facts that it relies on at its entry. If they do not hold, "
-        "it runs the original code, so that it can be loaded anywhere.",
+        "Removes checks that earlier programs have already made. slowpath proves that each "
+        "rewritten program does the same for all packets and any map content.",
+        "A program without a proof stays unchanged, and the report gives the reason. By default "
+        "a rewritten program checks the facts that it relies on at its entry. If a fact does "
+        "not hold, the program runs the original code. It is therefore correct anywhere.",
         "Exit codes: 0 success, 2 wrong usage, 3 a file cannot be read or written, 4 ended before "
         "all programs were done.",
     ),
@@ -179,8 +179,8 @@ OPTIMIZE = Command(
             "--target NAME|FILE.toml,...",
             "Guarantee the costs before and after rewriting on these targets [default: none]",
             "Commas separate targets. Costs are those of packets that reach the program in this "
-            "chain. A program on a device with a target in the description is analysed for that "
-            "target instead.",
+            "chain. If the description gives a device a target, slowpath analyses its programs "
+            "for that target instead.",
         ),
         *_KNOWN,
         OUTPUT.option(
@@ -213,12 +213,13 @@ OPTIMIZE = Command(
 _PLANNING = Heading("How to plan")
 PLAN = Command(
     (
-        "Find program variants that pay off on the paths of a network",
+        "Find program variants that save work on the paths of a network",
         "The description (YAML) names programs, the nodes that they run on, and the paths of "
         "packets over these nodes, with their shares of the traffic.",
-        "For each node, programs are rewritten for the packets that arrive at the node: one "
-        "variant for all packets, or several by ingress. Variants are listed by decreasing gain. "
-        "Results are kept: after a change, only results that depend on it are computed again.",
+        "slowpath rewrites the program of each node for the packets that arrive there: one "
+        "variant for all packets, or several by ingress. The report lists variants by "
+        "decreasing gain. slowpath keeps results. After a change, it computes only the results "
+        "that depend on the change.",
         "Exit codes: 0 success, 2 wrong usage, 3 a file cannot be read or written, 4 ended before "
         "all nodes were planned.",
     ),
@@ -229,7 +230,7 @@ PLAN = Command(
         _LIMITS.option(
             "--deadline TIME",
             "Stop after TIME with the best plan so far [default: 60s]",
-            "Nodes with most traffic come first. 0 means no limit.",
+            "Nodes with the most traffic come first. 0 means no limit.",
             type=within(duration, 0, 1e9),
         ),
         _MEMORY,
@@ -247,8 +248,8 @@ PLAN = Command(
         _PLANNING.flag(
             "--neighbours",
             "Use only facts that the directly preceding program establishes",
-            "Such facts hold for any input of that program. Without this option, facts of the "
-            "whole path are used.",
+            "Such facts hold for any input of that program. Otherwise, slowpath uses facts of "
+            "the whole path.",
             common=False,
         ),
         *(one._replace(group=_PLANNING) for one in CACHE),
@@ -272,10 +273,10 @@ PLAN = Command(
 VERIFY = Command(
     (
         "Prove that two programs do the same, or show a difference",
-        "The proof covers all packets and all content of maps. It compares result, packet, "
+        "The proof covers all packets and any map content. It compares result, packet, "
         "metadata, maps and helper calls.",
-        "Maps with the same name and definition in both objects count as one map. If the programs "
-        "differ, both are run on the packet that shows the difference.",
+        "Maps with the same name and definition in both objects count as one map. If the "
+        "programs differ, slowpath runs both on the packet that shows the difference.",
         "Exit codes: 0 equal, under the printed conditions; 1 different; 2 wrong usage; 3 a file "
         "cannot be read or analysed; 4 not decided.",
     ),
@@ -291,16 +292,16 @@ VERIFY = Command(
         _COMPARED.option(
             "--chain FILE",
             "Compare both as replacements for a program of a chain",
-            "FILE is a chain description (*.yaml). Only packets that earlier programs pass on "
-            "are compared.",
+            "FILE is a chain description (*.yaml). The comparison covers only packets that "
+            "earlier programs pass on.",
         ),
         *_WORK,
         _KNOWLEDGE.option(
             "--fact FACT",
             "Assume a fact about packets: 'length >= 64'",
-            "The notation is that of slowpath chain facts: 'bytes 12-13 = 0800', 'byte 14 & f0 = "
-            "40'. With --chain, the fact is about packets that arrive at its first program. "
-            "Repeatable.",
+            "Write facts as slowpath chain facts prints them: 'bytes 12-13 = 0800', 'byte 14 & "
+            "f0 = 40'. With --chain, the fact is about packets that arrive at its first "
+            "program. Repeatable.",
             action="append",
             default=[],
         ),

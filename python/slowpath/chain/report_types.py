@@ -80,7 +80,7 @@ class Dropped(TypedDict):
     change: str
     """Kind of change: `always taken`, `never taken`, `decided by the way there` (a path on which
     the branch's outcome is known bypasses it), `always 0x..`, `operand always 0x..`, `no effect`,
-    or `found by N comparisons` (a look-up in a frozen map)."""
+    or `found by N comparisons` (a lookup in a frozen map)."""
     bytes: list[int]
     """Offsets of the packet bytes that the change depends on, ascending."""
     length: bool

@@ -42,9 +42,10 @@ def _compile(args: Namespace) -> int:
 COMPILE = Command(
     (
         "Compile a program for a SmartNIC, or translate P4",
-        "The listing is as the driver of the card would compile it. slowpath bound can read it, "
-        "with or without --source. The result of --verify goes to standard error. With --to, a P4 "
-        "program is translated to C for XDP, or to a pipeline of DPDK's software switch (SWX).",
+        "The listing is the code that the driver of the card would generate. slowpath bound "
+        "reads it, with or without --source. The result of --verify goes to standard error. "
+        "With --to, a P4 program is translated to C for XDP, or to a pipeline of DPDK's "
+        "software switch (SWX).",
         "Exit codes: 0 success, 1 --verify found a packet that card and kernel treat differently, "
         "2 wrong usage, 3 the file cannot be read or the card cannot run the program, 4 --verify "
         "is undecided, or --deadline or --memory ended the compilation.",
@@ -61,18 +62,19 @@ COMPILE = Command(
         _CODE.option(
             "--to nfp|xdp-c|swx",
             "Write a listing for the card, C for XDP, or SWX [default: nfp]",
-            "xdp-c writes the C source that a P4 program (*.p4) is translated to. clang compiles "
-            "the C source without further headers. swx writes a pipeline of DPDK 22.11 (*.spec). "
-            "Both translate the whole P4 program; options for listings are refused.",
+            "xdp-c translates a P4 program (*.p4) to C for XDP, which clang compiles without "
+            "further headers. swx writes a pipeline of DPDK 22.11 (*.spec). Both translate the "
+            "whole P4 program; options for listings do not apply.",
             choices=("nfp", "xdp-c", "swx"),
             default="nfp",
         ),
         _CODE.option(
             "--maps FILE",
             "Read entries of P4 tables from FILE, and write them for DPDK",
-            "With --to swx. FILE is as for slowpath bound. Each table with entries gets a file "
-            "beside that of --output, as DPDK's command 'pipeline PIPELINE table TABLE add' reads "
-            "it. The entries of the program are among them.",
+            "With --to swx. FILE has the same format as for slowpath bound. For each table with "
+            "entries, slowpath writes a file beside that of --output, in the format of DPDK's "
+            "command 'pipeline PIPELINE table TABLE add'. These files include the entries that "
+            "the program declares.",
             common=False,
         ),
         MAP_ABI._replace(group=_CODE),
@@ -93,7 +95,7 @@ COMPILE = Command(
         _PROOF.option(
             "--memory SIZE",
             "Stop if memory exceeds SIZE [default: half of the free memory]",
-            "SIZE is such as 512MiB or 2G.",
+            "SIZE is for example 512MiB or 2G.",
             common=False,
         ),
         OUTPUT.option(
@@ -104,7 +106,7 @@ COMPILE = Command(
         OUTPUT.flag(
             "--source",
             "Add source lines and BPF instructions as comments",
-            "Each comment is before the card instructions that were compiled from it.",
+            "Each comment stands before the card instructions that result from it.",
         ),
         *CACHE,
         _FORMATS.option(STABLE),

@@ -62,7 +62,7 @@ def _write_pipeline(args: Namespace, flags: Sequence[str]) -> ExitCode:
         InputError: if the program or an entry has a fault, or a file cannot be read or written.
     """
     if args.maps is not None and args.output is None:
-        reason = "writes entries beside the pipeline; add --output FILE.spec"
+        reason = "the option writes entries to files beside the pipeline; add --output FILE.spec"
         raise OptionError(codes.OPTION_NEEDS_OPTION, "--maps", reason)
     pipeline = to_swx(args.file, flags)
     maps = None if args.maps is None else MapsFile(args.maps, read_text(args.maps))

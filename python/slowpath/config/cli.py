@@ -12,15 +12,16 @@ _FILE = argument(
     "FILE",
     "Settings file, program or folder [default: this folder]",
     "?",
-    "A settings file ends in .toml. For a program or folder, its settings file is searched.",
+    "A settings file ends in .toml. For a program or folder, slowpath finds the settings file "
+    "that applies.",
 )
 _NAMES = {f"--{key}" for key in KEYS}
 SHOW = Command(
     (
         "Show the settings for a program, each with its origin",
-        "A setting comes from the command line, else from an environment variable such as "
-        "SLOWPATH_TARGET, else from the settings file: slowpath.toml, or [tool.slowpath] in "
-        "pyproject.toml, in the folder of the program or above it in the same Git repository.",
+        "The command line comes first, then environment variables such as SLOWPATH_TARGET, then "
+        "the settings file: slowpath.toml, or [tool.slowpath] in pyproject.toml, in the folder "
+        "of the program or above it in the same Git repository.",
         "Exit codes: 0 success, 2 wrong usage, 3 the settings file cannot be read or has an error.",
     ),
     (
@@ -31,7 +32,7 @@ SHOW = Command(
     _FORMATS.call(f"{_RUN}:show"),
     (
         Example("slowpath config show", "Show the settings for programs in this folder"),
-        Example("slowpath config show filter.bpf.o", "Show those that apply to an object"),
+        Example("slowpath config show filter.bpf.o", "Show the settings that apply to an object"),
     ),
 )
 CHECK = Command(
@@ -50,9 +51,9 @@ CHECK = Command(
 CACHE = Command(
     (
         "Show or clear the cache of results",
-        "Analyses keep complete results for later runs with the same program, target, options and "
-        "version. Results that were not used for 90 days are deleted; above 500 MiB, those that "
-        "were used longest ago.",
+        "Analyses keep complete results for later runs with the same program, target, options "
+        "and version. slowpath deletes results that were not used for 90 days. Above 500 MiB, "
+        "it also deletes those that were used longest ago.",
         "Exit codes: 0 success, 2 wrong usage, 3 a result cannot be deleted.",
     ),
     (

@@ -84,7 +84,7 @@ def check(file: str | None) -> ExitCode:
         raise InputError(
             codes.NO_SETTINGS_FILE,
             where,
-            f"neither {OWN} nor {SHARED} with [tool.slowpath] applies to it",
+            f"no settings file applies to it; create {OWN}, or add [tool.slowpath] to {SHARED}",
         )
     settings, problems = examine(found)
     errors = [(codes.INVALID_SETTING, problem.place, problem.reason) for problem in problems]

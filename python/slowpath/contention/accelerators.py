@@ -202,7 +202,7 @@ def fit_request_time(profile: AcceleratorProfile) -> RequestTime:
         raise InputError(
             codes.PROFILE_INSUFFICIENT,
             file,
-            "request times fall as the match ratio grows, which cannot be; "
+            "request times fall as the match ratio grows, which is impossible; "
             "check whether columns are swapped",
         )
     if without.min() < -slack:

@@ -291,7 +291,7 @@ def _remarks(file: str, text: str) -> dict[str, tuple[str, int]]:
         if first != value and _ONCE.fullmatch(key):
             reason = (
                 f"the value is {value[:40]!r}, but {first[:40]!r} in line {first_line}; "
-                "keep one of both"
+                "keep one of the two"
             )
             raise InputError(codes.TABLE_SYNTAX, file, f"line {number}, {key}: {reason}")
     return found

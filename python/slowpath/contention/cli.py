@@ -40,23 +40,24 @@ _MEMORY = PROFILES.option(
 _ACCELERATOR = PROFILES.option(
     "--accelerator-table FILE",
     "Read times of requests to the accelerator from FILE",
-    "The table has the time of a request for several match ratios (matches per MB of payload).",
+    "The table contains the time of a request for several match ratios (matches per MB of "
+    "payload).",
     common=False,
 )
 _RECIPE = MODEL.option(
     "--recipe NAME",
     "Predict memory contention by this model [default: the most precise one]",
-    "`slowpath contention evaluate` lists all models. The default has the least error on rows "
-    "held out from the training.",
+    "`slowpath contention evaluate` lists all models. The default is the model with the "
+    "smallest error on held-out rows.",
     common=False,
 )
 _PATTERN = MODEL.option(
     "--pattern",
     "Set how a packet uses resources [default: detected]",
-    "pipeline: in stages, the slowest of which limits the throughput. run-to-completion: in "
-    "turn, so that the times of resources add up. The default is detected from mixes with "
-    "competitors for several resources. Without these, it is the pattern in the record of the "
-    "profile, else pipeline.",
+    "pipeline: in stages, the slowest of which limits the throughput. run-to-completion: one "
+    "after the other, so that their times add up. slowpath detects the default from mixes with "
+    "competitors for several resources. Without such mixes, the default is the pattern in the "
+    "record of the profile, else pipeline.",
     common=False,
     choices=("pipeline", "run-to-completion"),
 )
@@ -79,8 +80,8 @@ _METHOD = MODEL.option(
 _ALONE = MODEL.option(
     "--alone RATE",
     "Start from this measured throughput of the function alone",
-    "Measure RATE under --traffic and in the unit of the profile. Predictions then fit the "
-    "present state of the machine. With --query, the query has a column `alone` instead.",
+    "Measure RATE under --traffic and in the unit of the profile. Predictions then match the "
+    "current state of the machine. With --query, use a column `alone` of the query instead.",
     common=False,
     type=within(float, 1e-13, 1e13),
 )
@@ -105,14 +106,14 @@ TRAFFIC = PROFILES.option(
 
 TRAIN = Command(
     (
-        "Train a model of a function's throughput beside others",
+        "Train a model of a function's throughput beside other functions",
         f"Reads tables of measurements of the function, alone and beside competitors. {NEEDS}",
         (
-            "The columns of a table show its kind. Column `throughput` beside counters of "
-            "competitors: contention for memory. Column `inverse_throughput` by match ratio: "
-            "times of accelerator requests. Columns of a client of the accelerator: mixes. Only "
-            "counters: the contention that the function causes for others. Training chooses the "
-            "memory model with the least error on held-out rows."
+            "The columns of a table determine its kind. `throughput` with counters of "
+            "competitors: contention for memory. `inverse_throughput` with match ratios: times "
+            "of accelerator requests. Columns of an accelerator client: mixes. Only counters: "
+            "the contention that the function causes for others. Training chooses the memory "
+            "model with the smallest error on held-out rows."
         ),
         CODES,
     ),
@@ -131,7 +132,8 @@ TRAIN = Command(
             "-o, --output FILE",
             "Write the model to FILE (JSON)",
             "FILE contains the measured rows and the name of the chosen model, but no "
-            "executable code. With `-`, the command prints the model instead of the report.",
+            "executable code. If FILE is `-`, the command prints the model instead of the "
+            "report.",
         ),
         _TRAIN.option(),
     ),
@@ -147,13 +149,13 @@ TRAIN = Command(
 
 PREDICT = Command(
     (
-        "Predict the throughput of a function beside others",
-        f"Also names the bottleneck, and the share of the throughput alone. {NEEDS}",
+        "Predict the throughput of a function beside other functions",
+        f"Also names the bottleneck, and states the share of solo throughput. {NEEDS}",
         (
-            "Takes either a saved model and models of its competitors (--with), or a query with a "
-            "row for each prediction. Warnings name the predictions outside the measured range, "
-            "which are guesses. Their intervals are as wide as the errors of held-out rows at the "
-            "ends of the range."
+            "Takes either a saved model and models of its competitors (--with), or a query with "
+            "a row for each prediction. Warnings name predictions outside the measured range, "
+            "which are guesses. Their intervals are as wide as the errors of held-out rows at "
+            "the ends of the range."
         ),
         CODES,
     ),
@@ -224,8 +226,8 @@ DIAGNOSE = Command(
     (
         "Find the bottleneck of a function, and where it changes",
         (
-            "Also prints the speedup of the function without the bottleneck, up to the limit of "
-            f"the next resource (margin). {NEEDS}"
+            "Also prints the margin: the speedup without the bottleneck, up to the limit of the "
+            f"next resource. {NEEDS}"
         ),
         CODES,
     ),
@@ -277,7 +279,7 @@ EVALUATE = Command(
         f"Compares all memory models by nested cross-validation. {NEEDS}",
         (
             "Rows with equal contention are held out together. Each model is trained without "
-            "them. `chosen` also chooses among the models without them."
+            "them. `chosen` excludes these rows from its choice, too."
         ),
         CODES,
     ),
@@ -296,8 +298,8 @@ EVALUATE = Command(
         OUTPUT.option(
             "--plot FILE",
             "Plot predicted against measured throughput (.svg, .png)",
-            "The picture shows intervals of the chosen model, or of the models named by "
-            f"--recipe. {needs('plots')}",
+            "The plot shows intervals of the chosen model, or of the models that --recipe "
+            f"names. {needs('plots')}",
         ),
         OUTPUT.option("--html FILE", "Write an HTML page with the table of errors and figures"),
         _EVALUATE.option(),

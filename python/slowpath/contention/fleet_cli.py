@@ -28,8 +28,8 @@ MEASURED = KNOWN.option(
 NOISE = KNOWN.option(
     "--noise PERCENT",
     "Set the standard deviation of one measurement [default: learnt]",
-    "PERCENT is relative to the measured value, such as 1%. The default is learnt from "
-    "repeated measurements.",
+    "PERCENT is a share of the measured value, such as 1%. By default, slowpath derives the "
+    "noise from repeated measurements.",
     common=False,
     type=share_of_percentage("--noise"),
 )
@@ -39,13 +39,13 @@ PLACE = Command(
     (
         "Place arriving functions on a fleet of NICs",
         (
-            "Reports which functions keep their promised share of solo throughput (SLA), and how "
-            f"many NICs are used. {NEEDS}"
+            "Reports the functions that keep their promised share of solo throughput (SLA), and "
+            f"the number of NICs in use. {NEEDS}"
         ),
         (
             "FLEET describes NICs and functions, with their models and promises; "
-            "docs/reference/contention-files.md has its keys. Wastage is the share of NICs in use "
-            "beyond those of the best plan, which knows all arrivals in advance."
+            "docs/reference/contention-files.md lists its keys. Wastage is the percentage of "
+            "NICs beyond the best plan, which knows all arrivals in advance."
         ),
         CODES,
     ),
@@ -99,14 +99,14 @@ PLACE = Command(
         PLACING.option(
             "--truth FILE",
             "Judge promises by the throughputs in FILE [default: by the models]",
-            "The table has measured or simulated throughputs of mixes, in the columns `mix`, "
-            "`function` and `throughput`.",
+            "The table contains measured or simulated throughputs of mixes, in the columns "
+            "`mix`, `function` and `throughput`.",
             common=False,
         ),
         PLACING.flag(
             "--no-reference",
             "Skip the search for the best plan",
-            "The report then lacks the wastage, which is relative to the best plan.",
+            "The report then does not show the wastage, which is relative to the best plan.",
             common=False,
         ),
         WHERE.option(
@@ -118,8 +118,8 @@ PLACE = Command(
         WHERE.option(
             "--scheduler ADDRESS",
             "Compute on the cluster of a Dask scheduler",
-            "ADDRESS is that of the scheduler, such as tcp://host:8786. Results are the same "
-            "as on this machine. The option needs the extra `fleet`.",
+            "ADDRESS is the address of the scheduler, such as tcp://host:8786. Results are the "
+            "same as on this machine. The option needs the extra `fleet`.",
             common=False,
         ),
         _PLACE.option(),
@@ -149,9 +149,9 @@ SUGGEST = Command(
             f"of functions on one NIC. {NEEDS}"
         ),
         (
-            "FLEET is as for slowpath contention place. Plans allow for the noise of measurements "
-            "and the uncertainty of predictions. With --format csv, the output is a table for "
-            "--measured with empty throughputs; fill them in."
+            "FLEET has the same format as for slowpath contention place. Plans consider the "
+            "noise of measurements and the uncertainty of predictions. With --format csv, the "
+            "output is a table for --measured with empty throughputs; fill them in."
         ),
         CODES,
     ),
@@ -181,7 +181,7 @@ SUGGEST = Command(
         ),
         Example(
             "slowpath contention suggest fleet.yaml --format csv -o mixes.csv",
-            "Write a table of mixes, to be filled in with measurements",
+            "Write a table of mixes to fill in with measurements",
         ),
     ),
 )
@@ -198,10 +198,10 @@ PROFILE = Command(
             f"measurements. {NEEDS}"
         ),
         (
-            "docs/reference/contention-files.md has the keys of FILE. Each function runs on its "
-            "own CPU, in turns alone and beside the others. If another program used the CPU "
-            "during a block of time, the block is repeated. DIR then has tables for slowpath "
-            "contention train, and a record of the machine and of noise."
+            "docs/reference/contention-files.md lists the keys of FILE. Each function runs on "
+            "its own CPU, alternately alone and beside the others. If another program uses the "
+            "CPU during a block of time, slowpath repeats the block. DIR then contains tables "
+            "for slowpath contention train, and a record of the machine and the noise."
         ),
         (
             "Exit codes: 0 success, 2 wrong usage, 3 a file cannot be used or this machine lacks "
@@ -218,9 +218,9 @@ PROFILE = Command(
         _MEASURING.option(
             "--plan",
             "Choose the measured mixes by this plan [default: as in FILE]",
-            "random chooses them at random, and grid evenly. adaptive measures more where "
-            "traffic makes a difference (Algorithm 1 of the Tomur paper). active measures "
-            "where a model is least sure.",
+            "random chooses mixes at random, and grid chooses them evenly. adaptive measures "
+            "more mixes where traffic makes a difference (Algorithm 1 of the Tomur paper). "
+            "active measures mixes for which a model is most uncertain.",
             choices=PLANS,
         ),
         _MEASURING.option(

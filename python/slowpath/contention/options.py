@@ -136,5 +136,5 @@ def check_noise(given: Namespace) -> None:
         raise OptionError(
             codes.OPTION_NEEDS_OPTION,
             "--noise",
-            "the noise is that of measured mixes; name their table with --measured",
+            "the noise applies to measured mixes; name their table with --measured",
         )

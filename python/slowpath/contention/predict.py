@@ -60,7 +60,7 @@ def _check(given: Namespace) -> None:
             raise OptionError(
                 codes.OPTION_NEEDS_OPTION,
                 name,
-                "the option needs a saved model; name one as an argument",
+                "the option needs a saved model; pass its file as an argument",
             )
         if given.memory_table is None or given.query is None:
             missing = "--memory-table" if given.memory_table is None else "--query"
@@ -84,7 +84,7 @@ def _check(given: Namespace) -> None:
             raise OptionError(
                 codes.CONFLICTING_OPTIONS,
                 "--with",
-                "the query already describes the competitors; omit one of both",
+                "the query already describes the competitors; omit one of the two",
             )
         trained = {
             "--recipe": given.recipe,
@@ -107,7 +107,7 @@ def _check(given: Namespace) -> None:
         raise OptionError(
             codes.OPTION_WITHOUT_EFFECT,
             "--alone",
-            "the option is for --traffic; add a column `alone` to the query instead",
+            "the option applies only to --traffic; add a column `alone` to the query instead",
         )
     if given.output is not None and not given.output.endswith(_WRITTEN):
         raise OptionError(

@@ -250,7 +250,7 @@ def check_compatible(
         )
     if differ := other.memory.columns.keys() ^ model.memory.columns.keys():
         reason = (
-            f"this model and {file} differ in columns of contention: {', '.join(sorted(differ))}"
+            f"this model and {file} use different contention columns: {', '.join(sorted(differ))}"
         )
         raise InputError(codes.MODELS_INCOMPATIBLE, other_file, reason)
     # Request times of one accelerator are added, so they need the same unit.

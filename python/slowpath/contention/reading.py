@@ -210,7 +210,7 @@ def read_memory(files: Sequence[str]) -> MemoryProfile:
     for earlier, later in combinations(parts, 2):
         check_same(earlier.origin, later.origin, (*SAME, "cache_mb", "mtbr"))
         if differ := later.columns.keys() ^ earlier.columns.keys():
-            reason = f"this table and {earlier.origin.files[0]} differ in columns of contention"
+            reason = f"this table and {earlier.origin.files[0]} have different contention columns"
             raise InputError(
                 codes.PROFILES_CONTRADICT,
                 later.origin.files[0],
@@ -253,8 +253,8 @@ def _memory(file: str) -> MemoryProfile:
     if has(table, QUEUED):
         for at in np.flatnonzero(column_of(table, QUEUED)):
             reason = (
-                "the value is above zero, but memory rows must not have competitors at "
-                "an accelerator"
+                "the value is above zero, but rows of a memory table must not have competitors "
+                "at an accelerator"
             )
             raise table.error(int(at), QUEUED.name, reason)
     return MemoryProfile(origin, table.names(), columns, throughput)
@@ -395,7 +395,7 @@ def read_mixes(file: str, memory: MemoryProfile) -> Mixes:
         filled, empty = (
             (CLIENT_QUEUES, CLIENT_TIME) if present[at] else (CLIENT_TIME, CLIENT_QUEUES)
         )
-        reason = f"the cell is empty although {filled.name} has a value; a client has both"
+        reason = f"the cell is empty, but {filled.name} has a value; a client needs both"
         raise table.error(int(at), empty.name, reason)
     return Mixes(
         origin,

@@ -366,5 +366,5 @@ def _check(file: str, model: FunctionModel, checks: list[Checked]) -> None:
                 raise InputError(
                     codes.MODEL_CHANGED,
                     file,
-                    f"the model predicts other values than after its training: {reason}",
+                    f"the loaded model predicts different values from those in its file: {reason}",
                 )

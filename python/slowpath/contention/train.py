@@ -164,7 +164,7 @@ def _measured(tables: Sequence[str]) -> "tuple[Profiles, Mixes | None]":
     memory_files = [file for file in tables if kinds[file] == "memory"]
     if not memory_files:
         others = ", ".join(f"{file} has {_HAVE[kinds[file]]}" for file in tables)
-        reason = f"no table has a column 'throughput' beside competitors for memory: {others}"
+        reason = f"no table has a column 'throughput' with competitors for memory: {others}"
         raise InputError(codes.NOT_A_PROFILE, tables[0], reason)
     memory = reading.read_memory(memory_files)
     found, mixes = Profiles(memory), None

@@ -20,11 +20,12 @@ class Meaning(NamedTuple):
 MEANINGS = {
     "--cflags": Meaning("Flags for clang, which compiles C and P4 sources.", ("FLAGS",)),
     "--confidence": Meaning(
-        "Probability of intervals, or of promises that placements keep.", ("PERCENT",)
+        "Confidence level of intervals, or probability with which placements keep promises.",
+        ("PERCENT",),
     ),
     "--deadline": Meaning(
-        "Time for the work on one input (program, chain, network, source), which then stops with "
-        "the results so far.",
+        "Time limit for one input (program, chain, network, source). After it, the work stops "
+        "with the results so far.",
         ("TIME",),
     ),
     "--entry": Meaning("Function at which the analysed code starts.", ("FUNCTION",)),
@@ -36,21 +37,19 @@ MEANINGS = {
     "--map-abi": Meaning(
         "Interface of compiled programs to maps.",
         default=(
-            "The default is the interface of the firmware with published costs; to count blocks, "
-            "it is the interface to maps of all types."
+            "The default is the interface of the firmware with published costs. To count "
+            "blocks, the default is the interface to maps of all types."
         ),
     ),
-    "--list": Meaning("List what the command can be asked for, without doing it."),
+    "--list": Meaning("List the items that the command knows, without running them."),
     "--maps": Meaning("File with content of maps.", ("FILE",)),
-    "--memory": Meaning(
-        "Memory for the work on one input (program, chain, network, source).", ("SIZE",)
-    ),
+    "--memory": Meaning("Memory limit for one input (program, chain, network, source).", ("SIZE",)),
     "--metric": Meaning("Metric to guarantee.", ("NAME",)),
     "--mixes": Meaning("Number of mixes of functions that share a device.", ("N",)),
     "--output": Meaning("Place to which the result is written.", ("FILE", "DIR")),
-    "--packets": Meaning("Number of packets that run.", ("N",)),
+    "--packets": Meaning("Number of packets to run.", ("N",)),
     "--paths": Meaning("Number of paths, from the slowest one.", ("K", "K|all")),
-    "--pcap": Meaning("Capture file (pcap or pcapng) whose packets run.", ("FILE",)),
+    "--pcap": Meaning("Capture file (pcap or pcapng) with the packets to run.", ("FILE",)),
     "--plot": Meaning("File for a figure; it ends in .svg or .png.", ("FILE",)),
     "--precision": Meaning(
         "Half of the width of the 95 % interval of a time, relative to the time.", ("PERCENT",)
@@ -59,9 +58,9 @@ MEANINGS = {
     "--receive": Meaning("Environment in which packets arrive.", ("ENVIRONMENT",)),
     "--recipe": Meaning("Memory model.", ("NAME",)),
     "--require": Meaning(
-        "Rate or count that must be guaranteed, else the exit code is 1.", ("RATE|'<=COUNT'",)
+        "Rate or count to guarantee; otherwise, the exit code is 1.", ("RATE|'<=COUNT'",)
     ),
-    "--scheduler": Meaning("Dask scheduler whose cluster computes.", ("ADDRESS",)),
+    "--scheduler": Meaning("Dask scheduler of the cluster that runs the analyses.", ("ADDRESS",)),
     "--seconds": Meaning(
         "Time for the measurement of one program or experiment.",
         ("TIME",),
@@ -74,6 +73,6 @@ MEANINGS = {
     ),
     "--train": Meaning("Table of measurements to train on.", ("FILE",)),
     "--trust": Meaning("Rewritten programs without checks at the entry."),
-    "--verbose": Meaning("A report with more details."),
+    "--verbose": Meaning("Report with more details."),
 }
 """Meaning of each option that several commands have with different help texts."""

@@ -223,7 +223,7 @@ def table(found: Spanned, needed: Sequence[str], optional: Sequence[str] = ()) -
     known = (*needed, *optional)
     for key, inner in found.value.items():
         if key not in known:
-            inner.place.refuse(f"is unknown; known are {_listed(known)}")
+            inner.place.refuse(f"is unknown; choose one of {_listed(known)}")
     missing = [key for key in needed if key not in found.value]
     if missing:
         found.place.refuse(f"lacks {_listed(missing)}")

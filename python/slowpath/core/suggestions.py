@@ -61,5 +61,5 @@ def unknown(kind: str, word: str, names: Iterable[str]) -> str:
     hint = did_you_mean(word, known)
     if not hint and known:
         separator = "; " if any("," in name for name in known) else ", "
-        hint = f"; known are {separator.join(known)}"
+        hint = f"; choose one of {separator.join(known)}"
     return f"no {kind} {word!r}{hint}"

@@ -14,8 +14,8 @@ def _demo(_args: Namespace) -> int:
 DEMO = Command(
     (
         "Analyse an example that comes with slowpath",
-        "The example is an XDP firewall for TCP and UDP over IPv4 and IPv6. The report is that of "
-        "slowpath bound, followed by hints for further steps.",
+        "The example is an XDP firewall for TCP and UDP over IPv4 and IPv6. Prints the report "
+        "of slowpath bound, then hints for further steps.",
     ),
     (),
     _demo,

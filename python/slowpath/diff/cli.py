@@ -45,12 +45,12 @@ def _diff(args: Namespace) -> int:
 DIFF = Command(
     (
         "Compare guarantees before and after a change",
-        "Shows the change of each program and source line. Saved results are compared as they are; "
-        "options of the analysis do not apply to them.",
-        "Programs are matched by name; if each side has one program, these are compared even if "
-        "their names differ. Columns are named as in veristat's comparisons: _a is OLD, _b is "
-        "NEW, _diff is b - a, _pct is 100 (b - a) / a; a column without a suffix means _b. N/A "
-        "marks a value that one side lacks.",
+        "Shows the change of each program and source line. slowpath compares saved results as "
+        "they are, so options of the analysis do not apply to them.",
+        "slowpath compares programs of the same name. If each side has only one program, it "
+        "compares both, whatever their names. Columns have the suffixes of veristat: _a is OLD, "
+        "_b is NEW, _diff is b - a, and _pct is 100 (b - a) / a. A column without a suffix "
+        "means _b. N/A marks a value that is missing on one side.",
         "Exit codes: 0 success, 1 --fail-on holds or --require is not met, 2 wrong usage, 3 a file "
         "cannot be read or a program of NEW cannot be analysed, 4 stopped before any bound was "
         "known, or before --require was decided.",
@@ -61,10 +61,10 @@ DIFF = Command(
             "BPF, C, P4, SWX (*.spec), NFP (*.asm), or results (*.json)",
             None,
             "BPF stands for objects, SWX for pipelines of DPDK's software switch, and NFP for "
-            "assembly listings. Results are output of slowpath bound --format json. If OLD and NEW "
-            "are folders, the saved results (*.json) below them are compared, or else the "
-            "programs. Files with the same path below OLD and NEW belong together. Saved results "
-            "in one file are compared by name with the programs below a folder.",
+            "assembly listings. Results are output of slowpath bound --format json. If OLD and "
+            "NEW are folders, the saved results (*.json) below them are compared, or else the "
+            "programs. Files with the same path below OLD and NEW belong together. slowpath "
+            "compares saved results in one file by name with the programs below a folder.",
         ),
         argument("NEW", "The same kinds of file, to compare with OLD"),
         *ANALYSIS,
@@ -91,8 +91,8 @@ DIFF = Command(
             "--fail-on EXPR",
             "Exit with 1 if EXPR holds for a program",
             "EXPR is for example 'instructions_pct > 5', or 'bitrate_pct < -5' on a SmartNIC. "
-            "EXPR also holds if a value that it needs is N/A. It applies to all programs, also to "
-            "those that are not shown.",
+            "EXPR also holds if a value that it needs is N/A. It applies to all programs, "
+            "including those that are not shown.",
             action="append",
             default=[],
         ),

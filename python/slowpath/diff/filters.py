@@ -181,7 +181,8 @@ def check_base(column: str, known: Collection[str], *, cycles: bool) -> None:
 def _unknown_column(column: str, known: Iterable[str]) -> ValueError:
     names = ", ".join(dict.fromkeys([*NAMES, *NUMBERS, *TEXTS, *known]))
     return ValueError(
-        f"{column!r} is not a column; known are {names}, and these with _a, _b, _diff or _pct"
+        f"{column!r} is not a column; choose one of {names}, or one of these with _a, _b, _diff "
+        "or _pct"
     )
 
 

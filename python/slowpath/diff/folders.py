@@ -41,7 +41,7 @@ def file_pairs(sides: DiffInputs) -> list[tuple[str | None, str | None]]:
         raise InputError(
             codes.FOLDER_WITHOUT_FILES,
             named[0],
-            ("has neither results (*.json) nor programs, and nor has the other folder"),
+            "neither folder contains results (*.json) or programs",
         )
     old, new = (
         {os.path.relpath(file, name): file for file in files}

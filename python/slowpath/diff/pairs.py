@@ -52,7 +52,7 @@ def read_saved(file: str, data: bytes) -> list[Result]:
         raise InputError(
             codes.WRONG_DOCUMENT,
             file,
-            f"is output of slowpath {other}; diff reads only that of slowpath bound",
+            f"is output of slowpath {other}; diff reads only output of slowpath bound",
         )
     if not isinstance(results, list) or not results:
         raise InputError(
@@ -246,8 +246,8 @@ def _check_comparable(pair: Pair) -> None:
         raise InputError(
             codes.FILES_DO_NOT_MATCH,
             new["file"],
-            f"{pair.name}: analysed for {settings[1][0]}, the old one for {settings[0][0]}; "
-            "analyse both with the same --target, --metric and --cores",
+            f"{pair.name}: the new program was analysed for {settings[1][0]}, the old one for "
+            f"{settings[0][0]}; analyse both with the same --target, --metric and --cores",
         )
 
 
@@ -436,7 +436,9 @@ def _read(file: str) -> bytes:
     data = read_program(file)
     if not data.strip():
         raise InputError(
-            codes.FILE_EMPTY, file, "is empty, neither a program nor output of bound --format json"
+            codes.FILE_EMPTY,
+            file,
+            "is empty; pass a program, or output of slowpath bound --format json",
         )
     return data
 

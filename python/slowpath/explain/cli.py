@@ -9,7 +9,7 @@ EXPLAIN = Command(
     (
         "Explain the code of an error, refusal, warning or finding",
         "Errors end with a code such as [SP0201]. Prints its cause, what to do, and an example. "
-        "For a block, prints one line for each of its codes.",
+        "For a block such as SP02, prints one line for each code of the block.",
         "A code keeps its meaning in all later versions; docs/reference/codes.md lists all codes.",
         "Exit codes: 0 success, 2 wrong usage or an unknown code.",
     ),

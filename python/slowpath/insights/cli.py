@@ -41,8 +41,8 @@ INSIGHTS = Group(
         "Advise how to port a network function to a SmartNIC",
         (
             "Run slowpath insights FILE [OPTIONS] for advice on the function in a source (.c, "
-            ".cc, .ll); slowpath insights FILE --help lists its options. The commands below "
-            "answer single questions about a function before it is ported."
+            ".cc, .ll); slowpath insights FILE --help lists its options. Each command below "
+            "answers one question about a function before you port it."
         ),
         "If a file is named like a command, write its path, such as ./counts.",
     ),
@@ -75,9 +75,9 @@ ACCELERATORS = Command(
             f"the command runs the function and a reference on random inputs. {NEEDS}"
         ),
         (
-            "Parameters of a match are recovered from the outputs. The report lists functions "
-            "separately that only look similar. Code runs in separate processes without access to "
-            "files and network. docs/explanation/insights-accelerators.md describes this "
+            "slowpath derives the parameters of a match from the outputs. A separate list names "
+            "functions that only look similar. Code runs in separate processes without access "
+            "to files and network. docs/explanation/insights-accelerators.md describes this "
             "confinement and its limits."
         ),
         CODES,
@@ -105,9 +105,9 @@ BLOCKS = Command(
             f"style of Click. {NEEDS}"
         ),
         (
-            "For each block, counts come from the code that clang's BPF back end and the code "
-            "generator for the card emit. Operations that the card does not support, such as "
-            "calls of the framework, are counted separately."
+            "clang's BPF back end and the code generator for the card emit the counted code. "
+            "slowpath counts operations that the card does not support, such as calls of the "
+            "framework, separately."
         ),
         CODES,
     ),
@@ -128,8 +128,9 @@ BLOCKS = Command(
         _ANALYSIS.option(
             "--model",
             "Count instructions in generated code, or predict their number",
-            "exact counts in generated code. learnt predicts from LLVM IR, with a model "
-            "trained on synthetic programs. auto counts where possible and predicts the rest.",
+            "exact counts instructions in generated code. learnt predicts from LLVM IR, with a "
+            "model trained on synthetic programs. auto counts where possible, and predicts the "
+            "rest.",
             choices=("auto", "exact", "learnt"),
             default="auto",
         ),
@@ -155,7 +156,7 @@ COUNTS = Command(
         ),
         (
             "Counts the runs of each block, and the reads and writes of each data structure and "
-            "member. Elements in the style of Click compile with the headers of slowpath. XDP "
+            "member. slowpath compiles elements in the style of Click with its own headers. XDP "
             "programs in C run unchanged, with tables of fixed size as maps; "
             "docs/reference/insights-files.md describes them. The function runs in a process "
             "without access to files and network."
@@ -179,18 +180,18 @@ COUNTS = Command(
         CFLAGS,
         DEADLINE.with_help(
             "Stop after TIME, with the packets so far [default: no limit]",
-            "Each single packet has a limit of its own.",
+            "Each packet also has its own limit.",
         ),
         MEMORY,
         OUTPUT.option(
             "--placement-out FILE",
             "Write the structures as input of slowpath insights placement",
-            "The file has the data structures with their sizes and accesses.",
+            "The file lists the data structures with their sizes and accesses.",
         ),
         OUTPUT.option(
             "--coalescing-out FILE",
             "Write the variables as input of slowpath insights coalescing",
-            "The file has the variables, and the blocks of code that access them.",
+            "The file lists the variables, and the blocks of code that access them.",
         ),
         _COUNTS.option(),
     ),
@@ -210,13 +211,13 @@ COUNTS = Command(
 ADVICE = Command(
     (
         "Advise how to port a network function to a SmartNIC",
-        f"Lists changes of the source with line, reason and gain. {NEEDS}",
+        f"Lists changes to the source, each with line, reason and gain. {NEEDS}",
         (
             "Runs functions to prove that an accelerator can replace them. With a trace, the "
-            "command counts blocks and memory accesses. It then chooses a memory for each "
-            "structure and the order of its variables, and recommends a number of cores and "
-            "functions to share the card with. Unknown figures are reported as unknown. Code runs "
-            "in separate processes without access to files and network."
+            "command counts blocks and memory accesses. It then chooses a memory and an order "
+            "of variables for each structure. It also recommends a number of cores, and "
+            "functions to share the card with. - Code runs in separate processes without access "
+            "to files and network."
         ),
         CODES,
     ),
@@ -225,7 +226,7 @@ ADVICE = Command(
         TRAFFIC.option(
             "--pcap FILE",
             "Run the function on the Ethernet frames of FILE (pcap, pcapng)",
-            "Without a trace, no instructions and accesses are counted.",
+            "Without a trace, slowpath counts neither instructions nor accesses.",
         ),
         TRACE_ENTRY,
         CONFIG,

@@ -42,7 +42,7 @@ PACKETS = TRAFFIC.option(
 STRIP = TRAFFIC.option(
     "--strip BYTES",
     "Remove BYTES from the front of each packet",
-    "BYTES are headers that earlier elements remove, such as 14 bytes of Ethernet.",
+    "BYTES is the size of the headers that earlier elements remove, such as 14 for Ethernet.",
     common=False,
     type=within(int, 0, 2048),
     default=0,
@@ -58,8 +58,8 @@ BLOCK_LIMIT = TRAFFIC.option(
 MAPS = TRAFFIC.option(
     "--maps FILE",
     "Fill maps of an XDP program from FILE (TOML or JSON)",
-    "FILE has rules of a firewall, for example, or routes of a router. Maps that FILE does "
-    "not name start empty. Program arrays start as in the object.",
+    "FILE contains, for example, the rules of a firewall or the routes of a router. Maps that "
+    "FILE does not name start empty. Program arrays start as in the object.",
     common=False,
     default=None,
 )
@@ -117,7 +117,8 @@ def read_maps(options: Namespace) -> "MapsFile | None":
         raise OptionError(
             codes.OPTION_WITHOUT_EFFECT,
             "--maps",
-            f"the option is for XDP programs in C, and {options.file} is not one",
+            f"the option applies only to XDP programs in C, but {options.file} is not an XDP "
+            "program in C",
         )
     return MapsFile(options.maps, read_text(options.maps))
 
@@ -166,7 +167,7 @@ ENTRY = _ANALYSIS.option(
 DEADLINE = _ANALYSIS.option(
     "--deadline TIME",
     "Stop after TIME, with the results so far [default: no limit]",
-    "Each examined function has a limit of its own.",
+    "Each examined function also has its own limit.",
     common=False,
     type=within(duration, 0.1),
 )

@@ -48,14 +48,15 @@ CORES = Command(
     (
         "Recommend a number of cores for a function",
         (
-            "Predicts throughput and latency by number of cores. More cores help until a shared "
-            f"resource, such as a memory, is saturated. {NEEDS}"
+            "Predicts throughput and latency for each number of cores. More cores help until a "
+            f"shared resource, such as a memory, is saturated. {NEEDS}"
         ),
         (
-            "The recommended number is at the bend of the curve of throughput, with an interval. "
-            "docs/explanation/insights-cores.md documents the rule, and "
-            "docs/reference/insights-files.md the columns of tables. Without --train, a default "
-            "model is used, which was fitted to published measurements of a Netronome Agilio CX."
+            "The recommended number is at the bend of the throughput curve, and has an "
+            "interval. docs/explanation/insights-cores.md documents the rule. "
+            "docs/reference/insights-files.md documents the columns of tables. Without --train, "
+            "slowpath uses a default model, which was fitted to published measurements of a "
+            "Netronome Agilio CX."
         ),
         CODES,
     ),
@@ -75,8 +76,8 @@ CORES = Command(
         FUNCTIONS.option(
             "--emem-cache",
             f"Assume that accesses hit or miss the memory cache [default: {_CACHE[0]}]",
-            "The cache is that of the external memory. Few large flows mostly hit the cache, "
-            "and many small flows miss it. The option is for the default model, without "
+            "The memory cache is the cache of external memory. Few large flows mostly hit the "
+            "cache, and many small flows miss it. The option is for the default model, without "
             "--train.",
             choices=_CACHE,
         ),
@@ -106,14 +107,14 @@ COLOCATION = Command(
     (
         "Predict which two functions of a group can share the card",
         (
-            "A group has four functions. Two functions at a time share the card, each with half "
-            f"of the cores. {NEEDS}"
+            "A group has four functions. Two functions share the card, each with half of the "
+            f"cores. {NEEDS}"
         ),
         (
             "The solo performance of each function (`solo`) is optional. "
-            "docs/reference/insights-files.md documents the keys and the scores. Without --train, "
-            "a default model is used, which was fitted to published measurements of a Netronome "
-            "Agilio CX."
+            "docs/reference/insights-files.md documents the keys and the scores. Without "
+            "--train, slowpath uses a default model, which was fitted to published measurements "
+            "of a Netronome Agilio CX."
         ),
         CODES,
     ),
@@ -146,14 +147,14 @@ PLACEMENT = Command(
     (
         "Place data structures in the memories of the card",
         (
-            "Minimises the cost of accesses, or maximises throughput. The placement is proved "
-            f"optimal, or a bound limits the possible gain. {NEEDS}"
+            "Minimises the cost of accesses, or maximises throughput. The report proves that "
+            f"the placement is optimal, or states a bound on the possible gain. {NEEDS}"
         ),
         (
             "FILE lists memory levels with capacities and prices, and cases: structures with "
-            "sizes and accesses. docs/reference/insights-files.md documents the keys. A case with "
-            "the key cores is placed for throughput: if the bandwidth of one memory would limit "
-            "it, structures are spread over several."
+            "sizes and accesses. docs/reference/insights-files.md documents the keys. If a case "
+            "has the key cores, slowpath maximises its throughput, and spreads structures over "
+            "several memories if one memory would limit it."
         ),
         CODES,
     ),
@@ -171,14 +172,14 @@ PLACEMENT = Command(
         PLACING.option(
             "--objective",
             "Minimise the cost of accesses, or maximise packets per second",
-            "throughput also minimises the cost as far as the rate allows. The default is "
-            "throughput for cases with the key cores, and cost for others.",
+            "Among placements with equal throughput, throughput chooses the lowest cost. The "
+            "default is throughput for cases with the key cores, and cost for others.",
             choices=("cost", "throughput"),
         ),
         PLACING.option(
             "--deadline TIME",
             "Stop after TIME, with the best placement so far [default: 10s]",
-            "A bound then limits the possible gain. A TIME of 0 means no limit.",
+            "The report then states a bound on the possible gain. A TIME of 0 means no limit.",
             type=within(duration, 0),
             default=10.0,
         ),
@@ -199,8 +200,9 @@ COALESCING = Command(
     (
         "Order a function's variables for few memory accesses",
         (
-            "One access then fetches as many variables as possible. For up to about 14 variables, "
-            "the order is proved optimal. For more variables, a bound limits the possible gain."
+            "One access then fetches as many variables as possible. For up to about 14 "
+            "variables, the report proves that the order is optimal. For more variables, it "
+            "states a bound on the possible gain."
         ),
         (
             "FILE lists elements. Each has variables with sizes, and blocks of code with their "

@@ -19,12 +19,13 @@ def _lsp(args: Namespace) -> int:
 LSP = Command(
     (
         "Show bounds and costs in an editor, as its language server",
-        "The editor starts this command, and talks to it on standard input and output. Functions "
-        "of XDP programs in C get their bound, lines their cost on the slowest path. Refusals, "
-        "errors of clang, and requirements of slowpath.toml that fail are problems.",
-        "Unsaved text is analysed, also that of headers. docs/how-to/editor.md has settings of "
-        "editors.",
-        "Exit codes: 0 ended by the editor, 1 the editor has gone, 2 wrong usage.",
+        "The editor starts this command, and talks to it on standard input and output. Shows "
+        "the bound of each XDP program in C, and the cost of each line on the slowest path. "
+        "Problems are refusals, errors of clang, and failed requirements of slowpath.toml.",
+        "slowpath also analyses unsaved text, including headers. docs/how-to/editor.md shows "
+        "settings for editors.",
+        "Exit codes: 0 ended by the editor, 1 the editor ended without stopping the server, 2 "
+        "wrong usage.",
     ),
     (
         *ANALYSIS,
@@ -32,14 +33,14 @@ LSP = Command(
         _EDITOR.option(
             "--delay TIME",
             "Start the analysis TIME after the last edit [default: 300ms]",
-            "A save starts it at once.",
+            "If you save the file, the analysis starts at once.",
             type=within(duration, 0),
             default=0.3,
         ),
         _EDITOR.flag(
             "--on-save",
             "Analyse saved text only",
-            "Edited text then has neither bounds nor costs until it is saved.",
+            "Until you save, edited text then shows neither bounds nor costs.",
         ),
     ),
     _lsp,

@@ -97,14 +97,15 @@ def _measure(options: Namespace) -> int:
 MEASURE = Command(
     (
         "Measure the time of a program's paths in the running kernel",
-        "The analysis finds the slowest path, the fastest and some between. Each runs many times "
-        "with its packet and its map content. Nothing is attached to a device of this machine.",
-        "Paths take turns with an empty program and a busy loop. All changes to the system are "
-        "removed at the end.",
+        "The analysis finds the slowest path, the fastest path, and some between. Each path "
+        "runs many times with its packet and map content. slowpath attaches nothing to a device "
+        "of this machine.",
+        "Paths take turns with an empty program and a busy loop. At the end, slowpath removes "
+        "all changes to the system.",
         "Paths of pipelines (.spec files) run in DPDK's interpreter, which needs no network card.",
         "With --pcap, the packets of a trace run in addition to the slowest path.",
-        "With two files (old and new version), programs with the same name are measured in turns "
-        "and compared.",
+        "With two files (old and new version), measures programs of the same name alternately, "
+        "and compares them.",
         "The time of a path is that of one run in the kernel's loop for test runs, without "
         "receiving and sending.",
         "With --mode live, the cost of a program is the time per packet beyond a minimal program "
@@ -122,7 +123,7 @@ MEASURE = Command(
         _MEASUREMENT.option(
             "--paths K|all",
             "Measure the K slowest paths, by instructions",
-            "By default, measures the slowest, the fastest and some between.",
+            "By default, measures the slowest path, the fastest path, and some between.",
         ),
         _MEASUREMENT.option(
             "--precision PERCENT",
@@ -164,9 +165,9 @@ MEASURE = Command(
         _MEASUREMENT.option(
             "--cache",
             "Choose the state of the caches",
-            "`hot`: one packet repeatedly. `cold`: for paths with look-ups, also many flows in "
-            "turn, whose map entries exceed the caches. `both`: like `cold`, but shown only if it "
-            "differs from `hot` by more than the spread.",
+            "`hot`: one packet repeatedly. `cold`: for paths with lookups, also many flows one "
+            "after the other, whose map entries exceed the caches. `both`: like `cold`, but "
+            "shown only if it differs from `hot` by more than the spread.",
             common=False,
             choices=("hot", "cold", "both"),
             default="both",
@@ -181,10 +182,10 @@ MEASURE = Command(
         _MEASUREMENT.option(
             "--fail-on EXPR",
             "Exit with 1 if EXPR holds: 'ratio > LIMIT'",
-            "The slowest path of the new file then takes more than LIMIT times as long as that of "
-            "the old one. The whole 95% interval of the ratio must exceed the limit; if the "
-            "interval contains the limit after --seconds, the result is undecided. A program that "
-            "exists in only one file also fails.",
+            "'ratio' is the time of the slowest path of the new file, divided by that of the "
+            "old file. The whole 95% interval of the ratio must exceed the limit; if the "
+            "interval contains the limit after --seconds, the result is undecided. A program "
+            "that exists in only one file also fails.",
             action="append",
             default=[],
         ),
@@ -227,7 +228,7 @@ MEASURE = Command(
         OUTPUT.option(
             "--html FILE",
             "Write an HTML page with times, packets and conditions",
-            "The page has the distribution of the times of each path, and up to 8 packets.",
+            "The page shows the distribution of the times of each path, and up to 8 packets.",
         ),
         OUTPUT.flag(
             "-v, --verbose",

@@ -32,7 +32,7 @@ def check_trace_options(
             raise OptionError(
                 codes.OPTION_NEEDS_OPTION,
                 "--plot",
-                "plots the packets of a trace; name a trace with --pcap",
+                "the option plots the packets of a trace; name a trace with --pcap",
             )
         check_picture(plot)
     if pcap is not None:
@@ -172,7 +172,9 @@ def check(settings: Settings, request: Request) -> None:
     """
     if settings.gates and len(request.files) != len(VERSIONS):
         raise OptionError(
-            codes.OPTION_NEEDS_OPTION, "--fail-on", "needs two files to compare, old and new"
+            codes.OPTION_NEEDS_OPTION,
+            "--fail-on",
+            "the option compares two files; name an old and a new one",
         )
     if settings.gates and settings.live is not None:
         raise OptionError(codes.CONFLICTING_OPTIONS, "--fail-on", "conflicts with --mode live")

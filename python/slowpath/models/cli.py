@@ -21,10 +21,10 @@ FIT = Command(
             f"{needs('models')}"
         ),
         (
-            "Functions of segments are constant, line, polynomial, logarithm, hyperbola, "
-            "exponential, or one of these inverted. A single function that approaches a limit can "
-            "fit the whole curve instead. The fit minimises relative errors. Single outliers have "
-            "little effect."
+            "The function of a segment is a constant, line, polynomial, logarithm, hyperbola, "
+            "exponential, or the inverse of one of these. A single function that approaches a "
+            "limit can fit the whole curve instead. The fit minimises relative errors. Single "
+            "outliers have little effect."
         ),
         "With --query, print predictions for the rows of a file as CSV.",
         "Exit codes: 0 success, 2 wrong usage, 3 a file cannot be read or written, or a model "
@@ -58,7 +58,7 @@ FIT = Command(
             "Choose functions and the number of segments by this rule",
             "criterion: an information criterion, which weighs errors against parameters. "
             "margins: more segments must reduce the error by a margin (Scholz et al., 2021). "
-            "held-out: the least error at points held out from the fit; this takes longer.",
+            "held-out: the smallest error at points held out from the fit; this takes longer.",
             common=False,
             choices=RULES,
             default=_DEFAULT.select,
@@ -86,16 +86,16 @@ FIT = Command(
         ),
         MODEL.option(
             "--monotone",
-            "Restrict the model to rise with x, or to fall with x",
+            "Require the model to rise with x, or to fall with x",
             "The option needs a model of one x column.",
             choices=DIRECTIONS,
         ),
-        MODEL.flag("--non-negative", "Restrict the model to values of at least zero"),
+        MODEL.flag("--non-negative", "Require values of at least zero"),
         MODEL.option(
             "--least-parameter N",
-            "Raise parameters of functions below N to N [default: no limit]",
+            "Raise function parameters below N to N [default: no limit]",
             "N is in units in which the largest x and the median of y are 1 (Scholz et al., "
-            "2021). Functions that need small parameters fit worse with a limit. The option "
+            "2021). With a limit, functions that need smaller parameters fit worse. The option "
             "needs a model of one x column.",
             common=False,
             type=within(float, 0, 1),
@@ -105,7 +105,8 @@ FIT = Command(
             "--error-metric",
             "Report the error of the model by this metric",
             "smape and mape are mean relative errors. rmse is the root of the mean squared "
-            "error, in the unit of y. With --select margins, this metric also judges models.",
+            "error, in the unit of y. With --select margins, this metric also decides between "
+            "models.",
             common=False,
             choices=tuple(METRICS),
             default=_DEFAULT.metric,

@@ -10,12 +10,13 @@ _FORMATS = Formats("slowpath.reproduce.report", table="table", json=JSON, csv="c
 REPRODUCE = Command(
     (
         "Compare a published figure with values that slowpath computes",
-        "Without arguments, lists the papers and figures that the documentation compares with, and "
-        "the data that each figure needs. slowpath contains no published data: name your copy of "
-        "the artefact. A checkout of slowpath includes the data of two figures: example of chains "
+        "Without arguments, lists the supported papers and figures, and the data that each "
+        "figure needs. slowpath contains no published data: name your copy of the artefact. A "
+        "checkout of slowpath includes the data of two figures: example of chains "
         "(examples/chain) and figure-15 of insights (examples/insights).",
         "A copy can be a clone, a folder with the needed files, or single files. A clone at "
-        "another commit causes a warning. After Ctrl-C, the report has the items computed so far.",
+        "another commit causes a warning. After Ctrl-C, the report shows the items computed so "
+        "far.",
         "The papers contention and insights need the extras `contention` and `insights`, and "
         "performance-models needs the extra `models` (docs/how-to/install.md).",
         "Exit codes: 0 success, 2 wrong usage, 3 data are missing or damaged, or the figure cannot "
@@ -43,7 +44,7 @@ REPRODUCE = Command(
         _WORK.option(
             "--deadline TIME",
             "Compute for at most TIME [default: no limit]",
-            "After TIME, the report has the items computed so far.",
+            "After TIME, the report shows the items computed so far.",
             type=within(duration, 0),
         ),
         _WORK.option(

@@ -344,7 +344,7 @@ def _count_min_rows(item: Item, found: Recomputed) -> list[ComparedValue]:
 
 _NUMBER = Quantity("satisfiable paths")
 _SAME = Quantity("paths with the published cycles and packet size")
-_RATE = Quantity("guarantee of a path beside its measured rate, median of the paths", "Gbit/s")
+_RATE = Quantity("guaranteed and measured rate of a path, median of the paths", "Gbit/s")
 
 
 def paths(source: Source) -> Plan:

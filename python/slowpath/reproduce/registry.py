@@ -221,7 +221,7 @@ PAPERS = (
                 f"{_INSIGHTS_PAGE}#instructions-of-blocks",
                 None,
                 unavailable="it needs programs that the vendor's compiler compiled; "
-                "bench/insights_blocks.py in a checkout judges other programs",
+                "bench/insights_blocks.py in a checkout evaluates other programs",
             ),
             Figure(
                 "figure-9",

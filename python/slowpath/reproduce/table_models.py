@@ -50,7 +50,7 @@ def table_entries(source: Source) -> Plan:
     )
     conditions = [
         "Published: cycles per packet of the P4 switch t4p4s on a Xeon E5-2640 v2; ours: one "
-        "look-up in rte_hash, or the test bed of the points, on the machine that measured them.",
+        "lookup in rte_hash, or the test bed of the points, on the machine that measured them.",
         "Published ends of segments are approximate, and the caches of the machines differ.",
         "slowpath calibrate --testbed dpdk --component table-exact-entries measures the points.",
     ]

@@ -69,7 +69,7 @@ MAN = Command(
 COMPLETE = Command(
     (
         "Print the names of programs or sections of objects",
-        "Completions call this command. Files that are not objects are skipped.",
+        "Completions call this command. slowpath skips files that are not objects.",
     ),
     (
         argument("WHAT", "programs or sections"),

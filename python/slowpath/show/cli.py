@@ -75,18 +75,18 @@ def _show(args: Namespace) -> int:
 
 SHOW = Command(
     (
-        "Show the content of objects, and the parts that are unsupported",
+        "Show the content of objects, and their unsupported parts",
         "Lists programs, maps, helpers and loops of objects. The last columns show whether "
         "slowpath bound can analyse a program, and whether the card agilio-cx-2x40 can run it.",
-        "The column `target ebpf` tells whether slowpath bound --target ebpf can analyse a "
-        "program. `--unroll` in it means that some loops need a limit. The reasons follow the "
-        "table.",
+        "The column `target ebpf` shows whether slowpath bound --target ebpf can analyse a "
+        "program. In this column, `--unroll` means that some loops need a limit. The reasons "
+        "follow the table.",
         "For a target file of slowpath calibrate, show the machine, date and precision of the "
         "measurement, the error for check programs, and the intervals and defaults of estimates.",
         "For pipelines (*.spec) of DPDK's software switch, show the tables, keys, actions and "
         "numbers of instructions. Name pipelines and objects in separate calls.",
-        "Exit code 3 if a file cannot be read, or one of its programs cannot be linked. The other "
-        "programs are shown.",
+        "Exit code 3 if a file cannot be read, or one of its programs cannot be linked. "
+        "slowpath still shows the other programs.",
     ),
     (
         argument(
@@ -112,7 +112,7 @@ SHOW = Command(
         OUTPUT.option(
             "--memory SIZE",
             "Skip an object that takes more memory [default: half of the free memory]",
-            "SIZE is such as 512MiB or 2G.",
+            "SIZE is for example 512MiB or 2G.",
             common=False,
         ),
         OUTPUT.flag("--listing", "Add the instructions, with their source lines"),
@@ -126,7 +126,7 @@ SHOW = Command(
     ),
     _show,
     (
-        Example("slowpath show filter.bpf.o", "List programs and maps, and what is unsupported"),
+        Example("slowpath show filter.bpf.o", "List programs, maps and unsupported parts"),
         Example(
             "slowpath show filter.bpf.o -n xdp_main --listing", "Print a program's instructions"
         ),

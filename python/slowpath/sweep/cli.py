@@ -28,10 +28,10 @@ _REPLACED = {"--target": _TARGETS, "--metric": _METRIC}
 SWEEP = Command(
     (
         "Show how costs grow with a definition in a C or P4 source",
-        "The source is compiled and analysed for each value. The table has guaranteed packets per "
-        "second for targets with rates, and counts for others.",
-        "If a value does not compile or its program cannot be analysed, its row has the reason and "
-        "the sweep continues. Ctrl-C ends the sweep and prints the finished values.",
+        "The source is compiled and analysed for each value. The table shows guaranteed packets "
+        "per second for targets with rates, and counts for others.",
+        "If a value cannot be compiled or analysed, its row shows the reason, and the sweep "
+        "continues. Ctrl-C ends the sweep, and prints the finished values.",
         "Exit codes: 0 success, 2 wrong usage, 3 a file cannot be read or written, or a value "
         "cannot "
         "be compiled, analysed or measured, 4 stopped before all values were done.",
@@ -46,8 +46,9 @@ SWEEP = Command(
         _SWEEP.option(
             "-D, --define NAME=VALUES",
             "Sweep a definition over values: 1..20, 1..20+2 or 1,2,4",
-            "1..20+2 is every second value, 1..1024*2 are powers of two. VALUES can also be words "
-            "separated by commas. With several definitions, all combinations are swept.",
+            "1..20+2 is every second value, and 1..1024*2 is all powers of two. VALUES can also "
+            "be words separated by commas. With several definitions, slowpath analyses all "
+            "combinations.",
             action="append",
             required=True,
         ),
@@ -55,8 +56,8 @@ SWEEP = Command(
         _MEASURE.flag(
             "--measure",
             "Measure the slowest path of each program in the kernel",
-            "The slowest path is that with most BPF instructions. Programs are measured in turns. "
-            "This needs the same privileges and kernel as slowpath measure.",
+            "This is the path with the most BPF instructions. Programs take turns. This needs "
+            "the same privileges and kernel as slowpath measure.",
         ),
         _MEASURE.option(
             "--total-seconds TIME",

@@ -15,8 +15,8 @@ LIST = Command(
 SHOW = Command(
     (
         "Print the description of a built-in target",
-        "Use it as a starting point for your own. linux-xdp is the calibration of this machine, or "
-        "else the target of the nearest CPU; a comment tells which.",
+        "Use it as a starting point for your own. linux-xdp is the calibration of this machine, "
+        "or else the target of the most similar CPU. A comment names it.",
     ),
     (argument("NAME", "A built-in target"),),
     deferred(f"{_RUN}:show_target", "name"),
@@ -28,8 +28,8 @@ SHOW = Command(
 MODELS = Command(
     (
         "List the cost models of a target's components",
-        "Shows parameter, cost and error of each. The error is the mean symmetric relative error "
-        "at points that were not part of the fit.",
+        "Shows the parameter, cost and error of each model. The error is the mean symmetric "
+        "relative error at points that were not part of the fit.",
         "Calls in the last column take longer with more map entries (bound --entries N).",
     ),
     (argument("NAME", "A built-in target, or a description (*.toml)"),),
@@ -44,7 +44,7 @@ CHECK = Command(
     (argument("FILE", "Target descriptions (*.toml)", "+"),),
     deferred(f"{_RUN}:check_targets", "file"),
     (
-        Example("slowpath targets check mine.toml", "Name the errors of a description"),
+        Example("slowpath targets check mine.toml", "List the errors in a description"),
         Example("slowpath targets check targets/*.toml", "Check all descriptions of a folder"),
     ),
 )

@@ -115,7 +115,7 @@ def target_description(name: str) -> str:
         from slowpath.core.suggestions import did_you_mean
 
         names = targets.target_names()
-        hint = did_you_mean(name, names) or f"; known are {', '.join(names)}"
+        hint = did_you_mean(name, names) or f"; choose one of {', '.join(names)}"
         raise OptionError(codes.UNKNOWN_TARGET, "NAME", f"{name!r} is not a target{hint}")
     if name == CALIBRATED:
         text = read_option("NAME", find_target, name).text or text

@@ -17,10 +17,12 @@ def _watch(args: Namespace) -> int:
 WATCH = Command(
     (
         "Analyse programs again after each save",
-        "Prints bound and estimate of each program and, after a save, their changes and the lines "
-        "whose cost changed. Saved headers and settings count as well. Ctrl-C ends the command.",
-        "A C source that does not compile is an error with its line; the next result is compared "
-        "with the last good one. A save during an analysis starts it again.",
+        "Prints the bound and estimate of each program. After a save, prints their changes, and "
+        "the lines whose cost changed. Saves of headers and settings count, too. Ctrl-C ends "
+        "the command.",
+        "If a C source does not compile, prints the error with its line. The next good result "
+        "is compared with the last good one. If you save during an analysis, the analysis "
+        "starts again.",
         "Exit codes: 0 ended by Ctrl-C, 2 wrong usage, 3 a file does not exist at the start, or an "
         "option's file cannot be read then.",
     ),

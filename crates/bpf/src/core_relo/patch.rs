@@ -43,7 +43,7 @@ pub(super) fn apply(
         | Insn::StoreRelease { offset, .. } => {
             access(offset, resolved, expected((*offset).into()))?;
             if sizes.is_some() {
-                return Err("the field has another size in the kernel");
+                return Err("the field has a different size in the kernel");
             }
         }
         _ => return Err(NO_PLACE),
@@ -62,10 +62,10 @@ fn access(offset: &mut i16, resolved: &Value, expected: bool) -> Result<(), &'st
 /// Returns the access size for a field that has another size in the kernel than in the object.
 fn adapted(size: Size, sizes: Sizes) -> Result<Size, &'static str> {
     if !sizes.adaptable {
-        return Err("the field has another size in the kernel, and is not an unsigned number");
+        return Err("the field has a different size in the kernel, and is not an unsigned number");
     }
     if u32::from(size.bytes()) != sizes.local {
-        return Err("the field has another size in the kernel, and is not accessed as a whole");
+        return Err("the field has a different size in the kernel, and is not accessed as a whole");
     }
     Size::from_bytes(sizes.kernel).ok_or("the field has no size that can be loaded at once")
 }

@@ -75,7 +75,7 @@ fn types_without_counterpart_are_unresolved() {
         [
             "CO-RE relocation of `moved.gone`: the kernel has no type or field of this name",
             "CO-RE relocation of `missing.x`: the kernel has no type or field of this name",
-            "CO-RE relocation of `moved.grown_signed`: the field has another size in the kernel, \
+            "CO-RE relocation of `moved.grown_signed`: the field has a different size in the kernel, \
              and is not an unsigned number",
         ]
     );

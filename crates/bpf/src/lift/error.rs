@@ -35,7 +35,7 @@ impl LiftError {
 
     /// Returns the error for an exhausted budget.
     pub(super) fn stop(reason: Reason) -> Self {
-        let text = format!("{reason} before the program was understood");
+        let text = format!("{reason} before the program was translated");
         let error = LiftError::program(reason.code(), text, "raise the limit");
         LiftError { stopped: Some(reason), ..error }
     }

@@ -23,7 +23,7 @@ pub(super) fn read(
 ) -> Result<(), ObjectError> {
     let Some(btf) = btf else {
         let text = "the definition of maps needs BTF, which the object lacks";
-        return Err(ObjectError::section(".maps", text, "compile with -g, do not strip .BTF"));
+        return Err(ObjectError::section(".maps", text, "compile with -g, and do not strip .BTF"));
     };
     let section = btf.types().find_map(|(id, ty)| match &ty.kind {
         Kind::DataSec { vars, .. } if btf.type_name(id) == ".maps" => Some(vars),

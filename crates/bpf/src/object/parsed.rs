@@ -54,7 +54,7 @@ impl Object {
             .collect();
         if programs.is_empty() {
             let hint =
-                "functions of programs are global and in sections of their own, as SEC(\"xdp\")";
+                "write each program as a global function in its own section, such as SEC(\"xdp\")";
             return Err(ObjectError::file(
                 codes::OBJECT_WITHOUT_PROGRAMS,
                 "the object has no program",

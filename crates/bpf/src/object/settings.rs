@@ -368,7 +368,7 @@ impl Object {
                 Some(shown)
             }
             None if size > MOST_ANY => {
-                return Err(format!("{size} bytes exceed the {MOST_ANY} that can be `any`"));
+                return Err(format!("{size} bytes exceed {MOST_ANY}, the limit for `any`"));
             }
             None => None,
         };

@@ -81,7 +81,7 @@ fn what_is_no_chain_is_refused_at_its_line() {
         ),
         (
             two.clone() + &edges(&[("a", "XDP_PASS", "c")]),
-            "line 6: unknown program \"c\"; known are a, b",
+            "line 6: unknown program \"c\"; choose one of a, b",
         ),
         (
             two.clone() + &edges(&[("a", "PASS", "b")]),

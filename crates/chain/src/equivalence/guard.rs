@@ -228,7 +228,9 @@ fn is_original(guarded: &BpfProgram, at: usize, original: &BpfProgram) -> Result
         )
     };
     match before.iter().find(acts) {
-        Some(slot) => Err(format!("instruction {slot} does something before the original begins")),
+        Some(slot) => {
+            Err(format!("instruction {slot} has an effect before the original code begins"))
+        }
         None => Ok(()),
     }
 }

@@ -220,7 +220,7 @@ fn share_inputs(pool: &mut TermPool, program: &Program, known: &mut Inputs) -> R
         let (_, first) =
             known.entry(name).or_insert_with(|| (pool.var(&input.name, domain), limits));
         if *first != limits {
-            return Err(format!("{} can be something else in the two programs", input.name));
+            return Err(format!("{} can differ between the two programs", input.name));
         }
     }
     Ok(())

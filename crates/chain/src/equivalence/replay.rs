@@ -169,7 +169,7 @@ fn same_addresses(pair: &Pair, environments: &mut [Environment; 2]) -> Result<()
             let next = (places.len() as u64 + 2) * SPREAD;
             let place = *places.entry(key.unwrap_or(own)).or_insert(next);
             if !(input.min..=input.max).contains(&place) {
-                return Err("there are too many regions of memory to run it".into());
+                return Err("there are too many memory regions to run the program".into());
             }
             environment.inputs.insert(InputId::from(index), place);
         }

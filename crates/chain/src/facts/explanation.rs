@@ -113,7 +113,7 @@ pub(super) fn explain(
             }
             Answer::Unknown(why) => return Err(FactsError::Undecided(why)),
             Answer::Sat(_) => {
-                return Err(FactsError::NotExpressible("a fact does not hold any more".into()));
+                return Err(FactsError::NotExpressible("a fact no longer holds".into()));
             }
         }
     }

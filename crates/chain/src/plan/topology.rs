@@ -297,13 +297,14 @@ impl Names {
             let mut listed: Vec<&str> = known.take(LISTED).collect();
             let more = self.known.len() - listed.len();
             let more = format!("{more} more");
-            match self.known.len() {
-                0 => listed.push("none"),
-                all if all > LISTED => listed.push(&more),
-                _ => {}
+            if self.known.len() > LISTED {
+                listed.push(&more);
             }
-            let (kind, value, listed) = (self.kind, &name.value, listed.join(", "));
-            ChainError::at(line(name), format!("unknown {kind} {value:?}; known are {listed}"))
+            let hint = match self.known.len() {
+                0 => "the file defines none".to_owned(),
+                _ => format!("choose one of {}", listed.join(", ")),
+            };
+            ChainError::at(line(name), format!("unknown {} {:?}; {hint}", self.kind, name.value))
         })
     }
 }

@@ -106,7 +106,7 @@ impl ProgramReport {
                     let maps = !dropped.maps.is_empty();
                     let packets = !dropped.bytes.is_empty() || !dropped.fields.is_empty();
                     match dropped.change {
-                        // Key comparisons that replace a look-up also decide branches on its
+                        // Key comparisons that replace a lookup also decide branches on its
                         // result. These branches are decided only in the rewritten program, so they
                         // are not reported.
                         Change::AlwaysTaken | Change::NeverTaken => {

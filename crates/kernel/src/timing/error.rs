@@ -36,13 +36,13 @@ pub enum TimingError {
     #[error("the program has no such map to restore")]
     NoMap,
     /// Changes of a run could not be undone before the next run.
-    #[error("changes of a run could not be taken back {failures} times")]
+    #[error("changes of a run could not be undone {failures} times")]
     NotRestored {
         /// Number of times that changes could not be undone.
         failures: u64,
     },
     /// The timing thread could not be started.
-    #[error("no thread starts for the measurement: {cause}")]
+    #[error("the thread for the measurement does not start: {cause}")]
     Thread {
         /// The error of the operating system.
         cause: io::Error,

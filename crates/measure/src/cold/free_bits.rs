@@ -55,9 +55,9 @@ impl FreeBits {
         }
         if candidates.is_empty() {
             let reason = if probe.followed {
-                "the look-ups of the path do not differ between flows"
+                "the lookups of the path do not differ between flows"
             } else {
-                "the path depends on more than packet and maps, and its earlier look-ups do not \
+                "the path depends on more than packet and maps, and its earlier lookups do not \
                  differ between flows"
             };
             return Err(MeasureError::not_cold(reason));
@@ -89,7 +89,7 @@ impl FreeBits {
             })
             .collect();
         if bits.is_empty() {
-            let reason = "packets with other look-ups take other paths";
+            let reason = "packets with other lookups take other paths";
             return Err(MeasureError::not_cold(reason));
         }
         let changes = |target: usize| bits.iter().any(|bit| bit.changes_target(target));

@@ -97,7 +97,7 @@ impl Probe {
         let mut replay = Replay::new(kernel, &case.object, case.program)?;
         replay.install(&case.witness)?;
         let lookups = replay.lookup(&case.packet, &case.context)?;
-        let lookups = lookups.ok_or_else(|| MeasureError::not_cold("the interpreter gives up"))?;
+        let lookups = lookups.ok_or_else(|| MeasureError::not_cold("the interpreter stops"))?;
         let followed = lookups.instructions == case.instructions;
         let mut targets = Vec::new();
         for lookup in lookups.elements {

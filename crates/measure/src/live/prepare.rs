@@ -55,13 +55,15 @@ impl LiveCase {
         batch: u32,
     ) -> Result<LiveCase, MeasureError> {
         if case.context.rx_queue_index > 0 {
-            return Err(not_live("the path needs another receive queue than 0"));
+            return Err(not_live("the path needs a receive queue other than 0"));
         }
         if case.context.ingress_ifindex > 0 {
             return Err(not_live("the path needs a packet from a certain device"));
         }
         if case.is_drained() {
-            return Err(not_live("the path writes to a ring buffer, which is not read meanwhile"));
+            return Err(not_live(
+                "the path writes to a ring buffer, which nothing reads during the measurement",
+            ));
         }
         let trial = Trial { kernel, live: Live::new(kernel)?, case: &case, batch };
         let expected = trial.test_run()?;

@@ -54,7 +54,7 @@ pub(super) fn skip_and_check_jumps(program: &mut AnnotatedProgram<'_>) -> Vec<Re
         Refusal::at(
             program.linked,
             slot,
-            Cause::new(codes::CARD_CALLS, what, "begin the loop behind it"),
+            Cause::new(codes::CARD_CALLS, what, "begin the loop after it"),
         )
     });
     refused.collect()

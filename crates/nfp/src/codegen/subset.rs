@@ -242,7 +242,7 @@ fn stack_access(program: &AnnotatedProgram<'_>, slot: usize, base: Register) -> 
     let places = program.registers.stack_frames(slot, base.number());
     let offsets: Option<BTreeSet<i64>> =
         places.iter().map(|(_, offset)| offset.map(|offset| offset.rem_euclid(4))).collect();
-    let hint = "stack variables are accessed at constant places";
+    let hint = "access stack variables at constant offsets";
     if places_before_frame(program, slot, base) {
         let what = "a stack access in a caller's frame, which the driver compiles wrongly";
         return Err(Cause::new(
@@ -252,9 +252,9 @@ fn stack_access(program: &AnnotatedProgram<'_>, slot: usize, base: Register) -> 
         ));
     }
     match offsets {
-        None => Err(Cause::new(codes::CARD_STACK, "a stack access at a variable place", hint)),
+        None => Err(Cause::new(codes::CARD_STACK, "a stack access at a variable offset", hint)),
         Some(offsets) if offsets.len() > 1 => {
-            let what = "a stack access at places that differ in their alignment to 4 bytes";
+            let what = "a stack access at offsets with different alignments to 4 bytes";
             Err(Cause::new(codes::CARD_STACK, what, "give the variables an alignment of 4 bytes"))
         }
         Some(_) => Ok(()),

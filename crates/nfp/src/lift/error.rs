@@ -107,7 +107,7 @@ pub enum LiftCause {
     #[error("`add_imm` without `indirect_ref` is not supported")]
     DirectAddImm,
     /// A range of transfer registers that ends after the last one.
-    #[error("{count} transfer registers from $xfer_{first} on end behind $xfer_31")]
+    #[error("{count} transfer registers from $xfer_{first} on extend beyond $xfer_31")]
     TooManyXfers {
         /// Number of the first transfer register.
         first: u8,
@@ -227,7 +227,7 @@ impl LiftCause {
                 "ways out of the program are numbered .15000 and up; is the listing cut off?"
             }
             LiftCause::FallsOffEnd => {
-                "programs end by a branch such as br[.15000]; is the listing cut off?"
+                "programs end with a branch such as br[.15000]; is the listing cut off?"
             }
             LiftCause::DelaySlotsBeyondEnd { .. } => "is the listing cut off?",
             LiftCause::BranchInDelaySlot { .. } | LiftCause::TargetInDelaySlot { .. } => {
@@ -237,7 +237,7 @@ impl LiftCause {
                 "let three instructions that do not use it follow in the same block"
             }
             LiftCause::UnknownLength { .. } => {
-                "set the value by immed, immed_w1 or ld_field in the same block"
+                "set the value with immed, immed_w1 or ld_field in the same block"
             }
             LiftCause::ReturnWithoutCall => {
                 "calls load the address to return to into gprA_21 in a delay slot of `br`"
@@ -245,7 +245,7 @@ impl LiftCause {
             LiftCause::Recursion { .. } => "recursive functions are not supported",
             LiftCause::DirectAddImm => "the compiler emits add_imm with indirect_ref only",
             LiftCause::MulOrder { .. } => {
-                "a multiplication is start, step1, step2 and so on, last, in one block"
+                "write a multiplication in one block, as start, step1, step2 and so on, and last"
             }
             _ => return None,
         })

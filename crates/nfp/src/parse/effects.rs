@@ -46,7 +46,7 @@ pub(super) fn local_csr_rd(cursor: &mut Cursor) -> Result<Insn, ParseError> {
         let word = cursor.word();
         csr::address(word).ok_or_else(|| {
             let hint = suggest(word, csr::names()).unwrap_or_else(|| {
-                format!("known names are {}", csr::names().collect::<Vec<_>>().join(", "))
+                format!("choose one of {}", csr::names().collect::<Vec<_>>().join(", "))
             });
             let cause = ParseCause::Unknown { what: "control register", found: word.to_owned() };
             ParseError::at_column(column, cause).with_hint(hint)

@@ -77,7 +77,7 @@ pub enum ParseCause {
         number: usize,
     },
     /// The number `.N` after the address is missing.
-    #[error("no instruction number; `.{number}` is expected behind the address")]
+    #[error("no instruction number; `.{number}` is expected after the address")]
     NoNumber {
         /// The instruction number that is expected.
         number: usize,
@@ -91,7 +91,7 @@ pub enum ParseCause {
         expected: usize,
     },
     /// There is no mnemonic after the instruction number.
-    #[error("no mnemonic behind the instruction number")]
+    #[error("no mnemonic after the instruction number")]
     NoMnemonic,
     /// The compiler does not emit instructions with this mnemonic.
     #[error("unknown instruction `{0}`")]

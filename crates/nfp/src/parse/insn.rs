@@ -57,7 +57,7 @@ pub(super) fn parse_insn(cursor: &mut Cursor) -> Result<Insn, ParseError> {
         _ => {
             let branches = BranchCondition::ALL.iter().map(|condition| condition.text());
             let hint = suggest(mnemonic, MNEMONICS.into_iter().chain(branches));
-            let all = || format!("known are {} and branches", MNEMONICS.join(", "));
+            let all = || format!("known mnemonics are {} and branches", MNEMONICS.join(", "));
             let cause = ParseCause::UnknownMnemonic(mnemonic.to_owned());
             Err(ParseError::at_column(column, cause).with_hint(hint.unwrap_or_else(all)))
         }

@@ -60,7 +60,7 @@ pub(super) fn operand(cursor: &mut Cursor, role: Role) -> Result<Operand, ParseE
         && value > MAX_CONSTANT
     {
         return Err(out_of_range(column, "constant", format!("{value:#x}"), "at most 0xff")
-            .with_hint("larger constants come into registers by `immed`".to_owned()));
+            .with_hint("load larger constants into registers with `immed`".to_owned()));
     }
     if role.accepts(operand) {
         return Ok(operand);

@@ -27,7 +27,7 @@ pub enum WordError {
         place: &'static str,
     },
     /// A constant does not fit into the bits of its operand.
-    #[error("the constant {value:#x} is larger than {max:#x} (larger ones come by `immed`)")]
+    #[error("the constant {value:#x} is larger than {max:#x} (load larger ones with `immed`)")]
     Constant {
         /// The constant that is too large.
         value: u32,

@@ -187,7 +187,9 @@ fn inner_entries(
         let mut properties = json!({ "map": map, "others": whole.others });
         if let Some(size) = whole.max_entries {
             if filler == Filler::Runner && !map.contains('#') {
-                return Err(format!("the object says how large {map} is; leave `max_entries` out"));
+                return Err(format!(
+                    "the object defines the size of {map}; leave `max_entries` out"
+                ));
             }
             properties["max_entries"] = size.into();
         }

@@ -194,7 +194,7 @@ fn runner_maps_include_maps_of_maps() {
         (format!("first = []\n{within}"), "the content of first is also given under its own name"),
         (
             "\"outer.inner\" = [{ map = \"first\", max_entries = 9 }]".into(),
-            "the object says how large first is",
+            "the object defines the size of first",
         ),
         ("outer = [{ others = 1 }]".into(), "`others` is not enough to fill a array_of_maps"),
     ] {

@@ -145,7 +145,7 @@ impl Product {
             _ => {
                 return Err(Error::Input(
                     codes::NOT_VERIFIABLE,
-                    "only programs with one array are verified".into(),
+                    "--verify supports only programs with one array".into(),
                 ));
             }
         };

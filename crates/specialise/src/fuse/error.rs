@@ -8,10 +8,10 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FuseError {
     /// The list of programs is empty.
-    #[error("there is no program to be fused")]
+    #[error("there is no program to fuse")]
     Nothing,
     /// A handover refers to a program that does not exist.
-    #[error("a handover names program {number}, and there are {available}")]
+    #[error("a handover names program {number}, but there are only {available}")]
     NoProgram {
         /// Index of the program that the handover names.
         number: usize,
@@ -52,7 +52,7 @@ pub enum FuseError {
     },
     /// A program does not have the form that the linker produces: its functions, source lines or
     /// calls are inconsistent.
-    #[error("program {program} is damaged: its functions, lines or calls do not fit")]
+    #[error("program {program} is damaged: its functions, lines or calls are inconsistent")]
     Damaged {
         /// Name of the program.
         program: String,

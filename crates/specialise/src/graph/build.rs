@@ -30,7 +30,7 @@ fn graph(program: &BpfProgram) -> Result<Graph, SpecialiseError> {
     let entry = |function: &slowpath_bpf::Subprogram| {
         let first = ids.get(&function.first).copied();
         let outside =
-            || SpecialiseError::at(program, function.first, "a function that is not there");
+            || SpecialiseError::at(program, function.first, "a function that does not exist");
         first.map(|first| (function.clone(), first)).ok_or_else(outside)
     };
     let functions = program.subprograms.iter().map(entry).collect::<Result<Vec<_>, _>>()?;
@@ -52,7 +52,7 @@ fn firsts(program: &BpfProgram) -> Result<BTreeSet<usize>, SpecialiseError> {
                 program.insns.get(target).is_some_and(|insn| *insn != Insn::SecondSlot)
             });
             let outside =
-                || SpecialiseError::at(program, slot, "a jump to where no instruction is");
+                || SpecialiseError::at(program, slot, "a jump to a place without an instruction");
             firsts.insert(target.ok_or_else(outside)?);
         }
         if insn.jump_offset().is_some() || *insn == Insn::Exit {
@@ -73,7 +73,7 @@ fn block(
     let mut insns = Vec::new();
     let fault = |slot, what| SpecialiseError::at(program, slot, what);
     let at = |slot: usize| {
-        let falls_out = || fault(slot.saturating_sub(1), "the program goes on behind its end");
+        let falls_out = || fault(slot.saturating_sub(1), "the program continues past its end");
         ids.get(&slot).copied().ok_or_else(falls_out)
     };
     for slot in first..end {

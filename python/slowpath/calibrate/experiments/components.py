@@ -19,9 +19,9 @@ SIZE = "size"
 _ENTRIES = Number("number of entries of each table", 1, 4_000_000, 1)
 _KEY = Number("size of a key, in bytes", 4, 64, 16, 4)
 _VALUE = Number("size of an entry's value (action data), in bytes", 8, 1024, 64, 8)
-_TABLES = Number("number of tables of equal size, with one look-up in each", 1, 32, 1)
-_REPEATS = Number("number of look-ups in the same table", 1, 32, 1)
-_HIT = Word("yes: look-ups find an entry (hit); no: they find none (miss)", (YES, NO))
+_TABLES = Number("number of tables of equal size, with one lookup in each", 1, 32, 1)
+_REPEATS = Number("number of lookups in the same table", 1, 32, 1)
+_HIT = Word("yes: lookups find an entry (hit); no: they find none (miss)", (YES, NO))
 
 MIXES: Mapping[str, Mapping[str, int]] = {
     "parse": {"load": 6, "move": 5, "sum": 5, "branch": 6, "shift": 3, "swap": 1, "store": 1},
@@ -219,7 +219,7 @@ COMPONENTS: Mapping[str, Component] = {
         },
     ),
     "arithmetic": Component(
-        "Execute instructions of one class on 64 bits",
+        "Execute 64-bit instructions of one class",
         {
             "operation": Word(
                 "operation",
@@ -247,7 +247,7 @@ COMPONENTS: Mapping[str, Component] = {
         {
             "count": Number("jumps", 64, 1024, 64, 64),
             "predictable": Word(
-                "all packets take the same jumps, or each packet takes others", (YES, NO)
+                "all packets take the same jumps, or each packet takes other jumps", (YES, NO)
             ),
         },
     ),
@@ -291,7 +291,7 @@ COMPONENTS: Mapping[str, Component] = {
         "Read memory at an address that the previous read returned",
         {
             "bytes": Number(
-                "size of the memory that is read in turn (working set), in bytes",
+                "size of the memory that the reads cover (working set), in bytes",
                 4096,
                 1 << 30,
                 4096,

@@ -201,8 +201,8 @@ class RunFolder:
         """
         if self.path.is_dir() and not self.begun:
             reason = (
-                f"the folder has no calibration run ({_RUN}); --testbed load keeps only programs, "
-                "and prints its results, which --format json writes for later use"
+                f"the folder does not contain a calibration run ({_RUN}); --testbed load keeps "
+                "only programs, and prints its results, which --format json writes for later use"
             )
             raise InputError(codes.EXPERIMENT_FOLDER_UNUSABLE, str(self.path), reason)
         return cast("RunSettings", _read(self.path / _RUN))

@@ -258,7 +258,7 @@ def _component(found: Spanned) -> ComponentPart:
     for key, one in mapping(part["fixed"]).items() if "fixed" in part else ():
         if key == sweep["parameter"]:
             one.place.refuse(
-                "the parameter is swept, so it cannot also be fixed; remove one of both"
+                "the parameter is swept, so it cannot also be fixed; remove one of the two"
             )
         if key not in known.parameters:
             one.place.refuse(f"the name is not a parameter of {kind}; {_parameters(known)}")

@@ -28,7 +28,7 @@ from slowpath.measure.dpdk import Link, Process, start, toolchain
 
 NOTES = (
     "Both processes copy each packet into or out of memory that they share, so rates include "
-    "these copies and are not rates of a network card.",
+    "these copies and are not those of a network card.",
     "Both CPUs poll without pause, so latencies include no wake-ups; they include the time until "
     "a batch of packets is full or the pipeline runs out of instructions.",
 )

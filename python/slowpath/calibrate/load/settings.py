@@ -84,7 +84,9 @@ def read_load_settings(options: Namespace) -> LoadSettings:
     experiments = requested_experiments(options, bed)
     folder = Path(options.output or f"calibration-{LOAD}")
     if (folder / "run.json").exists():
-        reason = "the folder already has a run of another test bed; name another folder with -o"
+        reason = (
+            "the folder already contains a run of another test bed; name another folder with -o"
+        )
         raise InputError(codes.EXPERIMENT_FOLDER_UNUSABLE, str(folder), reason)
     sender, program = load_cpus(options.cpu)
     tolerance = _TOLERANCE if options.loss is None else options.loss

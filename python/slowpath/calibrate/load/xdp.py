@@ -14,8 +14,8 @@ from slowpath.core.engine import kernel, objects
 from slowpath.core.jobs.stopping import Stopping
 
 NOTES = (
-    "One kernel sends, forwards and receives, so rates include its virtual devices and are no "
-    "rates of a network card.",
+    "One kernel sends, forwards and receives, so rates include its virtual devices and are not "
+    "those of a network card.",
     "Latencies include the wake-up of a sleeping CPU, so they can fall with a higher rate.",
 )
 

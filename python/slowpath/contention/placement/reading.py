@@ -298,7 +298,8 @@ def _rows(found: Table, fleet: Fleet, *, repeated: bool) -> _Rows:
     throughput = column_of(found, THROUGHPUT)
     if MIX not in found.header:
         reason = (
-            f"the table lacks the column {MIX!r}, which has the functions of a NIC: nat{BETWEEN}acl"
+            f"the table lacks the column {MIX!r}, which lists the functions of a NIC: "
+            f"nat{BETWEEN}acl"
         )
         raise InputError(codes.MISSING_COLUMN, found.file, reason)
     _check_remarks(found, fleet)
@@ -315,9 +316,7 @@ def _rows(found: Table, fleet: Fleet, *, repeated: bool) -> _Rows:
             )
         values = known.setdefault(mix, {})
         if function in values and not repeated:
-            raise found.error(
-                at, FUNCTION, "the row repeats this function and mix; remove one of both"
-            )
+            raise found.error(at, FUNCTION, "the row repeats this function and mix; remove one row")
         far = far_from(fleet.functions[function].kind.model, float(throughput[at]))
         if repeated and far is not None:
             raise found.error(at, THROUGHPUT.name, far)

@@ -226,9 +226,8 @@ def declared_by(names: Sequence[str]) -> Declared | None:
             raise InputError(
                 codes.PROFILES_CONTRADICT,
                 file,
-                f"the table declares the pattern {pattern}, but "
-                f"{found.file} declares {found.pattern}; correct one of "
-                "both",
+                f"the table declares the pattern {pattern}, but {found.file} declares "
+                f"{found.pattern}; correct one of the two",
             )
         found = found or Declared(file, pattern)
     return found

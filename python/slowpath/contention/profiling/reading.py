@@ -125,7 +125,7 @@ def read_setup(file: str, content: str) -> Setup:
         raise InputError(
             codes.FILE_EMPTY,
             f"{file}:1",
-            "the description is empty; docs/reference/contention-files.md has its keys",
+            "the description is empty; docs/reference/contention-files.md lists its keys",
         )
     content_table = table(
         read_spanned(file, content),

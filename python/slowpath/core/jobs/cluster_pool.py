@@ -125,7 +125,7 @@ class _Workers:
             return
         if isinstance(problem, CancelledError):
             raise UnavailableError(
-                codes.WORKER_LOST, "the scheduler of the cluster does not respond any more"
+                codes.WORKER_LOST, "the scheduler of the cluster no longer responds"
             ) from None
         if isinstance(problem, ModuleNotFoundError):
             reason = f"the cluster's workers lack {problem.name}"

@@ -250,7 +250,9 @@ class _Work:
             self._crew.judge(problem)
             self._deaths[at] += 1
             if not self._done and self._deaths.total() >= _HOPELESS:
-                raise UnavailableError(codes.WORKER_LOST, "all worker processes die") from None
+                raise UnavailableError(
+                    codes.WORKER_LOST, "all worker processes have died"
+                ) from None
             if self._stopped_at is None and self._deaths[at] < self._attempts:
                 self._retries.append(at)
                 return

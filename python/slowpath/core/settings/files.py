@@ -161,7 +161,7 @@ def _text(file: str, key: str, value: Any) -> str:  # noqa: ANN401 - a value of 
 
 
 def _hint(key: str) -> str:
-    return did_you_mean(key, KEYS) or f"; known are {', '.join(KEYS)}"
+    return did_you_mean(key, KEYS) or f"; choose one of {', '.join(KEYS)}"
 
 
 class _Lines:

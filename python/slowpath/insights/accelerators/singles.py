@@ -55,8 +55,7 @@ _NO_REFERENCE = "the results of the function agree with no known accelerator"
 _BULK = "the function looks up several keys at once, which slowpath does not examine"
 _FRAMEWORK = "the function needs packets, ports or tables, which do not exist when it runs alone"
 _GIVEN_UP = (
-    "the examination was abandoned, because calls took too long, or too many calls "
-    "ended their process"
+    "slowpath stopped examining the function, because calls took too long or too many calls crashed"
 )
 
 

@@ -221,10 +221,10 @@ def is_slight(evidence: Evidence, one: Alike) -> bool:
 _FEW = 4
 """Maximum number of functions or lines to list."""
 _UNIT = "LLVM instructions"
-_NAMES = {"crc": "CRC", "lpm": "look-up", "checksum": "checksum", "hash": "hash"}
+_NAMES = {"crc": "CRC", "lpm": "lookup", "checksum": "checksum", "hash": "hash"}
 _UNREACHED = "; no packet of the trace reached this code"
 _ENGINE = ". The card may lack such an engine. The numbers do not include the time of the engine"
-_STANDS = ". The tested function is from the headers of slowpath, which stand in for the library"
+_STANDS = ". slowpath tested the function in its own headers, which replace the library"
 _EQUAL_CALLS = "all calls of the function are assumed to cost the same; the match is proved "
 
 

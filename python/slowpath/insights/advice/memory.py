@@ -101,7 +101,7 @@ _SMALL = 0.01
 _DPDK_TABLES = re.compile(r"rte_(lpm|fib)6?\b")
 """DPDK tables that slowpath's headers implement in another way than DPDK."""
 _LINEAR_SEARCH = (
-    "here, a look-up compares all prefixes in turn, as a card without a look-up unit may do. "
+    "here, a lookup compares all prefixes in turn, as a card without a lookup unit may do. "
     "A table of DPDK takes fewer accesses and more memory (IPv4, DIR-24-8: one or two "
     "accesses to 64 MiB)"
 )

@@ -34,7 +34,8 @@ _KINDS = frozenset({"xdp", UNKNOWN})
 _NO_PROGRAM = ".text"
 """Section of functions that are only called by programs; their arguments are unknown."""
 UNREACHED = (
-    "the block became unreachable, as unsupported instructions were replaced, and was not counted"
+    "the block was not counted, because it became unreachable when unsupported instructions "
+    "were replaced"
 )
 
 

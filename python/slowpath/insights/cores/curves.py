@@ -65,7 +65,7 @@ def read_curves(file: str) -> Curves:
                 codes.DUPLICATE_ROW_OR_COLUMN,
                 file,
                 f"{row.place}: the function {name} already has a row with "
-                f"{cores} cores; remove one of both",
+                f"{cores} cores; remove one of the two",
             )
         measured[name, cores] = (
             positive(file, row.place, _THROUGHPUT, row.values[_THROUGHPUT]),

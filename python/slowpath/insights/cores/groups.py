@@ -104,7 +104,7 @@ def groups_of(file: str, rows: Sequence[Row]) -> Groups:
     for row in rows:
         names.append(_name(file, row))
         if names[-1] in seen:
-            reason = f"the group {names[-1]} is already in {seen[names[-1]]}; rename one of both"
+            reason = f"the group {names[-1]} is already in {seen[names[-1]]}; rename one of the two"
             raise InputError(codes.INVALID_ROW, file, f"{row.place}: {reason}")
         seen[names[-1]] = row.place
         functions, measured = _members(file, row)

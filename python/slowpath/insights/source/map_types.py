@@ -1,6 +1,6 @@
 """Replaces types of BPF maps that the SmartNIC lacks.
 
-A look-up in a map becomes a call of the SmartNIC's framework, whatever the type of the map. Code
+A lookup in a map becomes a call of the SmartNIC's framework, whatever the type of the map. Code
 that uses the element found stays unchanged. Sources: libbpf's definitions of maps by types
 (`__uint(type, N)` is a pointer to an array of N elements) and by `struct bpf_map_def`.
 """

@@ -157,7 +157,7 @@ def prevent_inlining(module: Module, separate: Callable[[str], bool]) -> None:
 def keep_crc_loops(*, keep: bool = True) -> None:
     """Choose whether later passes of this process keep loops that compute a CRC bit by bit.
 
-    LLVM 22 replaces these loops by table look-ups, unlike a SmartNIC's compiler.
+    LLVM 22 replaces these loops by table lookups, unlike a SmartNIC's compiler.
     """
     if llvm.llvm_version_info[0] >= _HASH_RECOGNISED_SINCE:
         llvm.set_option("", f"-disable-loop-idiom-hashrecognize={str(keep).lower()}")

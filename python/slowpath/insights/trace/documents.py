@@ -17,7 +17,7 @@ class CountedFunction(TypedDict):
     line: int
     """Line of the definition; 0 if unknown."""
     support: bool
-    """True for functions of the headers of slowpath, such as a look-up in a table."""
+    """True for functions of the headers of slowpath, such as a lookup in a table."""
     calls: int
     """Number of calls."""
 

@@ -15,8 +15,8 @@ from slowpath.insights.trace.documents import CountsReport
 
 _ABOUT = (
     "Counts are accesses per packet, over {packets:,} packets of {file}. Capacities are those "
-    "published for a Netronome Agilio CX, without the memories CLS and CTM, which not all "
-    "cores share. Costs are rounded figures, lower for nearer memories; replace them by the "
+    "published for a Netronome Agilio CX, without the memories CLS and CTM, which not all cores "
+    "share. Costs are rounded figures, which are lower for nearer memories. Replace them by the "
     "costs of your card."
 )
 CAPACITIES = {"cls": 0, "ctm": 0, "imem": 4_000_000, "emem": 2_000_000_000}

@@ -90,8 +90,8 @@ def contents_of(file: str, start: InitialContent, tables: Sequence[Table]) -> Co
         return Contents({}, None)
     if not start.object:
         reason = (
-            "clang cannot compile the source for BPF, so that the possible content of "
-            "its maps is unknown"
+            "clang cannot compile the source for BPF, so the possible content of its maps is "
+            "unknown"
         )
         raise InputError(codes.MAP_CONTENT_UNUSABLE, file, f"{reason}: {start.lacking}")
     found = objects.run_maps(file, objects.read_object(file, start.object), start.maps)

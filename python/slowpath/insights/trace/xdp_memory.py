@@ -110,7 +110,7 @@ class Store:
             ctypes.memmove(at, description, min(len(description), DESCRIPTOR_BYTES))
 
     def looked(self) -> dict[str, LookupCounts]:
-        """Return the numbers of successful and failed look-ups in each map, by the map's name."""
+        """Return the numbers of successful and failed lookups in each map, by the map's name."""
         end = DESCRIPTOR_BYTES - _LOOKED.size
         counts = {
             name: LookupCounts(*_LOOKED.unpack(ctypes.string_at(start + end, _LOOKED.size)))

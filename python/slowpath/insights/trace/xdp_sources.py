@@ -127,7 +127,7 @@ def unfilled_maps(
             often = f"{missed:,} of {found + missed:,} times"
             notes.append(f"bpf_tail_call found no program in the array {name}, {often}; {_FILL}")
         elif missed and name not in held:
-            ups = "the only look-up" if missed == 1 else f"all {missed:,} look-ups"
+            ups = "the only lookup" if missed == 1 else f"all {missed:,} lookups"
             notes.append(f"the map {name} was always empty, so that {ups} missed; {_FILL}")
         if table.kind == BLOOM and chance and not table.map.flags & _ZERO_SEED:
             share = f"{100 * chance:.2g} %" if chance >= _LEAST_SHARE else "less than 0.01 %"

@@ -81,7 +81,11 @@ impl Lifter<'_> {
             };
             let key: [u8; 4] = entry.key.as_slice().try_into().map_err(|_| {
                 let text = format!("a key of map {} does not have 4 bytes", def.name);
-                Cause::new(codes::MAPS_DO_NOT_FIT, text, "keys of program arrays are indices")
+                Cause::new(
+                    codes::MAPS_DO_NOT_FIT,
+                    text,
+                    "write an index as the key of a program array",
+                )
             })?;
             let found = self.object.programs.iter().position(|program| program.name == *name);
             let program = found.ok_or_else(|| {
@@ -135,7 +139,7 @@ impl Lifter<'_> {
                 self.draw_uninit(unit, 0, depth);
                 Ok(Next::To(ProgramPoint { frame, slot: 0, phase: Phase::Start }))
             }
-            _ => Err(Cause::new(codes::INTERNAL_ERROR, "a tail call is no loop", INTERNAL)),
+            _ => Err(Cause::new(codes::INTERNAL_ERROR, "a tail call is not a loop", INTERNAL)),
         }
     }
 

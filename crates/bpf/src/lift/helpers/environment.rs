@@ -24,7 +24,7 @@ pub(super) fn clock(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cau
 pub(super) fn jiffies(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     /// Upper bound on the jiffies since boot: more than a century at 1000 jiffies per second.
     const START_MAX: u64 = (1 << 42) - 1;
-    let name = "jiffies since it was called before";
+    let name = "jiffies since the previous call";
     increasing(lifter, at, START_MAX, name, |_| ValueFormat::Number)
 }
 

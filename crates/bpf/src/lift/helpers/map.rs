@@ -58,7 +58,7 @@ pub(super) fn lookup(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Ca
     let known = match (map.class, lifter.state.regs[1]) {
         (MapClass::Maps, AbstractValue::Map(outer)) => AbstractValue::InnerMap(outer),
         (MapClass::Maps | MapClass::Programs | MapClass::Stream | MapClass::Queue, _) => {
-            return Err(cannot(&map, "look-ups are not possible in"));
+            return Err(cannot(&map, "lookups are not possible in"));
         }
         (_, AbstractValue::Map(map)) => {
             AbstractValue::MapValue { map, offset: Some(0), old: false }
@@ -119,7 +119,7 @@ pub(super) fn update(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Ca
         return Ok(());
     }
     if !matches!(map.class, MapClass::Array | MapClass::Hash) {
-        return Err(cannot(&map, "slowpath does not follow updates of"));
+        return Err(cannot(&map, "slowpath does not support updates of"));
     }
     copied(&map)?;
     if map.class == MapClass::Hash && lifter.is_iterating_over(map.id) {
@@ -314,7 +314,7 @@ pub(super) fn delete(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Ca
             lifter.result(error, AbstractValue::NotStack);
             Ok(())
         }
-        _ => Err(cannot(&map, "slowpath does not follow deletions from")),
+        _ => Err(cannot(&map, "slowpath does not support deletions from")),
     }
 }
 

@@ -93,7 +93,11 @@ impl Lifter<'_> {
             AluOp::Rsh => (BinaryOp::Lshr, false, "alu"),
             AluOp::Arsh => (BinaryOp::Ashr, false, "alu"),
             AluOp::Mov => {
-                return Err(Cause::new(codes::INTERNAL_ERROR, "a move is no operation", INTERNAL));
+                return Err(Cause::new(
+                    codes::INTERNAL_ERROR,
+                    "a move is not an operation",
+                    INTERNAL,
+                ));
             }
         };
         let mut value = emit.binary(op, a, b);

@@ -193,7 +193,7 @@ impl Lifter<'_> {
         insn: Insn,
         value: Imm64,
     ) -> Result<(Operand, AbstractValue), Cause> {
-        let loader = "objects are read as compilers write them, before a loader fills in numbers";
+        let loader = "pass the object as the compiler wrote it, before a loader fills in numbers";
         match value {
             Imm64::Value(value) => Ok((word(value), AbstractValue::Const(value))),
             Imm64::Map(map) => Ok((word(map_handle(map)), AbstractValue::Map(map))),

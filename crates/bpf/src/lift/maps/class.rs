@@ -45,7 +45,7 @@ pub(in crate::lift) const MAP_KINDS: &[MapSupport] = &[
         MapClass::Hash,
         "An insertion fails exactly if the map is full. slowpath follows replaced and deleted elements.",
     ),
-    support(MapKind::ARRAY, MapClass::Array, "Look-ups of indices below max_entries never fail."),
+    support(MapKind::ARRAY, MapClass::Array, "Lookups of indices below max_entries never fail."),
     support(
         MapKind::PROG_ARRAY,
         MapClass::Programs,
@@ -67,7 +67,7 @@ pub(in crate::lift) const MAP_KINDS: &[MapSupport] = &[
     support(
         MapKind::LPM_TRIE,
         MapClass::Trie,
-        "Look-ups agree with each other. After a change, a look-up finds any element, and a path that depends on the element relies on the model.",
+        "Lookups agree with each other. After a change, a lookup finds any element, and a path that depends on the element relies on the model.",
     ),
     support(MapKind::ARRAY_OF_MAPS, MapClass::Maps, "Two slots may hold the same map."),
     support(MapKind::HASH_OF_MAPS, MapClass::Maps, "Two keys may have the same map."),

@@ -169,7 +169,7 @@ impl Lifter<'_> {
         let Some(&last) = slots.last() else { return };
         let lost = self.ir.start_zero(&format!("{}.lost", map.layout.name), 1);
         let sentence =
-            format!("look-ups in {} agree with look-ups more than {LAST} earlier", map.layout.name);
+            format!("lookups in {} agree with lookups more than {LAST} earlier", map.layout.name);
         let relies = self.ir.emit.and(lost, valid);
         self.rely(relies, sentence);
         let made = self.site_register(map, last, "made", 1);
@@ -190,7 +190,7 @@ impl Lifter<'_> {
             return;
         }
         let before = self.ir.start_zero(&format!("{}.asked", map.layout.name), 1);
-        let sentence = format!("look-ups in {} agree with each other", map.layout.name);
+        let sentence = format!("lookups in {} agree with each other", map.layout.name);
         self.rely(before.into(), sentence);
         self.ir.emit.copy(before, Operand::constant(1, 1));
     }

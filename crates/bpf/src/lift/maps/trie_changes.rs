@@ -37,7 +37,7 @@ impl Lifter<'_> {
         }
         let (accessed, changed) = (self.trie_accessed(map), self.trie_changed(map));
         let sentence = format!(
-            "a look-up in {} after a change finds the element in the witness",
+            "a lookup in {} after a change finds the element in the witness",
             map.layout.name
         );
         self.rely_on_feasible(changed.into(), sentence);

@@ -66,7 +66,7 @@ fn shares_are_more_than_nothing() {
 
 #[test]
 fn names_are_those_of_something() {
-    refused_path("- hops: [{node: s3}]\n", "unknown node \"s3\"; known are edge, tor, s1, s2");
+    refused_path("- hops: [{node: s3}]\n", "unknown node \"s3\"; choose one of edge, tor, s1, s2");
     refused_path("- hops: [{node: edge, on: [PASS]}, {node: s1}]\n", "\"PASS\" is not an action");
     refused_path("- hops: [{node: edge, on: [XDP_DROP]}, {node: s1}]\n", "does not send");
     refused_path("- hops: [{node: tor, changes: [mac]}, {node: s1}]\n", "\"mac\" is not a field");
@@ -76,7 +76,7 @@ fn names_are_those_of_something() {
     let twice = "- {name: a, hops: [{node: tor}]}\n- {name: a, hops: [{node: tor}]}\n";
     refused(&topology(twice), 12, "path a is defined twice, also in line 11");
     let text = "schema: 1\nprograms: []\nnodes:\n- {name: a, program: fw}\npaths: []\n";
-    refused(text, 4, "unknown program \"fw\"; known are none");
+    refused(text, 4, "unknown program \"fw\"; the file defines none");
     let text = "schema: 1\nprograms: []\nnodes:\n- {name: outside}\npaths: []\n";
     refused(text, 4, "the origin of packets");
     refused("schema: 2\nprograms: []\nnodes: []\npaths: []\n", 1, "write `schema: 1`");

@@ -90,7 +90,7 @@ fn stack_argument(name: &str, value: RegisterValue) -> Result<(), Cause> {
     let Some(offset) = constant_offset(offset) else {
         return Err(Cause::new(
             codes::CARD_HELPER,
-            format!("{name} with a variable place in the stack"),
+            format!("{name} with a variable stack offset"),
             hint,
         ));
     };

@@ -51,7 +51,7 @@ pub(super) fn record_use(
     uses: &mut Uses,
 ) -> Result<(), Cause> {
     let Some(offsets) = offsets else {
-        let hint = "elements are accessed at constant offsets";
+        let hint = "access elements at constant offsets";
         return Err(Cause::new(
             codes::CARD_MAP_ACCESS,
             "an access to a map's element at a variable offset",
@@ -123,7 +123,7 @@ fn array(program: &AnnotatedProgram<'_>, map: &MapDef, uses: &Uses) -> Result<()
     let rounded = u64::from(*value_size).next_power_of_two();
     let limit = |what: String, hint: &str| Err(Cause::new(codes::CARD_MAP, what, hint.to_owned()));
     if *flags != 0 {
-        limit(format!("map {name} has flags {flags:#x}"), "the card's maps have none")
+        limit(format!("map {name} has flags {flags:#x}"), "the card supports no map flags")
     } else if *key_size != 4 {
         limit(format!("the keys of map {name} have {key_size} bytes"), "an array's have 4")
     } else if !max_entries.is_power_of_two() {
@@ -152,7 +152,7 @@ fn call_map(map: &MapDef) -> Result<(), Cause> {
     }
     if map.flags != 0 && map.kind != MapKind::PERF_EVENT_ARRAY {
         let what = format!("map {} has flags {:#x}", map.name, map.flags);
-        return Err(Cause::new(codes::CARD_MAP, what, "the card's maps have none"));
+        return Err(Cause::new(codes::CARD_MAP, what, "the card supports no map flags"));
     }
     Ok(())
 }

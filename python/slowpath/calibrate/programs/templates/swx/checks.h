@@ -19,7 +19,7 @@ static int check_last(const struct side *side)
 }
 //@ if tabled
 
-/* Checks that all look-ups of all packets hit, or that all miss. */
+/* Checks that all lookups of all packets hit, or that all miss. */
 static int check_look_ups(const struct side *side)
 {
 	for (long t = 0; t < tables; t++) {
@@ -39,7 +39,7 @@ static int check_look_ups(const struct side *side)
 		if (found.n_pkts_miss != all || found.n_pkts_hit)
 //@ end
 //@ end
-			return refuse("%s: %lu hits and %lu misses in %lu look-ups", name,
+			return refuse("%s: %lu hits and %lu misses in %lu lookups", name,
 				      found.n_pkts_hit, found.n_pkts_miss, all);
 	}
 	return 0;
