@@ -140,6 +140,28 @@ fn arithmetic_has_the_width_of_its_operands() {
     sends("", "if (hdr.h.b != 0) { hdr.h.c = hdr.h.c / (bit<16>)hdr.h.b; }", "", |f| {
         to(Fields { c: f.c.checked_div(f.b).unwrap_or(f.c), ..f })
     });
+    // Divisions in one word, in two, and by numbers of 64 bits.
+    for bits in [20_u32, 31, 32, 50, 62, 63, 64] {
+        let body = format!(
+            "bit<{bits}> n = hdr.h.w[{}:0]; bit<{bits}> d = hdr.h.w[{}:{}];
+             if (d != 0) {{ hdr.h.w[{}:0] = n / d; hdr.h.c = (bit<16>)(n % d); }}",
+            bits - 1,
+            63 + bits,
+            64,
+            bits - 1
+        );
+        sends("", &body, "", |f| {
+            let all = (1 << bits) - 1;
+            let (n, d) = (f.w & all, f.w >> 64 & all);
+            let w = n.checked_div(d).map(|quotient| f.w & !all | quotient);
+            let c = n.checked_rem(d).map(|rest| rest as u16);
+            Some((0, Fields { w: w.unwrap_or(f.w), c: c.unwrap_or(f.c), ..f }))
+        });
+    }
+    sends("", "hdr.h.c = hdr.h.c / 7; hdr.h.b = hdr.h.b / (bit<12>)hdr.h.a;", "", |f| {
+        let b = f.b.checked_div(f.a).unwrap_or(0xfff);
+        to(Fields { c: f.c / 7, b, ..f })
+    });
     sends("", "hdr.h.c = (hdr.h.c << hdr.h.a) | (hdr.h.c >> (hdr.h.b & 31));", "", |f| {
         let right = f.c.checked_shr(u32::from(f.b & 31)).unwrap_or(0);
         to(Fields { c: f.c << f.a | right, ..f })
@@ -328,6 +350,28 @@ fn hashes_and_checksums_are_those_of_their_algorithms() {
             Some((0, Fields { w: f.w >> 32 << 32 | hash, ..f }))
         },
     );
+    fn crc16(bytes: &[u8]) -> u16 {
+        bytes.iter().fold(0, |crc, byte| {
+            (0..8).fold(crc ^ u16::from(*byte), |crc, _| {
+                if crc & 1 == 1 { crc >> 1 ^ 0xa001 } else { crc >> 1 }
+            })
+        })
+    }
+    // Whole words of the CRC, and a rest.
+    for bytes in [1, 2, 3, 5, 8, 16] {
+        let data = format!("hdr.h.w[{}:0]", 8 * bytes - 1);
+        let hashes = format!(
+            "bit<32> r; bit<16> q;
+             hash(r, HashAlgorithm.crc32, 32w0, {{ {data} }}, 64w0x100000000);
+             hash(q, HashAlgorithm.crc16, 16w0, {{ {data} }}, 32w0x10000);
+             hdr.h.w[31:0] = r; hdr.h.c = q;"
+        );
+        sends("", &hashes, "", |f| {
+            let data = &f.w.to_be_bytes()[16 - bytes..];
+            let w = f.w >> 32 << 32 | u128::from(crc32(data));
+            Some((0, Fields { w, c: crc16(data), ..f }))
+        });
+    }
     // Two fields share a byte; zeros fill the last one.
     sends(
         "",

@@ -1,6 +1,6 @@
 //! Checksums and hashes over lists of fields: the Internet checksum (RFC 1071), XOR and identity.
 
-use super::number::{Words, ones};
+use super::number::{Division, Words, ones};
 use super::place::{Place, is_number, width};
 use super::*;
 
@@ -93,7 +93,8 @@ impl<'a> Generator<'a> {
             self.copy(value.clone(), hash.low());
         } else {
             self.jump_compared(Relation::Eq, &limit, &Operand::Immediate(0), &end);
-            let (_, rest) = self.quotient(&hash.low(), &limit, 64);
+            let limit = (&limit, most.width.min(64));
+            let rest = self.divide((&hash.low(), hash.width), limit, Division::Rest);
             self.copy(value.clone(), rest);
             self.mark(&end);
         }
@@ -189,32 +190,95 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Returns a CRC of bits in reflected order, bit by bit. The hash functions of SWX are others.
+    /// Returns a CRC of bits in reflected order. The hash functions of SWX are others.
+    ///
+    /// Each step takes as many bits as the CRC has, or the rest of them, without branches: the
+    /// remainder of a polynomial modulo the CRC's one is linear, so shifts and XOR compute it.
     fn crc(&mut self, numbers: &[Words], polynomial: u64, start: u64, width: u32) -> Words {
         let crc = self.saved(Operand::Immediate(start), width);
-        let (left, bit) = (self.temporary(8), self.temporary(8));
-        let parts = self.units(numbers, 8);
-        let last = parts.len().saturating_sub(1);
-        for (number, (part, shift)) in parts.into_iter().enumerate() {
-            let part = self.word(Alu::Shl, &part, &Operand::Immediate(shift.into()), 8);
+        let (quotient, shifted) = (self.temporary(width), self.temporary(width));
+        let (mut bits, mut is_open) = (0, false);
+        for (part, shift) in self.units(numbers, 8) {
+            let part = match shift + bits {
+                0 => part,
+                by => self.word(Alu::Shl, &part, &Operand::Immediate(by.into()), width),
+            };
             self.alu(Alu::Xor, &crc, part);
-            if shift > 0 && number < last {
-                continue; // the next field has the other bits of the byte
+            is_open = shift > 0;
+            if !is_open {
+                bits += 8;
             }
-            self.copy(left.clone(), Operand::Immediate(8));
-            let (again, even) = (self.label("crc"), self.label("even"));
-            self.mark(&again);
-            self.copy(bit.clone(), Operand::Field(crc.clone()));
-            self.alu(Alu::And, &bit, Operand::Immediate(1));
-            self.alu(Alu::Shr, &crc, Operand::Immediate(1));
-            let none = Operand::Immediate(0);
-            self.jump_compared(Relation::Eq, &Operand::Field(bit.clone()), &none, &even);
-            self.alu(Alu::Xor, &crc, Operand::Immediate(polynomial));
-            self.mark(&even);
-            self.alu(Alu::Sub, &left, Operand::Immediate(1));
-            self.jump_compared(Relation::Gt, &Operand::Field(left.clone()), &none, &again);
+            if bits == width {
+                self.crc_step(&crc, (&quotient, &shifted), polynomial, (bits, width));
+                bits = 0;
+            }
+        }
+        // The bits of an incomplete byte stand at its top.
+        bits += if is_open { 8 } else { 0 };
+        if bits > 0 {
+            self.crc_step(&crc, (&quotient, &shifted), polynomial, (bits, width));
         }
         Words::one(Operand::Field(crc), width)
+    }
+
+    /// Emits that a CRC takes the low bits of its field.
+    ///
+    /// Of the polynomial `x^width + P`, bit `p` of `P` in reflected order adds bit `i` of the quotient
+    /// to bit `i + p + 1` of the quotient, and to bit `i + p + 1 - bits` of the new remainder.
+    fn crc_step(
+        &mut self,
+        crc: &FieldRef,
+        (quotient, shifted): (&FieldRef, &FieldRef),
+        polynomial: u64,
+        (bits, width): (u32, u32),
+    ) {
+        let places: Vec<u32> = (0..width).filter(|at| polynomial >> at & 1 == 1).collect();
+        self.copy(quotient.clone(), Operand::Field(crc.clone()));
+        if bits < width {
+            self.alu(Alu::And, quotient, Operand::Immediate(ones(bits)));
+        }
+        // The inverse of F modulo x^bits is F(x) F(x^2) F(x^4) and so on, because squares of sums
+        // are sums of squares.
+        let mut power = 1;
+        while places.first().is_some_and(|first| (first + 1) * power < bits) {
+            let of = places.iter().map(|at| (at + 1) * power).filter(|shift| *shift < bits);
+            self.copy(shifted.clone(), Operand::Field(quotient.clone()));
+            self.add_shifted(quotient, shifted, Alu::Shl, of);
+            power *= 2;
+        }
+        match bits < width {
+            true => {
+                self.alu(Alu::And, quotient, Operand::Immediate(ones(bits)));
+                self.alu(Alu::Shr, crc, Operand::Immediate(bits.into()));
+            }
+            false => self.copy(crc.clone(), Operand::Immediate(0)),
+        }
+        let right = places.iter().rev().filter(|at| **at < bits).map(|at| bits - 1 - at);
+        self.copy(shifted.clone(), Operand::Field(quotient.clone()));
+        self.add_shifted(crc, shifted, Alu::Shr, right);
+        let left = places.iter().filter(|at| **at >= bits).map(|at| at + 1 - bits);
+        if left.clone().next().is_some() {
+            self.copy(shifted.clone(), Operand::Field(quotient.clone()));
+            self.add_shifted(crc, shifted, Alu::Shl, left);
+        }
+    }
+
+    /// Emits that a sum modulo 2 gets a number shifted by these distances, the least first.
+    fn add_shifted(
+        &mut self,
+        sum: &FieldRef,
+        shifted: &FieldRef,
+        direction: Alu,
+        by: impl Iterator<Item = u32>,
+    ) {
+        let mut before = 0;
+        for by in by {
+            if by > before {
+                self.alu(direction, shifted, Operand::Immediate((by - before).into()));
+            }
+            self.alu(Alu::Xor, sum, Operand::Field(shifted.clone()));
+            before = by;
+        }
     }
 
     /// Emits a method of PSA's `Hash`, `Checksum` or `InternetChecksum`. Returns none if it is

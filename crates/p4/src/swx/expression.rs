@@ -3,7 +3,7 @@
 use num_bigint::BigInt;
 use num_traits::ToPrimitive;
 
-use super::number::Words;
+use super::number::{Division, Words};
 use super::place::{Memory, Place, is_number, is_signed, plain, width};
 use super::*;
 
@@ -264,8 +264,9 @@ impl<'a> Generator<'a> {
                 Words::one(self.product(&a.words.low(), &b.words.low(), bits), bits)
             }
             B::Divide | B::Modulo if !wide => {
-                let (quotient, rest) = self.quotient(&a.words.low(), &b.words.low(), bits);
-                Words::one(if op == B::Divide { quotient } else { rest }, bits)
+                let part = if op == B::Divide { Division::Quotient } else { Division::Rest };
+                let (a, b) = (a.words.low(), b.words.low());
+                Words::one(self.divide((&a, bits), (&b, bits), part), bits)
             }
             _ => {
                 return self

@@ -104,6 +104,13 @@ pub(super) fn ones(width: u32) -> u64 {
     if width == 0 { 0 } else { u64::MAX >> (64 - width.min(64)) }
 }
 
+/// Result of a division.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Division {
+    Quotient,
+    Rest,
+}
+
 impl<'a> Generator<'a> {
     /// Reads the number at a place.
     pub(super) fn load(&mut self, number: &Number) -> Words {
@@ -370,16 +377,131 @@ impl<'a> Generator<'a> {
         Operand::Field(sum)
     }
 
-    /// Returns quotient and remainder of words by long division. Division by 0 gives all ones and
-    /// the dividend.
-    pub(super) fn quotient(&mut self, a: &Operand, b: &Operand, width: u32) -> (Operand, Operand) {
+    /// Returns the quotient or the rest of words of these widths in bits. Division by 0 gives all
+    /// ones and the dividend.
+    ///
+    /// Each packet takes the same instructions, unless a divisor has nearly 64 bits.
+    pub(super) fn divide(
+        &mut self,
+        (a, width): (&Operand, u32),
+        (b, divisor_width): (&Operand, u32),
+        part: Division,
+    ) -> Operand {
         if let Operand::Immediate(by) = b
             && by.is_power_of_two()
         {
-            let shift = Operand::Immediate(by.trailing_zeros().into());
-            let quotient = self.word(Alu::Shr, a, &shift, width);
-            return (quotient, self.word(Alu::And, a, &Operand::Immediate(by - 1), width));
+            return match part {
+                Division::Quotient => {
+                    let shift = Operand::Immediate(by.trailing_zeros().into());
+                    self.word(Alu::Shr, a, &shift, width)
+                }
+                Division::Rest => self.word(Alu::And, a, &Operand::Immediate(by - 1), width),
+            };
         }
+        let divisor_width = match b {
+            Operand::Immediate(by) => 64 - by.leading_zeros(),
+            Operand::Field(_) => divisor_width,
+        };
+        // Differences of numbers below 2^63 have their sign in the highest bit.
+        if width + divisor_width <= 62 {
+            self.divide_in_word((a, width), b, part)
+        } else if width < 63 && divisor_width < 63 {
+            self.divide_in_words((a, width), b, part)
+        } else {
+            self.divide_in_loop((a, width), b, part)
+        }
+    }
+
+    /// Emits a long division in one word, with the rest above the quotient.
+    fn divide_in_word(
+        &mut self,
+        (a, width): (&Operand, u32),
+        b: &Operand,
+        part: Division,
+    ) -> Operand {
+        let by = match b {
+            Operand::Immediate(by) => Operand::Immediate(by << width),
+            Operand::Field(_) => {
+                let by = self.saved(b.clone(), 64);
+                self.alu(Alu::Shl, &by, Operand::Immediate(width.into()));
+                Operand::Field(by)
+            }
+        };
+        let word = self.saved(a.clone(), 64);
+        let (negative, back) = (self.temporary(64), self.temporary(64));
+        for _ in 0..width {
+            self.alu(Alu::Shl, &word, Operand::Immediate(1));
+            self.subtract_if_it_fits(&word, &by, (&negative, &back));
+            if part == Division::Quotient {
+                self.alu(Alu::Or, &word, Operand::Field(negative.clone()));
+            }
+        }
+        match part {
+            Division::Quotient => self.invert(&word, width),
+            Division::Rest => self.alu(Alu::Shr, &word, Operand::Immediate(width.into())),
+        }
+        Operand::Field(word)
+    }
+
+    /// Emits a long division with rest and quotient in words of their own.
+    fn divide_in_words(
+        &mut self,
+        (a, width): (&Operand, u32),
+        b: &Operand,
+        part: Division,
+    ) -> Operand {
+        let quotient = self.saved(a.clone(), 64);
+        self.alu(Alu::Shl, &quotient, Operand::Immediate((64 - width).into()));
+        let rest = self.saved(Operand::Immediate(0), 64);
+        let (bit, back) = (self.temporary(64), self.temporary(64));
+        for _ in 0..width {
+            self.copy(bit.clone(), Operand::Field(quotient.clone()));
+            self.alu(Alu::Shr, &bit, Operand::Immediate(63));
+            self.alu(Alu::Shl, &quotient, Operand::Immediate(1));
+            self.alu(Alu::Shl, &rest, Operand::Immediate(1));
+            self.alu(Alu::Or, &rest, Operand::Field(bit.clone()));
+            self.subtract_if_it_fits(&rest, b, (&bit, &back));
+            if part == Division::Quotient {
+                self.alu(Alu::Or, &quotient, Operand::Field(bit.clone()));
+            }
+        }
+        if part == Division::Rest {
+            return Operand::Field(rest);
+        }
+        self.invert(&quotient, width);
+        Operand::Field(quotient)
+    }
+
+    /// Emits the complement of the low bits of a field, and zeros above them.
+    fn invert(&mut self, field: &FieldRef, width: u32) {
+        self.alu(Alu::And, field, Operand::Immediate(ones(width)));
+        self.alu(Alu::Xor, field, Operand::Immediate(ones(width)));
+    }
+
+    /// Emits a subtraction from a word, unless the difference is negative. The first of the other
+    /// fields becomes 1 if it is, or else 0. Both numbers are below 2^63.
+    fn subtract_if_it_fits(
+        &mut self,
+        word: &FieldRef,
+        by: &Operand,
+        (negative, back): (&FieldRef, &FieldRef),
+    ) {
+        self.alu(Alu::Sub, word, by.clone());
+        self.copy(negative.clone(), Operand::Field(word.clone()));
+        self.alu(Alu::Shr, negative, Operand::Immediate(63));
+        self.copy(back.clone(), Operand::Immediate(0));
+        self.alu(Alu::Sub, back, Operand::Field(negative.clone()));
+        self.alu(Alu::And, back, by.clone());
+        self.alu(Alu::Add, word, Operand::Field(back.clone()));
+    }
+
+    /// Emits a long division by any number of 64 bits.
+    fn divide_in_loop(
+        &mut self,
+        (a, width): (&Operand, u32),
+        b: &Operand,
+        part: Division,
+    ) -> Operand {
         let quotient = self.saved(a.clone(), 64);
         if width < 64 {
             self.alu(Alu::Shl, &quotient, Operand::Immediate((64 - width).into()));
@@ -406,7 +528,10 @@ impl<'a> Generator<'a> {
         self.mark(&next);
         self.alu(Alu::Sub, &left, Operand::Immediate(1));
         self.jump_compared(Relation::Gt, &at(&left), &Operand::Immediate(0), &again);
-        (Operand::Field(quotient), Operand::Field(rest))
+        match part {
+            Division::Quotient => Operand::Field(quotient),
+            Division::Rest => Operand::Field(rest),
+        }
     }
 
     // --- comparisons ---------------------------------------------------------------------------
