@@ -162,7 +162,7 @@ def test_state_of_earlier_packets_is_named_only_if_the_path_needs_it(tmp_path: P
         ),
         ("emit h.ethernet", "movh h.a.b m.c", "SP0291", "line 49: the instruction 'movh' is newer"),
         ("emit h.ethernet", "emit h.ipv4", "SP0292", "line 49: the file declares no header 'ipv4'"),
-        ("emit h.ethernet", "recirculate", "SP0293", "line 49: 'recirculate' sends the packet"),
+        ("emit h.ethernet", "recirculate", "SP0293", "line 50: a packet may take more"),
     ],
 )
 def test_errors_name_the_line(tmp_path: Path, old: str, new: str, code: str, message: str) -> None:

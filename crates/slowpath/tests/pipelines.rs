@@ -41,6 +41,68 @@ apply {
 }
 ";
 
+/// A pipeline whose packets return with one more header, and with an entry in the second pass.
+const PASSES: &str = "
+struct tag_t {
+	bit<16> number
+}
+struct metadata_t {
+	bit<32> port
+	bit<32> pass
+	bit<64> unused
+}
+struct set_t {
+	bit<16> value
+}
+header a instanceof tag_t
+header b instanceof tag_t
+metadata instanceof metadata_t
+action set args instanceof set_t {
+	mov h.a.number t.value
+	return
+}
+action nothing args none {
+	return
+}
+table numbers {
+	key {
+		h.a.number exact
+	}
+	actions {
+		set
+		nothing
+	}
+	default_action nothing args none const
+	size 16
+}
+apply {
+	rx m.port
+	recircid m.pass
+	validate h.b
+	invalidate h.b
+	extract h.a
+	jmpgt LAST m.pass 0
+	jmplt SHORT h.a.number 7
+	validate h.b
+	mov h.b.number 0x1234
+	recirculate
+	emit h.b
+	emit h.a
+	tx m.port
+	SHORT : drop
+	LAST : jmpgt OTHER m.pass 1
+	jmpneq OTHER h.a.number 0x1234
+	table numbers
+	OTHER : extract h.b
+	jmpgt MORE m.pass 1
+	jmpneq MORE h.a.number 9
+	recirculate
+	MORE : emit h.b
+	emit h.a
+	tx m.port
+}
+";
+
 /// Returns the witnesses of a pipeline's paths.
 fn witnesses(text: &str) -> Vec<Value> {
     let read = ProgramFile::read(text.as_bytes()).expect("a pipeline");
@@ -201,6 +263,35 @@ fn entries_of_tables_can_be_set_one_by_one() {
 }
 
 #[test]
+fn bounds_include_further_passes() {
+    let bound = |text: &str| {
+        let read = ProgramFile::read(text.as_bytes()).expect("a pipeline");
+        let options = Options { target: "dpdk-swx".into(), ..Options::default() };
+        run(ProgramRequest { options, ..ProgramRequest::of("a.spec", read) }).0
+    };
+    // With 9 in the entry, the packet takes 13 instructions in the first pass, 18 in the second, and
+    // 12 in the third.
+    let result = bound(PASSES);
+    assert_eq!(result["error"], Value::Null);
+    let (path, guarantee) = (&result["paths"][0], &result["guarantee"]);
+    // DPDK does not check the length of packets.
+    assert_eq!(guarantee["verdict"], "conditional", "{guarantee:#}");
+    assert_eq!(guarantee["stopped"], Value::Null, "{guarantee:#}");
+    assert_eq!(path["cost"]["instructions"], 13 + 18 + 12, "{path:#}");
+    let witness = &path["witness"]["pipeline"];
+    assert_eq!(witness["entries"].as_array().map(Vec::len), Some(1), "{witness:#}");
+    assert!(text(&witness["output"]).starts_with("0009"), "{witness:#}");
+    // Without a limit, no number of passes is enough.
+    let endless = PASSES.replace("\tjmpgt MORE m.pass 1\n", "");
+    let result = bound(&endless);
+    let message = result["error"].as_str().expect("an error");
+    assert!(message.contains("a packet may take more than 32 passes"), "{message}");
+    let dropped = PASSES.replace("tx m.port\n\tSHORT", "drop\n\tSHORT");
+    let message = bound(&dropped)["error"].as_str().expect("an error").to_owned();
+    assert!(message.contains("dropped after 'recirculate'"), "{message}");
+}
+
+#[test]
 fn dpdk_sends_the_packets_of_witnesses() {
     in_folder("witnesses", |folder| {
         let Some(program) = compiled("../swx/tests/dpdk_run.c", folder) else { return };
@@ -209,7 +300,7 @@ fn dpdk_sends_the_packets_of_witnesses() {
         let cases = slowpath_oracle::random_cases(10_u32);
         // DPDK numbers entries in its own way.
         let random = (0..cases).map(|_| pipeline(&mut random).replace("entryid m.", "mov m.m1 m."));
-        for spec in random.chain([OWN_MEMORY.to_owned()]) {
+        for spec in random.chain([OWN_MEMORY.to_owned(), PASSES.to_owned()]) {
             let parsed = slowpath_swx::parse(&spec).expect("the text is right");
             for witness in witnesses(&spec) {
                 if witness["initial_state"] != Value::Array(vec![]) || witness["port"] != 0 {

@@ -60,8 +60,12 @@ pub enum When {
 pub enum Code {
     /// Receives the packet; the metadata field gets the number of the port.
     Receive(Place),
-    /// Sends or drops the packet, which ends the run.
-    Finish,
+    /// Sends the packet (true) or drops it, which ends the pass.
+    Finish(bool),
+    /// Makes the next sending the start of a further pass.
+    Recirculate,
+    /// Adds a header to the packet that is sent, if the header is valid.
+    Emit(usize),
     /// No effect on the run, as for a prefetch.
     Nothing,
     /// The field gets the number of earlier passes of the packet.

@@ -99,6 +99,8 @@ pub struct Request<'a> {
     pub at: usize,
     /// Number of the instruction in the run, from 0.
     pub step: usize,
+    /// Number of earlier passes of the packet.
+    pub pass: u32,
     /// Fields of the key.
     pub key: &'a [FieldValue],
 }
@@ -227,6 +229,12 @@ pub struct Machine<'a> {
     at: usize,
     /// Headers of the output: name, memory, and number of bytes.
     emitted: Vec<(&'a str, Location, usize)>,
+    /// Number of earlier passes of the packet.
+    pass: u32,
+    /// True if the next sending starts a further pass.
+    recirculates: bool,
+    /// True if a further pass follows.
+    again: bool,
     output: Option<Vec<u8>>,
     output_port: Option<u64>,
     executed: Vec<Executed<'a>>,
@@ -374,6 +382,9 @@ impl<'a> Machine<'a> {
             data: Vec::new(),
             at: 0,
             emitted: Vec::new(),
+            pass: 0,
+            recirculates: false,
+            again: false,
             output: None,
             output_port: None,
             executed: Vec::new(),
@@ -482,7 +493,12 @@ impl<'a> Machine<'a> {
     /// long.
     pub fn run(&mut self, world: &mut dyn World, most: usize) -> Result<(), RunError> {
         let spec = self.spec;
-        self.body(None, &spec.apply, world, most).map(|_| ())
+        self.body(None, &spec.apply, world, most)?;
+        while self.again {
+            self.again = false;
+            self.body(None, &spec.apply, world, most)?;
+        }
+        Ok(())
     }
 
     /// Returns the packet that the pipeline sends: emitted headers, and the rest behind the
@@ -514,7 +530,21 @@ impl<'a> Machine<'a> {
         Ok(packet)
     }
 
-    /// Runs a body. Returns true if the packet left.
+    /// Starts a further pass with the packet that the pass before sends.
+    fn return_to_start(&mut self) -> Fallible<()> {
+        self.packet = self.assembled()?;
+        (self.at, self.recirculates) = (0, false);
+        self.pass += 1;
+        self.emitted.clear();
+        for header in self.headers.values_mut() {
+            header.valid = false;
+        }
+        // DPDK keeps the address of a header, where the packet may now have other bytes.
+        self.follow_packet();
+        Ok(())
+    }
+
+    /// Runs a body. Returns true if the pass ended.
     fn body(
         &mut self,
         action_name: Option<&'a str>,
@@ -593,7 +623,7 @@ impl<'a> Machine<'a> {
             key.push(FieldValue { name: field.to_string(), bytes, network_order });
         }
         let step = self.now();
-        let found = world.lookup(&Request { table, line, at, step, key: &key });
+        let found = world.lookup(&Request { table, line, at, step, pass: self.pass, key: &key });
         let called = action(spec, &found.action)?;
         self.hit = found.hit;
         self.entry = found.entry;
@@ -725,6 +755,16 @@ impl<'a> Machine<'a> {
 
     fn step(&mut self, body: &[Instruction], op: &'a Op, world: &mut dyn World) -> Fallible<Next> {
         match op {
+            Op::Transmit { port } if self.recirculates => {
+                self.operand(port)?;
+                self.return_to_start()?;
+                self.again = true;
+                return Ok(Next::End);
+            }
+            Op::Drop if self.recirculates => {
+                return Err(RunFault::Unsupported("drop after recirculate".to_owned()));
+            }
+            Op::Recirculate => self.recirculates = true,
             Op::Transmit { port } => {
                 self.output_port = Some(self.operand(port)?);
                 self.output = Some(self.assembled()?);
@@ -739,14 +779,16 @@ impl<'a> Machine<'a> {
                 let to = body.iter().position(|one| one.label.as_ref() == Some(target));
                 return to.map(Next::Jump).ok_or_else(|| unknown(target));
             }
-            Op::Receive { port } => self.write_meta(port, self.port)?,
+            // DPDK writes the port only for a packet that comes from one.
+            Op::Receive { port } if self.pass == 0 => self.write_meta(port, self.port)?,
+            Op::Receive { .. } => {}
             Op::Mirror { .. }
             | Op::RegisterPrefetch { .. }
             | Op::MeterPrefetch { .. }
             | Op::Learn { .. }
             | Op::Rearm { .. }
             | Op::Forget => {}
-            Op::RecirculationId { pass } => self.write_meta(pass, 0)?,
+            Op::RecirculationId { pass } => self.write_meta(pass, self.pass.into())?,
             Op::Extract { header, length } => {
                 let (_, fixed) = sizes(self.header_kind(header)?)?;
                 let bytes = match length {
@@ -857,7 +899,7 @@ impl<'a> Machine<'a> {
                 }
             }
             Op::EntryId { to } => self.write_meta(to, self.entry)?,
-            Op::Table { .. } | Op::Extern { .. } | Op::Recirculate => {
+            Op::Table { .. } | Op::Extern { .. } => {
                 return Err(RunFault::Unsupported(op.to_string()));
             }
         }

@@ -8,11 +8,15 @@
 //! The outcome of a lookup is a free choice: a hit with any action of the table, or a miss. Actions
 //! are copied to their lookups. Packets have all bytes that a run extracts: DPDK does not check the
 //! length, so a run with a shorter packet reads bytes that a longer packet also could have.
+//!
+//! A packet that `recirculate` returns to the start takes a further pass. Each pass has its own blocks,
+//! so that comparisons with its number are decided.
 
 mod emit;
 mod flow;
 mod layout;
 mod options;
+mod passes;
 mod start;
 
 use std::sync::Arc;
@@ -74,8 +78,8 @@ pub fn lift(spec: &Spec, name: &str, options: &LiftOptions) -> Result<Lifted, Sp
         }
     }
     let firsts: Vec<u32> = functions.iter().map(|&(first, _)| first).collect();
-    let mut lifter =
-        flow::Lifter::new(spec, &resolved, start::Start::new(spec, &resolved), &firsts);
+    let start = start::Start::new(spec, &resolved, passes::before_packet(&resolved));
+    let mut lifter = flow::Lifter::new(spec, &resolved, start, &firsts)?;
     let blocks = lifter.blocks(&lines)?;
     let (repeated, learners) = (lifter.repeated(), lifter.learners());
     let shared = lifter.read_arrays();

@@ -115,7 +115,7 @@ impl<'a> Results<'a> {
         let stated = !outcome.hit && default.name == *action;
         let data = default_data(self.spec, default).ok().filter(|_| stated);
         let mut data = data.unwrap_or_else(|| vec![0; data_size(self.spec, action).unwrap_or(0)]);
-        let region = self.layout.action_data.get(&request.at);
+        let region = self.layout.action_data.get(&(request.pass, request.at));
         if let (None, Some(&region)) = (&outcome.data, region) {
             self.start.set(&mut data, region, 0);
         }

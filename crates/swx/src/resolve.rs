@@ -147,9 +147,9 @@ impl Names<'_> {
             Op::Receive { port } => Code::Receive(self.meta(line, port)?),
             Op::Transmit { port } => {
                 value(port)?;
-                Code::Finish
+                Code::Finish(true)
             }
-            Op::Drop => Code::Finish,
+            Op::Drop => Code::Finish(false),
             Op::Mirror { slot, session } => {
                 for one in [slot, session] {
                     if matches!(one, FieldRef::Header { .. }) {
@@ -159,13 +159,7 @@ impl Names<'_> {
                 }
                 Code::Nothing
             }
-            Op::Recirculate => {
-                return Err(unsupported(
-                    line,
-                    "'recirculate' sends the packet through the pipeline again; slowpath analyses \
-                     one pass, so remove it and add the passes by hand",
-                ));
-            }
+            Op::Recirculate => Code::Recirculate,
             Op::RecirculationId { pass } => Code::Pass(self.meta(line, pass)?),
             Op::Extract { header, length } => {
                 let header = self.header(line, header)?;
@@ -187,10 +181,7 @@ impl Names<'_> {
                 }
                 Code::Lookahead(header)
             }
-            Op::Emit { header } => {
-                self.header(line, header)?;
-                Code::Nothing
-            }
+            Op::Emit { header } => Code::Emit(self.header(line, header)?),
             Op::Validate { header } => Code::Validate(self.header(line, header)?),
             Op::Invalidate { header } => Code::Invalidate(self.header(line, header)?),
             Op::Move { to, from } => self.mov(line, to, from, within)?,

@@ -100,7 +100,8 @@ impl Entry {
 struct Tables<'a> {
     spec: &'a Spec,
     entries: &'a [Entry],
-    hits: &'a mut BTreeMap<&'static str, usize>,
+    /// Numbers of hits and misses by table.
+    results: &'a mut BTreeMap<String, [usize; 2]>,
 }
 
 impl World for Tables<'_> {
@@ -108,8 +109,9 @@ impl World for Tables<'_> {
         let own = self.entries.iter().filter(|entry| entry.table == request.table);
         let entry = own.filter(|entry| entry.matches(request.key)).min_by_key(|one| one.priority);
         let default = default_action(self.spec, request.table).expect("a table");
+        let counts = self.results.entry(request.table.to_owned()).or_default();
+        counts[usize::from(entry.is_none())] += 1;
         let action = entry.map(|entry| {
-            *self.hits.entry(entry.table).or_default() += 1;
             let words: Vec<&str> = entry.action.split_whitespace().collect();
             let pairs = words[1..].chunks(2);
             let pairs = pairs.map(|pair| (pair[0].to_owned(), pair[1].to_owned()));
@@ -173,6 +175,8 @@ fn turns(spec: &Spec, lookups: &[Lookup], machine: &Machine) -> usize {
         let body = action.map_or(&spec.apply, |action| &action.instructions);
         match &body[*at].op {
             _ if absorbed(body)[*at] => 0,
+            // DPDK receives in the turn that sends; the first time is not counted.
+            Op::Receive { .. } => 0,
             Op::Table { table } if is_exact(table) => 3,
             _ => 1,
         }
@@ -193,7 +197,7 @@ fn dpdk_runs_random_pipelines_like_the_interpreter() {
         let Some(program) = compiled("tests/dpdk_run.c", folder) else { return };
         let mut random = Random(0xd1b5_4a32_d192_ed03);
         let (mut files, mut expected) = (Vec::new(), Vec::new());
-        let (entries, mut hits) = (entries(), BTreeMap::new());
+        let (entries, mut results) = (entries(), BTreeMap::new());
         for number in 0..slowpath_oracle::random_cases(40_u32) {
             // DPDK numbers entries in its own way.
             let text = pipeline(&mut random).replace("entryid m.", "mov m.m1 m.");
@@ -224,8 +228,8 @@ fn dpdk_runs_random_pipelines_like_the_interpreter() {
                 if let Some(registers) = registers.take() {
                     machine.registers = registers;
                 }
-                let (spec, entries, hits) = (&spec, &entries, &mut hits);
-                let ended = machine.run(&mut Tables { spec, entries, hits }, 10_000);
+                let (spec, entries, results) = (&spec, &entries, &mut results);
+                let ended = machine.run(&mut Tables { spec, entries, results }, 10_000);
                 ended.unwrap_or_else(|error| panic!("{error}\n{text}"));
                 let (output, turns) = (machine.output(), turns(spec, &resolved.lookups, &machine));
                 let dropped = u8::from(output.is_none());
@@ -245,8 +249,8 @@ fn dpdk_runs_random_pipelines_like_the_interpreter() {
             assert_eq!(line, expected, "{text}");
         }
         for table in ["types", "addresses", "numbers", "prefixes", "patterns"] {
-            let hits = hits.get(table).copied().unwrap_or(0);
-            assert!((1..lines.len()).contains(&hits), "{table} has {hits} hits");
+            let [hits, misses] = results.get(table).copied().unwrap_or_default();
+            assert!(hits > 0 && misses > 0, "{table} has {hits} hits, {misses} misses");
         }
         Oracle::Dpdk.compared(lines.len(), "packets");
     });

@@ -58,6 +58,7 @@ struct metadata_t {
 	bit<24> m4
 	bit<128> m5
 	bit<48> m6
+	bit<8> pass
 	bit<32> rest
 }
 struct data_t {
@@ -294,6 +295,7 @@ pub fn pipeline(random: &mut Random) -> String {
         labels: 0,
         open: vec![],
     };
+    body.line("recircid m.pass");
     for (header, fields) in [("e", &ETHERNET[..]), ("i", &ALL_OF_IPV4[..])] {
         // DPDK keeps the memory outside packets from earlier packets.
         body.line(&format!("validate h.{header}"));
@@ -368,11 +370,19 @@ pub fn pipeline(random: &mut Random) -> String {
     let early =
         if body.random.below(2) == 0 { "jmpgt LEAVE m.m0 0x80" } else { "jmplt LEAVE m.m1 9" };
     body.line(early);
-    let headers = if body.random.below(2) == 0 {
-        ["e", "i", "o", "own", "tag"]
+    let mut headers = if body.random.below(2) == 0 {
+        vec!["e", "i", "o", "own", "tag"]
     } else {
-        ["tag", "own", "e", "i", "o"]
+        vec!["tag", "own", "e", "i", "o"]
     };
+    if body.random.below(3) == 0 {
+        let last = body.random.below(3);
+        body.line(&format!("jmpgt LAST m.pass {last}"));
+        body.line("recirculate");
+        body.line("LAST : mov m.m1 m.m1");
+        // The length of a header with a varbit field is not known in the next pass.
+        headers.retain(|header| *header != "o");
+    }
     for header in headers {
         body.line(&format!("emit h.{header}"));
     }

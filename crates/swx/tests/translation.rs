@@ -88,6 +88,8 @@ fn compare(spec: &Spec, lifted: &Lifted, random: &mut Random) -> bool {
     let expected: Vec<u32> = blocks.map(|insn| insn.0).collect();
     assert_eq!(executed(spec, layout, &machine), expected);
     assert_eq!(run.costs.len(), expected.len(), "each instruction has one cost");
+    // The last pass has another packet, which ends with the same bytes.
+    let moved = length as i64 - machine.packet.len() as i64;
     let arrays: HashMap<RegionId, &str> = layout
         .arrays
         .iter()
@@ -97,7 +99,10 @@ fn compare(spec: &Spec, lifted: &Lifted, random: &mut Random) -> bool {
     for (&(id, at), &byte) in &run.written {
         let at = at as usize;
         let expected = if id == layout.packet {
-            machine.packet[at]
+            match usize::try_from(at as i64 - moved) {
+                Ok(at) => machine.packet[at],
+                Err(_) => continue, // before the packet of the last pass
+            }
         } else if id == layout.metadata {
             machine.meta[at]
         } else if id == layout.headers {
@@ -143,9 +148,8 @@ fn the_translation_of_random_pipelines_does_the_same() {
 
 #[test]
 fn the_translation_of_every_instruction_does_the_same() {
-    // The sample without the instruction that the translation refuses.
-    let text = include_str!("samples/everything.spec").replace("\trecirculate\n", "");
-    let spec = parse(&text).expect("the sample parses");
+    let text = include_str!("samples/everything.spec");
+    let spec = parse(text).expect("the sample parses");
     let lifted = lifted(&spec);
     let mut random = Random(0x2545_f491_4f6c_dd1d);
     let mut possible = 0;

@@ -189,11 +189,10 @@ fn runs_without_an_end_and_short_packets_are_errors() {
 
 #[test]
 fn unknown_instructions_and_actions_are_errors() {
-    let mut foreign = spec("", &["extract h.i", "tx m.port"]);
-    foreign.apply[1].op = Op::Recirculate;
+    let foreign = spec("", &["extract h.i", "recirculate", "drop"]);
     let mut machine = Machine::new(&foreign, vec![0; 60]).expect("structs");
     let ended = machine.run(&mut Hits("set", vec![]), 1000).expect_err("not executed");
-    assert_eq!(ended.cause, RunFault::Unsupported("recirculate".to_owned()));
+    assert_eq!(ended.cause, RunFault::Unsupported("drop after recirculate".to_owned()));
     let spec = spec(&table("one", "\t\tm.flow exact\n"), &["table one", "tx m.port"]);
     let ended = run(&spec, &[0; 60], &mut Hits("missing", vec![])).expect_err("no action");
     assert_eq!(ended.cause, RunFault::Name("missing".to_owned()));

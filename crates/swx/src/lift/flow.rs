@@ -13,16 +13,19 @@ use slowpath_ir::{
 use super::emit::Emitter;
 use super::layout::{COLOUR, ENTRY, HASH, Layout, MEMBER, OUTCOME, Work};
 use super::options::LiftOptions;
+use super::passes::{Pass, Passes, has_passes};
 use super::start::{
     ACTION, ARRAYS, EARLIER, ENTRY_NUMBER, HEADERS, HIT, HeaderRegs, META, PACKET, PORT, Start,
 };
 use crate::code::{Base, Body, Code, Place, Resolved, Value, When};
 use crate::error::SpecError;
-use crate::spec::{Alu, Instruction, Op, Operand as Source, Relation, Spec};
+use crate::spec::{Alu, Instruction, Line, Op, Operand as Source, Relation, Spec};
 
-/// An outcome of a lookup: the instruction of `apply` with the lookup, and the outcome's number.
+/// An outcome of a lookup: its pass, the instruction of `apply` with the lookup, and the outcome's
+/// number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Call {
+pub struct Call {
+    pass: Pass,
     site: usize,
     outcome: usize,
 }
@@ -30,8 +33,8 @@ struct Call {
 /// Beginning of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Key {
-    /// An instruction of `apply`, or of an action.
-    Code(Option<Call>, usize),
+    /// An instruction of `apply`, or of an action, in a pass.
+    Code(Pass, Option<Call>, usize),
     /// The test for an outcome.
     Test(Call),
     /// The beginning of the action of an outcome.
@@ -43,6 +46,13 @@ pub struct Lifter<'a> {
     resolved: &'a Resolved,
     start: Start,
     emit: Emitter,
+    passes: Passes,
+    /// The pass whose block is translated.
+    pass: Pass,
+    /// The first instruction of the translated blocks that cannot be analysed.
+    fault: Option<SpecError>,
+    /// Lookups of the translated blocks: passes, and instructions of `apply`.
+    looked_up: BTreeSet<(u32, usize)>,
     draws: Draws,
     classes: Vec<String>,
     /// Work of each cost class.
@@ -53,8 +63,8 @@ pub struct Lifter<'a> {
     reliances: Vec<String>,
     /// Number of the first instruction of each action, then of `apply`.
     firsts: &'a [u32],
-    /// Region with the action data of each lookup.
-    entries: HashMap<usize, usize>,
+    /// Region with the action data of each lookup, by its pass and instruction of `apply`.
+    entries: HashMap<(u32, usize), usize>,
     ids: HashMap<Key, BlockId>,
     queue: Vec<Key>,
 }
@@ -72,14 +82,14 @@ impl<'a> Lifter<'a> {
         resolved: &'a Resolved,
         mut start: Start,
         firsts: &'a [u32],
-    ) -> Lifter<'a> {
+    ) -> Result<Lifter<'a>, SpecError> {
         let mut emit = Emitter::new(std::mem::take(&mut start.regs));
         let mut entries = HashMap::new();
         for (site, code) in resolved.apply.code.iter().enumerate() {
             let Code::Table(table) = *code else { continue };
             let outcomes = &resolved.lookups[table].outcomes;
             if outcomes.iter().any(|one| spec.actions[one.action].data.is_some()) {
-                entries.insert(site, start.regions.len());
+                entries.insert((0, site), start.regions.len());
                 let line = spec.origin_of(spec.apply[site].line);
                 let name =
                     format!("action data of {} in line {line}", resolved.lookups[table].name);
@@ -87,13 +97,18 @@ impl<'a> Lifter<'a> {
                 start.regions.push(Region { name, kind: RegionKind::Context, base, content: None });
             }
         }
+        let passes = Passes::new(spec, resolved, &mut start.regions, |width| emit.temp(width))?;
         let actions = resolved.actions.iter().zip(spec.actions.iter().map(|one| &one.instructions));
         let bodies = actions.chain([(&resolved.apply, &spec.apply)]);
-        Lifter {
+        Ok(Lifter {
             spec,
             resolved,
             start,
             emit,
+            passes,
+            pass: Pass::default(),
+            fault: None,
+            looked_up: BTreeSet::new(),
             draws: Draws::default(),
             classes: Vec::new(),
             work: Vec::new(),
@@ -103,18 +118,21 @@ impl<'a> Lifter<'a> {
             entries,
             ids: HashMap::new(),
             queue: Vec::new(),
-        }
+        })
     }
 
     /// Translates all blocks that are reachable.
     pub fn blocks(&mut self, lines: &[u32]) -> Result<Vec<Block>, SpecError> {
         self.refuse_loops_of_tables()?;
-        self.id(Key::Code(None, 0));
+        self.id(Key::Code(Pass::default(), None, 0));
         let mut blocks = Vec::new();
         while blocks.len() < self.queue.len() {
             let key = self.queue[blocks.len()];
             let block = self.block(key, lines);
             blocks.push(block);
+            if let Some(fault) = self.fault.take() {
+                return Err(fault);
+            }
         }
         Ok(blocks)
     }
@@ -139,7 +157,10 @@ impl<'a> Lifter<'a> {
             Code::Jump(_, target) => target <= at,
             _ => false,
         });
-        if unlimited || extracted.sum::<u64>() > options.min_packet.into() {
+        if unlimited
+            || has_passes(self.resolved)
+            || extracted.sum::<u64>() > options.min_packet.into()
+        {
             program.assumptions.push(
                 "each packet has the bytes of the headers that the pipeline extracts from it; DPDK \
                  does not check this"
@@ -151,7 +172,7 @@ impl<'a> Lifter<'a> {
     /// Returns the meaning of regions, inputs and instructions.
     pub fn layout(&self) -> Layout {
         let arrays = 0..self.spec.register_arrays.len();
-        let action_data = self.entries.iter().map(|(&site, &at)| (site, RegionId::from(at)));
+        let action_data = self.entries.iter().map(|(&place, &at)| (place, RegionId::from(at)));
         Layout {
             packet: RegionId::from(PACKET),
             metadata: RegionId::from(META),
@@ -172,7 +193,8 @@ impl<'a> Lifter<'a> {
 
     /// Returns the tables and selectors that a run may look up more than once.
     pub fn repeated(&self) -> Vec<String> {
-        let looked_up = self.resolved.apply.code.iter().filter_map(|code| match *code {
+        let code = &self.resolved.apply.code;
+        let looked_up = self.looked_up.iter().filter_map(|(_, at)| match code[*at] {
             Code::Table(table) => Some(&self.resolved.lookups[table].name),
             Code::Select(selector, _) => Some(&self.spec.selectors[selector].name),
             _ => None,
@@ -216,7 +238,7 @@ impl<'a> Lifter<'a> {
                     continue;
                 }
                 match code[at] {
-                    Code::Finish => {}
+                    Code::Finish(_) => {}
                     Code::Jump(When::Always, target) => open.push(target),
                     Code::Jump(_, target) => open.extend([target, at + 1]),
                     _ => open.push(at + 1),
@@ -273,8 +295,12 @@ impl<'a> Lifter<'a> {
     }
 
     fn block(&mut self, key: Key, lines: &[u32]) -> Block {
+        self.pass = match key {
+            Key::Code(pass, ..) => pass,
+            Key::Test(call) | Key::Enter(call) => call.pass,
+        };
         let (call, index, inside) = match key {
-            Key::Code(call, index) => (call, index, false),
+            Key::Code(_, call, index) => (call, index, false),
             Key::Test(call) => {
                 let outcomes = self.resolved.lookups[self.table_of(call.site)].outcomes.len();
                 if call.outcome + 1 < outcomes {
@@ -297,7 +323,7 @@ impl<'a> Lifter<'a> {
         let mut at = index;
         let terminator = loop {
             if leaders.contains(&at) && (at != index || inside) {
-                break Terminator::Jump(self.edge(Key::Code(call, at), &[]));
+                break Terminator::Jump(self.edge(Key::Code(self.pass, call, at), &[]));
             }
             let insn = InsnIdx(first + at as u32);
             self.emit.insn = insn;
@@ -408,6 +434,8 @@ impl<'a> Lifter<'a> {
 
     /// Emits a lookup. Its cost is at the start of each outcome, because a hit and a miss differ.
     fn look_up(&mut self, site: usize, table: usize) -> Terminator {
+        self.looked_up.insert((self.pass.number, site));
+        self.add_entries(site);
         let lookup = &self.resolved.lookups[table];
         let names = lookup.outcomes.iter().map(|outcome| {
             let result = if outcome.hit { "hit" } else { "miss" };
@@ -422,7 +450,7 @@ impl<'a> Lifter<'a> {
         let most = lookup.outcomes.len() as u64 - 1;
         let chosen = self.emit.unknown(draw, 16, 0, most);
         self.emit.copy(self.start.choice, chosen);
-        Terminator::Jump(self.edge(Key::Test(Call { site, outcome: 0 }), &[]))
+        Terminator::Jump(self.edge(Key::Test(Call { pass: self.pass, site, outcome: 0 }), &[]))
     }
 
     /// Emits an instruction. Returns the terminator of its block if it ends one; the cost of the
@@ -435,19 +463,37 @@ impl<'a> Lifter<'a> {
         event: CostEvent,
         lines: &[u32],
     ) -> Option<Terminator> {
-        let here = Key::Code(call, at + 1);
+        let here = Key::Code(self.pass, call, at + 1);
         match *code {
+            // DPDK writes the port only for a packet that comes from one.
             Code::Receive(port) => {
-                let number = self.emit.input(PORT, 32);
-                self.write(port, number, call);
+                if self.pass.number == 0 {
+                    let number = self.emit.input(PORT, 32);
+                    self.write(port, number, call);
+                }
+                self.passes.start_emissions(&mut self.emit, &self.start);
             }
-            Code::Finish => {
+            Code::Recirculate => self.pass.recirculates = true,
+            Code::Emit(header) => self.passes.emission(&mut self.emit, &self.start, at, header),
+            Code::Finish(sends) => {
                 let exit = Destination::Exit(lines[event.insn.index()]);
                 let taken = Edge { target: exit, costs: vec![event] };
+                if self.pass.recirculates {
+                    let line = Line(lines[event.insn.index()]);
+                    match self.next_pass(sends, line) {
+                        Ok(next) => {
+                            let start = self.edge(Key::Code(next, None, 0), &[event]);
+                            return Some(Terminator::Jump(start));
+                        }
+                        Err(fault) => self.fault = Some(fault),
+                    }
+                }
                 return Some(self.if_long_enough(taken, event));
             }
             Code::Nothing => {}
-            Code::Pass(to) => self.write(to, Operand::constant(64, 0), call),
+            Code::Pass(to) => {
+                self.write(to, Operand::constant(64, self.pass.number.into()), call);
+            }
             Code::Extract(header, length) => {
                 let fixed = self.resolved.header_bytes[header].into();
                 let mut bytes = Operand::constant(64, fixed);
@@ -539,6 +585,7 @@ impl<'a> Lifter<'a> {
                 self.emit.store(address, colour);
             }
             Code::Select(_, to) => {
+                self.looked_up.insert((self.pass.number, at));
                 let draw =
                     Draw { call: "selector".into(), result: MEMBER.into(), ..Draw::default() };
                 self.draw(to, draw, 32, u32::MAX.into(), call);
@@ -546,26 +593,61 @@ impl<'a> Lifter<'a> {
             Code::Table(_) => unreachable!("lookups end their block"),
             Code::EntryId(to) => self.write(to, self.start.entry.into(), call),
             Code::Jump(When::Always, target) => {
-                return Some(Terminator::Jump(self.edge(Key::Code(call, target), &[event])));
+                let key = Key::Code(self.pass, call, target);
+                return Some(Terminator::Jump(self.edge(key, &[event])));
+            }
+            Code::Jump(When::Compare(relation, field, Value::Number(number)), target)
+                if let Some(holds) = self.passes.decided(self.pass, relation, field, number) =>
+            {
+                let next = if holds { Key::Code(self.pass, call, target) } else { here };
+                return Some(Terminator::Jump(self.edge(next, &[event])));
             }
             Code::Jump(when, target) => {
                 let value = self.when(when, call);
                 let cond = self.emit.condition(value);
-                let taken = self.edge(Key::Code(call, target), &[event]);
+                let taken = self.edge(Key::Code(self.pass, call, target), &[event]);
                 let fallthrough = self.edge(here, &[event]);
                 return Some(Terminator::Branch { cond, taken, fallthrough });
             }
             Code::Return => {
                 let site = call.map_or(0, |call| call.site);
-                return Some(Terminator::Jump(self.edge(Key::Code(None, site + 1), &[event])));
+                return Some(Terminator::Jump(
+                    self.edge(Key::Code(self.pass, None, site + 1), &[event]),
+                ));
             }
         }
         None
     }
 
+    /// Adds the region with the action data of a lookup in the current pass.
+    fn add_entries(&mut self, site: usize) {
+        let pass = self.pass.number;
+        let Some(first) = self.entries.get(&(0, site)).copied() else { return };
+        if self.entries.contains_key(&(pass, site)) {
+            return;
+        }
+        let name = format!("{}, pass {}", self.start.regions[first].name, pass + 1);
+        let base = self.emit.temp(64);
+        self.entries.insert((pass, site), self.start.regions.len());
+        self.start.regions.push(Region { name, kind: RegionKind::Context, base, content: None });
+    }
+
+    /// Emits the start of a further pass after `recirculate`, for an instruction that sends the
+    /// packet or drops it.
+    fn next_pass(&mut self, sends: bool, line: Line) -> Result<Pass, SpecError> {
+        if sends {
+            let place = (self.pass, line);
+            return self.passes.return_to_start(&mut self.emit, &self.start, place);
+        }
+        let what = "a packet may be dropped after 'recirculate', and DPDK then uses its memory \
+                    again; move 'recirculate' to the tx that belongs to it";
+        Err(SpecError::new(codes::SWX_UNSUPPORTED, line, what))
+    }
+
     /// Returns a branch that is taken if the packet has all bytes that were extracted.
     fn if_long_enough(&mut self, taken: Edge, event: CostEvent) -> Terminator {
         let length = self.emit.zero_extend(self.start.length, 64);
+        let length = self.emit.offset(length, self.passes.before_packet);
         let short = self.emit.binary(BinaryOp::Ult, length, self.start.need);
         let enough = self.emit.not(short);
         let cond = self.emit.condition(enough);
@@ -576,7 +658,13 @@ impl<'a> Lifter<'a> {
     /// Points a header to the next bytes of the packet.
     fn locate(&mut self, header: usize) {
         let base = self.start.regions[PACKET].base;
-        let here = self.emit.binary(BinaryOp::Add, base, self.start.next);
+        let next = match self.passes.before_packet {
+            0 => self.start.next.into(),
+            before => {
+                self.emit.binary(BinaryOp::Sub, self.start.next, Operand::constant(64, before))
+            }
+        };
+        let here = self.emit.binary(BinaryOp::Add, base, next);
         let HeaderRegs { valid, moving, .. } = self.start.headers[header];
         if let Some((address, own)) = moving {
             self.emit.copy(address, here);
@@ -628,7 +716,7 @@ impl<'a> Lifter<'a> {
                 self.emit.offset(address.into(), offset)
             }
             Base::Data => {
-                let region = call.and_then(|call| self.entries.get(&call.site));
+                let region = call.and_then(|call| self.entries.get(&(call.pass.number, call.site)));
                 let base = region.map(|&region| self.start.regions[region].base);
                 let base: Reg =
                     base.unwrap_or_else(|| unreachable!("only actions have action data"));
@@ -639,11 +727,17 @@ impl<'a> Lifter<'a> {
 
     /// Returns the assumption about a header that the run neither extracted nor validated.
     fn reliance(&mut self, header: usize) -> RelianceId {
-        let text = format!(
-            "h.{} is used before it is extracted or validated; its bytes are those of an earlier \
-             packet, and nothing else changes them meanwhile",
-            self.spec.headers[header].name
-        );
+        let name = &self.spec.headers[header].name;
+        let text = match self.pass.number {
+            0 => format!(
+                "h.{name} is used before it is extracted or validated; its bytes are those of an \
+                 earlier packet, and nothing else changes them meanwhile"
+            ),
+            _ => format!(
+                "h.{name} is used in a further pass before this pass extracts or validates it; its \
+                 bytes are none of those that the pass extracts"
+            ),
+        };
         let known = self.reliances.iter().position(|one| *one == text);
         RelianceId::from(known.unwrap_or_else(|| {
             self.reliances.push(text);

@@ -43,8 +43,8 @@ pub struct Layout {
     pub rooms: Vec<u64>,
     /// Regions of the register arrays.
     pub arrays: Vec<RegionId>,
-    /// Regions with action data, by number of the instruction `table` in `apply`.
-    pub action_data: HashMap<usize, RegionId>,
+    /// Regions with action data, by pass and number of the instruction `table` in `apply`.
+    pub action_data: HashMap<(u32, usize), RegionId>,
     /// Input with the number of the port.
     pub port: InputId,
     /// Input that is 1 if the last lookup for an earlier packet was a hit.

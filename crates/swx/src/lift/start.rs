@@ -62,10 +62,12 @@ pub struct Start {
     pub entry: Reg,
     /// Outcome of the current lookup.
     pub choice: Reg,
+    /// Number of extracted bytes at the start of the packet.
+    pub before_packet: u64,
 }
 
 impl Start {
-    pub fn new(spec: &Spec, resolved: &Resolved) -> Start {
+    pub fn new(spec: &Spec, resolved: &Resolved, before_packet: u64) -> Start {
         let mut regs = Vec::new();
         let mut reg = |name: String, width| {
             regs.push(RegInfo { name, width });
@@ -114,6 +116,7 @@ impl Start {
             action: named("action", 16),
             entry: named("entry", 64),
             choice: named("outcome", 16),
+            before_packet,
             regions,
             regs,
         }
@@ -144,9 +147,10 @@ impl Start {
         read(&mut emit, self.hit, HIT);
         read(&mut emit, self.action, ACTION);
         read(&mut emit, self.entry, ENTRY_NUMBER);
-        for (dst, width) in [(self.next, 64), (self.need, 64), (self.choice, 16)] {
-            emit.copy(dst, Operand::constant(width, 0));
+        for dst in [self.next, self.need] {
+            emit.copy(dst, Operand::constant(64, self.before_packet));
         }
+        emit.copy(self.choice, Operand::constant(16, 0));
         for header in &self.headers {
             emit.copy(header.valid, Operand::constant(1, 0));
             if let Some((address, own)) = header.moving {
