@@ -54,9 +54,9 @@ _Fault = tuple[str, str, int, int, str, tuple[int, int]]
 last character. Columns count characters."""
 _Pipeline = tuple[tuple[str, list[str]] | None, list[_Fault]]
 """The text of a pipeline with its conditions, or none; and the faults."""
-_PipelineEntries = tuple[list[tuple[str, bool, str]] | None, tuple[str, int, str] | None]
-"""Entries of a pipeline's tables: names, true for a default entry, and the text that DPDK reads; or
-a fault as in `Entries`."""
+_SwxEntries = tuple[tuple[list[tuple[str, bool, str]], str] | None, tuple[str, int, str] | None]
+"""Entries of a pipeline's tables, and the text of the pipeline; or a fault as in `Entries`. An
+entry has the name of the table, true for a default entry, and the text that DPDK reads."""
 _Description = tuple[str | None, tuple[str, int, str] | None]
 """JSON text, or a fault: code, line, and message."""
 _Entries = tuple[str | None, tuple[str, int, str] | None]
@@ -781,9 +781,10 @@ def p4_swx_entries(
     entries: str,
     form: str,
     info: str | None,
-) -> _PipelineEntries:
+) -> _SwxEntries:
     """Returns the entries of a P4 program, and those of a file, in the form that DPDK's
-    `rte_swx_ctl_pipeline_table_entry_read` takes. The arguments are those of `p4_entries`."""
+    `rte_swx_ctl_pipeline_table_entry_read` takes. Returns also the pipeline, whose tables have room
+    for them. The arguments are those of `p4_entries`."""
 
 def p4_to_c(
     file: str, text: str, folders: list[str], defines: list[tuple[str, str]], scratch: bool

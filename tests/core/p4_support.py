@@ -27,6 +27,7 @@ class Example(NamedTuple):
     only: tuple[str, ...] = ARCHITECTURES  # architectures that have the construct
     compute: str = ""  # statements of v1model's control of checksums
     verify: str = ""
+    egress: str = ""  # statements of the egress control
 
 
 V1 = ("v1model",)
@@ -133,6 +134,7 @@ EXAMPLES = (
         "HashAlgorithm.csum16);",
         only=V1,
     ),
+    Example("egress that changes packets", egress="hdr.h.a = 1;", only=("v1model", "psa")),
     Example("multicast", "s.mcast_grp = 1;", only=V1),
     Example("clone", "clone(CloneType.I2E, 5);", only=V1),
     Example("digest", "digest(1, hdr.h.c);", only=V1),
@@ -176,6 +178,7 @@ PSA = {
     "multicast": ("multicast(o, (MulticastGroup_t)1);", ""),
     "clone": ("o.clone = true; o.clone_session_id = (CloneSessionId_t)1;", ""),
     "resubmit": ("o.resubmit = true;", ""),
+    "recirculate": ("send_to_port(o, PSA_PORT_RECIRCULATE);", ""),
 }
 """Statements and declarations of the constructs that PSA writes in another way, by name."""
 
@@ -190,12 +193,13 @@ control I(inout Hs hdr, inout M m, in psa_ingress_input_metadata_t s,
         send_to_port(o, (PortId_t)1); {apply} }} }}
 control D(packet_out b, out M c, out M r, out M n, inout Hs hdr, in M m,
     in psa_ingress_output_metadata_t o) {{ apply {{ b.emit(hdr); }} }}
-parser EP(packet_in b, out M hdr, inout M m, in psa_egress_parser_input_metadata_t s, in M n,
-    in M c, in M d) {{ state start {{ transition accept; }} }}
-control EI(inout M hdr, inout M m, in psa_egress_input_metadata_t s,
-    inout psa_egress_output_metadata_t o) {{ apply {{}} }}
-control ED(packet_out b, out M c, out M r, inout M hdr, in M m,
-    in psa_egress_output_metadata_t o, in psa_egress_deparser_input_metadata_t s) {{ apply {{}} }}
+parser EP(packet_in b, out Hs hdr, inout M m, in psa_egress_parser_input_metadata_t s, in M n,
+    in M c, in M d) {{ state start {{ b.extract(hdr.h); transition accept; }} }}
+control EI(inout Hs hdr, inout M m, in psa_egress_input_metadata_t s,
+    inout psa_egress_output_metadata_t o) {{ apply {{ {egress} }} }}
+control ED(packet_out b, out M c, out M r, inout Hs hdr, in M m,
+    in psa_egress_output_metadata_t o, in psa_egress_deparser_input_metadata_t s) {{ apply {{
+        b.emit(hdr.h); }} }}
 IngressPipeline(P(), I(), D()) ingress;
 EgressPipeline(EP(), EI(), ED()) egress;
 PSA_Switch(ingress, PacketReplicationEngine(), egress, BufferingQueueingEngine()) main;""",
@@ -205,7 +209,7 @@ PSA_Switch(ingress, PacketReplicationEngine(), egress, BufferingQueueingEngine()
 parser P(packet_in b, out Hs hdr, inout M m, inout standard_metadata_t s) {{ {inner} {states} }}
 control Verify(inout Hs hdr, inout M m) {{ apply {{ {verify} }} }}
 control I(inout Hs hdr, inout M m, inout standard_metadata_t s) {{ {locals} apply {{ {apply} }} }}
-control E(inout Hs hdr, inout M m, inout standard_metadata_t s) {{ apply {{}} }}
+control E(inout Hs hdr, inout M m, inout standard_metadata_t s) {{ apply {{ {egress} }} }}
 control K(inout Hs hdr, inout M m) {{ apply {{ {compute} }} }}
 control D(packet_out b, in Hs hdr) {{ apply {{ b.emit(hdr); }} }}
 V1Switch(P(), Verify(), I(), E(), K(), D()) main;""",

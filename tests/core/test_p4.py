@@ -249,7 +249,7 @@ def test_a_pipeline_needs_constructs_that_dpdk_has(small: Path) -> None:
     clocked = small.parent / "clocked.p4"
     text = ROUTER.read_text()
     clocked.write_text(
-        text.replace("mark_to_drop", "metadata.next_hop = standard.enq_timestamp; mark_to_drop", 1)
+        text.replace("mark_to_drop", "metadata.next_hop = standard.packet_length; mark_to_drop", 1)
     )
     run = slowpath("compile", clocked, "--to", "swx", codes=True)
     assert run.returncode == 3

@@ -5,7 +5,9 @@ use crate::support;
 use support::clang::clang;
 use support::kernel;
 use support::p4::{P4, number};
-use support::p4_parts::{Parts, a, chooses, crc, internet_checksum, load, packet, sends};
+use support::p4_parts::{
+    Parts, a, chooses, crc, internet_checksum, load, packet, sends, sends_in_dpdk,
+};
 
 #[test]
 fn an_exact_table_chooses_a_port() {
@@ -873,4 +875,20 @@ fn branches_use_fields_of_one_wide_load() {
         (given, Some((0, packet(a, b, 0, 0, e, f))))
     };
     sends(&program, &[case(1, q as u32, 9, 3), case(0, p as u32, 7, 9), case(2, p as u32, 7, 9)]);
+}
+
+#[test]
+fn constant_entries_for_any_key_have_the_shortest_prefix() {
+    let parts = Parts {
+        locals: "table t { key = { hdr.h.a: lpm; } actions = { port; }
+            const entries = { _: port(1); 0x100 &&& 0xffffff00: port(2); 0x105: port(4); }
+            const default_action = port(3); }",
+        body: "t.apply();",
+        ..Parts::default()
+    };
+    let Some(program) = load(&parts) else { return };
+    let case = |number, port| (a(number), Some((port, a(number))));
+    let cases = [case(5, 1), case(0x104, 2), case(0x105, 4), case(0x204, 1)];
+    sends(&program, &cases);
+    sends_in_dpdk(&parts.text(), &cases);
 }

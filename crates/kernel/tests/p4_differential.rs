@@ -11,7 +11,6 @@ use std::path::Path;
 
 use slowpath_kernel::Kernel;
 use slowpath_oracle::Oracle;
-use slowpath_p4::swx::layout::lines;
 use slowpath_p4::xdp::entries::parse;
 use support::clang::{Clang, clang};
 use support::dpdk::{self, Pipeline};
@@ -48,7 +47,7 @@ fn compare(kernel: &Kernel, clang: &Clang, made: &Random) -> Outcome {
         Ok(source) => source,
         Err(fault) => return Outcome::Fault(fault),
     };
-    let pipeline = match source.to_spec() {
+    let mut pipeline = match source.to_spec() {
         Ok(pipeline) => pipeline,
         Err(fault) => return Outcome::Refused(reason(&fault)),
     };
@@ -67,12 +66,8 @@ fn compare(kernel: &Kernel, clang: &Clang, made: &Random) -> Outcome {
         }
     }
     let Some(program) = program else { return Outcome::Refused("the stack of 512 bytes".into()) };
-    match results(made, &program, &pipeline) {
+    match results(made, &program, &mut pipeline) {
         Ok((sent, dropped)) => Outcome::Equal(sent, dropped),
-        // A range of the program may be several entries of DPDK.
-        Err(fault) if fault.contains("entries of DPDK and needs") => {
-            Outcome::Refused("entries beyond the size of a table in DPDK".into())
-        }
         Err(fault) => Outcome::Fault(format!("{fault}\n{}", slowpath_swx::print(&pipeline.spec))),
     }
 }
@@ -80,12 +75,13 @@ fn compare(kernel: &Kernel, clang: &Clang, made: &Random) -> Outcome {
 fn results(
     made: &Random,
     program: &P4,
-    pipeline: &slowpath_p4::swx::Output,
+    pipeline: &mut slowpath_p4::swx::Output,
 ) -> Result<(usize, usize), String> {
     let entries = parse(&made.entries).map_err(|e| e.to_string())?;
     program.try_write(&entries)?;
+    let lines = pipeline.lines(&entries).map_err(|e| e.to_string())?;
     let mut running = Pipeline::start(&pipeline.spec)?;
-    for entry in lines(&pipeline.layout, &entries).map_err(|e| e.to_string())? {
+    for entry in lines {
         let command = if entry.is_default { "default" } else { "entry" };
         let command = format!("{command} {} {}", entry.table, entry.text);
         match running.ask(&command) {

@@ -6,7 +6,7 @@ use crate::support;
 use support::clang::clang;
 use support::kernel;
 use support::p4::P4;
-use support::p4_parts::{crc, internet_checksum, packet, sends};
+use support::p4_parts::{crc, internet_checksum, packet, sends, sends_in_dpdk};
 
 /// A program with these parts; the default sends packets to the port in field `a`.
 #[derive(Default)]
@@ -25,9 +25,9 @@ struct Parts<'a> {
     last: &'a str,
 }
 
-fn load(parts: &Parts) -> Option<P4> {
+fn text(parts: &Parts) -> String {
     let Parts { locals, body, deparser, parser, egress, last } = parts;
-    let text = format!(
+    format!(
         "#include <core.p4>
         #include <psa.p4>
         header H {{ bit<32> a; bit<32> b; bit<32> c; bit<16> d; bit<8> e; bit<8> f; }}
@@ -65,9 +65,12 @@ fn load(parts: &Parts) -> Option<P4> {
         IngressPipeline(IP(), I(), ID()) ip;
         EgressPipeline(EP(), G(), ED()) ep;
         PSA_Switch(ip, PacketReplicationEngine(), ep, BufferingQueueingEngine()) main;"
-    );
+    )
+}
+
+fn load(parts: &Parts) -> Option<P4> {
     let (kernel, clang) = (kernel()?, clang()?);
-    Some(P4::load(&kernel, &clang, &text, false))
+    Some(P4::load(&kernel, &clang, &text(parts), false))
 }
 
 #[test]
@@ -91,16 +94,16 @@ fn packets_pass_both_pipelines() {
     // The egress parser finds 14 bytes, the fewest that XDP permits, and ends at `extract`.
     let few = &[0x77; 12][..];
     let short = [&packet(0, 3, 1, 0, 0, 0)[..], &[0x12, 0x34], few].concat();
-    sends(
-        &program,
-        &[
-            (with(5, 6, 0, 8, rest), Some((3, with(3, 0x55aa, 0, 0, rest)))),
-            (with(5, 6, 1, 8, rest), None),
-            (with(5, 6, 2, 8, rest), Some((3, with(3, 0x55aa, 2, 0, &longer)))),
-            (with(5, 6, 4, 8, rest), None),
-            (with(5, 6, 3, 8, few), Some((3, short))),
-        ],
-    );
+    let cases = [
+        (with(5, 6, 0, 8, rest), Some((3, with(3, 0x55aa, 0, 0, rest)))),
+        (with(5, 6, 1, 8, rest), None),
+        (with(5, 6, 2, 8, rest), Some((3, with(3, 0x55aa, 2, 0, &longer)))),
+        (with(5, 6, 4, 8, rest), None),
+        (with(5, 6, 3, 8, few), Some((3, short))),
+    ];
+    sends(&program, &cases);
+    // SWX does not check the length of packets.
+    sends_in_dpdk(&text(&parts), &cases[..4]);
 }
 
 #[test]
@@ -124,16 +127,15 @@ fn packets_take_further_rounds_with_metadata() {
     };
     let Some(program) = load(&parts) else { return };
     let port = 0xffff_fffa;
-    sends(
-        &program,
-        &[
-            (packet(3, 0, 0, 9, 0, 0), Some((3, packet(3, 0, 0, 0, 0, 1)))),
-            (packet(3, 0, 0, 9, 1, 0), Some((3, packet(3, 1, 0, 3, 1, 1)))),
-            (packet(3, 0, 0, 9, 2, 0), Some((3, packet(3, 2, port, 5, 2, 4)))),
-            (packet(3, 0, 0, 9, 2, 3), Some((3, packet(3, 0, 0, 0, 2, 4)))),
-            (packet(3, 0, 0, 9, 3, 0), None),
-        ],
-    );
+    let cases = [
+        (packet(3, 0, 0, 9, 0, 0), Some((3, packet(3, 0, 0, 0, 0, 1)))),
+        (packet(3, 0, 0, 9, 1, 0), Some((3, packet(3, 1, 0, 3, 1, 1)))),
+        (packet(3, 0, 0, 9, 2, 0), Some((3, packet(3, 2, port, 5, 2, 4)))),
+        (packet(3, 0, 0, 9, 2, 3), Some((3, packet(3, 0, 0, 0, 2, 4)))),
+        (packet(3, 0, 0, 9, 3, 0), None),
+    ];
+    sends(&program, &cases);
+    sends_in_dpdk(&text(&parts), &cases);
 }
 
 #[test]

@@ -12,8 +12,11 @@ mod lexer;
 mod parser;
 pub mod preprocess;
 pub mod records;
+mod rounds;
 pub mod swx;
+mod tables;
 pub mod token;
+mod used;
 pub mod walk;
 pub mod xdp;
 

@@ -140,6 +140,29 @@ fn entries_that_match_the_same_packets_are_refused() {
 }
 
 #[test]
+fn tables_get_room_for_the_entries_of_ranges() {
+    let of = |locals: &str, entries: &str| {
+        let made = made(&program(locals, "t.apply();"));
+        let mut made = made.unwrap_or_else(|fault| panic!("{fault}"));
+        let before = made.spec.tables[0].size;
+        let lines = made.lines(&parse_entries(entries).unwrap());
+        let lines = lines.map(|lines| lines.len()).map_err(|fault| fault.message);
+        (before, lines, made.spec.tables[0].size)
+    };
+    let locals = "table t { key = { hdr.h.c: range; } actions = { port; } size = 2; }";
+    // 1, 2..3, 4..7 and 8 are four entries.
+    assert_eq!(of(locals, "t 1..8 -> port(1)\nt 9 -> port(2)"), (2, Ok(5), 5));
+    assert_eq!(of(locals, "t 4..7 -> port(1)"), (2, Ok(1), 2));
+    let many = "t 1..8 -> port(1)\nt 9 -> port(2)\nt 10 -> port(3)";
+    let message = "table 'I.t' has room for 2 entries of DPDK and needs 6; raise its size";
+    assert_eq!(of(locals, many), (2, Err(message.to_owned()), 2));
+    // Entries of the program have room from the start.
+    let locals = "table t { key = { hdr.h.c: range; } actions = { port; } size = 1;
+                      entries = { 1..8: port(1); } }";
+    assert_eq!(of(locals, ""), (4, Ok(4), 4));
+}
+
+#[test]
 fn entries_of_the_program_and_of_value_sets_become_lines() {
     let text = program(
         "table t { key = { hdr.h.a: exact; } actions = { port; } size = 2;
@@ -202,7 +225,6 @@ fn constructs_without_a_translation_are_refused_with_their_line() {
         "a direct counter of bytes, because SWX does not tell the length of packets,",
     );
     refused("", "clone(CloneType.I2E, 5);", "clone");
-    refused("", "resubmit_preserving_field_list(0);", "resubmit_preserving_field_list");
     let many: String =
         (0..40).map(|at| format!("bit<64> v{at} = hdr.h.w[{at}+63:{at}]; ")).collect();
     let used: String =
@@ -237,4 +259,23 @@ fn instructions_name_the_lines_of_the_program() {
     assert_eq!(shown("or h.h.a_b 2"), "hdr.h.b = 2;");
     assert!(shown("rx").starts_with("V1Switch("));
     assert!(lines.iter().all(|one| one.origin.0.is_some()));
+}
+
+#[test]
+fn further_rounds_are_passes_of_the_pipeline() {
+    let once = spec("", "hdr.h.a = 1;");
+    assert!(!once.contains("recirc"), "{once}");
+    let text = spec("", "hdr.h.a = 1; recirculate_preserving_field_list(0);");
+    for line in ["rx m.ingress_port\n\trecircid m.pass", "recirculate\n\ttx", " m.pass 3\n"] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+    // Headers of a resubmitted packet are those that the parser extracted.
+    let body = "hdr.h.a = 1; resubmit_preserving_field_list(0);";
+    let text = spec("", body);
+    assert!(text.contains("extract h.received_h\n"), "{text}");
+    assert!(text.contains("recirculate\n\temit h.received_h\n\ttx"), "{text}");
+    let twice =
+        program("", body).replace("b.extract(hdr.h);", "b.extract(hdr.h); b.extract(hdr.h);");
+    let fault = made(&twice).expect_err("the header has one memory");
+    assert!(fault.contains("a packet that leaves as it came, after a parser"), "{fault}");
 }

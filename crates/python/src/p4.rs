@@ -79,12 +79,13 @@ pub fn p4_to_swx(
     })
 }
 
-/// Entries of a pipeline's tables: names, true for a default entry, and the text that DPDK reads; or
-/// a fault as in `Entries`.
-type PipelineEntries = (Option<Vec<(String, bool, String)>>, Option<(String, u32, String)>);
+/// Entries of a pipeline's tables, and the text of the pipeline; or a fault as in `Entries`. An entry
+/// has the name of the table, true for a default entry, and the text that DPDK reads.
+type SwxEntries = (Option<(Vec<(String, bool, String)>, String)>, Option<(String, u32, String)>);
 
 /// Returns the entries of a P4 program, and those of a file, in the form that DPDK's
-/// `rte_swx_ctl_pipeline_table_entry_read` takes. The arguments are those of `p4_entries`.
+/// `rte_swx_ctl_pipeline_table_entry_read` takes. Returns also the pipeline, whose tables have room
+/// for them. The arguments are those of `p4_entries`.
 #[pyfunction]
 #[allow(clippy::too_many_arguments, reason = "arguments of the Python function")]
 pub fn p4_swx_entries(
@@ -96,21 +97,23 @@ pub fn p4_swx_entries(
     entries: String,
     form: &str,
     info: Option<String>,
-) -> PipelineEntries {
+) -> SwxEntries {
     let form = form.to_owned();
     let options = Options { include_folders: folders, defines };
     py.detach(|| {
         let (sources, made) = translate_to_swx(&file, &text, &options);
-        let layout = match made {
-            Ok(made) => made.layout,
+        let mut made = match made {
+            Ok(made) => made,
             Err(faults) => return (None, first(faults, &sources)),
         };
-        let read = read_entries(&layout.control_plane(), &entries, &form, info.as_deref());
-        match read.and_then(|entries| swx::layout::lines(&layout, &entries)) {
-            Ok(lines) => (
-                Some(lines.into_iter().map(|one| (one.table, one.is_default, one.text)).collect()),
-                None,
-            ),
+        let plane = made.layout.control_plane();
+        let read = read_entries(&plane, &entries, &form, info.as_deref());
+        match read.and_then(|entries| made.lines(&entries)) {
+            Ok(lines) => {
+                let lines = lines.into_iter().map(|one| (one.table, one.is_default, one.text));
+                let text = slowpath_swx::print_with_origins(&made.spec);
+                (Some((lines.collect(), text)), None)
+            }
             Err(fault) => (None, Some((fault.code.to_string(), fault.line, fault.message))),
         }
     })

@@ -66,10 +66,10 @@ def _write_pipeline(args: Namespace, flags: Sequence[str]) -> ExitCode:
         raise OptionError(codes.OPTION_NEEDS_OPTION, "--maps", reason)
     pipeline = to_swx(args.file, flags)
     maps = None if args.maps is None else MapsFile(args.maps, read_text(args.maps))
-    entries = swx_entries(args.file, flags, maps)
+    entries, spec = swx_entries(args.file, flags, maps)
     for condition in pipeline.conditions:
         complain(f"note: {args.file}: the pipeline does the same as the program if {condition}")
-    write_lines(_lines(pipeline.spec), args.output)
+    write_lines(_lines(spec), args.output)
     for table, is_default in dict.fromkeys((one.table, one.is_default) for one in entries):
         word = "default" if is_default else "add"
         command = f"pipeline PIPELINE table {table} {word}"

@@ -1,9 +1,12 @@
 //! Programs for v1model made of parts, and checks of the packets that they send.
 
+use std::path::Path;
+
 use slowpath_oracle::Oracle;
 
 use super::clang::clang;
-use super::p4::{P4, Sent};
+use super::dpdk::{self, Pipeline};
+use super::p4::{P4, Sent, Source};
 use super::{hex, kernel};
 
 /// Start of all programs: a header of 16 bytes, and one of 2 bytes that no parser extracts.
@@ -99,6 +102,25 @@ pub fn sends(program: &P4, cases: &[(Vec<u8>, Option<Sent>)]) {
         assert_eq!(shown(sent.as_ref()), shown(wanted.as_ref()), "for {}", hex(packet));
     }
     Oracle::Kernel.compared(cases.len(), "P4 packets");
+}
+
+/// Checks what the pipeline of a program sends for packets, in DPDK.
+#[track_caller]
+pub fn sends_in_dpdk(text: &str, cases: &[(Vec<u8>, Option<Sent>)]) {
+    if dpdk::driver().is_none() {
+        return;
+    }
+    let source = Source::read(Path::new("test.p4"), text, &[]);
+    let made = source.and_then(|source| source.to_spec()).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let mut pipeline = Pipeline::start(&made.spec).unwrap_or_else(|e| panic!("{e}"));
+    for (packet, wanted) in cases {
+        let answer = pipeline.ask(&format!("packet 1 {}", hex(packet)));
+        let wanted = wanted.as_ref().map(|(port, sent)| format!("{port} {}", hex(sent)));
+        let wanted = wanted.unwrap_or_else(|| "drop".to_owned());
+        let spec = slowpath_swx::print(&made.spec);
+        assert_eq!(answer, wanted, "for {}\n{spec}", hex(packet));
+    }
+    Oracle::Dpdk.compared(cases.len(), "packets of P4 programs");
 }
 
 /// Checks the port for packets that the program does not change.

@@ -246,18 +246,24 @@ impl Generator {
             .collect();
         top.push_str("struct Hs { H h; A x; A y; B z; S[3] s; }\nstruct M {");
         for one in &metadata {
-            let _ = write!(top, " {} {};", one.ty.text(), &one.name[2..]);
+            let kept = ["", "@field_list(1) "][usize::from(self.chance(0.3))];
+            let _ = write!(top, " {kept}{} {};", one.ty.text(), &one.name[2..]);
         }
         top.push_str(" }\n");
         let parser = self.parser(&metadata);
         self.fields = metadata;
         let functions: Vec<String> = (0..self.below(3)).map(|_| self.function()).collect();
         self.exits = true;
-        let ingress = self.control();
+        let mut ingress = self.control();
+        ingress.1 += &self.round("resubmit");
         self.ingress = false;
         self.valid = BTreeSet::new();
         let egress = match self.chance(0.5) {
-            true => self.control(),
+            true => {
+                let mut egress = self.control();
+                egress.1 += &self.round("recirculate");
+                egress
+            }
             false => ("".to_owned(), "".to_owned()),
         };
         let update = self.checksum("update_checksum");
@@ -288,6 +294,19 @@ V1Switch(P(), V(), I(), E(), C(), D()) main;
             egress_locals = egress.0,
             egress = egress.1,
         )
+    }
+
+    /// Returns a request for a further round that some packets make, or nothing.
+    fn round(&mut self, kind: &str) -> String {
+        if self.chance(0.85) {
+            return String::new();
+        }
+        let own = std::mem::take(&mut self.valid);
+        let condition = self.condition();
+        self.valid = own;
+        let once = ["st.instance_type == 0", "true"][self.below(2)];
+        let list = self.below(2);
+        format!("    if ({condition} && {once}) {{ {kind}_preserving_field_list({list}); }}\n")
     }
 
     /// Returns the update or the check of a checksum, or nothing.

@@ -163,15 +163,15 @@ impl<'a> Generator<'a> {
         references: &mut Vec<SwxActionRef>,
     ) -> Result<DefaultAction> {
         let line = Line::default();
-        let constant = properties.has_constant_default;
-        let at = match properties.default {
+        let constant = properties.table.has_constant_default;
+        let at = match properties.table.default {
             Some(default) => {
                 self.action_of(default).and_then(|id| self.listed(properties, id)).map(|one| one.0)
             }
             None => self.no_action(properties),
         };
         let Some(at) = at else {
-            if let Some(default) = properties.default
+            if let Some(default) = properties.table.default
                 && self
                     .action_of(default)
                     .and_then(|id| self.nodes.get(&id))
@@ -188,7 +188,7 @@ impl<'a> Generator<'a> {
         };
         let one = &made[at];
         let mut arguments = Vec::new();
-        let decl = self.action_of(&properties.actions[at].action);
+        let decl = self.action_of(&properties.table.actions[at].action);
         let Some(DeclKind::Action { params, .. }) =
             decl.and_then(|id| self.nodes.get(&id)).map(|decl| &*decl.kind)
         else {
@@ -202,7 +202,7 @@ impl<'a> Generator<'a> {
             .collect();
         for field in &one.fields {
             let param = undirected.get(field.param).copied().unwrap_or(0);
-            let value = properties.default.and_then(|expr| self.entry_argument(expr, param));
+            let value = properties.table.default.and_then(|expr| self.entry_argument(expr, param));
             let ty = self.declared(params[param].id);
             let known = match value {
                 Some(value) => match self.constant(value) {

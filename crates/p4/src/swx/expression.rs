@@ -447,10 +447,14 @@ impl<'a> Generator<'a> {
                 {
                     return self.stack_member(expr, base, &name.text, size);
                 }
-                if let Type::Fields(_, named) = self.ty(base)
-                    && let Some(why) = pipeline::unknown(&named.name, &name.text)
-                {
-                    return self.unsupported(expr.span, format!("{}, {why},", name.text));
+                if let Type::Fields(_, named) = self.ty(base) {
+                    if let Some(why) = pipeline::unknown(&named.name, &name.text) {
+                        return self.unsupported(expr.span, format!("{}, {why},", name.text));
+                    }
+                    if &*named.name == "standard_metadata_t" && pipeline::is_of_queue(&name.text) {
+                        let what = "times and depths of queues are 0, because SWX has no queues";
+                        self.conditions.insert(what.to_owned());
+                    }
                 }
                 let bases = self.bases(base)?;
                 let is_union = matches!(self.ty(base), Type::Fields(FieldsKind::HeaderUnion, _));

@@ -422,12 +422,63 @@ impl<'a> Generator<'a> {
                 }
                 Ok(())
             }
+            "resubmit_preserving_field_list" | "recirculate_preserving_field_list" => {
+                let Some(Given::Expr(list)) = given.first() else {
+                    return self.unsupported(span, name);
+                };
+                let Some(number) = self.known_number(list) else {
+                    return self.unsupported(list.span, "a field list that is not constant");
+                };
+                self.request_round(number, name.starts_with("resubmit"), span)
+            }
             // No effect on packets.
             "log_msg" | "assert" | "assume" | "static_assert" => Ok(()),
             "csum_replace2" | "csum_replace4" => Ok(()),
             "verify_checksum" | "update_checksum" | "hash" => self.checksum_call(expr, name, given),
             _ => self.unsupported(span, name),
         }
+    }
+
+    /// Emits a function of PSA that tells where a packet goes, and returns the place of its result.
+    fn psa_reason(
+        &mut self,
+        expr: &'a Expr,
+        name: &str,
+        given: &[Given<'a>],
+    ) -> Result<Option<Place>> {
+        let mut places = Vec::new();
+        for one in given {
+            let Given::Expr(expr) = one else { continue };
+            let ty = self.ty(expr);
+            places.push(self.place_as(expr, &ty)?);
+        }
+        let place = self.new_place("reason", &Type::Bool, Memory::Temporary)?;
+        let Place::Number(result) = &place else { return self.unsupported(expr.span, name) };
+        let known = |value: u8| Words::known(&value.into(), 1);
+        self.put_number(result, &known(0));
+        // Copies of packets are refused.
+        if name.starts_with("psa_clone") {
+            return Ok(Some(place));
+        }
+        let (wanted, number) = match name {
+            "psa_recirculate" => {
+                (places.get(1).and_then(|to| to.member("egress_port")), psa::RECIRCULATE)
+            }
+            "psa_resubmit" => (places.first().and_then(|out| out.member("resubmit")), 1),
+            _ => (places.first().and_then(|out| out.member("resubmit")), 0),
+        };
+        let dropped = places.first().and_then(|out| out.member("drop"));
+        let (Some(Place::Number(dropped)), Some(Place::Number(wanted))) = (dropped, wanted) else {
+            return self.unsupported(expr.span, name);
+        };
+        let end = self.label("reason");
+        let dropped = self.load(&dropped).low();
+        self.jump_compared(Relation::Ne, &dropped, &Operand::Immediate(0), &end);
+        let wanted = self.load(&wanted).low();
+        self.jump_compared(Relation::Ne, &wanted, &Operand::Immediate(number), &end);
+        self.put_number(result, &known(1));
+        self.mark(&end);
+        Ok(Some(place))
     }
 
     /// Emits a function of an architecture that has a result; none if it is another function.
@@ -438,6 +489,8 @@ impl<'a> Generator<'a> {
         given: &[Given<'a>],
     ) -> Result<Option<Place>> {
         let bits = match name {
+            "psa_clone_i2e" | "psa_clone_e2e" | "psa_resubmit" | "psa_normal"
+            | "psa_recirculate" => return self.psa_reason(expr, name, given),
             "csum_replace2" => 16,
             "csum_replace4" => 32,
             _ => return Ok(None),

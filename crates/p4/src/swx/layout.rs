@@ -55,6 +55,8 @@ pub struct SwxTable {
     pub keys: Vec<FieldOfKey>,
     /// Actions in the order of the program.
     pub actions: Vec<SwxAction>,
+    /// Number of entries that fit the table of the pipeline.
+    pub room: u32,
     /// True for a value set, whose members have the only action.
     pub is_set: bool,
 }
@@ -118,17 +120,48 @@ impl Layout {
     }
 }
 
+/// Entries of a table of the pipeline.
+pub(super) struct Filled {
+    entries: Vec<SwxEntry>,
+    /// Number of entries with keys in the form of the program.
+    pub of_program: usize,
+    /// Number of entries with keys in DPDK.
+    pub count: u32,
+    /// Line of the last one.
+    line: u32,
+}
+
+fn fault(line: u32, message: String) -> EntryError {
+    EntryError { code: slowpath_codes::P4_ENTRY, line, message }
+}
+
 /// Returns the entries of a program, and further ones, as the lines that DPDK reads.
 ///
 /// # Errors
 ///
 /// The first entry that does not fit its table.
 pub fn lines(layout: &Layout, entries: &[Entry]) -> Result<Vec<SwxEntry>, EntryError> {
+    let mut found = Vec::new();
+    for (table, filled) in layout.tables.iter().zip(filled(layout, entries)?) {
+        if filled.count > table.room {
+            let message = format!(
+                "table '{}' has room for {} entries of DPDK and needs {}; raise its size",
+                table.table.name, table.room, filled.count
+            );
+            return Err(fault(filled.line, message));
+        }
+        found.extend(filled.entries);
+    }
+    Ok(found)
+}
+
+/// Returns the entries of each table.
+pub(super) fn filled(layout: &Layout, entries: &[Entry]) -> Result<Vec<Filled>, EntryError> {
     let tables = layout.control_plane().tables;
     let initial = layout.tables.iter().flat_map(|one| one.table.initial.iter().cloned());
     let all: Vec<Entry> =
         initial.chain(entries.iter().map(|entry| layout.as_entry(entry))).collect();
-    let mut found = Vec::new();
+    let mut all_filled = Vec::new();
     for (table, rows) in layout.tables.iter().zip(resolve(&tables, &all)?) {
         let mut rows = rows;
         let has_prefix_only = table
@@ -141,10 +174,12 @@ pub fn lines(layout: &Layout, entries: &[Entry]) -> Result<Vec<SwxEntry>, EntryE
             true => rows.sort_by_key(|row| std::cmp::Reverse(prefix_of(row))),
             false => rows.sort_by_key(|row| std::cmp::Reverse(row.priority.unwrap_or(0))),
         }
-        let TableLayout { name, size, .. } = &table.table;
-        let fault = |line, message| EntryError { code: slowpath_codes::P4_ENTRY, line, message };
+        let TableLayout { name, .. } = &table.table;
+        let line = rows.iter().map(|row| row.line).max().unwrap_or_default();
+        let of_program = rows.iter().filter(|row| !row.is_default).count();
         // DPDK has one entry for a key: a later one would replace one of higher priority.
         let mut known: HashSet<String> = HashSet::new();
+        let mut found = Vec::new();
         for (at, row) in rows.iter().enumerate() {
             let mut made = Vec::new();
             add(table, row, at, &mut made)?;
@@ -159,17 +194,10 @@ pub fn lines(layout: &Layout, entries: &[Entry]) -> Result<Vec<SwxEntry>, EntryE
                 }
             }
         }
-        if known.len() > *size as usize {
-            let line = rows.iter().map(|row| row.line).max().unwrap_or_default();
-            let needed = known.len();
-            let message = format!(
-                "table '{name}' has room for {size} entries of DPDK and needs {needed}; raise its \
-                 size"
-            );
-            return Err(fault(line, message));
-        }
+        let count = u32::try_from(known.len()).unwrap_or(u32::MAX);
+        all_filled.push(Filled { entries: found, of_program, count, line });
     }
-    Ok(found)
+    Ok(all_filled)
 }
 
 fn prefix_of(row: &Resolved) -> u32 {
@@ -216,7 +244,7 @@ fn add(
                 "the ranges for table '{}' make more than {MOST_LINES} entries",
                 table.table.name
             );
-            return Err(EntryError { code: slowpath_codes::P4_ENTRY, line: row.line, message });
+            return Err(fault(row.line, message));
         }
     }
     let is_exact = table.table.keys.iter().all(|key| key.kind == MatchKind::Exact);

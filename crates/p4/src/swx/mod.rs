@@ -22,6 +22,8 @@ mod number;
 mod parser;
 mod pipeline;
 mod place;
+mod psa;
+mod rounds;
 mod statement;
 mod table;
 
@@ -34,12 +36,14 @@ use slowpath_swx::spec::{
     Spec, Struct,
 };
 
-use self::layout::Layout;
+use self::layout::{Layout, SwxEntry};
 use self::place::Place;
 use crate::ast::*;
 use crate::check::{Checked, Type, Value};
 use crate::error::P4Error;
 use crate::token::{Sources, Span};
+use crate::xdp::entries;
+use crate::xdp::layout::MatchKind;
 
 type Result<T> = std::result::Result<T, P4Error>;
 
@@ -69,23 +73,53 @@ pub struct Output {
     pub conditions: Vec<String>,
 }
 
+impl Output {
+    /// Returns the entries as [`layout::lines`]. Gives tables room for them: a range is several
+    /// entries.
+    ///
+    /// # Errors
+    ///
+    /// The first entry that does not fit its table.
+    pub fn lines(
+        &mut self,
+        entries: &[entries::Entry],
+    ) -> std::result::Result<Vec<SwxEntry>, entries::EntryError> {
+        let tables = layout::filled(&self.layout, entries)?;
+        for (table, filled) in self.layout.tables.iter_mut().zip(tables) {
+            let has_ranges = table.table.keys.iter().any(|key| key.kind == MatchKind::Range);
+            let is_full = filled.of_program > table.table.size as usize;
+            if !has_ranges || is_full || filled.count <= table.room {
+                continue;
+            }
+            table.room = filled.count;
+            let name = &table.table.map;
+            let spec = self.spec.tables.iter_mut().find(|one| one.name == *name);
+            if let Some(spec) = spec {
+                spec.size = filled.count;
+            }
+        }
+        layout::lines(&self.layout, entries)
+    }
+}
+
 /// Translates a checked program.
 ///
 /// # Errors
 ///
 /// The first construct that cannot be translated.
 pub fn to_spec(program: &Program, checked: &Checked, sources: &Sources) -> Result<Output> {
-    let mut made = Generator::new(checked, sources, program);
-    match made.program(program) {
-        Ok(()) => made.finish(),
-        // A filter works on copies of its headers only if it changes them.
-        Err(_) if made.changes_headers => {
-            let mut made =
-                Generator { copies_headers: true, ..Generator::new(checked, sources, program) };
-            made.program(program)?;
-            made.finish()
+    let (mut copies_headers, mut runs_egress) = (false, false);
+    loop {
+        let new = Generator::new(checked, sources, program);
+        let mut made = Generator { copies_headers, runs_egress, ..new };
+        match made.program(program) {
+            Ok(()) => return made.finish(),
+            // A filter works on copies of its headers only if it changes them.
+            Err(_) if made.changes_headers && !copies_headers => copies_headers = true,
+            // An egress takes a pass of its own only if it changes packets.
+            Err(_) if made.needs_egress && !runs_egress => runs_egress = true,
+            Err(fault) => return Err(fault),
         }
-        Err(fault) => Err(fault),
     }
 }
 
@@ -150,6 +184,8 @@ struct Unit {
     labels: u32,
     /// Temporary fields in use, by width.
     used: BTreeMap<u32, u32>,
+    /// Label to which instructions before the unit jump.
+    entry: Option<String>,
 }
 
 impl Unit {
@@ -161,6 +197,7 @@ impl Unit {
             alias: HashMap::new(),
             labels: 0,
             used: BTreeMap::new(),
+            entry: None,
         }
     }
 
@@ -177,7 +214,7 @@ impl Unit {
             }
             self.code.push(Instruction { label, origin, ..Instruction::new(last) });
         }
-        let mut used = BTreeSet::new();
+        let mut used: BTreeSet<String> = self.entry.take().into_iter().collect();
         for one in &mut self.code {
             if let Op::Jump { target, .. } = &mut one.op {
                 if let Some(other) = self.alias.get(target) {
@@ -297,6 +334,18 @@ struct Generator<'a> {
     changes_headers: bool,
     /// True if a filter works on copies of its headers.
     copies_headers: bool,
+    /// True if a packet may leave with the bytes with which it came.
+    puts_back: bool,
+    /// True in a parser whose packets may be resubmitted.
+    receives: bool,
+    /// Headers as they were extracted, by the name of the header that the program changes.
+    received: HashMap<String, Place>,
+    /// True if a PSA egress changes packets.
+    needs_egress: bool,
+    /// True if packets run through a PSA egress in a pass of its own.
+    runs_egress: bool,
+    /// Passes of a packet through the pipeline.
+    passes: rounds::Passes,
     /// True if the action that is emitted can end its control.
     exits: bool,
     /// Conditions under which the pipeline does the same as the program.
@@ -339,6 +388,12 @@ impl<'a> Generator<'a> {
             conditions: conditions(),
             changes_headers: false,
             copies_headers: false,
+            puts_back: false,
+            receives: false,
+            received: HashMap::new(),
+            needs_egress: false,
+            runs_egress: false,
+            passes: rounds::Passes::default(),
         }
     }
 
@@ -420,6 +475,11 @@ impl<'a> Generator<'a> {
 
     /// Emits a copy of instructions, with labels of their own.
     fn put_copy(&mut self, code: &[Instruction]) {
+        self.put_copy_if(code, |_| true);
+    }
+
+    /// Emits a copy of those instructions that fulfil a condition.
+    fn put_copy_if(&mut self, code: &[Instruction], is_kept: impl Fn(&Op) -> bool) {
         let labels: HashMap<String, String> = code
             .iter()
             .filter_map(|one| one.label.clone())
@@ -428,12 +488,14 @@ impl<'a> Generator<'a> {
         for one in code {
             let mut op = one.op.clone();
             if let Op::Jump { target, .. } = &mut op
-                && let Some(label) = labels.get(target)
+                && let Some(label) = labels.get(self.unit.alias.get(target).unwrap_or(target))
             {
                 target.clone_from(label);
             }
             self.unit.waiting.extend(one.label.as_ref().map(|label| labels[label].clone()));
-            self.put(op);
+            if is_kept(&op) {
+                self.put(op);
+            }
         }
     }
 
@@ -553,6 +615,7 @@ impl<'a> Generator<'a> {
         let (mut read, mut named) = (BTreeSet::new(), BTreeSet::from([port.clone()]));
         let keys = self.spec.tables.iter().flat_map(|table| &table.key);
         keys.for_each(|key| note(&key.field, &mut [&mut named]));
+        named.extend(self.fields_of_passes());
         loop {
             let before = read.len();
             read.clone_from(&named);
@@ -578,15 +641,20 @@ impl<'a> Generator<'a> {
             let header = header.clone();
             start.extend([Op::Validate { header: header.clone() }, Op::Invalidate { header }]);
         }
-        for field in self.cleared.intersection(&read) {
+        let clears = self.cleared.intersection(&read).map(|field| {
             let to = FieldRef::Meta(field.clone());
-            start.push(Op::Move { to, from: Operand::Immediate(0) });
+            Instruction::new(Op::Move { to, from: Operand::Immediate(0) })
+        });
+        let clears: Vec<Instruction> = clears.collect();
+        let known = start.len() + clears.len();
+        let mut rest: Vec<Instruction> = clears.into_iter().chain(body).collect();
+        let passes = self.start_of_passes(&read, &mut rest);
+        let known = known + passes.len();
+        let start = start.into_iter().map(Instruction::new);
+        self.spec.apply = start.chain(passes).chain(rest).collect();
+        for one in self.spec.apply.iter_mut().take(known) {
+            one.origin = origin.clone();
         }
-        let start = start.into_iter();
-        let start = start.map(|op| Instruction { origin: origin.clone(), ..Instruction::new(op) });
-        let mut apply: Vec<Instruction> = start.collect();
-        apply.extend(body);
-        self.spec.apply = apply;
         let actions = self.spec.actions.iter().flat_map(|one| &one.instructions);
         let reads_registers = self
             .spec
@@ -603,7 +671,10 @@ impl<'a> Generator<'a> {
         }
         self.metadata(&named)?;
         let conditions = self.conditions.into_iter().collect();
-        Ok(Output { spec: self.spec, layout: self.layout, conditions })
+        let mut made = Output { spec: self.spec, layout: self.layout, conditions };
+        // Ranges of the program need room, too. A fault in its entries is one of the control plane.
+        let _: std::result::Result<_, _> = made.lines(&[]);
+        Ok(made)
     }
 
     /// Adds the struct of the metadata, with the fields that instructions name.

@@ -225,17 +225,19 @@ impl<'a> Generator<'a> {
             Some(_) if !header.varies => None,
             Some(width) => Some(self.length_in_bytes(width, header.most)?),
         };
-        self.put(match header.is_empty {
-            true => Op::Validate { header: header.name.clone() },
-            false => Op::Extract { header: header.name.clone(), length },
-        });
+        let is_received = self.receives && to.as_ref().is_some_and(|to| to.only().is_some());
+        match header.is_empty {
+            true => self.put(Op::Validate { header: header.name.clone() }),
+            false if is_received => self.receive(header, &ty, span)?,
+            false => self.put(Op::Extract { header: header.name.clone(), length }),
+        }
         match to {
             Some(to) if to.only_place().is_none() && to.choices.len() != 1 => {
                 let known = self.known.clone();
                 self.known.insert(header.name.clone());
                 self.store_place(&to, &place)?;
                 self.known = known;
-                self.invalidate(&header.name);
+                self.forget(&header.name);
             }
             Some(to) => {
                 self.known.insert(header.name.clone());
@@ -243,9 +245,44 @@ impl<'a> Generator<'a> {
                     self.invalidate(sibling);
                 }
             }
-            None => self.invalidate(&header.name),
+            None => self.forget(&header.name),
         }
         self.move_on(target)
+    }
+
+    /// Emits that a header is extracted in a place of its own, and copied: a packet that is
+    /// resubmitted gets back what the parser extracted.
+    fn receive(&mut self, header: &Rc<place::Header>, ty: &Type, span: Span) -> Result<()> {
+        let known = self.received.get(&header.name).cloned();
+        let received = match known {
+            Some(place) => place,
+            None => {
+                let name = format!("received_{}", header.name);
+                let place = self.new_place(&name, ty, Memory::Named)?;
+                self.received.insert(header.name.clone(), place.clone());
+                place
+            }
+        };
+        let Place::Header(from) = &received else { return Ok(()) };
+        if header.varies {
+            return self.unsupported(span, "a resubmission after a parser of a varbit");
+        }
+        self.put(Op::Extract { header: from.name.clone(), length: None });
+        self.validate(header)?;
+        let known = self.known.clone();
+        self.known.extend([header.name.clone(), from.name.clone()]);
+        for ((_, to), (_, from)) in header.fields.iter().zip(&from.fields) {
+            self.copy_place(to, from, span)?;
+        }
+        self.known = known;
+        Ok(())
+    }
+
+    /// Emits that a header which only takes bytes is invalid, unless they may have to leave again.
+    fn forget(&mut self, header: &str) {
+        if !self.puts_back {
+            self.invalidate(header);
+        }
     }
 
     /// Moves on in the stack of `stack.next`, which may have members of unions after it.
@@ -351,8 +388,7 @@ impl<'a> Generator<'a> {
                 let Place::Header(header) = self.bare_header(&Type::Bit(bits), span)? else {
                     return Ok(());
                 };
-                self.put(Op::Extract { header: header.name.clone(), length: None });
-                self.invalidate(&header.name);
+                self.skip(&header.name, None);
             }
             return Ok(());
         }
@@ -361,9 +397,14 @@ impl<'a> Generator<'a> {
         let Place::Header(header) = self.bare_header(&Type::Varbit(MOST_SKIPPED), span)? else {
             return Ok(());
         };
-        self.put(Op::Extract { header: header.name.clone(), length: Some(length) });
-        self.invalidate(&header.name);
+        self.skip(&header.name, Some(length));
         Ok(())
+    }
+
+    /// Emits that a header of its own takes bytes that no other one has.
+    fn skip(&mut self, header: &str, length: Option<String>) {
+        self.put(Op::Extract { header: header.to_owned(), length });
+        self.forget(header);
     }
 
     // --- sets ----------------------------------------------------------------------------------

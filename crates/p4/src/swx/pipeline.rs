@@ -1,5 +1,6 @@
-//! The packages of architectures: v1model's `V1Switch`, `PSA_Switch` up to its egress, `ebpfFilter`,
-//! and `xdp`.
+//! The packages of architectures: v1model's `V1Switch`, `ebpfFilter` and `xdp` (see [`psa`]).
+//!
+//! [`psa`]: super::psa
 
 use super::number::Words;
 use super::place::{Memory, Place};
@@ -13,21 +14,24 @@ pub(super) const EXITED: &str = "exited";
 /// Condition of programs that say what passes, but not to which port.
 const SAME_PORT: &str = "a packet that passes leaves through the port that it came from";
 
-/// Port of PSA that sends a packet to its start.
-const RECIRCULATE: u64 = 0xffff_fffa;
+/// Values of v1model's `instance_type`.
+const RECIRCULATED: u64 = 4;
+const RESUBMITTED: u64 = 6;
 
 /// Returns the reason why SWX does not know a field of an architecture's metadata.
 pub(super) fn unknown(metadata: &str, field: &str) -> Option<&'static str> {
     let of_architecture = metadata == "standard_metadata_t" || metadata.starts_with("psa_");
     match field {
-        _ if !of_architecture => None,
+        _ if !of_architecture || is_of_queue(field) => None,
         "packet_length" => Some("which SWX does not tell"),
         _ if field.ends_with("timestamp") => Some("because SWX has no clock"),
-        _ if field.starts_with("enq_") || field.starts_with("deq_") => {
-            Some("because SWX has no queues")
-        }
         _ => None,
     }
+}
+
+/// Returns true for the times and depths of v1model's queues.
+pub(super) fn is_of_queue(field: &str) -> bool {
+    field.starts_with("enq_") || field.starts_with("deq_")
 }
 
 impl<'a> Generator<'a> {
@@ -72,7 +76,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    fn package_part(
+    pub(super) fn package_part(
         &mut self,
         main: &Decl,
         part: Option<&Option<Binding>>,
@@ -93,7 +97,7 @@ impl<'a> Generator<'a> {
     }
 
     /// Returns the type of a parameter of a parser or control.
-    fn param_type(&self, decl: &Decl, at: usize) -> Type {
+    pub(super) fn param_type(&self, decl: &Decl, at: usize) -> Type {
         let signature = self.checked.signatures.get(&decl.id);
         signature
             .and_then(|one| one.params.get(at))
@@ -101,7 +105,7 @@ impl<'a> Generator<'a> {
     }
 
     /// Emits a part of the pipeline with parameters at places; `None` is the packet.
-    fn stage(
+    pub(super) fn stage(
         &mut self,
         decl: &'a Decl,
         instance: &Instance,
@@ -136,7 +140,7 @@ impl<'a> Generator<'a> {
     }
 
     /// Makes places for values that are 0 when a packet arrives.
-    fn zeroed(&mut self, name: &str, ty: &Type) -> Result<Place> {
+    pub(super) fn zeroed(&mut self, name: &str, ty: &Type) -> Result<Place> {
         let place = self.new_place(name, ty, Memory::Named)?;
         for number in place.numbers() {
             for piece in &number.pieces {
@@ -148,20 +152,21 @@ impl<'a> Generator<'a> {
         Ok(place)
     }
 
-    /// Makes the places of the headers, which have the names of their fields.
-    fn headers(&mut self, ty: &Type) -> Result<Place> {
+    /// Makes the places of the headers, which have the names of their fields after a prefix.
+    pub(super) fn headers(&mut self, prefix: &str, ty: &Type) -> Result<Place> {
         let mut members = Vec::new();
         for (name, of) in self.members(ty) {
-            let place = self.zeroed(&name, &of)?;
+            let place = self.zeroed(&format!("{prefix}{name}"), &of)?;
             members.push((name, place));
         }
-        Ok(Place::Parts(Rc::new(place::Parts { path: "headers".into(), members })))
+        let path = format!("{prefix}headers");
+        Ok(Place::Parts(Rc::new(place::Parts { path, members })))
     }
 
     /// Emits the parser with its headers, and returns their place and the label of `reject`.
     fn parse_only(&mut self, main: &'a Decl, parts: &[Option<Binding>]) -> Result<(Place, String)> {
         let (parser, instance) = self.package_part(main, parts.first())?;
-        let headers = self.headers(&self.param_type(parser, 1))?;
+        let headers = self.headers("", &self.param_type(parser, 1))?;
         let reject = self.label("reject");
         self.in_parser = Some(reject.clone());
         self.stage(parser, &instance, &[None, Some(headers.clone())], true)?;
@@ -170,7 +175,7 @@ impl<'a> Generator<'a> {
         Ok((headers, reject))
     }
 
-    fn arrival(&mut self) {
+    pub(super) fn arrival(&mut self) {
         self.names.insert(PORT.to_owned());
         self.fields.push((PORT.to_owned(), 16));
     }
@@ -184,12 +189,13 @@ impl<'a> Generator<'a> {
 
     fn ebpf_filter(&mut self, main: &'a Decl, parts: &[Option<Binding>]) -> Result<()> {
         self.arrival();
+        self.puts_back = true;
         let (headers, drop) = self.parse_only(main, parts)?;
         let accept = self.zeroed("accept", &Type::Bool)?;
         let (filter, instance) = self.package_part(main, parts.get(1))?;
         let seen = match self.copies_headers {
             true => {
-                let copies = self.headers(&self.param_type(filter, 0))?;
+                let copies = self.headers("", &self.param_type(filter, 0))?;
                 self.copy_place(&copies, &headers, main.span)?;
                 copies
             }
@@ -199,29 +205,31 @@ impl<'a> Generator<'a> {
         let accepted = self.read_place(&accept, main.span)?;
         self.jump_compared(Relation::Eq, &accepted.low(), &Operand::Immediate(0), &drop);
         // The bytes that the parser took leave as they came.
-        self.put_back(&headers, main.span)?;
+        self.put_back(main.span)?;
         self.send_back(&drop);
         Ok(())
     }
 
-    /// Emits the headers of a packet that a program does not change.
-    fn put_back(&mut self, headers: &Place, span: Span) -> Result<()> {
-        let of = headers.headers();
-        let with_bytes = of.iter().filter(|one| !one.is_empty);
-        let names: Vec<String> = with_bytes.map(|one| one.name.clone()).collect();
+    /// Emits what the parser extracted from the packet, which has changed none of it.
+    pub(super) fn put_back(&mut self, span: Span) -> Result<()> {
+        let names = extraction_order(&self.unit);
         let actions = self.spec.actions.iter().flat_map(|one| &one.instructions);
+        let is_extracted = |header: &String| names.iter().flatten().any(|name| name == header);
         let changes = self.unit.code.iter().chain(actions).any(|one| match &one.op {
             Op::Move { to: FieldRef::Header { header, .. }, .. }
             | Op::Alu { to: FieldRef::Header { header, .. }, .. }
             | Op::Validate { header }
-            | Op::Invalidate { header } => names.contains(header),
+            | Op::Invalidate { header } => is_extracted(header),
             _ => false,
         });
         self.changes_headers = changes;
-        if changes || !in_order(&self.unit, &names) {
-            return self
-                .unsupported(span, "a filter that skips bytes, or has headers in another order,");
-        }
+        let (Some(names), false) = (names, changes) else {
+            return self.unsupported(
+                span,
+                "a packet that leaves as it came, after a parser that changes headers, or extracts \
+                 one twice,",
+            );
+        };
         names.into_iter().for_each(|header| self.put(Op::Emit { header }));
         Ok(())
     }
@@ -265,11 +273,18 @@ impl<'a> Generator<'a> {
         let (parser, parser_instance) = self.package_part(main, parts.first())?;
         let (headers_type, meta_type, standard_type) =
             (self.param_type(parser, 1), self.param_type(parser, 2), self.param_type(parser, 3));
-        let headers = self.headers(&headers_type)?;
+        self.start_passes("V1Switch");
+        let headers = self.headers("", &headers_type)?;
         let meta = self.zeroed("meta", &meta_type)?;
         let standard = self.zeroed("standard", &standard_type)?;
         self.standard = Some(standard.clone());
         self.parser_error = standard.member("parser_error");
+        let instance_type = standard.member("instance_type");
+        if self.passes.pass.is_some() {
+            self.keep_listed(&meta, &meta_type);
+            self.keep_listed(&standard, &standard_type);
+            instance_type.iter().for_each(|place| self.keep(place));
+        }
         let number = |name: &str| match standard.member(name) {
             Some(Place::Number(number)) => number,
             _ => number::Number { pieces: Vec::new(), header: None },
@@ -280,8 +295,9 @@ impl<'a> Generator<'a> {
         let all = [None, Some(headers.clone()), Some(meta.clone()), Some(standard.clone())];
         let reject = self.label("reject");
         self.in_parser = Some(reject.clone());
+        self.receives = self.passes.resubmits;
         self.stage(parser, &parser_instance, &all, true)?;
-        self.in_parser = None;
+        (self.in_parser, self.receives) = (None, false);
         // Packets that a parser rejects go on, with their error.
         self.mark(&reject);
         let (spec, port) = (number("egress_spec"), number("egress_port"));
@@ -294,6 +310,9 @@ impl<'a> Generator<'a> {
             };
             let dropped = Words::known(&DROP_PORT.into(), 9);
             if at == 3 {
+                let again = (instance_type.clone(), RESUBMITTED);
+                let put_back = |this: &mut Self| this.put_back(main.span);
+                self.next_rounds(true, again, &drop, put_back)?;
                 let chosen = self.load(&spec);
                 self.jump_equal(&chosen, &dropped, true, &drop);
                 self.put_number(&port, &chosen);
@@ -307,139 +326,8 @@ impl<'a> Generator<'a> {
         }
         let (deparser, instance) = self.package_part(main, parts.get(5))?;
         self.stage(deparser, &instance, &all[..2], false)?;
+        self.next_rounds(false, (instance_type, RECIRCULATED), &drop, |_| Ok(()))?;
         let port = self.load(&port).low();
-        self.put(Op::Transmit { port });
-        self.mark(&drop);
-        self.put(Op::Drop);
-        Ok(())
-    }
-
-    /// Checks that an egress passes packets on as they are: it emits what it parses.
-    fn check_egress(&mut self, main: &'a Decl, egress: &[Option<Binding>]) -> Result<()> {
-        let (parser, parser_instance) = self.package_part(main, egress.first())?;
-        let (control, _) = self.package_part(main, egress.get(1))?;
-        let (deparser, deparser_instance) = self.package_part(main, egress.get(2))?;
-        // The parts are emitted for the check only.
-        let (headers, structs) = (self.spec.headers.len(), self.spec.structs.len());
-        let (kinds, unit) =
-            (self.header_kinds.clone(), std::mem::replace(&mut self.unit, Unit::new("t")));
-        let reject = self.label("reject");
-        self.in_parser = Some(reject.clone());
-        let mut places = vec![None];
-        for at in 1..7 {
-            places.push(Some(self.zeroed("egress", &self.param_type(parser, at))?));
-        }
-        self.stage(parser, &parser_instance, &places, true)?;
-        self.in_parser = None;
-        self.mark(&reject);
-        let parsed = std::mem::replace(&mut self.unit, Unit::new("t"));
-        let mut others = vec![None];
-        for at in 1..7 {
-            others.push(match at {
-                3 => places[1].clone(),
-                at => Some(self.zeroed("egress", &self.param_type(deparser, at))?),
-            });
-        }
-        self.stage(deparser, &deparser_instance, &others, false)?;
-        let emitted = std::mem::replace(&mut self.unit, unit);
-        let mut names = Vec::new();
-        let emits_only = emitted.code.iter().all(|one| match &one.op {
-            Op::Emit { header } => {
-                names.push(header.clone());
-                true
-            }
-            _ => false,
-        });
-        let first = parsed.code.iter().position(|one| matches!(one.op, Op::Extract { .. }));
-        let parses_only = parsed.code.iter().enumerate().all(|(at, one)| match &one.op {
-            Op::Extract { .. } | Op::Jump { .. } => true,
-            Op::Invalidate { .. } => first.is_none_or(|first| at < first),
-            Op::Move { to, .. } | Op::Alu { to, .. } => matches!(to, FieldRef::Meta(_)),
-            _ => false,
-        });
-        let is_empty = match &*control.kind {
-            DeclKind::Control(control) => control.body.statements.is_empty(),
-            _ => false,
-        };
-        self.spec.headers.truncate(headers);
-        self.spec.structs.truncate(structs);
-        self.header_kinds = kinds;
-        (self.emitted, self.known, self.exposed) = Default::default();
-        match is_empty && emits_only && parses_only && in_order(&parsed, &names) {
-            true => Ok(()),
-            false => {
-                self.unsupported(control.name.span, "an egress that does more than pass packets on")
-            }
-        }
-    }
-
-    fn psa_switch(&mut self, main: &'a Decl, parts: &[Option<Binding>]) -> Result<()> {
-        self.arrival();
-        let part = |at: usize| match parts.get(at) {
-            Some(Some(Binding::Instance(instance))) => instance.args.clone(),
-            _ => Vec::new(),
-        };
-        let (ingress, egress) = (part(0), part(2));
-        let (parser, parser_instance) = self.package_part(main, ingress.first())?;
-        let (control, control_instance) = self.package_part(main, ingress.get(1))?;
-        let (deparser, deparser_instance) = self.package_part(main, ingress.get(2))?;
-        self.check_egress(main, &egress)?;
-        let headers = self.headers(&self.param_type(parser, 1))?;
-        let meta = self.zeroed("meta", &self.param_type(parser, 2))?;
-        let arrival = self.zeroed("arrival", &self.param_type(parser, 3))?;
-        let resubmitted = self.zeroed("resubmitted", &self.param_type(parser, 4))?;
-        let recirculated = self.zeroed("recirculated", &self.param_type(parser, 5))?;
-        let input = self.zeroed("input", &self.param_type(control, 2))?;
-        let output = self.zeroed("output", &self.param_type(control, 3))?;
-        self.parser_error = input.member("parser_error");
-        let arrived = Words::one(Operand::Field(FieldRef::Meta(PORT.to_owned())), 16);
-        for place in [&arrival, &input] {
-            if let Some(Place::Number(port)) = place.member("ingress_port") {
-                let arrived = self.resized(&arrived, port.width(), false);
-                self.put_number(&port, &arrived);
-            }
-        }
-        let (Some(Place::Number(dropped)), Some(Place::Number(port))) =
-            (output.member("drop"), output.member("egress_port"))
-        else {
-            return self.unsupported(main.span, "this output");
-        };
-        self.put_number(&dropped, &Words::known(&1.into(), 1));
-        let reject = self.label("reject");
-        self.in_parser = Some(reject.clone());
-        let places = [
-            None,
-            Some(headers.clone()),
-            Some(meta.clone()),
-            Some(arrival),
-            Some(resubmitted),
-            Some(recirculated),
-        ];
-        self.stage(parser, &parser_instance, &places, true)?;
-        self.in_parser = None;
-        // Packets that a parser rejects go on, with their error.
-        self.mark(&reject);
-        let places = [Some(headers.clone()), Some(meta.clone()), Some(input), Some(output.clone())];
-        self.stage(control, &control_instance, &places, false)?;
-        let drop = self.label("drop");
-        let is_dropped = self.load(&dropped).low();
-        self.jump_compared(Relation::Ne, &is_dropped, &Operand::Immediate(0), &drop);
-        let mut places = vec![None];
-        for at in 1..4 {
-            let ty = self.param_type(deparser, at);
-            places.push(Some(self.zeroed("unused", &ty)?));
-        }
-        places.extend([Some(headers), Some(meta), Some(output)]);
-        self.stage(deparser, &deparser_instance, &places, false)?;
-        let port = self.load(&port).low();
-        let actions = self.spec.actions.iter().flat_map(|one| &one.instructions);
-        let recirculates = self.unit.code.iter().chain(actions).any(|one| {
-            matches!(&one.op, Op::Move { to, from: Operand::Immediate(RECIRCULATE) }
-                if Operand::Field(to.clone()) == port)
-        });
-        if recirculates {
-            return self.unsupported(main.span, "a packet that is recirculated");
-        }
         self.put(Op::Transmit { port });
         self.mark(&drop);
         self.put(Op::Drop);
@@ -448,23 +336,44 @@ impl<'a> Generator<'a> {
 }
 
 /// Returns true if each way through the instructions extracts headers in the order of their names.
-fn in_order(unit: &Unit, names: &[String]) -> bool {
-    let code = &unit.code;
+pub(super) fn in_order(unit: &Unit, names: &[String]) -> bool {
     let place = |header: &String| names.iter().position(|name| name == header);
+    extractions(unit).iter().all(|(first, later)| {
+        place(first).is_some_and(|first| {
+            later.iter().all(|header| place(header).is_some_and(|at| at > first))
+        })
+    })
+}
+
+/// Returns the extracted headers in an order that each way through the instructions keeps; `None` if
+/// there is none.
+fn extraction_order(unit: &Unit) -> Option<Vec<String>> {
+    let mut left = extractions(unit);
+    let mut order = Vec::new();
+    while !left.is_empty() {
+        let follows = |header: &String| left.values().any(|later| later.contains(header));
+        let next = left.keys().find(|header| !follows(header))?.clone();
+        left.remove(&next);
+        order.push(next);
+    }
+    Some(order)
+}
+
+/// Returns the extracted headers, each with those that may be extracted after it.
+fn extractions(unit: &Unit) -> BTreeMap<String, BTreeSet<String>> {
+    let code = &unit.code;
     let labels: HashMap<&String, usize> =
         code.iter().enumerate().filter_map(|(at, one)| Some((one.label.as_ref()?, at))).collect();
-    let extracts = code.iter().enumerate().filter_map(|(at, one)| match &one.op {
-        Op::Extract { header, .. } => Some((at, header)),
-        _ => None,
-    });
-    for (at, first) in extracts {
-        let Some(first) = place(first) else { return false };
+    let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (at, one) in code.iter().enumerate() {
+        let Op::Extract { header: first, .. } = &one.op else { continue };
+        let later = found.entry(first.clone()).or_default();
         let (mut seen, mut waiting) = (BTreeSet::new(), vec![at + 1]);
         while let Some(at) = waiting.pop() {
             let Some(one) = code.get(at).filter(|_| seen.insert(at)) else { continue };
             match &one.op {
-                Op::Extract { header, .. } if place(header).is_none_or(|at| at <= first) => {
-                    return false;
+                Op::Extract { header, .. } => {
+                    later.insert(header.clone());
                 }
                 Op::Jump { condition, target } => {
                     waiting.extend(labels.get(unit.alias.get(target).unwrap_or(target)));
@@ -477,5 +386,5 @@ fn in_order(unit: &Unit, names: &[String]) -> bool {
             waiting.push(at + 1);
         }
     }
-    true
+    found
 }

@@ -15,6 +15,14 @@ pub(super) struct Target {
 }
 
 impl Target {
+    /// Returns the place, if there is one in all cases.
+    pub(super) fn only(&self) -> Option<&Place> {
+        match &self.choices[..] {
+            [only] if only.when.is_empty() => Some(&only.place),
+            _ => None,
+        }
+    }
+
     /// Returns the target of one place.
     pub(super) fn to(place: Place, ty: Type) -> Target {
         Target { choices: vec![Choice::only(place)], ty }
@@ -341,13 +349,32 @@ impl<'a> Generator<'a> {
     /// Returns true if a value other than 0 there makes copies of the packet.
     fn copies(&self, target: &Expr) -> bool {
         let ExprKind::Member { base, name } = &target.kind else { return false };
-        let Type::Fields(_, named) = self.ty(base) else { return false };
-        match &*named.name {
-            "standard_metadata_t" => &*name.text == "mcast_grp",
-            "psa_ingress_output_metadata_t" => {
-                matches!(&*name.text, "clone" | "resubmit" | "multicast_group")
-            }
+        self.asks_for_copies(&self.ty(base), &name.text)
+    }
+
+    /// Returns true if a value other than 0 in this field makes copies of the packet, or resubmits it
+    /// in a program that is not known to do so.
+    fn asks_for_copies(&self, ty: &Type, field: &str) -> bool {
+        let Type::Fields(_, named) = ty else { return false };
+        match (&*named.name, field) {
+            ("standard_metadata_t", "mcast_grp")
+            | ("psa_ingress_output_metadata_t", "multicast_group" | "clone")
+            | ("psa_egress_output_metadata_t", "clone") => true,
+            ("psa_ingress_output_metadata_t", "resubmit") => !self.passes.resubmits,
             _ => false,
+        }
+    }
+
+    /// Checks that a part of a literal does not ask for copies of the packet.
+    fn check_part(&self, ty: &Type, field: &str, item: &Expr) -> Result<()> {
+        let is_zero = match self.constant(item) {
+            Some(Value::Number(number)) => number == num_bigint::BigInt::ZERO,
+            Some(Value::Bool(value)) => !value,
+            _ => false,
+        };
+        match self.asks_for_copies(ty, field) && !is_zero {
+            true => self.unsupported(item.span, "a copy of the packet, or one to several ports,"),
+            false => Ok(()),
         }
     }
 
@@ -411,6 +438,7 @@ impl<'a> Generator<'a> {
                 let members = self.members(ty);
                 let mut parts = Vec::new();
                 for (item, (name, of)) in items.iter().zip(&members) {
+                    self.check_part(ty, name, item)?;
                     parts.push((name.clone(), self.part(item, of)?));
                 }
                 self.put_parts(place, ty, parts, members.len(), value.span)?;
@@ -423,6 +451,7 @@ impl<'a> Generator<'a> {
                     else {
                         continue;
                     };
+                    self.check_part(ty, name, item)?;
                     parts.push((name.clone(), self.part(item, of)?));
                 }
                 self.put_parts(place, ty, parts, members.len(), value.span)?;

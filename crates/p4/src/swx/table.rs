@@ -4,16 +4,14 @@ use super::layout::{FieldOfKey, FieldOfParam, SwxAction, SwxTable};
 use super::number::{Number, Piece};
 use super::place::{Place, is_number, is_signed};
 use super::*;
-use crate::annotations::{annotated_priority, name_of};
+use crate::annotations::name_of;
 use crate::check::Named;
+use crate::tables::{self, DEFAULT_SIZE};
 use crate::xdp::layout::{ActionLayout, KeyLayout, MatchKind, Number as Numbered};
 use crate::xdp::layout::{TableLayout, TableMaps};
 use slowpath_swx::spec::{
     ActionRef as SwxActionRef, DefaultAction, KeyField, Match, Table as SwxTableSpec, Use,
 };
-
-/// Entries of a table without the property `size`.
-const DEFAULT_SIZE: u32 = 1024;
 
 /// The implementation of a table.
 enum Implementation {
@@ -38,16 +36,7 @@ pub(super) enum Applied {
 
 /// The properties of a table.
 pub(super) struct Properties<'a> {
-    pub keys: Vec<&'a Key>,
-    pub actions: &'a [ActionRef],
-    pub default: Option<&'a Expr>,
-    pub has_constant_default: bool,
-    pub entries: Option<(&'a [Entry], bool)>,
-    pub size: u32,
-    /// True if entries with higher priorities win.
-    pub is_largest_first: bool,
-    /// Difference of the priorities of entries without one.
-    pub priority_delta: u32,
+    pub table: tables::Properties<'a>,
     counter: Option<Direct>,
     meter: Option<Direct>,
 }
@@ -70,14 +59,10 @@ pub(super) struct Made {
 impl<'a> Generator<'a> {
     /// Returns the actions of a table, in order.
     pub(super) fn table_actions(&self, table: DeclId) -> Vec<DeclId> {
-        let Some(DeclKind::Table(table)) = self.nodes.get(&table).map(|decl| &*decl.kind) else {
-            return Vec::new();
-        };
-        let listed = table.properties.iter().find_map(|property| match &property.value {
-            PropertyValue::Actions(actions) => Some(actions),
-            _ => None,
-        });
-        listed.into_iter().flatten().filter_map(|one| self.action_of(&one.action)).collect()
+        match self.nodes.get(&table).map(|decl| &*decl.kind) {
+            Some(DeclKind::Table(table)) => tables::actions_of(self.checked, table),
+            _ => Vec::new(),
+        }
     }
 
     /// Returns the name of an action of a table in the pipeline.
@@ -88,77 +73,27 @@ impl<'a> Generator<'a> {
     }
 
     pub(super) fn action_of(&self, action: &Expr) -> Option<DeclId> {
-        let function = match &action.kind {
-            ExprKind::Call { function, .. } => function,
-            _ => action,
-        };
-        self.checked.uses.get(&function.id).copied()
+        tables::action_of(self.checked, action)
     }
 
     fn properties(&mut self, decl: &'a Decl, table: &'a Table) -> Result<Properties<'a>> {
-        let mut found = Properties {
-            keys: Vec::new(),
-            actions: &[],
-            default: None,
-            has_constant_default: false,
-            entries: None,
-            size: DEFAULT_SIZE,
-            is_largest_first: true,
-            priority_delta: 1,
-            counter: None,
-            meter: None,
-        };
-        // With the annotation of p4c, the smallest number wins.
-        let annotated = |property: &Property| match &property.value {
-            PropertyValue::Entries(entries) => {
-                entries.iter().any(|entry| annotated_priority(entry).is_some())
-            }
-            _ => false,
-        };
-        found.is_largest_first = !table.properties.iter().any(annotated);
-        for property in &table.properties {
-            match (&*property.name.text, &property.value) {
-                (_, PropertyValue::Keys(keys)) => found.keys = keys.iter().collect(),
-                (_, PropertyValue::Actions(actions)) => found.actions = actions,
-                (_, PropertyValue::Entries(entries)) => {
-                    found.entries = Some((entries, property.is_const))
+        let mut of = tables::Properties::of(table, &|expr| self.constant(expr));
+        if let Some(value) = of.implementation {
+            match self.implementation(value) {
+                Some(Implementation::Size(size)) => of.size = size.max(1),
+                // Entries have the actions of their members.
+                Some(Implementation::Profile) => {}
+                None => {
+                    return self.unsupported(
+                        value.span,
+                        format!("the implementation of table '{}'", decl.name.text),
+                    );
                 }
-                ("default_action", PropertyValue::Expr(value)) => {
-                    found.default = Some(value);
-                    found.has_constant_default = property.is_const;
-                }
-                ("size", PropertyValue::Expr(value)) => {
-                    found.size = self.known_number(value).unwrap_or(DEFAULT_SIZE).max(1);
-                }
-                ("largest_priority_wins", PropertyValue::Expr(value)) => {
-                    found.is_largest_first = self.constant(value) != Some(Value::Bool(false));
-                }
-                ("priority_delta", PropertyValue::Expr(value)) => {
-                    found.priority_delta = self.known_number(value).unwrap_or(1);
-                }
-                ("implementation" | "psa_implementation", PropertyValue::Expr(value)) => {
-                    match self.implementation(value) {
-                        Some(Implementation::Size(size)) => found.size = size.max(1),
-                        // Entries have the actions of their members.
-                        Some(Implementation::Profile) => {}
-                        None => {
-                            return self.unsupported(
-                                value.span,
-                                format!("the implementation of table '{}'", decl.name.text),
-                            );
-                        }
-                    }
-                }
-                ("counters" | "psa_direct_counter", PropertyValue::Expr(value)) => {
-                    found.counter = Some(self.direct(value, "direct_counter")?);
-                }
-                ("meters" | "psa_direct_meter", PropertyValue::Expr(value)) => {
-                    found.meter = Some(self.direct(value, "direct_meter")?);
-                }
-                _ => {}
             }
         }
-        Ok(found)
+        let counter = of.counter.map(|value| self.direct(value, "direct_counter")).transpose()?;
+        let meter = of.meter.map(|value| self.direct(value, "direct_meter")).transpose()?;
+        Ok(Properties { table: of, counter, meter })
     }
 
     /// Returns the implementation of a table; none if SWX lacks it.
@@ -187,14 +122,10 @@ impl<'a> Generator<'a> {
     }
 
     fn match_kind(&self, key: &Key) -> Result<MatchKind> {
-        Ok(match &*key.kind.text {
-            "exact" => MatchKind::Exact,
-            "lpm" => MatchKind::Lpm,
-            "ternary" => MatchKind::Ternary,
-            "range" => MatchKind::Range,
-            "optional" => MatchKind::Optional,
-            other => return self.unsupported(key.kind.span, format!("match kind {other}")),
-        })
+        match tables::match_kind(key) {
+            Some(kind) => Ok(kind),
+            None => self.unsupported(key.kind.span, format!("match kind {}", key.kind.text)),
+        }
     }
 
     /// Emits `table.apply()`, an expression that the type checker recorded as such a call.
@@ -212,12 +143,12 @@ impl<'a> Generator<'a> {
         let path = self.paths.get(&id).cloned().unwrap_or_else(|| decl.name.text.to_string());
         let properties = self.properties(decl, table)?;
         let mut values = Vec::new();
-        for key in &properties.keys {
+        for key in &properties.table.keys {
             values.push(self.key_value(&key.value)?);
         }
         self.here = call.span;
         let direct = properties.counter.as_ref().or(properties.meter.as_ref());
-        match (properties.entries, direct) {
+        match (properties.table.entries, direct) {
             (Some((_, true)), Some(direct)) => {
                 self.unsupported(direct.span, "a direct counter or meter of constant entries")
             }
@@ -240,24 +171,10 @@ impl<'a> Generator<'a> {
         let hit = self.saved(Operand::Immediate(0), 8);
         let action = self.saved(Operand::Immediate(0), 16);
         let applied = Applied::Inline { hit: hit.clone(), action };
-        let mut order: Vec<(&'a Entry, u32)> =
-            entries.iter().zip(self.priorities(properties, entries)).collect();
-        let by_priority = properties
-            .keys
-            .iter()
-            .any(|key| matches!(&*key.kind.text, "ternary" | "range" | "optional"));
-        let lpm = properties.keys.iter().position(|key| &*key.kind.text == "lpm");
-        match lpm {
-            // The longest prefix wins: the mask with the most ones.
-            Some(at) if !by_priority => order.sort_by_key(|(entry, _)| {
-                std::cmp::Reverse(entry.sets.get(at).map_or(0, |set| self.prefix_length(set)))
-            }),
-            _ if properties.is_largest_first => order.sort_by_key(|one| std::cmp::Reverse(one.1)),
-            _ => order.sort_by_key(|one| one.1),
-        }
+        let order = properties.table.in_order(entries, &|expr| self.constant(expr));
         let end = self.label("end_table");
         let around = self.here;
-        for (entry, _) in order {
+        for entry in order {
             self.here = entry.span;
             let next = self.label("entry");
             self.scoped(|this| {
@@ -269,7 +186,7 @@ impl<'a> Generator<'a> {
             self.mark(&next);
         }
         self.here = around;
-        match properties.default {
+        match properties.table.default {
             Some(default) => {
                 self.scoped(|this| this.run_listed(properties, default, &applied))?;
             }
@@ -287,46 +204,11 @@ impl<'a> Generator<'a> {
 
     /// Returns the place of `NoAction` in the list of a table.
     pub(super) fn no_action(&self, properties: &Properties<'a>) -> Option<usize> {
-        properties.actions.iter().position(|one| {
+        properties.table.actions.iter().position(|one| {
             self.action_of(&one.action)
                 .and_then(|id| self.nodes.get(&id))
                 .is_some_and(|decl| &*decl.name.text == "NoAction")
         })
-    }
-
-    /// Returns the priorities of entries (section 14.2.1.4 of the specification): an entry without
-    /// one follows the entry before it.
-    fn priorities(&self, properties: &Properties<'a>, entries: &[Entry]) -> Vec<u32> {
-        let delta = properties.priority_delta;
-        let count = u32::try_from(entries.len()).unwrap_or(u32::MAX);
-        let mut before = None;
-        let mut found = Vec::new();
-        for entry in entries {
-            let given = entry.priority.as_ref().and_then(|one| self.known_number(one));
-            let given = given.or_else(|| annotated_priority(entry));
-            let priority = given.unwrap_or(match (before, properties.is_largest_first) {
-                (None, true) => count.saturating_sub(1).saturating_mul(delta).saturating_add(1),
-                (None, false) => 1,
-                (Some(before), true) => u32::saturating_sub(before, delta),
-                (Some(before), false) => u32::saturating_add(before, delta),
-            });
-            before = Some(priority);
-            found.push(priority);
-        }
-        found
-    }
-
-    fn prefix_length(&self, set: &Expr) -> u64 {
-        match &set.kind {
-            ExprKind::Default | ExprKind::DontCare => 0,
-            ExprKind::Mask { mask, .. } => match self.constant(mask) {
-                Some(Value::Number(number)) => {
-                    (0..256).filter(|bit| number.bit(*bit)).count() as u64
-                }
-                _ => 0,
-            },
-            _ => 256,
-        }
     }
 
     /// Emits an action of the table's list with the arguments of an entry in the program.
@@ -362,7 +244,7 @@ impl<'a> Generator<'a> {
         properties: &Properties<'a>,
         id: DeclId,
     ) -> Option<(usize, &'a ActionRef)> {
-        let mut all = properties.actions.iter().enumerate();
+        let mut all = properties.table.actions.iter().enumerate();
         all.find(|(_, one)| self.action_of(&one.action) == Some(id))
     }
 
@@ -400,7 +282,7 @@ impl<'a> Generator<'a> {
         let (of_keys, key) = self.key(&name, &numbers, known.is_some());
         let exits = std::mem::replace(&mut self.exits, false);
         for direct in properties.counter.iter().chain(&properties.meter) {
-            self.direct.insert(direct.path.clone(), properties.size);
+            self.direct.insert(direct.path.clone(), properties.table.size);
             if keys.iter().any(|key| key.kind != MatchKind::Exact) {
                 self.conditions.insert(format!(
                     "the control plane leaves the entries of table '{path}' as they are, because \
@@ -410,7 +292,7 @@ impl<'a> Generator<'a> {
             }
         }
         let mut made = Vec::new();
-        for one in properties.actions {
+        for one in properties.table.actions {
             made.push(self.action(one)?);
         }
         let mut references: Vec<SwxActionRef> = made
@@ -436,7 +318,7 @@ impl<'a> Generator<'a> {
             hash: None,
             kind: None,
             pragma: None,
-            size: properties.size,
+            size: properties.table.size,
         };
         self.add_table(spec, &decl.name.text)?;
         if known.is_none() {
@@ -452,11 +334,12 @@ impl<'a> Generator<'a> {
                 actions.push(SwxAction { name: one.name, fields: one.fields });
                 layouts.push(one.layout);
             }
-            let mut table = table_layout(path, &name, keys, properties.size);
+            let mut table = table_layout(path, &name, keys, properties.table.size);
             table.actions = layouts;
-            table.has_default_map = !properties.has_constant_default;
+            table.has_default_map = !properties.table.has_constant_default;
             table.initial = initial;
-            self.layout.tables.push(SwxTable { table, keys: of_keys, actions, is_set: false });
+            let (keys, room) = (of_keys, properties.table.size);
+            self.layout.tables.push(SwxTable { table, keys, actions, room, is_set: false });
         }
         self.put(Op::Table { table: name });
         if let Some(Direct { path, is_implicit: true, span }) = &properties.counter {
@@ -485,7 +368,6 @@ impl<'a> Generator<'a> {
         properties: &Properties<'a>,
         values: &[(Place, Type)],
     ) -> Result<Vec<crate::xdp::entries::Entry>> {
-        let Some((entries, _)) = properties.entries else { return Ok(Vec::new()) };
         let types: Vec<Type> = values.iter().map(|one| one.1.clone()).collect();
         let program = crate::initial::Program {
             checked: self.checked,
@@ -499,8 +381,7 @@ impl<'a> Generator<'a> {
                 P4Error::unsupported(span, format!("{what} cannot be compiled for SWX yet"))
             },
         };
-        let priorities = self.priorities(properties, entries);
-        program.entries(path, entries, (&priorities, properties.is_largest_first), &types)
+        properties.table.initial(path, &program, &types)
     }
 
     /// Emits the lookup of values in a value set, and a jump that is taken unless they are in it.
@@ -573,7 +454,8 @@ impl<'a> Generator<'a> {
             let mut table = table_layout(&path, &name, keys, size);
             table.actions.push(layout);
             let actions = vec![SwxAction { name: action, fields: Vec::new() }];
-            self.layout.tables.push(SwxTable { table, keys: of_keys, actions, is_set: true });
+            let (keys, room) = (of_keys, size);
+            self.layout.tables.push(SwxTable { table, keys, actions, room, is_set: true });
         }
         self.put(Op::Table { table: name });
         self.jump_on(Condition::Miss, target);
@@ -603,7 +485,7 @@ impl<'a> Generator<'a> {
         values: &[(Place, Type)],
     ) -> Result<(Vec<(Number, MatchKind)>, Vec<KeyLayout>)> {
         let (mut numbers, mut keys) = (Vec::new(), Vec::new());
-        for (key, (place, ty)) in properties.keys.iter().zip(values) {
+        for (key, (place, ty)) in properties.table.keys.iter().zip(values) {
             let kind = self.match_kind(key)?;
             let text = name_of(&key.annotations).unwrap_or_else(|| self.key_text(&key.value));
             if kind == MatchKind::Range && is_signed(ty) {

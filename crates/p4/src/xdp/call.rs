@@ -5,6 +5,7 @@ use num_traits::ToPrimitive;
 use super::storage::is_scalar;
 use super::*;
 use crate::check::{Builtin, Callee};
+use crate::used::{Used, uses};
 
 /// Largest number of statements in C, with the bodies of all calls.
 const MOST_STATEMENTS: u32 = 100_000;
@@ -206,54 +207,9 @@ impl<'a> Generator<'a> {
     /// Returns the variables and parts of them that an argument reads or writes; none if it calls
     /// something.
     fn uses_of(&self, given: &Given<'a>) -> Option<Vec<Used>> {
-        let mut used = Vec::new();
         match given {
-            Given::Expr(expr) => self.add_uses(expr, &mut used).then_some(used),
-            _ => Some(used),
-        }
-    }
-
-    /// Adds the uses of an expression. Returns false if it calls something.
-    fn add_uses(&self, expr: &Expr, used: &mut Vec<Used>) -> bool {
-        let mut path = Vec::new();
-        let mut base = expr;
-        while let ExprKind::Member { base: inner, name } = &base.kind {
-            path.push(name.text.clone());
-            base = inner;
-        }
-        if let ExprKind::Name { .. } = base.kind {
-            if let Some(root) = self.checked.uses.get(&base.id) {
-                path.reverse();
-                used.push(Used { root: *root, path });
-            }
-            return true;
-        }
-        match &base.kind {
-            ExprKind::Call { function, args, .. } => {
-                matches!(function.kind, ExprKind::Type(_))
-                    && args.iter().all(|arg| self.add_uses(&arg.value, used))
-            }
-            ExprKind::Index { base: one, index: other } => {
-                self.add_uses(one, used) && self.add_uses(other, used)
-            }
-            ExprKind::Slice { base: one, .. } => self.add_uses(one, used),
-            ExprKind::PlusSlice { base: one, low, .. } => {
-                self.add_uses(one, used) && self.add_uses(low, used)
-            }
-            ExprKind::Unary { operand, .. } | ExprKind::Cast { operand, .. } => {
-                self.add_uses(operand, used)
-            }
-            ExprKind::Binary { left, right, .. } => {
-                self.add_uses(left, used) && self.add_uses(right, used)
-            }
-            ExprKind::Conditional { condition, yes, no } => {
-                [condition, yes, no].into_iter().all(|one| self.add_uses(one, used))
-            }
-            ExprKind::List { items, .. } => items.iter().all(|one| self.add_uses(one, used)),
-            ExprKind::Record { fields, .. } => {
-                fields.iter().all(|(_, one)| self.add_uses(one, used))
-            }
-            _ => true,
+            Given::Expr(expr) => uses(self.checked, expr),
+            _ => Some(Vec::new()),
         }
     }
 
@@ -584,19 +540,5 @@ impl<'a> Generator<'a> {
             }
             _ => self.unsupported(span, format!("method '{name}'")),
         }
-    }
-}
-
-/// A variable, or a part of it.
-struct Used {
-    root: DeclId,
-    path: Vec<Rc<str>>,
-}
-
-impl Used {
-    /// Returns true if one part is the other one, or in it.
-    fn overlaps(&self, other: &Used) -> bool {
-        self.root == other.root
-            && self.path.iter().zip(&other.path).all(|(one, other)| one == other)
     }
 }

@@ -135,7 +135,7 @@ impl<'a> Generator<'a> {
         let start = if priority.is_empty() { 4 } else { 8 };
         let mut members = Vec::new();
         let mut align = 4;
-        for (at, one) in properties.actions.iter().enumerate() {
+        for (at, one) in properties.table.actions.iter().enumerate() {
             let Some(decl) =
                 self.action_of(&one.action).and_then(|id| self.nodes.get(&id).copied())
             else {

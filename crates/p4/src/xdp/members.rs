@@ -76,16 +76,7 @@ impl<'a> Generator<'a> {
         let path = own.unwrap_or_else(|| instance.path.clone());
         let map = self.map_name(&path);
         // Members have the numbers of actions in the list of the table.
-        let actions: Vec<DeclId> = table
-            .properties
-            .iter()
-            .filter_map(|property| match &property.value {
-                PropertyValue::Actions(actions) => Some(actions),
-                _ => None,
-            })
-            .flatten()
-            .filter_map(|one| self.action_of(&one.action))
-            .collect();
+        let actions = crate::tables::actions_of(self.checked, table);
         if *self.members.entry(map.clone()).or_insert_with(|| actions.clone()) != actions {
             return self.unsupported(
                 value.span,

@@ -6,10 +6,7 @@ use super::layout::MatchKind;
 use super::members::Members;
 use super::storage::is_scalar;
 use super::*;
-use crate::annotations::annotated_priority;
-
-/// Entries of a table without the property `size`.
-const DEFAULT_SIZE: u32 = 1024;
+use crate::tables;
 
 /// A counter or meter of each entry of a table.
 #[derive(Clone, Debug)]
@@ -24,16 +21,7 @@ pub(super) struct Direct {
 
 /// The properties of a table.
 pub(super) struct Properties<'a> {
-    pub keys: Vec<&'a Key>,
-    pub actions: &'a [ActionRef],
-    pub default: Option<&'a Expr>,
-    pub has_constant_default: bool,
-    pub entries: Option<(&'a [Entry], bool)>,
-    pub size: u32,
-    /// True if entries with higher priorities win.
-    pub is_largest_first: bool,
-    /// Difference of the priorities of entries without one.
-    pub priority_delta: u32,
+    pub table: tables::Properties<'a>,
     /// Direct counter of packets and bytes of each entry.
     pub counter: Option<Direct>,
     /// Direct meter of each entry.
@@ -45,90 +33,35 @@ pub(super) struct Properties<'a> {
 impl<'a> Generator<'a> {
     /// Returns the actions of a table, in order.
     pub(super) fn table_actions(&self, table: DeclId) -> Vec<DeclId> {
-        let Some(DeclKind::Table(table)) = self.nodes.get(&table).map(|decl| &*decl.kind) else {
-            return Vec::new();
-        };
-        let listed = table.properties.iter().find_map(|property| match &property.value {
-            PropertyValue::Actions(actions) => Some(actions),
-            _ => None,
-        });
-        listed.into_iter().flatten().filter_map(|one| self.action_of(&one.action)).collect()
+        match self.nodes.get(&table).map(|decl| &*decl.kind) {
+            Some(DeclKind::Table(table)) => tables::actions_of(self.checked, table),
+            _ => Vec::new(),
+        }
     }
 
     pub(super) fn action_of(&self, action: &Expr) -> Option<DeclId> {
-        let function = match &action.kind {
-            ExprKind::Call { function, .. } => function,
-            _ => action,
-        };
-        self.checked.uses.get(&function.id).copied()
+        tables::action_of(self.checked, action)
     }
 
     pub(super) fn properties(&mut self, table: &'a Table, path: &str) -> Result<Properties<'a>> {
-        let mut found = Properties {
-            keys: Vec::new(),
-            actions: &[],
-            default: None,
-            has_constant_default: false,
-            entries: None,
-            size: DEFAULT_SIZE,
-            is_largest_first: true,
-            priority_delta: 1,
-            counter: None,
-            meter: None,
-            members: None,
-        };
-        let annotated = |property: &Property| match &property.value {
-            PropertyValue::Entries(entries) => {
-                entries.iter().any(|entry| annotated_priority(entry).is_some())
-            }
-            _ => false,
-        };
-        // With the annotation of p4c, the smallest number wins.
-        found.is_largest_first = !table.properties.iter().any(annotated);
-        for property in &table.properties {
-            match (&*property.name.text, &property.value) {
-                (_, PropertyValue::Keys(keys)) => found.keys = keys.iter().collect(),
-                (_, PropertyValue::Actions(actions)) => found.actions = actions,
-                (_, PropertyValue::Entries(entries)) => {
-                    found.entries = Some((entries, property.is_const))
+        let mut of = tables::Properties::of(table, &|expr| self.constant(expr));
+        let mut members = None;
+        if let Some(value) = of.implementation {
+            let Some(Binding::Instance(instance)) = self.object_of(value) else {
+                return self.unsupported(value.span, "this implementation of a table");
+            };
+            match (instance.kind(), instance.number(0)) {
+                ("hash_table" | "array_table", Some(size)) => of.size = size.max(1),
+                _ => {
+                    let is_inline = matches!(value.kind, ExprKind::Call { .. });
+                    let own = is_inline.then(|| format!("{path}.members"));
+                    members = Some(self.members_of(&instance, own, table, value)?);
                 }
-                ("default_action", PropertyValue::Expr(value)) => {
-                    found.default = Some(value);
-                    found.has_constant_default = property.is_const;
-                }
-                ("size", PropertyValue::Expr(value)) => {
-                    found.size = self.number(value).unwrap_or(DEFAULT_SIZE).max(1);
-                }
-                ("largest_priority_wins", PropertyValue::Expr(value)) => {
-                    found.is_largest_first = self.constant(value) != Some(Value::Bool(false));
-                }
-                ("priority_delta", PropertyValue::Expr(value)) => {
-                    found.priority_delta = self.number(value).unwrap_or(1);
-                }
-                ("implementation" | "psa_implementation", PropertyValue::Expr(value)) => {
-                    let Some(Binding::Instance(instance)) = self.object_of(value) else {
-                        return self.unsupported(value.span, "this implementation of a table");
-                    };
-                    let size = instance.number(0);
-                    match (instance.kind(), size) {
-                        ("hash_table" | "array_table", Some(size)) => found.size = size.max(1),
-                        _ => {
-                            let is_inline = matches!(value.kind, ExprKind::Call { .. });
-                            let own = is_inline.then(|| format!("{path}.members"));
-                            found.members = Some(self.members_of(&instance, own, table, value)?);
-                        }
-                    }
-                }
-                ("counters" | "psa_direct_counter", PropertyValue::Expr(value)) => {
-                    found.counter = Some(self.direct(value, "direct_counter")?);
-                }
-                ("meters" | "psa_direct_meter", PropertyValue::Expr(value)) => {
-                    found.meter = Some(self.direct(value, "direct_meter")?);
-                }
-                _ => {}
             }
         }
-        Ok(found)
+        let counter = of.counter.map(|value| self.direct(value, "direct_counter")).transpose()?;
+        let meter = of.meter.map(|value| self.direct(value, "direct_meter")).transpose()?;
+        Ok(Properties { table: of, counter, meter, members })
     }
 
     /// Returns the direct counter or meter that a property names.
@@ -148,48 +81,9 @@ impl<'a> Generator<'a> {
     }
 
     pub(super) fn match_kind(&self, key: &Key) -> Result<MatchKind> {
-        Ok(match &*key.kind.text {
-            "exact" => MatchKind::Exact,
-            "lpm" => MatchKind::Lpm,
-            "ternary" => MatchKind::Ternary,
-            "range" => MatchKind::Range,
-            "optional" => MatchKind::Optional,
-            other => return self.unsupported(key.kind.span, format!("match kind {other}")),
-        })
-    }
-
-    /// Returns the priorities of entries (section 14.2.1.4 of the specification): an entry without
-    /// one follows the entry before it.
-    pub(super) fn priorities(&self, properties: &Properties<'a>, entries: &[Entry]) -> Vec<u32> {
-        let delta = properties.priority_delta;
-        let count = u32::try_from(entries.len()).unwrap_or(u32::MAX);
-        let mut before = None;
-        let mut found = Vec::new();
-        for entry in entries {
-            let given = entry.priority.as_ref().and_then(|one| self.number(one));
-            let given = given.or_else(|| annotated_priority(entry));
-            let priority = given.unwrap_or(match (before, properties.is_largest_first) {
-                (None, true) => count.saturating_sub(1).saturating_mul(delta).saturating_add(1),
-                (None, false) => 1,
-                (Some(before), true) => u32::saturating_sub(before, delta),
-                (Some(before), false) => u32::saturating_add(before, delta),
-            });
-            before = Some(priority);
-            found.push(priority);
-        }
-        found
-    }
-
-    pub(super) fn prefix_length(&self, set: &Expr) -> u64 {
-        match &set.kind {
-            ExprKind::Default => 0,
-            ExprKind::Mask { mask, .. } => match self.constant(mask) {
-                Some(Value::Number(number)) => {
-                    (0..256).filter(|bit| number.bit(*bit)).count() as u64
-                }
-                _ => 0,
-            },
-            _ => 256,
+        match tables::match_kind(key) {
+            Some(kind) => Ok(kind),
+            None => self.unsupported(key.kind.span, format!("match kind {}", key.kind.text)),
         }
     }
 
@@ -202,7 +96,6 @@ impl<'a> Generator<'a> {
         properties: &Properties<'a>,
         values: &[(String, Type)],
     ) -> Result<Vec<entries::Entry>> {
-        let Some((entries, _)) = properties.entries else { return Ok(Vec::new()) };
         let types: Vec<Type> = values.iter().map(|one| one.1.clone()).collect();
         let program = crate::initial::Program {
             checked: self.checked,
@@ -216,7 +109,6 @@ impl<'a> Generator<'a> {
                 P4Error::unsupported(span, format!("{what} cannot be compiled for XDP yet"))
             },
         };
-        let priorities = self.priorities(properties, entries);
-        program.entries(path, entries, (&priorities, properties.is_largest_first), &types)
+        properties.table.initial(path, &program, &types)
     }
 }

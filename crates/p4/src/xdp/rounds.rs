@@ -6,9 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
-
-/// Largest number of rounds of a packet, the first one included.
-pub(super) const MOST_ROUNDS: u32 = 5;
+use crate::rounds::{MOST_ROUNDS, field_lists, recirculates, resubmits};
 
 /// The round that is emitted, and what it asks for.
 #[derive(Default)]
@@ -32,18 +30,14 @@ struct Kept {
 impl<'a> Generator<'a> {
     /// Returns true if the program names one of these words.
     pub(super) fn mentions(&self, words: &[&str]) -> bool {
-        let files = self.sources.files.iter().filter(|file| !file.is_standard);
-        files.into_iter().any(|file| words.iter().any(|word| file.text.contains(word)))
+        crate::rounds::mentions(self.sources, words)
     }
 
     /// Returns the number of rounds that a packet can take.
     pub(super) fn number_of_rounds(&self, package: &str) -> u32 {
-        let words: &[&str] = match package {
-            "V1Switch" => &["resubmit_preserving_field_list", "recirculate_preserving_field_list"],
-            "PSA_Switch" => &[".resubmit", "PSA_PORT_RECIRCULATE"],
-            _ => &[],
-        };
-        if self.mentions(words) { MOST_ROUNDS } else { 1 }
+        let sources = self.sources;
+        let has_rounds = resubmits(sources, package) || recirculates(sources, package);
+        if has_rounds { MOST_ROUNDS } else { 1 }
     }
 
     /// Emits the label of a round.
@@ -106,11 +100,7 @@ impl<'a> Generator<'a> {
         };
         for ((name, of), field) in self.fields(ty).into_iter().zip(&decl.fields) {
             let place = format!("{place}.{}", field_name(&name));
-            let marked = field.annotations.iter().filter(|one| &*one.name.text == "field_list");
-            let lists: Vec<u32> = marked
-                .flat_map(|one| &one.body)
-                .filter_map(|token| token.text.parse().ok())
-                .collect();
+            let lists = field_lists(&field.annotations);
             if lists.is_empty() {
                 self.find_kept(&place, &of, kept)?;
                 continue;

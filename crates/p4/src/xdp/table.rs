@@ -37,7 +37,7 @@ impl<'a> Generator<'a> {
         let properties = self.properties(table, &path)?;
         let mut values = Vec::new();
         let mut selected = Vec::new();
-        for key in &properties.keys {
+        for key in &properties.table.keys {
             self.at(key.value.span);
             let value = self.key_value(&key.value)?;
             match &*key.kind.text {
@@ -48,9 +48,9 @@ impl<'a> Generator<'a> {
         self.at(call.span);
         let hit = self.variable("hit", &Type::Bool)?;
         let action = self.variable("action", &Type::Bit(32))?;
-        let has_pointer = !matches!(properties.entries, Some((_, true)));
+        let has_pointer = !matches!(properties.table.entries, Some((_, true)));
         let applied = Applied { hit, action, has_pointer };
-        match properties.entries {
+        match properties.table.entries {
             Some((_, true)) if properties.counter.is_some() || properties.meter.is_some() => {
                 return self
                     .unsupported(call.span, "a direct counter or meter of constant entries");
@@ -83,23 +83,9 @@ impl<'a> Generator<'a> {
         values: &[(String, Type)],
         applied: &Applied,
     ) -> Result<()> {
-        let mut order: Vec<(&'a Entry, u32)> =
-            entries.iter().zip(self.priorities(properties, entries)).collect();
-        let by_priority = properties
-            .keys
-            .iter()
-            .any(|key| matches!(&*key.kind.text, "ternary" | "range" | "optional"));
-        let lpm = properties.keys.iter().position(|key| &*key.kind.text == "lpm");
-        match lpm {
-            // The longest prefix wins: the mask with the most ones.
-            Some(at) if !by_priority => order.sort_by_key(|(entry, _)| {
-                std::cmp::Reverse(entry.sets.get(at).map_or(0, |set| self.prefix_length(set)))
-            }),
-            _ if properties.is_largest_first => order.sort_by_key(|one| std::cmp::Reverse(one.1)),
-            _ => order.sort_by_key(|one| one.1),
-        }
+        let order = properties.table.in_order(entries, &|expr| self.constant(expr));
         let mut first = true;
-        for (entry, _) in order {
+        for entry in order {
             self.at(entry.span);
             let conditions = self.sets_condition(&entry.sets, values, entry.span)?;
             let condition =
@@ -120,11 +106,11 @@ impl<'a> Generator<'a> {
     }
 
     fn run_default(&mut self, properties: &Properties<'a>, applied: &Applied) -> Result<()> {
-        match properties.default {
+        match properties.table.default {
             Some(default) => self.run_listed(properties, default, None, applied),
             None => {
                 // The default action is NoAction.
-                let at = properties.actions.iter().position(|one| {
+                let at = properties.table.actions.iter().position(|one| {
                     self.action_of(&one.action)
                         .and_then(|id| self.nodes.get(&id))
                         .is_some_and(|decl| &*decl.name.text == "NoAction")
@@ -154,6 +140,7 @@ impl<'a> Generator<'a> {
         };
         let DeclKind::Action { params, .. } = &*decl.kind else { return Ok(()) };
         let listed = properties
+            .table
             .actions
             .iter()
             .enumerate()
@@ -213,7 +200,7 @@ impl<'a> Generator<'a> {
         let map = self.map_name(path);
         let mut numbers = Vec::new();
         let (mut kinds, mut names) = (Vec::new(), Vec::<Rc<str>>::new());
-        let matched = properties.keys.iter().filter(|key| &*key.kind.text != "selector");
+        let matched = properties.table.keys.iter().filter(|key| &*key.kind.text != "selector");
         for (key, (value, ty)) in matched.zip(values) {
             let before = numbers.len();
             self.leaves(value, ty, &mut numbers);
@@ -240,7 +227,7 @@ impl<'a> Generator<'a> {
         } else if ranged {
             TableMaps::Scan { second: 0, value: 0, element: 0 }
         } else if masked || prefixes > 1 {
-            let masks = properties.size.min(most_masks(&kinds, &numbers));
+            let masks = properties.table.size.min(most_masks(&kinds, &numbers));
             if masks > MOST_MASKS {
                 self.condition(format!(
                     "the entries of table {path} have at most {MOST_MASKS} combinations of masks"
@@ -269,9 +256,10 @@ impl<'a> Generator<'a> {
                 (pointer, members.map.clone())
             }
         };
-        let size = if ranged { properties.size.min(MOST_SCANNED) } else { properties.size };
-        if size < properties.size {
-            let most = properties.size;
+        let size =
+            if ranged { properties.table.size.min(MOST_SCANNED) } else { properties.table.size };
+        if size < properties.table.size {
+            let most = properties.table.size;
             self.condition(format!("table {path} has at most {size} of its {most} entries"));
         }
         let mut layout = TableLayout {
@@ -284,7 +272,7 @@ impl<'a> Generator<'a> {
             size,
             keys: Vec::new(),
             actions,
-            has_default_map: !properties.has_constant_default,
+            has_default_map: !properties.table.has_constant_default,
             members,
             meter,
             initial: self.initial_entries(path, properties, values)?,
@@ -347,7 +335,7 @@ impl<'a> Generator<'a> {
         if layout.has_default_map || !matches!(maps, TableMaps::None) {
             self.put(format!("if ({pointer}) {{"));
             let mut first = true;
-            for (at, one) in properties.actions.iter().enumerate() {
+            for (at, one) in properties.table.actions.iter().enumerate() {
                 let Some(action) = layout.actions.get(at).cloned() else { continue };
                 // Control planes write permitted actions only, so the last one needs no comparison.
                 let condition = match (action.in_entries, action.as_default) {
@@ -356,7 +344,8 @@ impl<'a> Generator<'a> {
                     (false, _) => Some(&applied.hit).filter(|_| action.as_default),
                 };
                 let negation = if action.in_entries { "" } else { "!" };
-                let last = at + 1 == properties.actions.len() && condition.is_none() && !first;
+                let last =
+                    at + 1 == properties.table.actions.len() && condition.is_none() && !first;
                 let guard = condition.map(|hit| format!(" && {negation}{hit}")).unwrap_or_default();
                 self.put(match (first, last) {
                     (_, true) => "} else {".to_owned(),

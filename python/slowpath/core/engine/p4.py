@@ -266,10 +266,11 @@ class PipelineEntry(NamedTuple):
 
 def pipeline_entries(
     file: str, flags: Sequence[str], entries: MapsFile, form: Form, info: str | None = None
-) -> list[PipelineEntry] | None:
-    """Return the entries of a P4 program, and those of a file, for its pipeline.
+) -> tuple[list[PipelineEntry], str] | None:
+    """Return the entries of a P4 program, and those of a file, with the text of its pipeline.
 
-    Return None if the program has a fault. The arguments are those of `map_content`.
+    The tables of this pipeline have room for the entries. Return None if the program has a fault.
+    The arguments are those of `map_content`.
 
     Raises:
         InputError: if an entry has a fault.
@@ -278,7 +279,10 @@ def pipeline_entries(
     text = read_program(file).decode(errors="replace")
     made = _core.p4_swx_entries(file, text, *settings, entries.text, form, info)
     found = _checked(made, file, entries)
-    return None if found is None else [PipelineEntry(*one) for one in found]
+    if found is None:
+        return None
+    entries_found, spec = found
+    return [PipelineEntry(*one) for one in entries_found], spec
 
 
 def printed_pipeline(text: str) -> str:

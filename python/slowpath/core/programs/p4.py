@@ -124,8 +124,12 @@ def maps_of(file: str, flags: Sequence[str], maps: MapsFile) -> str:
     return content
 
 
-def swx_entries(file: str, flags: Sequence[str], maps: MapsFile | None) -> list[PipelineEntry]:
-    """Return the entries of a P4 program, and those of a file, for the tables of its pipeline.
+def swx_entries(
+    file: str, flags: Sequence[str], maps: MapsFile | None
+) -> tuple[list[PipelineEntry], str]:
+    """Return the entries of a P4 program, and those of a file, with the text of its pipeline.
+
+    The tables of this pipeline have room for the entries.
 
     Raises:
         InputError: if an entry or the program has a fault, or the file has content of BPF maps.
@@ -138,8 +142,8 @@ def swx_entries(file: str, flags: Sequence[str], maps: MapsFile | None) -> list[
     preprocessor = _divided(flags)[0]
     found = pipeline_entries(file, preprocessor, maps, form, _info_of(maps.name, form))
     if found is None:
-        to_swx(file, flags)  # raises the faults of the program
-    return found or []
+        return [], to_swx(file, flags).spec  # raises the faults of the program
+    return found
 
 
 def _form_of(text: str) -> Form | None:

@@ -1,0 +1,263 @@
+//! Further passes of a packet through the pipeline: PSA's egress, resubmission and recirculation.
+//!
+//! DPDK's `recirculate` makes the next `tx` send the packet to the start of the pipeline, with the
+//! headers that were emitted. Metadata stays; `recircid` is the number of the pass.
+
+use super::place::Place;
+use super::*;
+use crate::rounds::{MOST_ROUNDS, field_lists, recirculates, resubmits};
+
+/// The stage of a pass through the egress.
+const EGRESS: u64 = 1;
+
+/// Passes of packets, and what keeps its value from pass to pass.
+#[derive(Default)]
+pub(super) struct Passes {
+    /// True if a packet may be resubmitted.
+    pub resubmits: bool,
+    /// True if a packet may be recirculated.
+    pub recirculates: bool,
+    /// True if packets run through the egress in a pass of its own.
+    pub has_egress: bool,
+    /// Label of the egress.
+    pub egress: Option<String>,
+    /// Field with the number of the pass.
+    pub pass: Option<String>,
+    /// Field with the stage of the pass, if its number does not tell the stage.
+    stage: Option<String>,
+    /// Field with the number of the round, if the pass does not tell it.
+    round: Option<String>,
+    /// Fields that are 0 in the first pass only.
+    pub first: BTreeSet<String>,
+    /// Fields with the list of a requested round plus 1: for resubmission and recirculation.
+    flags: [Option<String>; 2],
+    /// Lists of requested rounds: true for resubmissions.
+    lists: BTreeSet<(bool, u32)>,
+    /// Metadata with the annotation `@field_list`, and its lists.
+    kept: Vec<(Place, Vec<u32>)>,
+}
+
+impl<'a> Generator<'a> {
+    /// Prepares the passes of a package.
+    pub(super) fn start_passes(&mut self, package: &str) {
+        let (resubmits, recirculates) =
+            (resubmits(self.sources, package), recirculates(self.sources, package));
+        let has_egress = self.runs_egress;
+        self.puts_back = resubmits;
+        self.passes = Passes { resubmits, recirculates, has_egress, ..Passes::default() };
+        if !resubmits && !recirculates && !has_egress {
+            return;
+        }
+        self.passes.pass = Some(self.field("pass", 8));
+        if has_egress {
+            self.passes.egress = Some(self.label("egress"));
+        }
+        if has_egress && (resubmits || recirculates) {
+            let stage = self.first_field("stage", 8);
+            self.passes.stage = Some(stage);
+        }
+        if has_egress && resubmits {
+            let round = self.first_field("round", 8);
+            self.passes.round = Some(round);
+        }
+        if package == "V1Switch" {
+            for (at, name) in ["resubmitted", "recirculated"].into_iter().enumerate() {
+                let field = self.field(name, 32);
+                self.cleared.insert(field.clone());
+                self.passes.flags[at] = Some(field);
+            }
+        }
+        if resubmits || recirculates {
+            self.conditions.insert(format!(
+                "a packet takes at most {} further rounds; the pipeline drops it if it asks for one \
+                 more",
+                MOST_ROUNDS - 1
+            ));
+        }
+        self.unit.entry = self.passes.egress.clone();
+    }
+
+    /// Adds a metadata field that is 0 in the first pass only.
+    fn first_field(&mut self, name: &str, bits: u32) -> String {
+        let field = self.field(name, bits);
+        self.passes.first.insert(field.clone());
+        field
+    }
+
+    /// Makes the numbers at a place keep their values from pass to pass.
+    pub(super) fn keep(&mut self, place: &Place) {
+        for number in place.numbers() {
+            for piece in &number.pieces {
+                if let FieldRef::Meta(name) = &piece.field
+                    && self.cleared.remove(name)
+                {
+                    self.passes.first.insert(name.clone());
+                }
+            }
+        }
+    }
+
+    /// Makes the fields of metadata with the annotation `@field_list` keep their values.
+    pub(super) fn keep_listed(&mut self, place: &Place, ty: &Type) {
+        if self.passes.pass.is_none() {
+            return;
+        }
+        let Type::Fields(FieldsKind::Struct, named) = ty else { return };
+        let Some(DeclKind::Fields(decl)) = self.nodes.get(&named.id).map(|decl| &*decl.kind) else {
+            return;
+        };
+        for ((name, of), field) in self.members(ty).into_iter().zip(&decl.fields) {
+            let Some(part) = place.member(&name) else { continue };
+            let lists = field_lists(&field.annotations);
+            if lists.is_empty() {
+                self.keep_listed(&part, &of);
+                continue;
+            }
+            self.keep(&part);
+            self.passes.kept.push((part, lists));
+        }
+    }
+
+    /// Emits the request for a further round with the metadata of a field list.
+    pub(super) fn request_round(&mut self, list: u32, resubmits: bool, span: Span) -> Result<()> {
+        let Some(flag) = self.passes.flags[usize::from(!resubmits)].clone() else {
+            return self.unsupported(span, "a further round here");
+        };
+        self.passes.lists.insert((resubmits, list));
+        self.copy(FieldRef::Meta(flag), Operand::Immediate(u64::from(list) + 1));
+        Ok(())
+    }
+
+    /// Emits the further rounds of v1model that were asked for, whose packets have this type.
+    /// `emit` writes the headers of resubmitted packets.
+    pub(super) fn next_rounds(
+        &mut self,
+        resubmits: bool,
+        (instance_type, number): (Option<Place>, u64),
+        drop: &str,
+        mut emit: impl FnMut(&mut Self) -> Result<()>,
+    ) -> Result<()> {
+        let lists: Vec<u32> =
+            self.passes.lists.iter().filter(|one| one.0 == resubmits).map(|one| one.1).collect();
+        for list in lists {
+            let Some(flag) = self.passes.flags[usize::from(!resubmits)].clone() else { continue };
+            let (next, wanted) = (self.label("no_round"), u64::from(list) + 1);
+            let flag = Operand::Field(FieldRef::Meta(flag));
+            self.jump_compared(Relation::Ne, &flag, &Operand::Immediate(wanted), &next);
+            let others = self.passes.kept.iter().filter(|(_, lists)| !lists.contains(&list));
+            let others: Vec<Place> = others.map(|one| one.0.clone()).collect();
+            others.iter().for_each(|place| self.clear(place));
+            if let Some(Place::Number(to)) = &instance_type {
+                self.put_number(to, &number::Words::known(&number.into(), to.width()));
+            }
+            self.again(drop, &mut emit)?;
+            self.mark(&next);
+        }
+        Ok(())
+    }
+
+    /// Emits one more round of the packet; after the last one, the packet is dropped.
+    pub(super) fn again(
+        &mut self,
+        drop: &str,
+        emit: impl FnOnce(&mut Self) -> Result<()>,
+    ) -> Result<()> {
+        let most = u64::from(MOST_ROUNDS - 1);
+        if let Some(round) = self.passes.round.clone() {
+            let round = FieldRef::Meta(round);
+            let last = Operand::Immediate(most);
+            self.jump_compared(Relation::Eq, &Operand::Field(round.clone()), &last, drop);
+            self.alu(Alu::Add, &round, Operand::Immediate(1));
+        }
+        // With an egress, each round has two passes at most.
+        let last = if self.passes.has_egress { 2 * most } else { most - 1 };
+        self.drop_after(last, drop);
+        if let Some(stage) = self.passes.stage.clone() {
+            self.copy(FieldRef::Meta(stage), Operand::Immediate(0));
+        }
+        self.put(Op::Recirculate);
+        emit(self)?;
+        self.return_to_start();
+        Ok(())
+    }
+
+    /// Emits that packets are dropped in later passes than one.
+    fn drop_after(&mut self, pass: u64, drop: &str) {
+        if let Some(field) = self.passes.pass.clone() {
+            let field = Operand::Field(FieldRef::Meta(field));
+            self.jump_compared(Relation::Gt, &field, &Operand::Immediate(pass), drop);
+        }
+    }
+
+    /// Emits that the packet runs through the egress, once its headers are emitted.
+    pub(super) fn continue_in_egress(&mut self, drop: &str) {
+        if let Some(stage) = self.passes.stage.clone() {
+            // No packet has more passes: this tells it to a reader of the pipeline.
+            self.drop_after(2 * u64::from(MOST_ROUNDS - 1), drop);
+            self.copy(FieldRef::Meta(stage), Operand::Immediate(EGRESS));
+        }
+        self.put(Op::Recirculate);
+    }
+
+    /// Emits the end of a pass with another one after it.
+    pub(super) fn return_to_start(&mut self) {
+        self.put(Op::Transmit { port: Operand::Field(FieldRef::Meta(PORT.to_owned())) });
+    }
+
+    /// Returns the metadata fields that the start of each pass reads.
+    pub(super) fn fields_of_passes(&self) -> impl Iterator<Item = String> {
+        self.passes.pass.iter().chain(&self.passes.stage).cloned().collect::<Vec<_>>().into_iter()
+    }
+
+    /// Returns the instructions of each pass before `rest`, those of the ingress: `read` has the
+    /// metadata fields whose values count.
+    pub(super) fn start_of_passes(
+        &mut self,
+        read: &BTreeSet<String>,
+        rest: &mut [Instruction],
+    ) -> Vec<Instruction> {
+        let Some(pass) = self.passes.pass.clone() else { return Vec::new() };
+        let field = FieldRef::Meta(pass.clone());
+        let compare = |relation| Condition::Compare {
+            relation,
+            left: field.clone(),
+            right: Operand::Immediate(0),
+        };
+        let mut start = vec![Instruction::new(Op::RecirculationId { pass })];
+        let stage = self.passes.stage.clone();
+        let first = self.passes.first.iter().filter(|name| read.contains(*name));
+        let mut first: Vec<Instruction> = first
+            .map(|name| {
+                let to = FieldRef::Meta(name.clone());
+                Instruction::new(Op::Move { to, from: Operand::Immediate(0) })
+            })
+            .collect();
+        let mut label = None;
+        if !first.is_empty() {
+            let later = match (&self.passes.egress, rest.first_mut()) {
+                (None, Some(next)) => {
+                    let name = || "LATER_PASS".to_owned();
+                    next.label.get_or_insert_with(name).clone()
+                }
+                _ => "LATER_PASS".to_owned(),
+            };
+            let jump = Op::Jump { condition: compare(Relation::Ne), target: later.clone() };
+            start.push(Instruction::new(jump));
+            start.append(&mut first);
+            label = self.passes.egress.is_some().then_some(later);
+        }
+        if let Some(target) = self.passes.egress.clone() {
+            let condition = match stage {
+                Some(stage) => Condition::Compare {
+                    relation: Relation::Eq,
+                    left: FieldRef::Meta(stage),
+                    right: Operand::Immediate(EGRESS),
+                },
+                None => compare(Relation::Ne),
+            };
+            let jump = Op::Jump { condition, target };
+            start.push(Instruction { label: label.take(), ..Instruction::new(jump) });
+        }
+        start
+    }
+}
