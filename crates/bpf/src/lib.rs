@@ -13,8 +13,8 @@
 //! Sources: RFC 9669 for instructions, the kernel's `Documentation/bpf` for BTF and relocations,
 //! and the behaviour of libbpf for conventions.
 
-mod action;
 pub mod btf;
+mod context;
 mod core_relo;
 mod elf;
 mod errno;
@@ -31,8 +31,8 @@ pub use self::object::{
     BpfProgram, Joined, Object, Part, ProgramEntry, ProgramKind, Referent, RunConfig, StackUse,
     Subprogram, UnlinkedObject, UnlinkedProgram, Unresolved, VariableKind, WriteError,
 };
-pub use action::XDP_ACTIONS;
 pub use btf::Btf;
+pub use context::{Content, Field, PROGRAM_TYPES, ProgramType, ReturnCode, XDP, XDP_ACTIONS};
 pub use errno::errno_name;
 pub use error::ObjectError;
 pub use line_info::LineInfo;

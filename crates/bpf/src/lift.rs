@@ -188,14 +188,16 @@ fn finish(
         over_approximating,
         packet_reliances,
         interference,
+        program_type,
         ..
     } = lifter;
     assumptions.extend(distinct_maps(&layouts));
-    let (mut prologue, packet_length) = ir.prologue(receive);
+    let (mut prologue, packet_length) = ir.prologue(program_type, receive);
     install(&mut ir, &object.maps, &layouts, &options.contents)?;
     install_stated(&mut ir, &object.maps, &layouts);
     prologue.extend(ir.emit.take_ops());
     let layout = Layout {
+        program_type,
         result: ir.result,
         packet: ir.packet,
         context: ir.context,

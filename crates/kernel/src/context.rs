@@ -2,6 +2,8 @@
 //!
 //! Source: `xdp_convert_md_to_buff` in the kernel's `net/bpf/test_run.c`.
 
+use slowpath_bpf::XDP;
+
 /// Size of `struct xdp_md` in bytes.
 pub(crate) const SIZE: usize = 24;
 
@@ -31,10 +33,16 @@ impl Context {
     pub(crate) fn encode(&self, len: usize) -> [u8; SIZE] {
         let meta = u32::try_from(self.metadata.len()).unwrap_or(u32::MAX);
         let end = u32::try_from(len).unwrap_or(u32::MAX).saturating_add(meta);
-        let fields = [meta, end, 0, self.ingress_ifindex, self.rx_queue_index, 0];
+        let fields = [
+            ("data", meta),
+            ("data_end", end),
+            ("ingress_ifindex", self.ingress_ifindex),
+            ("rx_queue_index", self.rx_queue_index),
+        ];
         let mut bytes = [0; SIZE];
-        for (to, field) in bytes.chunks_exact_mut(4).zip(fields) {
-            to.copy_from_slice(&field.to_ne_bytes());
+        for (name, value) in fields {
+            let offset = XDP.field(name).map_or(SIZE, |field| field.offset as usize);
+            bytes[offset..offset + 4].copy_from_slice(&value.to_ne_bytes());
         }
         bytes
     }
@@ -42,6 +50,9 @@ impl Context {
 
 /// Decodes the packet's start and end from the `struct xdp_md` that a test run returned.
 pub(crate) fn decode(bytes: &[u8; SIZE]) -> Layout {
-    let field = |n: usize| u32::from_ne_bytes([0, 1, 2, 3].map(|i| bytes[4 * n + i]));
-    Layout { data: field(0), end: field(1) }
+    let field = |name| {
+        let at = XDP.field(name).map_or(SIZE, |field| field.offset as usize);
+        u32::from_ne_bytes([0, 1, 2, 3].map(|i| bytes[at + i]))
+    };
+    Layout { data: field("data"), end: field("data_end") }
 }

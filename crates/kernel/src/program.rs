@@ -11,17 +11,13 @@ use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 
 use slowpath_bpf::btf::Kind;
 use slowpath_bpf::insn::{Imm64, Insn, encode};
-use slowpath_bpf::{BpfProgram, Btf};
+use slowpath_bpf::{BpfProgram, Btf, ProgramType, XDP};
 
 use crate::Map;
 use crate::error::LoadError;
 use crate::sys::{LogLevel, ProgSpec, TypeInfo, load_program, load_program_with};
 use crate::verdict::{Verdict, verdict};
 
-/// `BPF_PROG_TYPE_XDP`.
-const XDP: u32 = 6;
-/// `BPF_XDP`, the attach type of programs for network devices.
-const ON_DEVICE: u32 = 37;
 /// `BPF_F_XDP_HAS_FRAGS`.
 const HAS_FRAGS: u32 = 1 << 5;
 /// Size of the verifier's log in bytes. It is the largest size that every kernel accepts.
@@ -50,10 +46,11 @@ pub fn load(
     let info = types.map_or_else(Vec::new, |types| function_info(program, types.btf));
     let fd = types.and_then(|types| types.fd);
     let untyped = types.is_some() && fd.is_none();
+    let row = ProgramType::of(program.kind).unwrap_or(&XDP);
     let spec = ProgSpec {
         name: &program.name,
-        kind: XDP,
-        attach: attach_type(&program.section),
+        kind: row.number,
+        attach: attach_type(row, &program.section),
         flags: if program.accepts_fragments() { HAS_FRAGS } else { 0 },
         code: &code,
         license,
@@ -87,8 +84,8 @@ pub fn load(
 pub fn load_generated(name: &str, code: &[u8], fragments: bool) -> io::Result<OwnedFd> {
     let spec = ProgSpec {
         name,
-        kind: XDP,
-        attach: ON_DEVICE,
+        kind: XDP.number,
+        attach: attach_type(&XDP, ""),
         flags: if fragments { HAS_FRAGS } else { 0 },
         code,
         license: "GPL",
@@ -128,16 +125,13 @@ fn function_info(program: &BpfProgram, btf: &Btf) -> Vec<u8> {
 }
 
 /// Chooses the `enum bpf_attach_type` from the name of the section, in the same way as libbpf.
-fn attach_type(section: &str) -> u32 {
-    let names = |map: &str| {
-        let rest = ["xdp/", "xdp_", "xdp.frags/"].iter().find_map(|p| section.strip_prefix(p));
-        rest.is_some_and(|rest| rest == map || rest.starts_with(&format!("{map}/")))
+fn attach_type(row: &ProgramType, section: &str) -> u32 {
+    let matches = |name: &&str| {
+        let rest = row.sections.iter().find_map(|prefix| section.strip_prefix(prefix));
+        rest.is_some_and(|rest| rest == *name || rest.starts_with(&format!("{name}/")))
     };
-    match () {
-        () if names("devmap") => 33,
-        () if names("cpumap") => 35,
-        () => ON_DEVICE,
-    }
+    let chosen = row.attach.iter().find(|(names, _)| names.iter().any(|name| matches(&name)));
+    chosen.or(row.attach.last()).map_or(0, |&(_, number)| number)
 }
 
 /// Builds the error for a program that the kernel rejected, with the end of the verifier's log.

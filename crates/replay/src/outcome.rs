@@ -37,7 +37,7 @@ impl Pair {
         let layout = &self.lifted.layout;
         let field = |offset: u64| u64::from(self.word(run, layout.context, offset));
         let base = self.packet_base(run);
-        let (data, end, meta) = (field(0), field(4), field(8));
+        let [data, end, meta] = layout.program_type.ends().map(field);
         let between = |from: u64, to: u64| {
             let byte = |at: u64| self.byte(Some(run), (layout.packet, at.wrapping_sub(base)));
             (from..to).map(byte).collect()
@@ -65,11 +65,8 @@ impl Pair {
     pub fn moved(&self, run: &Run, length: usize) -> Moved {
         let field = |offset| i64::from(self.word(run, self.lifted.layout.context, offset));
         let start = i64::from(self.packet_base(run) as u32);
-        Moved {
-            head: field(0) - start,
-            tail: field(4) - start - length as i64,
-            metadata: field(8) - start,
-        }
+        let [data, end, meta] = self.lifted.layout.program_type.ends().map(field);
+        Moved { head: data - start, tail: end - start - length as i64, metadata: meta - start }
     }
 }
 

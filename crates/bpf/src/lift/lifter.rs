@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use slowpath_ir::{Block, BlockId, CostEvent, Emit, InsnIdx, Op, Operand, OriginOp, RelianceId};
 use slowpath_stop::{Reason, Ticker};
 
+use crate::context::{Content, ProgramType, XDP};
 use crate::insn::Register;
 use crate::insn::helper;
 use crate::insn::{Call, Insn, Size};
@@ -19,7 +20,6 @@ use crate::lift::costs::Costs;
 use crate::lift::error::Cause;
 use crate::lift::frame::{Frame, FrameId, Frames, Phase, ProgramPoint, UnitId};
 use crate::lift::ir::builder::IrBuilder;
-use crate::lift::ir::start::DATA_META;
 use crate::lift::layout::memory::MapLayout;
 use crate::lift::linked_code::LinkedCode;
 use crate::lift::maps::operand::MapOperand;
@@ -90,6 +90,8 @@ impl Findings {
 pub(super) struct Lifter<'a> {
     pub object: &'a Object,
     pub options: &'a LiftOptions,
+    /// Row of the program's type.
+    pub program_type: &'static ProgramType,
     pub code: LinkedCode,
     pub frames: Frames,
     pub ir: IrBuilder,
@@ -145,6 +147,7 @@ impl<'a> Lifter<'a> {
         Lifter {
             object,
             options,
+            program_type: ProgramType::of(program.kind).unwrap_or(&XDP),
             code: LinkedCode::new(program.clone()),
             frames: Frames::default(),
             ir,
@@ -378,7 +381,8 @@ impl<'a> Lifter<'a> {
             AbstractValue::Unknown | AbstractValue::NotStack => offset.into(),
             _ => return,
         };
-        self.finds_metadata_reads |= size == Size::W && u64::try_from(at) == Ok(DATA_META);
+        let field = self.program_type.offset(Content::Metadata);
+        self.finds_metadata_reads |= size == Size::W && u64::try_from(at) == Ok(field);
     }
 
     /// Returns true if packets are sent to other devices between those programs that are lifted

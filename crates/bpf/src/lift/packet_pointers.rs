@@ -3,21 +3,24 @@
 
 use slowpath_ir::{Emit, Operand, Reg};
 
+use crate::context::Content;
 use crate::lift::ir::builder::StartValue;
 use crate::lift::ir::emit::word;
 use crate::lift::lifter::Lifter;
 
 impl Lifter<'_> {
     /// Loads a packet address from a field of the context.
-    pub fn context_pointer(&mut self, field: u64) -> Operand {
+    pub fn context_pointer(&mut self, content: Content) -> Operand {
         let base = self.ir.base(self.ir.context);
+        let field = self.program_type.offset(content);
         let address = self.ir.emit.add(base, word(field));
         let low = self.ir.emit.load(address, 4);
         self.ir.emit.zero_extend(low, 64)
     }
 
-    pub fn set_context_pointer(&mut self, field: u64, pointer: Operand) {
+    pub fn set_context_pointer(&mut self, content: Content, pointer: Operand) {
         let base = self.ir.base(self.ir.context);
+        let field = self.program_type.offset(content);
         let address = self.ir.emit.add(base, word(field));
         let low = self.ir.emit.extract(pointer, 0, 32);
         self.ir.emit.store(address, low);

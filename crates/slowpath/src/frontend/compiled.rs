@@ -166,6 +166,7 @@ fn layout(object: &Object, linked: &BpfProgram, program: &Program, abi: MapAbi) 
         _ => None,
     });
     Layout {
+        program_type: &slowpath_bpf::XDP,
         calls: None,
         // Results stay in a register.
         result: of_kind(RegionKind::Context),

@@ -3,11 +3,9 @@
 
 use slowpath_ir::{Emit, Operand, ValueFormat};
 
+use crate::context::Content;
 use crate::lift::frame::ProgramPoint;
 use crate::lift::ir::emit::word;
-use crate::lift::ir::start::{
-    DATA, DATA_END, EGRESS_IFINDEX, IFINDEX_MAX, INGRESS_IFINDEX, RX_QUEUE_INDEX, RX_QUEUE_MAX,
-};
 use crate::lift::lifter::Lifter;
 use crate::lift::options::Network;
 
@@ -37,16 +35,18 @@ impl Lifter<'_> {
     pub(super) fn transmit(&mut self, at: ProgramPoint, network: &Network) {
         let number = self.code.number(self.unit(at), at.slot);
         self.ir.emit.begin_insn(number.index(), "the network".to_owned());
-        let data = self.context_pointer(DATA);
+        let data = self.context_pointer(Content::PacketStart);
         self.pad(data);
         self.change(data, network);
         self.forget_in_front(data);
         let received = self.received_register();
         self.ir.emit.copy(received, data);
         self.place_sent();
-        self.new_field("ingress_ifindex", INGRESS_IFINDEX, (1, IFINDEX_MAX));
-        self.new_field("rx_queue_index", RX_QUEUE_INDEX, (0, RX_QUEUE_MAX));
-        self.new_field("egress_ifindex", EGRESS_IFINDEX, (0, IFINDEX_MAX));
+        for field in self.program_type.fields {
+            if let Content::Number(least, most) = field.content {
+                self.new_field(field.name, field.offset, (least, most));
+            }
+        }
         self.state.forget_packet();
     }
 
@@ -61,7 +61,7 @@ impl Lifter<'_> {
     /// Pads a short packet with unknown bytes in some runs, but not in all, because hardware
     /// interfaces pad and virtual interfaces do not.
     fn pad(&mut self, data: Operand) {
-        let end = self.context_pointer(DATA_END);
+        let end = self.context_pointer(Content::PacketEnd);
         let length = self.ir.emit.sub(end, data);
         let short = self.ir.emit.ult(length, word(SHORTEST));
         let padded = self.ir.emit.unknown_bit("padding", &["none", "up to 60 bytes"]);
@@ -76,7 +76,7 @@ impl Lifter<'_> {
         }
         let longer = self.ir.emit.add(data, word(SHORTEST));
         let end = self.ir.emit.select(padded, longer, end);
-        self.set_context_pointer(DATA_END, end);
+        self.set_context_pointer(Content::PacketEnd, end);
     }
 
     /// Assigns unknown values to the bytes that the network changes. Bytes behind the end of the

@@ -6,12 +6,12 @@
 
 use slowpath_ir::{BinaryOp, Emit, InputKind, Operand, ValueFormat};
 
+use crate::context::Content;
 use crate::errno::{EACCES, EFAULT, EINVAL, ENOTSUPP};
 use crate::lift::error::Cause;
 use crate::lift::frame::ProgramPoint;
 use crate::lift::ir::emit::{errno, word};
 use crate::lift::ir::start::METADATA;
-use crate::lift::ir::start::{DATA, DATA_END, DATA_META};
 use crate::lift::lifter::Lifter;
 use crate::lift::receive::{
     self, HEAD_ROOM, METADATA_SUPPORT, METADATA_WORDS, TAIL_ROOM, TailRoom,
@@ -56,8 +56,8 @@ struct Distance {
 impl Lifter<'_> {
     /// Returns the length of the packet in bytes, as a 64-bit number.
     pub(super) fn packet_length(&mut self) -> Operand {
-        let data = self.context_pointer(DATA);
-        let end = self.context_pointer(DATA_END);
+        let data = self.context_pointer(Content::PacketStart);
+        let end = self.context_pointer(Content::PacketEnd);
         self.ir.emit.sub(end, data)
     }
 
@@ -220,8 +220,8 @@ impl Lifter<'_> {
     /// the receiving device may add some.
     pub(in crate::lift) fn place_sent(&mut self) {
         let receive = self.options.receive_after_network;
-        let data = self.context_pointer(DATA);
-        let end = self.context_pointer(DATA_END);
+        let data = self.context_pointer(Content::PacketStart);
+        let end = self.context_pointer(Content::PacketEnd);
         let words = receive.packet_environment().words();
         let metadata = match words {
             (least, most) if least == most => word(4 * most),
@@ -243,7 +243,7 @@ impl Lifter<'_> {
             let behind = self.ir.emit.add(data, word(1));
             self.ir.emit.select(supported, meta, behind)
         };
-        self.set_context_pointer(DATA_META, meta);
+        self.set_context_pointer(Content::Metadata, meta);
         if !self.rooms_differ() {
             return;
         }
@@ -325,12 +325,12 @@ impl Lifter<'_> {
 pub(super) fn adjust_head(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
     let Distance { value, small } = lifter.distance();
-    let data = lifter.context_pointer(DATA);
-    let end = lifter.context_pointer(DATA_END);
+    let data = lifter.context_pointer(Content::PacketStart);
+    let end = lifter.context_pointer(Content::PacketEnd);
     let packet = lifter.received();
     let moved = lifter.ir.emit.add(data, value);
     let receive = lifter.options.receive;
-    let meta = lifter.context_pointer(DATA_META);
+    let meta = lifter.context_pointer(Content::Metadata);
     let length = lifter.metadata_length(data, meta);
     let metadata = lifter.may_have_metadata().then_some(length);
     let bounded = matches!(receive.tail, TailRoom::Buffer(_) | TailRoom::TrimOnly);
@@ -362,8 +362,8 @@ pub(super) fn adjust_head(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(
     }
     let data = lifter.ir.emit.select(ok, moved, data);
     let meta = meta_moved;
-    lifter.set_context_pointer(DATA, data);
-    lifter.set_context_pointer(DATA_META, meta);
+    lifter.set_context_pointer(Content::PacketStart, data);
+    lifter.set_context_pointer(Content::Metadata, meta);
     lifter.state.forget_packet();
     lifter.error_unless(ok, EINVAL);
     Ok(())
@@ -392,8 +392,8 @@ pub(super) fn adjust_tail(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(
     lifter.call_cost(at, None);
     lifter.assume_unfragmented(at);
     let Distance { value, small } = lifter.distance();
-    let data = lifter.context_pointer(DATA);
-    let end = lifter.context_pointer(DATA_END);
+    let data = lifter.context_pointer(Content::PacketStart);
+    let end = lifter.context_pointer(Content::PacketEnd);
     let moved = lifter.ir.emit.add(end, value);
     let tail = lifter.options.receive.tail;
     let room = match tail {
@@ -438,7 +438,7 @@ pub(super) fn adjust_tail(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(
         lifter.ir.emit.clear(end, bytes);
     }
     let end = lifter.ir.emit.select(ok, moved, end);
-    lifter.set_context_pointer(DATA_END, end);
+    lifter.set_context_pointer(Content::PacketEnd, end);
     lifter.state.forget_packet();
     lifter.error_unless(ok, EINVAL);
     Ok(())
@@ -449,8 +449,8 @@ pub(super) fn adjust_tail(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(
 pub(super) fn adjust_meta(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
     let Distance { value, small } = lifter.distance();
-    let data = lifter.context_pointer(DATA);
-    let meta = lifter.context_pointer(DATA_META);
+    let data = lifter.context_pointer(Content::PacketStart);
+    let meta = lifter.context_pointer(Content::Metadata);
     let moved = lifter.ir.emit.add(meta, value);
     let room = lifter.in_front(moved, None);
     let before = lifter.at_most(moved, data);
@@ -471,7 +471,7 @@ pub(super) fn adjust_meta(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(
         error = lifter.ir.emit.select(unsupported, errno(ENOTSUPP), error);
     }
     let meta = lifter.ir.emit.select(ok, moved, meta);
-    lifter.set_context_pointer(DATA_META, meta);
+    lifter.set_context_pointer(Content::Metadata, meta);
     let result = lifter.ir.emit.select(ok, word(0), error);
     lifter.state.forget_packet();
     lifter.result(result, AbstractValue::NotStack);
@@ -490,8 +490,8 @@ pub(super) fn length(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Ca
 /// Returns the address of the `bytes` bytes at offset `r2` of the packet. Also returns the error of
 /// the call, which occurs if the bytes are not inside the packet.
 fn span(lifter: &mut Lifter<'_>, bytes: Operand) -> (Operand, Operand) {
-    let data = lifter.context_pointer(DATA);
-    let end = lifter.context_pointer(DATA_END);
+    let data = lifter.context_pointer(Content::PacketStart);
+    let end = lifter.context_pointer(Content::PacketEnd);
     let r2 = lifter.ir.value(2);
     let emit = &mut lifter.ir.emit;
     let offset = emit.extract(r2, 0, 32);

@@ -3,19 +3,14 @@
 use slowpath_codes as codes;
 use slowpath_ir::{BinaryOp, Emit, Operand};
 
+use crate::context::Content;
 use crate::insn::{AtomicOp, Imm64, Insn, Register, Width};
 use crate::lift::error::{Cause, VERIFIER};
 use crate::lift::frame::{ProgramPoint, STACK_BYTES};
 use crate::lift::ir::emit::word;
-use crate::lift::ir::start;
 use crate::lift::lifter::Lifter;
 use crate::lift::state::origin::Origin;
 use crate::lift::state::value::AbstractValue;
-
-/// Offset of the pointer to the packet's first byte in the context (`struct xdp_md`), in bytes.
-const DATA: i64 = start::DATA as i64;
-/// Offset of the pointer to the packet's end in the context (`struct xdp_md`), in bytes.
-const DATA_END: i64 = start::DATA_END as i64;
 
 impl Lifter<'_> {
     /// Lifts an instruction that is not a jump, a call or an exit.
@@ -158,16 +153,19 @@ impl Lifter<'_> {
     /// Returns the abstract value of a load's result. It is more precise than "unknown" for packet
     /// pointers in the context, registers that were spilled to the stack, and read-only data.
     fn loaded(&self, address: AbstractValue, bytes: u8, signed: bool) -> AbstractValue {
-        // Both fields of `struct xdp_md` are 32 bits wide; the kernel rewrites the accesses to
-        // loads of pointers (`xdp_convert_ctx_access` of `net/core/filter.c`).
-        match address {
-            AbstractValue::Context { offset: DATA } if bytes == 4 => {
-                return AbstractValue::Packet { origin: Origin::First, offset: 0 };
+        // Both fields are 32 bits wide; the kernel rewrites the accesses to loads of pointers
+        // (`*_convert_ctx_access` of `net/core/filter.c`).
+        if let AbstractValue::Context { offset } = address
+            && let Some(field) = self.program_type.field_at(offset)
+            && (field.offset.cast_signed(), field.bytes) == (offset, bytes)
+        {
+            match field.content {
+                Content::PacketStart => {
+                    return AbstractValue::Packet { origin: Origin::First, offset: 0 };
+                }
+                Content::PacketEnd => return AbstractValue::PacketEnd,
+                Content::Metadata | Content::Number(..) => {}
             }
-            AbstractValue::Context { offset: DATA_END } if bytes == 4 => {
-                return AbstractValue::PacketEnd;
-            }
-            _ => {}
         }
         let AbstractValue::Data { map, offset } = address else {
             return match self.state.load(address, bytes) {

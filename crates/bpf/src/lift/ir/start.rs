@@ -3,22 +3,11 @@
 
 use slowpath_ir::{BinaryOp, Emit, InputId, InputKind, Op, Operand, OriginOp, Reg};
 
+use crate::context::{Content, ProgramType};
 use crate::lift::ir::builder::{IrBuilder, StartValue};
 use crate::lift::ir::emit::word;
 use crate::lift::receive::{MAX_METADATA, METADATA_SUPPORT, METADATA_WORDS, Receive};
 
-/// Offset of `data` in `struct xdp_md` (`uapi/linux/bpf.h`), in bytes; those of its other fields
-/// follow.
-pub(in crate::lift) const DATA: u64 = 0;
-pub(in crate::lift) const DATA_END: u64 = 4;
-pub(in crate::lift) const DATA_META: u64 = 8;
-pub(in crate::lift) const INGRESS_IFINDEX: u64 = 12;
-pub(in crate::lift) const RX_QUEUE_INDEX: u64 = 16;
-pub(in crate::lift) const EGRESS_IFINDEX: u64 = 20;
-/// Maximum value of the interface indices in `struct xdp_md`.
-pub(in crate::lift) const IFINDEX_MAX: u64 = 0x7fff_ffff;
-/// Maximum value of the receive queue index in `struct xdp_md`.
-pub(in crate::lift) const RX_QUEUE_MAX: u64 = 0xffff;
 /// Maximum length of metadata in bytes.
 pub(in crate::lift) const METADATA: u64 = MAX_METADATA as u64;
 
@@ -55,20 +44,22 @@ impl IrBuilder {
         self.emit.binary(BinaryOp::Shl, words, word(2))
     }
 
-    /// Returns the operations before the first instruction, for a packet received as `receive`
-    /// describes, and the input with the packet's length.
-    pub fn prologue(&mut self, receive: Receive) -> (Vec<OriginOp>, InputId) {
+    /// Returns the operations before the first instruction of a program of the type `row`, for a
+    /// packet received as `receive` describes. Also returns the input with the packet's length.
+    pub fn prologue(&mut self, row: &ProgramType, receive: Receive) -> (Vec<OriginOp>, InputId) {
         let (min, max) = (u64::from(receive.length.0), u64::from(receive.length.1));
         let words = receive.packet_environment().words();
         let length = self.input("packet length", 64, min, max, InputKind::PacketLength);
-        let fields = [
-            (
-                INGRESS_IFINDEX,
-                self.input("ingress_ifindex", 32, 1, IFINDEX_MAX, InputKind::Unknown),
-            ),
-            (RX_QUEUE_INDEX, self.input("rx_queue_index", 32, 0, RX_QUEUE_MAX, InputKind::Unknown)),
-            (EGRESS_IFINDEX, self.input("egress_ifindex", 32, 0, IFINDEX_MAX, InputKind::Unknown)),
-        ];
+        let numbers: Vec<(u64, InputId, u8)> = row
+            .fields
+            .iter()
+            .filter_map(|field| {
+                let Content::Number(least, most) = field.content else { return None };
+                let width = 8 * field.bytes;
+                let input = self.input(field.name, width, least, most, InputKind::Unknown);
+                Some((field.offset, input, width))
+            })
+            .collect();
         let mut ops = self.bases();
         self.emit.begin_block();
         let packet = self.base(self.packet);
@@ -87,13 +78,15 @@ impl IrBuilder {
             let behind = self.emit.add(packet, word(1));
             self.emit.select(supported, meta, behind)
         };
-        for (offset, pointer) in [(DATA, packet), (DATA_END, end), (DATA_META, meta)] {
+        let pointers =
+            [(Content::PacketStart, packet), (Content::PacketEnd, end), (Content::Metadata, meta)];
+        for (content, pointer) in pointers {
             let low = self.emit.extract(pointer, 0, 32);
-            let address = self.emit.add(context, word(offset));
+            let address = self.emit.add(context, word(row.offset(content)));
             self.emit.store(address, low);
         }
-        for (offset, input) in fields {
-            let value = self.emit.unknown_input(input, 32);
+        for (offset, input, width) in numbers {
+            let value = self.emit.unknown_input(input, width);
             let address = self.emit.add(context, word(offset));
             self.emit.store(address, value);
         }

@@ -10,16 +10,19 @@
 
 use slowpath_ir::{InputId, Operand, RegionId};
 
+use crate::context::ProgramType;
 use crate::maps::MapKind;
 
 /// Memory regions of a lifted program.
 #[derive(Clone, Debug)]
 pub struct Layout {
-    /// Return value of the program, 8 bytes: an XDP action in the low 32 bits.
+    /// Type of the program, which defines its context and its return values.
+    pub program_type: &'static ProgramType,
+    /// Return value of the program, 8 bytes, of which the kernel uses the low 32 bits.
     pub result: RegionId,
     /// The packet as received; offset 0 is its first byte.
     pub packet: RegionId,
-    /// The context of the program, a `struct xdp_md`.
+    /// The context of the program, such as a `struct xdp_md`.
     pub context: RegionId,
     /// Region that records helper calls and their arguments: the length of the record in bytes,
     /// then the record as 8-byte numbers. The region is zero at the start; `None` if calls are not

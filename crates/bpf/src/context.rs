@@ -1,0 +1,169 @@
+//! Types of programs as data: the structure that a program gets, its return codes, and the way in
+//! which the kernel loads and test-runs it. Each type is one row.
+//!
+//! Sources: `include/uapi/linux/bpf.h` for the structures and return codes; the functions
+//! `*_is_valid_access` and `*_convert_ctx_access` of `net/core/filter.c` for the fields.
+
+use crate::object::ProgramKind;
+
+/// Maximum value of an interface index, which the kernel stores as `int`.
+const IFINDEX_MAX: u64 = 0x7fff_ffff;
+
+/// A type of programs that slowpath analyses.
+#[derive(Debug)]
+pub struct ProgramType {
+    /// The type.
+    pub kind: ProgramKind,
+    /// Name of the structure behind the program's parameter, such as `xdp_md`.
+    pub structure: &'static str,
+    /// Size of the structure in bytes.
+    pub size: u64,
+    /// Fields of the structure, by ascending offset.
+    pub fields: &'static [Field],
+    /// Return codes that the kernel distinguishes.
+    pub results: &'static [ReturnCode],
+    /// Number of the type for the kernel (`enum bpf_prog_type`).
+    pub number: u32,
+    /// Prefixes of section names in front of the name of an attach type.
+    pub sections: &'static [&'static str],
+    /// Numbers of the attach types for the kernel (`enum bpf_attach_type`). Each has the names that
+    /// select it, behind a prefix of `sections`. The last row has no names and is the default.
+    pub attach: &'static [(&'static [&'static str], u32)],
+}
+
+/// A field of the structure that a program gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// Name of the field.
+    pub name: &'static str,
+    /// Offset of the field in bytes.
+    pub offset: u64,
+    /// Width of the field in bytes.
+    pub bytes: u8,
+    /// Content at the start of a run.
+    pub content: Content,
+}
+
+/// Content of a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// Address of the packet's first byte.
+    PacketStart,
+    /// Address behind the last byte that the program can access directly.
+    PacketEnd,
+    /// Address of the metadata in front of the packet.
+    Metadata,
+    /// A number from the first to the second number, both included.
+    Number(u64, u64),
+}
+
+/// A return code with its meaning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReturnCode {
+    /// The code as the program returns it.
+    pub code: i32,
+    /// Name of the code in the kernel.
+    pub name: &'static str,
+    /// Meaning of the code for the packet.
+    pub meaning: &'static str,
+}
+
+const fn field(name: &'static str, offset: u64, content: Content) -> Field {
+    Field { name, offset, bytes: 4, content }
+}
+
+const fn code(code: i32, name: &'static str, meaning: &'static str) -> ReturnCode {
+    ReturnCode { code, name, meaning }
+}
+
+/// XDP programs (`struct xdp_md`, `enum xdp_action`).
+pub static XDP: ProgramType = ProgramType {
+    kind: ProgramKind::Xdp,
+    structure: "xdp_md",
+    size: 24,
+    fields: &[
+        field("data", 0, Content::PacketStart),
+        field("data_end", 4, Content::PacketEnd),
+        field("data_meta", 8, Content::Metadata),
+        field("ingress_ifindex", 12, Content::Number(1, IFINDEX_MAX)),
+        field("rx_queue_index", 16, Content::Number(0, 0xffff)),
+        field("egress_ifindex", 20, Content::Number(0, IFINDEX_MAX)),
+    ],
+    results: &XDP_CODES,
+    number: 6,
+    sections: &["xdp/", "xdp_", "xdp.frags/"],
+    attach: &[(&["devmap"], 33), (&["cpumap"], 35), (&[], 37)],
+};
+
+const XDP_CODES: [ReturnCode; 5] = [
+    code(0, "XDP_ABORTED", "drops the packet and reports an error"),
+    code(1, "XDP_DROP", "drops the packet"),
+    code(2, "XDP_PASS", "passes the packet to the network stack"),
+    code(3, "XDP_TX", "sends the packet from the device that received it"),
+    code(4, "XDP_REDIRECT", "sends the packet to the target of a redirect"),
+];
+
+/// The names of the XDP return codes. The index of a name is its code.
+pub const XDP_ACTIONS: [&str; 5] = {
+    let mut names = [""; 5];
+    let mut index = 0;
+    while index < names.len() {
+        assert!(XDP_CODES[index].code == index as i32, "a code is not its index");
+        names[index] = XDP_CODES[index].name;
+        index += 1;
+    }
+    names
+};
+
+/// All types of programs that slowpath analyses.
+pub static PROGRAM_TYPES: [&ProgramType; 1] = [&XDP];
+
+impl ProgramType {
+    /// Returns the row of a type; `None` if slowpath does not analyse such programs. A program of
+    /// unknown type counts as XDP.
+    pub fn of(kind: ProgramKind) -> Option<&'static ProgramType> {
+        match kind {
+            ProgramKind::Unknown => Some(&XDP),
+            kind => PROGRAM_TYPES.into_iter().find(|known| known.kind == kind),
+        }
+    }
+
+    /// Returns the field with this name.
+    pub fn field(&self, name: &str) -> Option<&'static Field> {
+        self.fields.iter().find(|field| field.name == name)
+    }
+
+    /// Returns the field that contains the byte at an offset.
+    pub fn field_at(&self, offset: i64) -> Option<&'static Field> {
+        let offset = u64::try_from(offset).ok()?;
+        let inside = |field: &&Field| {
+            (0..u64::from(field.bytes)).contains(&offset.wrapping_sub(field.offset))
+        };
+        self.fields.iter().find(inside)
+    }
+
+    /// Returns the offset in bytes of the field with this content.
+    ///
+    /// # Panics
+    /// If the structure lacks such a field.
+    pub fn offset(&self, content: Content) -> u64 {
+        let found = self.fields.iter().find(|field| field.content == content);
+        found.map(|field| field.offset).expect("a field of all types")
+    }
+
+    /// Returns the offsets in bytes of the fields with the packet's start, its end, and the start
+    /// of its metadata.
+    pub fn ends(&self) -> [u64; 3] {
+        [Content::PacketStart, Content::PacketEnd, Content::Metadata]
+            .map(|content| self.offset(content))
+    }
+
+    /// Returns the name of a return code; `None` if the kernel does not distinguish it.
+    pub fn result_name(&self, code: u32) -> Option<&'static str> {
+        let known = self.results.iter().find(|known| known.code == code.cast_signed());
+        known.map(|known| known.name)
+    }
+}
+
+#[cfg(test)]
+mod tests;
