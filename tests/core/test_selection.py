@@ -57,23 +57,24 @@ def test_a_comparison_accepts_unknown_types(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", ["bound", "compile"])
 def test_programs_of_other_types_are_not_analysed(tmp_path: Path, command: str) -> None:
-    """Check that the error for a program of another type than XDP suggests no options."""
-    file = renamed(tmp_path, "tcx")
+    """Check that the error for a program of an unsupported type suggests no options."""
+    file = renamed(tmp_path, "lwt")
+    kinds = ("XDP or tc", "XDP and tc") if command == "bound" else ("XDP", "XDP")
     run = slowpath(command, file)
     reason = (
-        "no XDP program in the object; it has tcx: count_min (sched_cls); only XDP programs are "
-        "analysed"
+        f"no {kinds[0]} program in the object; it has lwt: count_min (lwt); only {kinds[1]} "
+        "programs are analysed"
     )
     assert (run.returncode, run.stderr) == (3, f"error: {file}: {reason}\n")
     run = slowpath(command, file, "-n", "count_min")
     assert run.returncode == 3
-    assert "the program is of type sched_cls; only XDP programs are analysed" in run.stderr
+    assert "the program is of type lwt; only XDP and tc programs are analysed" in run.stderr
 
 
 def test_a_failed_result_has_the_kind_too(tmp_path: Path) -> None:
-    run = slowpath("bound", renamed(tmp_path, "tcx"), "-n", "*", "--format", "json")
+    run = slowpath("bound", renamed(tmp_path, "lwt"), "-n", "*", "--format", "json")
     (result,) = json.loads(run.stdout)["results"]
-    assert (result["kind"], result["section"]) == ("sched_cls", "tcx")
+    assert (result["kind"], result["section"]) == ("lwt", "lwt")
     run = slowpath("bound", "examples/two_protocols.asm", "--format", "json")
     assert json.loads(run.stdout)["results"][0]["kind"] is None
 

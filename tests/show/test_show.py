@@ -132,4 +132,4 @@ def test_unsupported_programs_have_a_reason() -> None:
     assert "LINUX_KERNEL_VERSION" in unsupported["uses_kernel"]
     assert unsupported["does_not"] is None
     other = objects(FEATURES, "-n", "not_xdp")[0]["programs"][0]
-    assert "sched_cls" in other["unsupported"]
+    assert (other["kind"], other["unsupported"]) == ("sched_cls", None)

@@ -42,6 +42,30 @@ pub struct Field {
     pub bytes: u8,
     /// Content at the start of a run.
     pub content: Content,
+    /// Accesses that the kernel's verifier accepts.
+    pub access: Access,
+}
+
+/// Accesses to a field that the kernel's verifier accepts. All accesses are aligned to their width.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Not checked here.
+    Unchecked,
+    /// Loads of the whole field.
+    Whole,
+    /// Loads of the field or of a part of it.
+    Parts,
+    /// Loads of the field or of a part of it, and stores to the whole field. The kernel keeps this
+    /// number of low bits of a stored number.
+    Stores(u8),
+    /// As `Stores(16)`, but the kernel ignores numbers that have no place in 16 bits, and 65535.
+    StoresQueue,
+    /// Loads of the whole field, and stores to it.
+    WholeStores,
+    /// Loads and stores of any width, also across the following fields of this kind.
+    Bytes,
+    /// None in this type of programs.
+    Never,
 }
 
 /// Content of a field.
@@ -53,8 +77,13 @@ pub enum Content {
     PacketEnd,
     /// Address of the metadata in front of the packet.
     Metadata,
+    /// Length of the whole packet in bytes, of which the program may access only the first ones
+    /// directly.
+    Length,
     /// A number from the first to the second number, both included.
     Number(u64, u64),
+    /// A content that slowpath does not model.
+    Unsupported,
 }
 
 /// A return code with its meaning.
@@ -69,7 +98,21 @@ pub struct ReturnCode {
 }
 
 const fn field(name: &'static str, offset: u64, content: Content) -> Field {
-    Field { name, offset, bytes: 4, content }
+    Field { name, offset, bytes: 4, content, access: Access::Unchecked }
+}
+
+const fn with(
+    name: &'static str,
+    (offset, bytes): (u64, u8),
+    content: Content,
+    access: Access,
+) -> Field {
+    Field { name, offset, bytes, content, access }
+}
+
+/// Returns a field of 4 bytes with a number of at most `most`.
+const fn number(name: &'static str, offset: u64, most: u64, access: Access) -> Field {
+    with(name, (offset, 4), Content::Number(0, most), access)
 }
 
 const fn code(code: i32, name: &'static str, meaning: &'static str) -> ReturnCode {
@@ -115,8 +158,70 @@ pub const XDP_ACTIONS: [&str; 5] = {
     names
 };
 
+/// Programs for traffic control, on `tc` or `tcx` (`struct __sk_buff`, `TC_ACT_*` of
+/// `uapi/linux/pkt_cls.h`). Access rules: `tc_cls_act_is_valid_access`, `bpf_skb_is_valid_access`.
+/// Ranges: `bpf_convert_ctx_access`, and the widths of the fields of `struct sk_buff`.
+pub static SCHED_CLS: ProgramType = ProgramType {
+    kind: ProgramKind::SchedCls,
+    structure: "__sk_buff",
+    size: 192,
+    fields: &[
+        with("len", (0, 4), Content::Length, Access::Parts),
+        number("pkt_type", 4, 7, Access::Parts),
+        number("mark", 8, U32, Access::Stores(32)),
+        number("queue_mapping", 12, U16, Access::StoresQueue),
+        number("protocol", 16, U16, Access::Parts),
+        number("vlan_present", 20, 1, Access::Parts),
+        number("vlan_tci", 24, U16, Access::Parts),
+        number("vlan_proto", 28, U16, Access::Parts),
+        number("priority", 32, U32, Access::Stores(32)),
+        number("ingress_ifindex", 36, IFINDEX_MAX, Access::Parts),
+        with("ifindex", (40, 4), Content::Number(1, IFINDEX_MAX), Access::Parts),
+        number("tc_index", 44, U16, Access::Stores(16)),
+        number("cb[0]", 48, U32, Access::Bytes),
+        number("cb[1]", 52, U32, Access::Bytes),
+        number("cb[2]", 56, U32, Access::Bytes),
+        number("cb[3]", 60, U32, Access::Bytes),
+        number("cb[4]", 64, U32, Access::Bytes),
+        number("hash", 68, U32, Access::Parts),
+        number("tc_classid", 72, U16, Access::Stores(16)),
+        with("data", (76, 4), Content::PacketStart, Access::Whole),
+        with("data_end", (80, 4), Content::PacketEnd, Access::Whole),
+        number("napi_id", 84, U32, Access::Parts),
+        // From `family` to `local_port`.
+        with("family", (88, 52), Content::Unsupported, Access::Never),
+        with("data_meta", (140, 4), Content::Metadata, Access::Whole),
+        with("flow_keys", (144, 8), Content::Unsupported, Access::Never),
+        with("tstamp", (152, 8), Content::Number(0, u64::MAX), Access::WholeStores),
+        number("wire_len", 160, U32, Access::Parts),
+        number("gso_segs", 164, U16, Access::Parts),
+        with("sk", (168, 8), Content::Unsupported, Access::Whole),
+        number("gso_size", 176, U16, Access::Parts),
+        with("tstamp_type", (180, 1), Content::Unsupported, Access::Whole),
+        with("hwtstamp", (184, 8), Content::Number(0, u64::MAX), Access::Whole),
+    ],
+    results: &[
+        code(-1, "TC_ACT_UNSPEC", "continues with the next program or filter (TCX_NEXT)"),
+        code(0, "TC_ACT_OK", "passes the packet on (TCX_PASS)"),
+        code(1, "TC_ACT_RECLASSIFY", "starts the classification again"),
+        code(2, "TC_ACT_SHOT", "drops the packet (TCX_DROP)"),
+        code(3, "TC_ACT_PIPE", "continues with the next action"),
+        code(4, "TC_ACT_STOLEN", "ends the packet's path; an action keeps it"),
+        code(5, "TC_ACT_QUEUED", "ends the packet's path; it is queued"),
+        code(6, "TC_ACT_REPEAT", "runs the action again"),
+        code(7, "TC_ACT_REDIRECT", "sends the packet to the target of a redirect (TCX_REDIRECT)"),
+        code(8, "TC_ACT_TRAP", "passes the packet from hardware to the network stack"),
+    ],
+    number: 3,
+    sections: &["tcx/"],
+    attach: &[(&["ingress"], 46), (&["egress"], 47), (&[], 0)],
+};
+
+const U16: u64 = u16::MAX as u64;
+const U32: u64 = u32::MAX as u64;
+
 /// All types of programs that slowpath analyses.
-pub static PROGRAM_TYPES: [&ProgramType; 1] = [&XDP];
+pub static PROGRAM_TYPES: [&ProgramType; 2] = [&XDP, &SCHED_CLS];
 
 impl ProgramType {
     /// Returns the row of a type; `None` if slowpath does not analyse such programs. A program of
@@ -156,6 +261,13 @@ impl ProgramType {
     pub fn ends(&self) -> [u64; 3] {
         [Content::PacketStart, Content::PacketEnd, Content::Metadata]
             .map(|content| self.offset(content))
+    }
+
+    /// Returns the offset in bytes of the field with the packet's length; `None` if the packet ends
+    /// where direct access ends.
+    pub fn length(&self) -> Option<u64> {
+        let found = self.fields.iter().find(|field| field.content == Content::Length);
+        found.map(|field| field.offset)
     }
 
     /// Returns the name of a return code; `None` if the kernel does not distinguish it.

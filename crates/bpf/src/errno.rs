@@ -33,6 +33,8 @@ pub(crate) const ETIME: i64 = number("ETIME");
 pub(crate) const EPROTONOSUPPORT: i64 = number("EPROTONOSUPPORT");
 pub(crate) const EOPNOTSUPP: i64 = number("EOPNOTSUPP");
 pub(crate) const EAFNOSUPPORT: i64 = number("EAFNOSUPPORT");
+pub(crate) const EPROTO: i64 = number("EPROTO");
+pub(crate) const EALREADY: i64 = number("EALREADY");
 
 const fn number(name: &str) -> i64 {
     position(&NAMES, name) as i64 + 1

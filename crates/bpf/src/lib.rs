@@ -32,7 +32,9 @@ pub use self::object::{
     Subprogram, UnlinkedObject, UnlinkedProgram, Unresolved, VariableKind, WriteError,
 };
 pub use btf::Btf;
-pub use context::{Content, Field, PROGRAM_TYPES, ProgramType, ReturnCode, XDP, XDP_ACTIONS};
+pub use context::{
+    Access, Content, Field, PROGRAM_TYPES, ProgramType, ReturnCode, SCHED_CLS, XDP, XDP_ACTIONS,
+};
 pub use errno::errno_name;
 pub use error::ObjectError;
 pub use line_info::LineInfo;

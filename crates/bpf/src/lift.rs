@@ -60,8 +60,8 @@ pub use options::{Handover, LiftOptions, Network};
 pub use placed_program::PlacedProgram;
 pub use probes::path_deciding_variables;
 pub use receive::{
-    ENVIRONMENTS, ETH_HLEN, Environment, HEAD_ROOM, MAX_METADATA, METADATA_SUPPORT, METADATA_WORDS,
-    PacketEnvironment, Receive, TAIL_ROOM, TailRoom,
+    BEHIND_LINEAR, BEHIND_LONGEST, ENVIRONMENTS, ETH_HLEN, Environment, HEAD_ROOM, MAX_METADATA,
+    METADATA_SUPPORT, METADATA_WORDS, PacketEnvironment, Receive, TAIL_ROOM, TailRoom,
 };
 pub use registers::{Offset, RegisterValue, Registers};
 pub use state::accessed::Interference;
@@ -80,6 +80,7 @@ use crate::{BpfProgram, Object};
 use lifter::{Findings, Lifter};
 use linked_code::LinkedCode;
 use maps::{install::install, regions::distinct_maps, stated::install_stated};
+use receive::LARGEST;
 use walk::{explore::explore, fixpoint};
 
 /// The result of lifting: a program in micro-operations, and data to relate it to the original
@@ -192,6 +193,13 @@ fn finish(
         ..
     } = lifter;
     assumptions.extend(distinct_maps(&layouts));
+    if program_type.length().is_some() {
+        assumptions.insert(format!("packets have at most {LARGEST} bytes before segmentation"));
+        let structure = program_type.structure;
+        assumptions.insert(format!(
+            "every combination of a packet and the fields of struct {structure} can occur"
+        ));
+    }
     let (mut prologue, packet_length) = ir.prologue(program_type, receive);
     install(&mut ir, &object.maps, &layouts, &options.contents)?;
     install_stated(&mut ir, &object.maps, &layouts);

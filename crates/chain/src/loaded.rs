@@ -1,6 +1,6 @@
 //! An object of a chain, as read from its file, with the number of the chain's program in it.
 
-use slowpath_bpf::Object;
+use slowpath_bpf::{Object, ProgramKind};
 use std::sync::Arc;
 
 /// A parsed object file of a chain, and the index of the program in it that belongs to the chain.
@@ -10,4 +10,20 @@ pub struct Loaded {
     pub object: Arc<Object>,
     /// Index of the program in [`Object::programs`].
     pub program: usize,
+}
+
+impl Loaded {
+    /// Combines an object with the index of its program.
+    ///
+    /// # Errors
+    /// A message if it is a tc program: chains consist of XDP programs.
+    pub fn new(object: Arc<Object>, program: usize) -> Result<Loaded, String> {
+        match object.programs.get(program) {
+            Some(entry) if entry.kind == ProgramKind::SchedCls => Err(format!(
+                "program {} is of type {}; only XDP programs form chains",
+                entry.name, entry.kind
+            )),
+            _ => Ok(Loaded { object, program }),
+        }
+    }
 }

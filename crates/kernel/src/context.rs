@@ -2,7 +2,9 @@
 //!
 //! Source: `xdp_convert_md_to_buff` in the kernel's `net/bpf/test_run.c`.
 
-use slowpath_bpf::XDP;
+use std::collections::BTreeMap;
+
+use slowpath_bpf::{ProgramType, XDP};
 
 /// Size of `struct xdp_md` in bytes.
 pub(crate) const SIZE: usize = 24;
@@ -18,7 +20,28 @@ pub struct Context {
     pub ingress_ifindex: u32,
     /// Receive queue of the device on which the packet arrives. It must exist.
     pub rx_queue_index: u32,
+    /// Fields of `struct __sk_buff`, by name, that differ from those of a test run without context;
+    /// for tc programs only. The kernel accepts those in [`SETTABLE`].
+    pub fields: BTreeMap<String, u64>,
 }
+
+/// Fields of `struct __sk_buff` that a test run can set, and that it returns
+/// (`convert___skb_to_skb`, `convert_skb_to___skb`).
+pub const SETTABLE: [&str; 13] = [
+    "mark",
+    "priority",
+    "ingress_ifindex",
+    "ifindex",
+    "cb[0]",
+    "cb[1]",
+    "cb[2]",
+    "cb[3]",
+    "cb[4]",
+    "tstamp",
+    "wire_len",
+    "gso_segs",
+    "hwtstamp",
+];
 
 /// Offsets at which the packet starts and ends in the buffer of a test run, in bytes. The metadata
 /// is at the start of the buffer, in front of the packet.
@@ -46,6 +69,30 @@ impl Context {
         }
         bytes
     }
+}
+
+/// Encodes the context of a tc program as the structure of its type.
+pub(crate) fn encode_fields(row: &ProgramType, fields: &BTreeMap<String, u64>) -> Vec<u8> {
+    let mut bytes = vec![0; row.size as usize];
+    for (name, value) in fields {
+        if let Some(field) = row.field(name) {
+            let (at, size) = (field.offset as usize, usize::from(field.bytes));
+            bytes[at..at + size].copy_from_slice(&value.to_le_bytes()[..size]);
+        }
+    }
+    bytes
+}
+
+/// Decodes the fields that a test run returns in the structure of a program's type.
+pub(crate) fn decode_fields(row: &ProgramType, bytes: &[u8]) -> BTreeMap<String, u64> {
+    let value = |name: &&str| {
+        let field = row.field(name)?;
+        let (at, size) = (field.offset as usize, usize::from(field.bytes));
+        let mut value = [0; 8];
+        value[..size].copy_from_slice(bytes.get(at..at + size)?);
+        Some(((*name).to_owned(), u64::from_le_bytes(value)))
+    };
+    SETTABLE.iter().filter_map(value).collect()
 }
 
 /// Decodes the packet's start and end from the `struct xdp_md` that a test run returned.

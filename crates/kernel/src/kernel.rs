@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::{Arc, OnceLock};
 
 use slowpath_bpf::insn::{AluOp, Insn, Register, Source, Width, encode};
-use slowpath_bpf::{BpfProgram, Btf, MapDef, Object, SlotRef};
+use slowpath_bpf::{BpfProgram, Btf, MapDef, Object, ProgramKind, ProgramType, SlotRef, XDP};
 
 use crate::count::{self, Answer, CountingProgram, Weights};
 use crate::error::{LoadError, MapError};
@@ -74,6 +74,16 @@ impl Kernel {
     /// ([`slowpath_bpf::MapDef::max_entries`] is 0). Set it in the object before loading.
     pub fn load(&self, object: &Object, program: usize) -> Result<LoadedProgram, LoadError> {
         let reachable = reachable::find_reachable(object, program, &|| self.types())?;
+        self.load_reachable(object, program, reachable, &[])
+    }
+
+    /// Like [`Kernel::load`], but also loads tc programs.
+    ///
+    /// # Errors
+    /// As [`Kernel::load`].
+    pub fn load_any(&self, object: &Object, program: usize) -> Result<LoadedProgram, LoadError> {
+        let types = [ProgramKind::SchedCls];
+        let reachable = reachable::find_reachable_of(object, program, &types, &|| self.types())?;
         self.load_reachable(object, program, reachable, &[])
     }
 
@@ -271,6 +281,7 @@ impl Kernel {
         let mut programs = BTreeMap::new();
         let entry = reachable.programs.get(&program);
         let fragments = entry.is_some_and(BpfProgram::accepts_fragments);
+        let row = entry.and_then(|entry| ProgramType::of(entry.kind)).unwrap_or(&XDP);
         for (number, linked) in &reachable.programs {
             programs.insert(*number, program::load(linked, license, &maps, types, &[])?);
         }
@@ -279,7 +290,10 @@ impl Kernel {
         }
         // `find_reachable` always includes the program itself.
         match programs.remove(&program) {
-            Some(fd) => Ok(LoadedProgram::new(fd, programs, maps).with_fragments(fragments)),
+            Some(fd) => {
+                let loaded = LoadedProgram::new(fd, programs, maps).with_type(row);
+                Ok(loaded.with_fragments(fragments))
+            }
             None => Err(LoadError::Refused { program: String::new(), cause: not_found() }),
         }
     }

@@ -46,7 +46,7 @@ mod verdict;
 mod veth_chain;
 pub mod witness;
 
-pub use context::Context;
+pub use context::{Context, SETTABLE};
 pub use count::{Answer, CountingProgram, Tally};
 pub use error::{
     InstallError, LinkError, LoadError, MapError, NamespaceError, RunError, WireError,

@@ -8,6 +8,8 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
+use slowpath_bpf::{ProgramType, XDP};
+
 use crate::error::{MapError, RunError};
 use crate::program::load_generated;
 use crate::sys::{RawRun, test_run};
@@ -19,6 +21,10 @@ const SHORTEST: usize = 14;
 /// free around it.
 const GROWTH: usize = 8192;
 
+/// Upper bound on the length of a packet in a `struct sk_buff` that a program makes longer
+/// (`SKB_MAX_ALLOC`), in bytes.
+const LONGEST: usize = 1 << 18;
+
 /// A program in the kernel, with its maps.
 #[derive(Debug)]
 pub struct LoadedProgram {
@@ -28,17 +34,20 @@ pub struct LoadedProgram {
     _callees: BTreeMap<usize, OwnedFd>,
     maps: BTreeMap<usize, Map>,
     fragments: bool,
+    program_type: &'static ProgramType,
 }
 
 /// Result of a test run, in which the kernel runs a program on a given packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TestRun {
-    /// Return value of the program. Valid actions are 0 (aborted) to 4 (redirect).
+    /// Return value of the program, such as an XDP action.
     pub return_value: u32,
     /// The packet as the last repetition left it.
     pub packet: Vec<u8>,
     /// The metadata in front of the packet, as the last repetition left it.
     pub metadata: Vec<u8>,
+    /// Fields of `struct __sk_buff` that the kernel returns, by name; for tc programs only.
+    pub fields: BTreeMap<String, u64>,
     /// Average duration of one repetition, in whole nanoseconds.
     pub duration: Duration,
 }
@@ -49,7 +58,7 @@ impl LoadedProgram {
         callees: BTreeMap<usize, OwnedFd>,
         maps: BTreeMap<usize, Map>,
     ) -> Self {
-        LoadedProgram { fd, _callees: callees, maps, fragments: false }
+        LoadedProgram { fd, _callees: callees, maps, fragments: false, program_type: &XDP }
     }
 
     /// Loads generated code as a program without BTF types. With `fragments`, the program accepts
@@ -63,6 +72,11 @@ impl LoadedProgram {
     /// Sets whether the program accepts packets in several buffers (`SEC("xdp.frags")`).
     pub(crate) fn with_fragments(self, fragments: bool) -> Self {
         LoadedProgram { fragments, ..self }
+    }
+
+    /// Sets the type of the program.
+    pub(crate) fn with_type(self, program_type: &'static ProgramType) -> Self {
+        LoadedProgram { program_type, ..self }
     }
 
     /// Returns true if the program accepts packets in several buffers. Such a program cannot
@@ -120,7 +134,11 @@ impl LoadedProgram {
         if len < SHORTEST {
             return Err(RunError::TooShort { len });
         }
-        run(self.fd(), packet, repeat, context).map_err(|cause| RunError::of(len, context, cause))
+        let ran = match self.program_type.length() {
+            None => run(self.fd(), packet, repeat, context),
+            Some(_) => run_skb(self.fd(), self.program_type, (packet, repeat), context),
+        };
+        ran.map_err(|cause| RunError::of(len, context, cause))
     }
 }
 
@@ -153,6 +171,28 @@ pub(crate) fn run(
         return_value,
         packet: out[start..size].to_vec(),
         metadata: out[..start].to_vec(),
+        fields: BTreeMap::new(),
+        duration: Duration::from_nanos(duration.into()),
+    })
+}
+
+/// Runs a program on a packet in a `struct sk_buff` (`bpf_prog_test_run_skb`).
+fn run_skb(
+    program: BorrowedFd,
+    row: &ProgramType,
+    (packet, repeat): (&[u8], u32),
+    context: &Context,
+) -> io::Result<TestRun> {
+    let mut out = vec![0; packet.len() + LONGEST];
+    let mut after = context::encode_fields(row, &context.fields);
+    let RawRun { return_value, size, duration } =
+        test_run(program, packet, &mut out, &mut after, repeat)?;
+    out.truncate(size);
+    Ok(TestRun {
+        return_value,
+        packet: out,
+        metadata: Vec::new(),
+        fields: context::decode_fields(row, &after),
         duration: Duration::from_nanos(duration.into()),
     })
 }

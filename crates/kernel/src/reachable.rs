@@ -16,12 +16,22 @@ pub struct Reachable {
     pub maps: BTreeSet<usize>,
 }
 
-/// Links a program and all programs that it can reach by tail calls through program arrays.
+/// Links an XDP program and all programs that it can reach by tail calls through program arrays.
 /// `kernel` returns the BTF types of the running kernel. It is called only if a program depends on
 /// them.
 pub fn find_reachable<'k>(
     object: &Object,
     program: usize,
+    kernel: &dyn Fn() -> Option<&'k Btf>,
+) -> Result<Reachable, LoadError> {
+    find_reachable_of(object, program, &[], kernel)
+}
+
+/// Like [`find_reachable`], but the programs may also have one of the types in `types`.
+pub fn find_reachable_of<'k>(
+    object: &Object,
+    program: usize,
+    types: &[ProgramKind],
     kernel: &dyn Fn() -> Option<&'k Btf>,
 ) -> Result<Reachable, LoadError> {
     let mut found = Reachable::default();
@@ -30,7 +40,7 @@ pub fn find_reachable<'k>(
         if found.programs.contains_key(&number) {
             continue;
         }
-        let linked = linked(object, number, kernel)?;
+        let linked = linked(object, number, types, kernel)?;
         let mut maps: Vec<usize> = linked.insns.iter().filter_map(map_of).collect();
         found.programs.insert(number, linked);
         while let Some(map) = maps.pop() {
@@ -61,25 +71,29 @@ fn map_of(insn: &Insn) -> Option<usize> {
 fn linked<'k>(
     object: &Object,
     number: usize,
+    types: &[ProgramKind],
     kernel: &dyn Fn() -> Option<&'k Btf>,
 ) -> Result<BpfProgram, LoadError> {
     let mut program = object.link(number, None)?;
-    if let kind @ (ProgramKind::SchedCls | ProgramKind::Other(_)) = program.kind {
+    if let kind @ (ProgramKind::SchedCls | ProgramKind::Other(_)) = program.kind
+        && !types.contains(&kind)
+    {
         return Err(LoadError::NotXdp { program: program.name, kind });
     }
     if program.unresolved.is_empty() && program.kfuncs.is_empty() {
         return Ok(program);
     }
-    let types = kernel();
-    if types.is_some() {
-        program = object.link(number, types)?;
+    let known_types = kernel();
+    if known_types.is_some() {
+        program = object.link(number, known_types)?;
     }
     let BpfProgram { name, kfuncs, insns, .. } = &mut program;
     for insn in insns {
         let Insn::Call(Call::Kfunc { id, .. }) = insn else { continue };
         let called = usize::try_from(*id).ok().and_then(|index| kfuncs.get(index));
         let function = called.map_or("a function without name", String::as_str);
-        let known = types.and_then(|t| t.find(function, |kind| matches!(kind, Kind::Func { .. })));
+        let known =
+            known_types.and_then(|t| t.find(function, |kind| matches!(kind, Kind::Func { .. })));
         let known = known.and_then(|known| i32::try_from(known.0).ok());
         *id = known.ok_or_else(|| {
             let (program, function) = (name.clone(), function.to_owned());

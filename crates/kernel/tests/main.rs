@@ -44,6 +44,7 @@ mod packet;
 mod random_packets;
 mod rejections;
 mod sequences;
+mod skb;
 mod timing;
 mod tries;
 mod veth;

@@ -408,7 +408,8 @@ fn loaded(py: Python<'_>, objects: Vec<(Py<Object>, usize)>) -> PyResult<Vec<Loa
             let what = "a listing cannot be part of a chain; programs must be BPF objects";
             errors::exception(py, &Error::Input(codes::CHAIN_MEMBER_LISTING, what.to_owned()))
         })?;
-        Ok(Loaded { object, program })
+        let wrong = |what| Error::Input(codes::UNSUPPORTED_PROGRAM_TYPE, what);
+        Loaded::new(object, program).map_err(|what| errors::exception(py, &wrong(what)))
     };
     objects.into_iter().map(loaded).collect()
 }

@@ -73,7 +73,10 @@ impl Topology {
                 let what = "a listing cannot be part of a topology; programs must be BPF objects";
                 errors::exception(py, &Error::Input(codes::CHAIN_MEMBER_LISTING, what.to_owned()))
             })?;
-            Ok(Subject { loaded: Loaded { object, program }, digest })
+            let wrong = |what| Error::Input(codes::UNSUPPORTED_PROGRAM_TYPE, what);
+            let loaded = Loaded::new(object, program);
+            let loaded = loaded.map_err(|what| errors::exception(py, &wrong(what)))?;
+            Ok(Subject { loaded, digest })
         };
         let subjects = objects.into_iter().map(subject).collect::<PyResult<Vec<Subject>>>()?;
         let mode = if mode == "trust" { Mode::Trust } else { Mode::Guard };

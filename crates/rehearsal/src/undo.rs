@@ -57,6 +57,7 @@ mod tests {
         TestRun {
             return_value: 2,
             packet: packet.to_vec(),
+            fields: Default::default(),
             metadata: Vec::new(),
             duration: Duration::ZERO,
         }

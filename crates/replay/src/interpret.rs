@@ -7,6 +7,7 @@ use slowpath_kernel::Context;
 
 use crate::entry::write;
 use crate::pair::{Pair, unusual_value};
+use crate::skb;
 
 /// Maximum number of basic blocks that a run of the interpreter executes. Programs whose loops can
 /// be unrolled execute fewer.
@@ -23,6 +24,14 @@ impl Pair {
         self.length = packet.len();
         if let Some(input) = self.lifted.program.packet_length {
             self.environment.inputs.insert(input, packet.len() as u64);
+        }
+        if self.lifted.layout.program_type.length().is_some() {
+            for (name, value) in skb::fields(packet, context) {
+                if let Some(input) = self.input(&name) {
+                    self.environment.inputs.insert(input, value);
+                }
+            }
+            return;
         }
         // Test runs without a device use the loopback device, whose number is 1.
         let device = context.ingress_ifindex.max(1);

@@ -37,6 +37,7 @@ mod pair;
 mod path;
 mod replay;
 mod run_preparation;
+mod skb;
 mod sync_maps;
 mod tries;
 

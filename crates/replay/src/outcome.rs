@@ -1,9 +1,11 @@
 //! Describes what a run did to its packet, and compares this between kernel and interpreter.
 
+use std::collections::BTreeMap;
+
 use serde::{Serialize, Serializer};
 use slowpath_exec::concrete::Run;
 use slowpath_ir::RegionId;
-use slowpath_kernel::TestRun;
+use slowpath_kernel::{SETTABLE, TestRun};
 
 use crate::pair::{Pair, hex};
 
@@ -18,6 +20,9 @@ pub struct Outcome {
     /// The XDP metadata in front of the packet after the run.
     #[serde(serialize_with = "digits")]
     pub metadata: Vec<u8>,
+    /// Fields of `struct __sk_buff` after the run, by name; for tc programs only.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub fields: BTreeMap<String, u64>,
 }
 
 /// Serialises bytes as a string of hexadecimal digits.
@@ -27,7 +32,8 @@ pub fn digits<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Er
 
 impl From<TestRun> for Outcome {
     fn from(run: TestRun) -> Outcome {
-        Outcome { action: run.return_value, packet: run.packet, metadata: run.metadata }
+        let TestRun { return_value, packet, metadata, fields, .. } = run;
+        Outcome { action: return_value, packet, metadata, fields }
     }
 }
 
@@ -37,7 +43,21 @@ impl Pair {
         let layout = &self.lifted.layout;
         let field = |offset: u64| u64::from(self.word(run, layout.context, offset));
         let base = self.packet_base(run);
-        let [data, end, meta] = layout.program_type.ends().map(field);
+        let row = layout.program_type;
+        let [data, mut end, mut meta] = row.ends().map(field);
+        let mut fields = BTreeMap::new();
+        if let Some(length) = row.length() {
+            end = data + field(length);
+            // A test run does not return metadata.
+            meta = data;
+            for known in SETTABLE.iter().filter_map(|name| row.field(name)) {
+                let byte = |n| {
+                    let at = known.offset + u64::from(n);
+                    u64::from(self.byte(Some(run), (layout.context, at))) << (8 * n)
+                };
+                fields.insert(known.name.to_owned(), (0..known.bytes).map(byte).sum());
+            }
+        }
         let between = |from: u64, to: u64| {
             let byte = |at: u64| self.byte(Some(run), (layout.packet, at.wrapping_sub(base)));
             (from..to).map(byte).collect()
@@ -46,6 +66,7 @@ impl Pair {
             action: self.word(run, layout.result, 0),
             packet: between(data, end),
             metadata: between(meta, data),
+            fields,
         }
     }
 
@@ -103,9 +124,13 @@ pub fn differing_outcome(
     other: Option<&Outcome>,
 ) -> Option<String> {
     let other = other.unwrap_or(interpreter);
+    let field = interpreter.fields.iter().find(|&(name, value)| {
+        other.fields.get(name) == Some(value) && kernel.fields.get(name) != Some(value)
+    });
     let same = (interpreter.action != other.action || interpreter.action == kernel.action)
         && bytes_match(&kernel.packet, &interpreter.packet, &other.packet)
-        && bytes_match(&kernel.metadata, &interpreter.metadata, &other.metadata);
+        && bytes_match(&kernel.metadata, &interpreter.metadata, &other.metadata)
+        && field.is_none();
     if same {
         return None;
     }
@@ -116,5 +141,12 @@ pub fn differing_outcome(
         let there = |o: &Outcome| hex(&o.packet[at..o.packet.len().min(at + 16)]);
         format!("; from byte {at}: {}, {}", there(kernel), there(interpreter))
     });
-    Some(format!("action {} in the kernel, {} here{byte}", shape(kernel), shape(interpreter)))
+    let field = field.map_or(String::new(), |(name, value)| {
+        format!("; {name}: {:?}, {value}", kernel.fields.get(name))
+    });
+    Some(format!(
+        "action {} in the kernel, {} here{byte}{field}",
+        shape(kernel),
+        shape(interpreter)
+    ))
 }

@@ -90,6 +90,11 @@ impl Pair {
             environment.inputs.insert(room.free, room.max_entries.into());
         }
         let cpu = cpu::current();
+        let row = lifted.layout.program_type;
+        let fields: Vec<&str> = match row.length() {
+            Some(_) => row.fields.iter().map(|field| field.name).collect(),
+            None => Vec::new(),
+        };
         let (mut open_inputs, mut clocks) = (BTreeMap::new(), Vec::new());
         for (index, input) in lifted.program.inputs.iter().enumerate() {
             let id = InputId::from(index);
@@ -99,6 +104,7 @@ impl Pair {
             }
             // The context determines the receiving device and queue; other unknown inputs are open.
             if input.kind == InputKind::Unknown
+                && !fields.contains(&input.name.as_str())
                 && !input.name.ends_with("_index")
                 && !input.name.ends_with("_ifindex")
                 && !rooms.iter().any(|room| room.free == id)

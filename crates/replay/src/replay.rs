@@ -101,7 +101,7 @@ impl Replay {
         program: usize,
         lifted: impl Into<Arc<Lifted>>,
     ) -> Result<Replay, ReplayError> {
-        let loaded = kernel.load(object, program)?;
+        let loaded = kernel.load_any(object, program)?;
         let pair = Pair::new(loaded, object, lifted.into(), kernel.cpus());
         Ok(Replay { pair, lost: None })
     }

@@ -230,6 +230,10 @@ impl Job<'_> {
         result.assumptions.extend(condition);
         result.assumptions.extend(program.assumptions.iter().cloned());
         result.notes.extend(lifted.notes.iter().cloned());
+        if lifted.code.is_none() && target.timing.is_some() {
+            let none = "estimates: none, because this target has no calibration for tc programs";
+            result.notes.push(none.to_owned());
+        }
         let (used, unused): (Vec<Assumption>, _) =
             assumed.into_iter().partition(|a| program.cost_classes.contains(&a.class));
         result.assumptions.extend(used.into_iter().map(|assumption| assumption.sentence));

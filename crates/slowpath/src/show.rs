@@ -19,7 +19,7 @@ use calls::{ShownCall, ShownMapUse};
 use loops::ShownLoop;
 use serde::Serialize;
 use slowpath_bpf::insn::Insn;
-use slowpath_bpf::{BpfProgram, MapDef, Object, ProgramKind};
+use slowpath_bpf::{BpfProgram, MapDef, Object, ProgramKind, ProgramType};
 use slowpath_stop::Stop;
 use std::cell::Cell;
 use std::sync::Arc;
@@ -304,7 +304,7 @@ fn program(
     let time = Duration::try_from_secs_f64(request.deadline_seconds.max(0.0));
     let time = time.unwrap_or(Duration::MAX);
     let (unsupported, assumptions, loops) = match entry.kind {
-        ProgramKind::Xdp | ProgramKind::Unknown => match lifted(request, index, object, stop) {
+        kind if ProgramType::of(kind).is_some() => match lifted(request, index, object, stop) {
             Ok(lifted) => {
                 let part = stop.within(Some(time));
                 let loops = loops::of(&lifted, &part);
@@ -313,7 +313,7 @@ fn program(
             }
             Err(error) => (Some(error.to_string()), Vec::new(), Vec::new()),
         },
-        kind => (Some(format!("a program of type {kind}, not XDP")), Vec::new(), Vec::new()),
+        kind => (Some(format!("a program of type {kind}, not XDP or tc")), Vec::new(), Vec::new()),
     };
     let card = matches!(entry.kind, ProgramKind::Xdp | ProgramKind::Unknown)
         .then(|| card(request, index, object, stop));

@@ -301,7 +301,7 @@ def bound(  # noqa: PLR0913 - one parameter for each option of the command
     Args:
         files: BPF objects (`*.bpf.o`), C sources, which clang compiles, and assembly listings for
             NFP network cards. A folder stands for all such files below it.
-        section: Globs for sections of objects, such as `xdp*`; by default all XDP programs.
+        section: Globs for sections of objects, such as `xdp*`; by default all XDP and tc programs.
         prog_name: Globs for names of programs.
         cflags: Flags for clang.
         target: Name of a built-in target, or file of a description (`*.toml`); by default

@@ -13,10 +13,13 @@ from slowpath.core.engine.p4 import P4Program, given_content, translated, transl
 from slowpath.core.errors import Coded, InputError, OptionError, StoppedError
 from slowpath.core.programs.loading import load_program
 from slowpath.core.programs.selection import (
+    ANALYSED,
     UNKNOWN,
+    XDP,
     Selection,
     choose,
     list_programs,
+    names_of,
     no_match,
     nothing_to_choose,
     remark_on,
@@ -166,17 +169,19 @@ def _tasks(
         else:
             known.append(ProgramInfo(0, "", name, UNKNOWN, needs_kernel=False))
         return
-    chosen, others = choose(programs, selection)
+    # Targets with rates are cards, which run only XDP programs.
+    kinds = XDP if request.target.counters is None else ANALYSED
+    chosen, others = choose(programs, selection, kinds)
     if not chosen and selection:
         known += programs
         remarks.append((file, f"no program matches {selection}"))
     elif not chosen:
-        yield task._replace(error=nothing_to_choose(others))
+        yield task._replace(error=nothing_to_choose(others, kinds))
     elif others:
         remarks.append(
             (
                 file,
-                "skipped, because only XDP programs are analysed: "
+                f"skipped, because only {names_of(kinds)} programs are analysed: "
                 f"{list_programs(others, kinds=True)}",
             )
         )

@@ -47,6 +47,25 @@ pub fn memory_registers(number: i32) -> &'static [usize] {
     }
 }
 
+/// Returns true if the helper with this number may change a packet of a `struct sk_buff`, or move
+/// it in memory (`bpf_helper_changes_pkt_data` of `net/core/filter.c`).
+pub fn changes_skb(number: i32) -> bool {
+    const CHANGES: [i32; 11] = [
+        self::number("bpf_skb_store_bytes"),
+        self::number("bpf_l3_csum_replace"),
+        self::number("bpf_l4_csum_replace"),
+        self::number("bpf_clone_redirect"),
+        self::number("bpf_skb_vlan_push"),
+        self::number("bpf_skb_vlan_pop"),
+        self::number("bpf_skb_change_proto"),
+        self::number("bpf_skb_change_tail"),
+        self::number("bpf_skb_pull_data"),
+        self::number("bpf_skb_change_head"),
+        self::number("bpf_skb_adjust_room"),
+    ];
+    CHANGES.contains(&number)
+}
+
 /// Defines a constant for the number of each helper.
 macro_rules! numbers {
     ($($constant:ident: $name:literal,)*) => {

@@ -405,7 +405,12 @@ impl<'a> Lifter<'a> {
     pub fn moves_head(&self) -> bool {
         let calls = [helper::XDP_ADJUST_HEAD, helper::XDP_ADJUST_META];
         let calls = calls.map(|helper| Insn::Call(Call::Helper(helper)));
-        self.any(|insn| calls.contains(insn))
+        // All helpers that change a packet of `struct sk_buff` may move its start or its metadata.
+        let skb = self.program_type.length().is_some();
+        let changes = |insn: &Insn| {
+            skb && matches!(*insn, Insn::Call(Call::Helper(number)) if helper::changes_skb(number))
+        };
+        self.any(|insn| calls.contains(insn) || changes(insn))
     }
 
     /// Returns true if packets may arrive with metadata, on the first device or a later one.

@@ -18,6 +18,12 @@ impl Lifter<'_> {
         self.ir.emit.zero_extend(low, 64)
     }
 
+    /// Returns the address of the byte at an offset of the context.
+    pub fn context_address(&mut self, offset: u64) -> Operand {
+        let base = self.ir.base(self.ir.context);
+        self.ir.emit.add(base, word(offset))
+    }
+
     pub fn set_context_pointer(&mut self, content: Content, pointer: Operand) {
         let base = self.ir.base(self.ir.context);
         let field = self.program_type.offset(content);

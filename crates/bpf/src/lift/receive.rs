@@ -21,6 +21,17 @@ pub const METADATA_WORDS: &str = "words of metadata";
 /// Name of the input that says if the driver supports metadata, in lifted programs and witnesses.
 pub const METADATA_SUPPORT: &str = "driver supports metadata";
 
+/// Name of the input that contains the number of bytes behind the linear part of a packet, which
+/// programs with a `struct __sk_buff` cannot access directly.
+pub const BEHIND_LINEAR: &str = "bytes behind the linear part of the packet";
+/// Name of the input that contains the number of bytes behind the first 65535 bytes of a packet.
+pub const BEHIND_LONGEST: &str = "bytes behind the first 65535 bytes of the packet";
+
+/// Maximum length of a packet of `struct sk_buff` in bytes. The kernel builds packets of at most
+/// 524,280 bytes (`GSO_MAX_SIZE`); headers and packets of user space (`packet_alloc_skb`) add less
+/// than 2^17 bytes.
+pub const LARGEST: u64 = (1 << 20) - 1;
+
 /// Number of bytes that a 4096-byte page has for head room, packet and tail room in a test run.
 /// Excludes `sizeof(struct xdp_frame)` at the start and `SKB_DATA_ALIGN(sizeof(struct
 /// skb_shared_info))` at the end.

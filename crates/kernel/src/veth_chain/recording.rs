@@ -84,6 +84,7 @@ impl Layout {
         let run = TestRun {
             return_value: number(self.result)?,
             packet: part(self.packet, number(self.length)? as usize)?,
+            fields: Default::default(),
             metadata,
             duration: Duration::ZERO,
         };

@@ -8,7 +8,7 @@ use crate::{ChainMember, Error, ProgramChain, assume, map_contents, settings, st
 use slowpath_bpf::insn::helper::{FOR_EACH_MAP_ELEM, LOOP, TAIL_CALL};
 use slowpath_bpf::insn::{Call, Insn};
 use slowpath_bpf::lift::{self, LiftOptions, MapContent, PlacedProgram, Receive};
-use slowpath_bpf::{BpfProgram, Object, ProgramEntry, ProgramKind};
+use slowpath_bpf::{BpfProgram, Object, ProgramEntry, ProgramKind, ProgramType};
 use slowpath_codes as codes;
 use slowpath_estimate::Code;
 use slowpath_ir::{PacketFacts, Program};
@@ -23,8 +23,14 @@ pub(super) fn entry(request: &ProgramRequest) -> Result<ProgramEntry, Error> {
 /// Links the program that the request names in `object`.
 pub(crate) fn link(request: &ProgramRequest, object: &Object) -> Result<BpfProgram, Error> {
     let kind = object.programs.get(request.program).ok_or_else(|| missing(request.program))?.kind;
-    if !matches!(kind, ProgramKind::Xdp | ProgramKind::Unknown) {
-        let what = format!("the program is of type {kind}; only XDP programs are analysed");
+    let follows = request.object.as_chain().is_some() || request.object.as_arriving().is_some();
+    let accepted = match kind {
+        ProgramKind::SchedCls if follows => Some("only XDP programs form chains"),
+        _ if ProgramType::of(kind).is_none() => Some("only XDP and tc programs are analysed"),
+        _ => None,
+    };
+    if let Some(reason) = accepted {
+        let what = format!("the program is of type {kind}; {reason}");
         return Err(Error::Input(codes::UNSUPPORTED_PROGRAM_TYPE, what));
     }
     let kernel = request.kernel.as_deref().map(KernelTypes::btf);
@@ -80,6 +86,8 @@ pub(crate) fn lift_interleaved(
     let verifier_limit_scope =
         verifier_limit_scope(&linked, &lifted.code, &program, chain.is_some());
     let functions = functions(&lifted.programs, chain, lifted.code.len());
+    // The prices of targets are those of XDP programs.
+    let timed = linked.kind != ProgramKind::SchedCls;
     let mut code = Code::new(lifted.code, object);
     let names = object.maps.iter().map(|map| map.name.as_str());
     request.options.apply_entries(names.zip(code.sizes()))?;
@@ -90,7 +98,7 @@ pub(crate) fn lift_interleaved(
         program,
         layout: Some(lifted.layout),
         pipeline: None,
-        code: Some(code),
+        code: timed.then_some(code),
         notes: not_loadable(&linked),
         inexact_reason: None,
         interference: lifted.interference,

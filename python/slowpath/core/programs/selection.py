@@ -11,6 +11,12 @@ from slowpath.core.programs.sources import not_an_object
 UNKNOWN = "unknown"
 """Kind of a program whose section names no program type of the kernel."""
 
+XDP = ("xdp",)
+"""Kinds of the programs that run on a card, in chains, and in measurements."""
+
+ANALYSED = ("xdp", "sched_cls")
+"""Kinds of the programs that are analysed for servers: XDP and tc."""
+
 
 class Selection(NamedTuple):
     """Patterns that sections and names of programs must match; without patterns, all match."""
@@ -50,17 +56,17 @@ def _any(globs: Sequence[str], text: str) -> bool:
 
 
 def choose(
-    programs: Sequence[ProgramInfo], selection: Selection
+    programs: Sequence[ProgramInfo], selection: Selection, kinds: Sequence[str] = XDP
 ) -> tuple[list[ProgramInfo], list[ProgramInfo]]:
     """Return the programs to analyse, and those that are left out because of their kind.
 
-    Without a selection, the programs to analyse are the XDP programs, or a single program of
-    unknown kind.
+    Without a selection, the programs to analyse are those of the given kinds, or a single program
+    of unknown kind.
     """
     if selection or (len(programs) == 1 and programs[0].kind == UNKNOWN):
         return [p for p in programs if selection.matches(p.section, p.name)], []
-    chosen = [program for program in programs if program.kind == "xdp"]
-    return chosen, [program for program in programs if program.kind != "xdp"]
+    chosen = [program for program in programs if program.kind in kinds]
+    return chosen, [program for program in programs if program.kind not in kinds]
 
 
 def find_program(
@@ -99,15 +105,22 @@ def remark_on(program: ProgramInfo) -> str | None:
     )
 
 
-def nothing_to_choose(others: Sequence[ProgramInfo]) -> Coded:
-    """Return the error text for an object without XDP programs; `others` are its programs."""
+def names_of(kinds: Sequence[str]) -> str:
+    """Return the names of program types for messages, such as `XDP and tc`."""
+    return " and ".join({"xdp": "XDP", "sched_cls": "tc"}.get(kind, kind) for kind in kinds)
+
+
+def nothing_to_choose(others: Sequence[ProgramInfo], kinds: Sequence[str] = XDP) -> Coded:
+    """Return the error text for an object that has only `others`, none of them of `kinds`."""
     if not others:
         return Coded(codes.OBJECT_WITHOUT_PROGRAMS, "the object has no programs")
-    reason = f"no XDP program in the object; it has {list_programs(others, kinds=True)}"
+    wanted = names_of(kinds).replace(" and ", " or ")
+    reason = f"no {wanted} program in the object; it has {list_programs(others, kinds=True)}"
     if any(program.kind == UNKNOWN for program in others):
         reason = f"{reason}; select programs of unknown type with --section or --prog-name"
         return Coded(codes.PROGRAM_NOT_CHOSEN, reason)
-    return Coded(codes.UNSUPPORTED_PROGRAM_TYPE, f"{reason}; only XDP programs are analysed")
+    what = f"{reason}; only {names_of(kinds)} programs are analysed"
+    return Coded(codes.UNSUPPORTED_PROGRAM_TYPE, what)
 
 
 def no_match(selection: Selection, programs: Sequence[ProgramInfo] = ()) -> OptionError:

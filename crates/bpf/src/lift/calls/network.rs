@@ -127,9 +127,13 @@ impl Lifter<'_> {
     /// Assigns unknown values to the bytes before the packet, which are not transmitted. A program
     /// can see them after it moves the head.
     fn forget_in_front(&mut self, data: Operand) {
-        if !self.moves_head() && !self.reads_metadata() {
-            return;
+        if self.moves_head() || self.reads_metadata() {
+            self.new_bytes_in_front(data);
         }
+    }
+
+    /// Assigns unknown values to the bytes before the address `data` that programs can access.
+    pub(in crate::lift) fn new_bytes_in_front(&mut self, data: Operand) {
         for distance in (8..=IN_FRONT).step_by(8) {
             let value = self.unknown(&format!("head room, {distance} bytes in front"), 8);
             let address = self.ir.emit.add(data, word(distance.wrapping_neg()));

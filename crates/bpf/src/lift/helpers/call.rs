@@ -4,8 +4,8 @@ use crate::insn::helper::{self, helper_name};
 use crate::lift::error::{Cause, INTERNAL};
 use crate::lift::frame::{Phase, ProgramPoint};
 use crate::lift::helpers::environment;
+use crate::lift::helpers::find::find;
 use crate::lift::helpers::table::Lift;
-use crate::lift::helpers::table::find;
 use crate::lift::insns::memory::map_handle;
 use crate::lift::ir::emit::word;
 use crate::lift::lifter::{Lifter, Next};
@@ -107,7 +107,10 @@ impl Lifter<'_> {
         self.note_shared_arguments(number);
         self.note_stack_arguments(number);
         let name = linked_code::name(number);
-        let lift = match (find(number).map(|helper| helper.lift), self.options.assumed(&name)) {
+        let lift = match (
+            find(number, self.program_type.kind).map(|helper| helper.lift),
+            self.options.assumed(&name),
+        ) {
             (Some(Lift::Refused(reason)), None) => {
                 let text = format!("{name} is not supported: {reason}");
                 return Err(Cause::new(codes::UNKNOWN_HELPER, text, self.assume_hint(&name)));

@@ -56,7 +56,9 @@ impl Lifter<'_> {
         // Number 0 stands for an unlisted function, which may read all memory behind its arguments.
         self.note_stack_arguments(0);
         self.rely_on_equal(&name);
-        match (find(&name), self.options.assumed(&name)) {
+        // The functions with this prefix take the context of an XDP program.
+        let wrong = self.program_type.length().is_some() && name.starts_with("bpf_xdp_");
+        match (find(&name).filter(|_| !wrong), self.options.assumed(&name)) {
             (Some(kfunc), _) => (kfunc.lift)(self, at)?,
             (None, Some(reason)) => {
                 self.assume_harmless(&name, reason)?;

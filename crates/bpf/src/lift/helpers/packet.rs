@@ -56,6 +56,11 @@ struct Distance {
 impl Lifter<'_> {
     /// Returns the length of the packet in bytes, as a 64-bit number.
     pub(super) fn packet_length(&mut self) -> Operand {
+        if let Some(field) = self.program_type.length() {
+            let address = self.context_address(field);
+            let length = self.ir.emit.load(address, 4);
+            return self.ir.emit.zero_extend(length, 64);
+        }
         let data = self.context_pointer(Content::PacketStart);
         let end = self.context_pointer(Content::PacketEnd);
         self.ir.emit.sub(end, data)
@@ -309,7 +314,7 @@ impl Lifter<'_> {
         self.ir.emit.add(behind, word(PLACES))
     }
 
-    fn at_most(&mut self, a: Operand, b: Operand) -> Operand {
+    pub(super) fn at_most(&mut self, a: Operand, b: Operand) -> Operand {
         let above = self.ir.emit.ult(b, a);
         self.ir.emit.not(above)
     }

@@ -153,6 +153,7 @@ fn write_route(
     const SKIP_NEIGH: u8 = 2;
     const TBID: u8 = 3;
     const SRC: u8 = 4;
+    let skb = lifter.program_type.length().is_some();
     let emit = &mut lifter.ir.emit;
     let mut has_code = |number| {
         let same = emit.eq(code, word(number));
@@ -160,6 +161,15 @@ fn write_route(
     };
     let (success, no_neighbour) = (has_code(SUCCESS), has_code(NO_NEIGH));
     let (too_long, no_source) = (has_code(FRAG_NEEDED), has_code(NO_SRC_ADDR));
+    // With `struct sk_buff`, the kernel compares the packet with the MTU after a successful lookup.
+    let success = match skb {
+        true => {
+            let compared = emit.unknown_bit("MTU compared after the lookup", &["no", "yes"]);
+            let compared = emit.and(too_long, compared);
+            emit.or(success, compared)
+        }
+        false => success,
+    };
     let found = emit.or(success, no_neighbour);
     let found = emit.or(found, no_source);
     let writes_mtu = emit.or(success, too_long);

@@ -27,7 +27,7 @@ pub(in crate::lift) struct Helper {
     pub note: &'static str,
 }
 
-const fn plain(
+pub(super) const fn plain(
     name: &str,
     lift: fn(&mut Lifter<'_>, ProgramPoint) -> Result<(), Cause>,
     note: &'static str,
@@ -101,8 +101,14 @@ pub(in crate::lift) const HELPERS: &[Helper] = &[
     plain("bpf_ktime_get_tai_ns", environment::any, "Returns any time."),
 ];
 
-/// Returns the table's entry for the helper with this number.
-pub(in crate::lift) fn find(number: i32) -> Option<&'static Helper> {
-    let index = HELPERS.binary_search_by_key(&number, |helper| helper.number).ok()?;
-    Some(&HELPERS[index])
-}
+/// Numbers of the helpers in [`HELPERS`] that only XDP programs may call (`xdp_func_proto`,
+/// `tc_cls_act_func_proto` of `net/core/filter.c`).
+pub(in crate::lift) const XDP_ONLY: &[i32] = &[
+    helper::XDP_ADJUST_HEAD,
+    helper::XDP_ADJUST_META,
+    helper::XDP_ADJUST_TAIL,
+    helper::XDP_GET_BUFF_LEN,
+    helper::XDP_LOAD_BYTES,
+    helper::XDP_STORE_BYTES,
+    helper::REDIRECT_MAP,
+];

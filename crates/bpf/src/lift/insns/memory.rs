@@ -23,6 +23,7 @@ impl Lifter<'_> {
         let class = match insn {
             Insn::Load { size, signed, dst, base, offset } => {
                 let (address, known) = self.address(base, offset, size.bytes())?;
+                self.check_context_load(known, size.bytes(), signed)?;
                 self.note_load(known, offset, size);
                 self.note_read(known, size.bytes().into());
                 let (value, result) = self.read_from(address, known, size.bytes(), signed);
@@ -42,6 +43,7 @@ impl Lifter<'_> {
                 let value = self.source(src, size.bits());
                 let known = self.known_source(src);
                 let (address, place) = self.address(base, offset, size.bytes())?;
+                let value = self.stored_in_context((address, place), (src, value), offset)?;
                 self.ir.emit.store(address, value);
                 self.note_shared(place, size.bytes());
                 self.state.store(place, size.bytes(), known);
@@ -65,7 +67,10 @@ impl Lifter<'_> {
                 "alu"
             }
             Insn::LoadPacket { .. } => {
-                let hint = "XDP programs read packets through `data` and `data_end`";
+                let hint = match self.program_type.length() {
+                    None => "XDP programs read packets through `data` and `data_end`",
+                    Some(_) => "read packets through `data` and `data_end`, or bpf_skb_load_bytes",
+                };
                 return Err(Cause::new(
                     codes::UNSUPPORTED_INSTRUCTION,
                     "packet access of classic BPF",
@@ -164,7 +169,7 @@ impl Lifter<'_> {
                     return AbstractValue::Packet { origin: Origin::First, offset: 0 };
                 }
                 Content::PacketEnd => return AbstractValue::PacketEnd,
-                Content::Metadata | Content::Number(..) => {}
+                _ => {}
             }
         }
         let AbstractValue::Data { map, offset } = address else {

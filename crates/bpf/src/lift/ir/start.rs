@@ -6,7 +6,9 @@ use slowpath_ir::{BinaryOp, Emit, InputId, InputKind, Op, Operand, OriginOp, Reg
 use crate::context::{Content, ProgramType};
 use crate::lift::ir::builder::{IrBuilder, StartValue};
 use crate::lift::ir::emit::word;
-use crate::lift::receive::{MAX_METADATA, METADATA_SUPPORT, METADATA_WORDS, Receive};
+use crate::lift::receive::{
+    BEHIND_LINEAR, BEHIND_LONGEST, LARGEST, MAX_METADATA, METADATA_SUPPORT, METADATA_WORDS, Receive,
+};
 
 /// Maximum length of metadata in bytes.
 pub(in crate::lift) const METADATA: u64 = MAX_METADATA as u64;
@@ -44,6 +46,26 @@ impl IrBuilder {
         self.emit.binary(BinaryOp::Shl, words, word(2))
     }
 
+    /// Returns the length of a packet whose first `length` bytes are the packet of the lifted
+    /// program. If this is the maximum length, up to [`LARGEST`] bytes in total are possible.
+    fn oversized(&mut self, length: Operand) -> Operand {
+        let longest = u64::from(u16::MAX);
+        let more = self.input(BEHIND_LONGEST, 64, 0, LARGEST - longest, InputKind::Unknown);
+        let more = self.emit.unknown_input(more, 64);
+        let sum = self.emit.add(word(longest), more);
+        let is_longest = self.emit.eq(length, word(longest));
+        self.emit.select(is_longest, sum, length)
+    }
+
+    /// Returns the number of bytes of a packet of `length` bytes that are in its linear part.
+    fn linear(&mut self, length: Operand) -> Operand {
+        let behind = self.input(BEHIND_LINEAR, 64, 0, LARGEST, InputKind::Unknown);
+        let behind = self.emit.unknown_input(behind, 64);
+        let some = self.emit.ult(behind, length);
+        let rest = self.emit.sub(length, behind);
+        self.emit.select(some, rest, word(0))
+    }
+
     /// Returns the operations before the first instruction of a program of the type `row`, for a
     /// packet received as `receive` describes. Also returns the input with the packet's length.
     pub fn prologue(&mut self, row: &ProgramType, receive: Receive) -> (Vec<OriginOp>, InputId) {
@@ -64,13 +86,23 @@ impl IrBuilder {
         self.emit.begin_block();
         let packet = self.base(self.packet);
         let bytes = self.emit.unknown_input(length, 64);
+        let whole = match row.length() {
+            Some(_) if max == u16::MAX.into() => self.oversized(bytes),
+            _ => bytes,
+        };
+        let bytes = match row.length() {
+            Some(_) if receive.fragments => self.linear(whole),
+            Some(_) => whole,
+            None => bytes,
+        };
         let end = self.emit.add(packet, bytes);
         let context = self.base(self.context);
         let meta = match self.metadata(words) {
             Operand::Const { value: 0, .. } => packet,
             bytes => self.emit.sub(packet, bytes),
         };
-        let meta = if receive.supports_metadata {
+        // Packets of `struct sk_buff` always support metadata.
+        let meta = if receive.supports_metadata || row.length().is_some() {
             meta
         } else {
             let supported = self.input(METADATA_SUPPORT, 1, 0, 1, InputKind::Unknown);
@@ -89,6 +121,11 @@ impl IrBuilder {
             let value = self.emit.unknown_input(input, width);
             let address = self.emit.add(context, word(offset));
             self.emit.store(address, value);
+        }
+        if let Some(offset) = row.length() {
+            let low = self.emit.extract(whole, 0, 32);
+            let address = self.emit.add(context, word(offset));
+            self.emit.store(address, low);
         }
         let r1 = self.reg(1);
         self.emit.copy(r1, context);

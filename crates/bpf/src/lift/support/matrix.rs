@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use crate::insn::helper_name;
 use crate::lift::helpers::kfuncs::KFUNCS;
+use crate::lift::helpers::skb_table::SKB_HELPERS;
 use crate::lift::helpers::table::{HELPERS, Lift};
 use crate::lift::maps::class::MAP_KINDS;
 use crate::lift::support::guarantees::GUARANTEES;
@@ -20,6 +21,11 @@ pub fn support_matrix() -> String {
         };
         // Writing to a string cannot fail.
         let _ = writeln!(text, "| `{name}` | {} | {note} |", helper.number);
+    }
+    text.push_str("\n| helper in tc programs | number | what is known about it |\n|---|---|---|\n");
+    for helper in SKB_HELPERS {
+        let name = helper_name(helper.number).unwrap_or("?");
+        let _ = writeln!(text, "| `{name}` | {} | {} |", helper.number, helper.note);
     }
     text.push_str("\n| kernel function | what is known about it |\n|---|---|\n");
     for kfunc in KFUNCS {

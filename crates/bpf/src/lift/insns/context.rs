@@ -1,0 +1,151 @@
+//! Checks and lifts accesses to the context, by the rules of the program's type
+//! ([`crate::context`]).
+
+use slowpath_codes as codes;
+use slowpath_ir::{Emit, Operand};
+
+use crate::context::{Access, Content, Field};
+use crate::insn::Source;
+use crate::lift::error::{Cause, VERIFIER};
+use crate::lift::ir::emit::word;
+use crate::lift::lifter::Lifter;
+use crate::lift::state::value::AbstractValue;
+
+/// Number from which on a queue is no queue (`NO_QUEUE_MAPPING`).
+const NO_QUEUE: u64 = 0xffff;
+
+impl Lifter<'_> {
+    /// Checks a load of `bytes` bytes from an address with this abstract value.
+    ///
+    /// # Errors
+    /// If the verifier rejects the access, or slowpath does not model the field.
+    pub(super) fn check_context_load(
+        &self,
+        known: AbstractValue,
+        bytes: u8,
+        signed: bool,
+    ) -> Result<(), Cause> {
+        let AbstractValue::Context { offset } = known else { return Ok(()) };
+        let Some(field) = self.checked_field(offset, bytes)? else { return Ok(()) };
+        if field.content == Content::Unsupported && field.access != Access::Never {
+            return Err(self.unsupported_field(field));
+        }
+        let whole = bytes == field.bytes;
+        let accepted = match field.access {
+            Access::Whole => whole && !(signed && is_pointer(field)),
+            Access::WholeStores => whole,
+            Access::Never => false,
+            _ => true,
+        };
+        if accepted { Ok(()) } else { Err(self.wrong_access(offset, bytes)) }
+    }
+
+    /// Returns the number that a store of `value` leaves in memory. Fields of the context may keep
+    /// only a part of it.
+    ///
+    /// # Errors
+    /// If the verifier rejects the access.
+    pub(super) fn stored_in_context(
+        &mut self,
+        (address, known): (Operand, AbstractValue),
+        (source, value): (Source, Operand),
+        offset: i16,
+    ) -> Result<Operand, Cause> {
+        let bytes = self.ir.emit.width(value) / 8;
+        // The verifier accepts no other pointer into the context than its address, so the offset
+        // in the instruction selects the field, even if the pointer is not known.
+        let maybe = match known {
+            AbstractValue::Context { .. } => None,
+            AbstractValue::Unknown | AbstractValue::NotStack | AbstractValue::MaybeMapValue => {
+                let context = self.ir.base(self.ir.context);
+                let start = self.ir.emit.add(context, word(i64::from(offset) as u64));
+                Some(start)
+            }
+            _ => return Ok(value),
+        };
+        let at = if let AbstractValue::Context { offset } = known { offset } else { offset.into() };
+        let field = match (self.checked_field(at, bytes), maybe) {
+            (Ok(Some(field)), _) => field,
+            (Ok(None), _) | (Err(_), Some(_)) => return Ok(value),
+            (Err(cause), None) => return Err(cause),
+        };
+        let whole = bytes == field.bytes;
+        let accepted = match field.access {
+            Access::Stores(_) | Access::StoresQueue | Access::WholeStores => whole,
+            Access::Bytes => true,
+            _ => false,
+        };
+        if !accepted {
+            return if maybe.is_some() { Ok(value) } else { Err(self.wrong_access(at, bytes)) };
+        }
+        let kept = match field.access {
+            Access::Stores(bits) if bits < 8 * field.bytes => {
+                let low = self.ir.emit.extract(value, 0, bits);
+                self.ir.emit.zero_extend(low, 8 * field.bytes)
+            }
+            Access::StoresQueue => self.stored_queue(source, value, address),
+            _ => return Ok(value),
+        };
+        let Some(context) = maybe else { return Ok(kept) };
+        let same = self.ir.emit.eq(address, context);
+        Ok(self.ir.emit.select(same, kept, value))
+    }
+
+    /// Returns the number that a store to `queue_mapping` leaves in it (`bpf_convert_ctx_access`).
+    /// The kernel compares a register as a number of 64 bits, and a constant as a signed number.
+    fn stored_queue(&mut self, source: Source, value: Operand, address: Operand) -> Operand {
+        let low = self.ir.emit.extract(value, 0, 16);
+        let low = self.ir.emit.zero_extend(low, 32);
+        let ignored = match source {
+            Source::Imm(imm) => Operand::constant(1, (i64::from(imm) >= NO_QUEUE as i64).into()),
+            Source::Reg(register) => {
+                let whole = self.ir.value(register.number());
+                let fits = self.ir.emit.ult(whole, word(NO_QUEUE));
+                self.ir.emit.not(fits)
+            }
+        };
+        let old = self.ir.emit.load(address, 4);
+        self.ir.emit.select(ignored, old, low)
+    }
+
+    /// Returns the field of an access to the context; `None` if the verifier alone checks it.
+    fn checked_field(&self, offset: i64, bytes: u8) -> Result<Option<&'static Field>, Cause> {
+        if self.program_type.fields.iter().all(|field| field.access == Access::Unchecked) {
+            return Ok(None);
+        }
+        let size = i64::from(bytes);
+        let field = self.program_type.field_at(offset);
+        let field = field.filter(|_| offset % size == 0);
+        let field = field.ok_or_else(|| self.wrong_access(offset, bytes))?;
+        let last = self.program_type.field_at(offset + size - 1);
+        let across =
+            field.access == Access::Bytes && last.is_some_and(|last| last.access == Access::Bytes);
+        if last != Some(field) && !across {
+            return Err(self.wrong_access(offset, bytes));
+        }
+        Ok(Some(field))
+    }
+
+    fn wrong_access(&self, offset: i64, bytes: u8) -> Cause {
+        let structure = self.program_type.structure;
+        let text = match self.program_type.field_at(offset) {
+            Some(field) => {
+                format!("an access of {bytes} bytes to {} of struct {structure}", field.name)
+            }
+            None => format!("an access of {bytes} bytes at offset {offset} of struct {structure}"),
+        };
+        Cause::new(codes::REJECTED_BY_VERIFIER, text, VERIFIER)
+    }
+
+    fn unsupported_field(&self, field: &Field) -> Cause {
+        let text = format!("the field {} of struct {}", field.name, self.program_type.structure);
+        Cause::new(codes::UNSUPPORTED_INSTRUCTION, text, "slowpath does not model this field yet")
+    }
+}
+
+fn is_pointer(field: &Field) -> bool {
+    matches!(field.content, Content::PacketStart | Content::PacketEnd | Content::Metadata)
+}
+
+#[cfg(test)]
+mod tests;
