@@ -130,7 +130,7 @@ fn attach_type(row: &ProgramType, section: &str) -> u32 {
         let rest = row.sections.iter().find_map(|prefix| section.strip_prefix(prefix));
         rest.is_some_and(|rest| rest == *name || rest.starts_with(&format!("{name}/")))
     };
-    let chosen = row.attach.iter().find(|(names, _)| names.iter().any(|name| matches(&name)));
+    let chosen = row.attach.iter().find(|(names, _)| names.iter().any(matches));
     chosen.or(row.attach.last()).map_or(0, |&(_, number)| number)
 }
 
