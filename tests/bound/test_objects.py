@@ -1,12 +1,15 @@
 """Tests `slowpath bound` on BPF objects: selected programs, counts, maps and assumptions."""
 
 import json
+import os
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from compiler import needs_clang
 from support import GOLDEN, ROOT, check_golden, slowpath
 from test_golden import without_times
 
@@ -214,13 +217,62 @@ def test_the_report_of_a_tc_program() -> None:
     (path,) = result["paths"]
     needed = {one["name"]: one["value"] for one in path["witness"]["environment"]}
     assert needed["protocol"] == 8
-    assert needed["bytes behind the linear part of the packet"] == 0
-    # A packet of one piece has no bytes behind its linear part.
+    assert needed["bytes after the linear part of the packet"] == 0
+    # A packet of one piece has no bytes after its linear part.
     (result,) = analyse(TC, "--receive", "pieces=1")
     (path,) = result["paths"]
     names = {one["name"] for one in path["witness"]["environment"]}
-    assert "bytes behind the linear part of the packet" not in names
+    assert "bytes after the linear part of the packet" not in names
     check_golden(GOLDEN / "reports/tc_mark.txt", slowpath("bound", TC).stdout)
+
+
+def test_environments_of_xdp_programs_do_not_apply_to_tc_programs() -> None:
+    assert "--receive veth describes packets of XDP programs" in refuse(TC, "--receive", "veth")
+    for option, length in ((("--mtu", "1500"), 1500), (("--receive", "test-run"), 3520)):
+        (result,) = analyse(TC, *option)
+        (limit,) = [one for one in result["assumptions"] if f"{length} bytes long" in one]
+        assert limit.endswith("(after GRO, and before segmentation)")
+        assert not any("1048575" in one for one in result["assumptions"])
+
+
+SOURCE = """
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+
+SEC("mine") int unknown(struct __sk_buff *skb) { return skb->len < 1000 ? 3 : skb->mark; }
+SEC("mine2") int far(struct __sk_buff *skb) { return skb->gso_segs; }
+SEC("xdp") int other(struct xdp_md *ctx) { return XDP_PASS; }
+SEC("tc") int caller(struct __sk_buff *skb);
+struct {
+    __uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __array(values, int());
+} calls SEC(".maps") = {.values = {(void *)&other}};
+SEC("tc") int caller(struct __sk_buff *skb) { bpf_tail_call(skb, &calls, 0); return 0; }
+"""
+
+
+def test_types_of_programs_are_conditions_or_refused(tmp_path: Path) -> None:
+    source, file = tmp_path / "types.bpf.c", tmp_path / "types.bpf.o"
+    source.write_text(SOURCE)
+    types = f"/usr/include/{os.uname().machine}-linux-gnu"
+    options = ["-O2", "-g", "-target", "bpf", "-idirafter", types]
+    subprocess.run([*needs_clang(), *options, "-c", source, "-o", file], check=True)
+    run = slowpath("bound", file, "-n", "caller")
+    assert run.returncode == 3
+    assert "a tail call of a program of type sched_cls to other, of xdp" in run.stderr
+    # Without BTF, free names of sections do not tell the type.
+    untyped = tmp_path / "untyped.bpf.o"
+    source.write_text(SOURCE.split('SEC("xdp")', maxsplit=1)[0])
+    options.remove("-g")
+    subprocess.run([*needs_clang(), *options, "-c", source, "-o", untyped], check=True)
+    (result,) = analyse(untyped, "-n", "unknown")
+    assert result["guarantee"]["verdict"] == "conditional"
+    assert "the program is of type XDP" in result["assumptions"]
+    run = slowpath("bound", untyped, "-n", "far")
+    assert run.returncode == 3
+    assert "an access of 4 bytes at offset 164 of struct xdp_md" in run.stderr
 
 
 @pytest.mark.parametrize("command", ["annotate", "diff", "show"])

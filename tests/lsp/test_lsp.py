@@ -323,15 +323,15 @@ def test_with_on_save_edits_have_no_costs_until_they_are_saved(project: Path) ->
 
 
 def test_other_texts_are_left_alone(editor: Editor, project: Path) -> None:
-    plain, tc = project / "plain.c", project / "tc.bpf.c"
+    plain, other = project / "plain.c", project / "socket.bpf.c"
     plain.write_text("int main(void) { return undeclared; }\n")
-    tc.write_text(SOURCE.replace('SEC("xdp")', 'SEC("tc")').replace("xdp_md", "__sk_buff"))
+    other.write_text(SOURCE.replace('SEC("xdp")', 'SEC("socket")').replace("xdp_md", "__sk_buff"))
     editor.open(plain)
     assert problems(editor, plain) == []
-    editor.open(tc)
-    (problem,) = problems(editor, tc)
+    editor.open(other)
+    (problem,) = problems(editor, other)
     assert problem["severity"] == 3
-    assert "no XDP program in the object" in problem["message"]
+    assert "no XDP or tc program in the object" in problem["message"]
     editor.notify(
         "textDocument/didOpen",
         {"textDocument": {"uri": "untitled:1", "languageId": "c", "version": 1, "text": SOURCE}},

@@ -194,7 +194,9 @@ fn finish(
     } = lifter;
     assumptions.extend(distinct_maps(&layouts));
     if program_type.length().is_some() {
-        assumptions.insert(format!("packets have at most {LARGEST} bytes before segmentation"));
+        if receive.length.1 == u16::MAX {
+            assumptions.insert(format!("packets have at most {LARGEST} bytes before segmentation"));
+        }
         let structure = program_type.structure;
         assumptions.insert(format!(
             "every combination of a packet and the fields of struct {structure} can occur"

@@ -122,7 +122,7 @@ fn paths_without_look_ups_are_refused() {
     let refused = setup.find(&case, 1 << 20).expect_err("has no look-up");
     assert!(matches!(refused, MeasureError::NotCold { .. }), "{refused}");
     assert!(
-        refused.to_string().contains("the look-ups of the path do not differ between flows"),
+        refused.to_string().contains("the lookups of the path do not differ between flows"),
         "{refused}"
     );
     Oracle::Kernel.compared(1, "refusals of flows");

@@ -213,7 +213,7 @@ impl Job<'_> {
             target = target.with_cores(cores)?;
         }
         result.cores = (target.kind == TargetKind::Rates).then_some(target.cores);
-        let (receive, condition) = options.arrivals(&target)?;
+        let (receive, mut condition) = options.arrivals(&target)?;
         let packets = (receive.length.0.into(), receive.length.1.into());
         let stop = &self.control.stop;
         let lifted = frontend::lift(self.request, &target, receive, stop)?;
@@ -227,6 +227,10 @@ impl Job<'_> {
         result.program = program.name.clone();
         // `interleave` removes this assumption if it makes no difference.
         result.assumptions.extend(interleaved::exclusive_access_condition(&lifted, &target));
+        let is_tc = lifted.layout.as_ref().is_some_and(|one| one.program_type.length().is_some());
+        if let Some(text) = condition.as_mut().filter(|_| is_tc) {
+            text.push_str(" (after GRO, and before segmentation)");
+        }
         result.assumptions.extend(condition);
         result.assumptions.extend(program.assumptions.iter().cloned());
         result.notes.extend(lifted.notes.iter().cloned());

@@ -23,9 +23,9 @@ pub const METADATA_SUPPORT: &str = "driver supports metadata";
 
 /// Name of the input that contains the number of bytes behind the linear part of a packet, which
 /// programs with a `struct __sk_buff` cannot access directly.
-pub const BEHIND_LINEAR: &str = "bytes behind the linear part of the packet";
+pub const BEHIND_LINEAR: &str = "bytes after the linear part of the packet";
 /// Name of the input that contains the number of bytes behind the first 65535 bytes of a packet.
-pub const BEHIND_LONGEST: &str = "bytes behind the first 65535 bytes of the packet";
+pub const BEHIND_LONGEST: &str = "bytes after the first 65535 bytes of the packet";
 
 /// Maximum length of a packet of `struct sk_buff` in bytes. The kernel builds packets of at most
 /// 524,280 bytes (`GSO_MAX_SIZE`); headers and packets of user space (`packet_alloc_skb`) add less

@@ -1,6 +1,6 @@
 // Programs for traffic control: fields of struct __sk_buff, and calls that change the packet. Each
 // of the packet's first words selects one call. Results go to the map `out`. Compiled like
-// helpers.bpf.c.
+// helpers.bpf.c, with clang 16.
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 
@@ -234,7 +234,7 @@ SEC("tc") int five_calls(struct __sk_buff *skb)
 
 #define STATE(n) put(n, skb->len ^ (__u64)((long)skb->data_end - (long)skb->data) << 32)
 
-/* Constant differences, one after the other. */
+/* Constant differences, one after the other. Bit 9 is not a flag of adjust_room. */
 SEC("tc") int rooms(struct __sk_buff *skb)
 {
 	struct input in;
@@ -242,10 +242,11 @@ SEC("tc") int rooms(struct __sk_buff *skb)
 	if (arguments(skb, &in))
 		return 2;
 	if (in.w[0] & 1)
-		put(0, bpf_skb_adjust_room(skb, 20, in.w[2] & 3, in.w[3] & 7));
+		put(0, bpf_skb_adjust_room(skb, 20, in.w[2] & 3, in.w[3] & 7 | (in.w[0] & 32) << 4));
 	STATE(1);
 	if (in.w[0] & 2)
-		put(2, bpf_skb_adjust_room(skb, -20, in.w[2] >> 2 & 1, in.w[3] >> 3 & 1));
+		put(2, bpf_skb_adjust_room(skb, -20, in.w[2] >> 2 & 1,
+					   in.w[3] >> 3 & 1 | (in.w[0] & 32) << 4));
 	STATE(3);
 	if (in.w[0] & 4)
 		put(4, bpf_skb_change_head(skb, 3, in.w[3] >> 5 & 1));
@@ -254,7 +255,7 @@ SEC("tc") int rooms(struct __sk_buff *skb)
 		put(6, bpf_skb_adjust_room(skb, 8, 1, 0));
 	STATE(7);
 	if (in.w[0] & 16)
-		put(8, bpf_skb_adjust_room(skb, 5000, 1, 0));
+		put(8, bpf_skb_adjust_room(skb, 5000, 1, (in.w[0] & 32) << 4));
 	STATE(9);
 	put(10, peek(skb, in.w[4]));
 	return 0;

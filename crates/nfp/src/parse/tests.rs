@@ -74,7 +74,7 @@ fn instructions_that_do_not_exist() {
         ("alu[gprA_0, --, +, 0x1]", "`--` cannot be a source (only the operators B and ~B"),
         ("alu[0x1, gprA_1, +, 0x1]", "`0x1` cannot be a destination"),
         ("alu[gprA_0, gprA_1, +, --]", "`--` cannot be a source"),
-        ("alu[gprA_0, gprA_1, +, 0x100]", "constant 0x100 is not at most 0xff (larger"),
+        ("alu[gprA_0, gprA_1, +, 0x100]", "constant 0x100 is not at most 0xff (load larger"),
         ("alu[gprA_0, gprA_1, +, 5]", "expected an operand, found `5` (operands are gprA_n"),
         ("alu[gprA_32, gprA_1, +, 0x1]", "register 32 is not 0 to 31"),
         ("alu[gprA_, gprA_1, +, 0x1]", "expected a decimal number, found `,`"),

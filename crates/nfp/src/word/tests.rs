@@ -53,7 +53,10 @@ fn instructions_without_a_word() {
         ("rtn[0x1]", "`0x1` cannot be the register of `rtn`"),
         ("mem[read8, $xfer_0, gprB_0, 0x1, 1]", "`gprB_0` cannot be the first part of an address"),
         ("mem[read8, $xfer_0, 0x1, gprA_0, 1]", "`gprA_0` cannot be the second part of an"),
-        ("mem[read8, $xfer_0, gprA_0, 0x80, 1]", "the constant 0x80 is larger than 0x7f (larger"),
+        (
+            "mem[read8, $xfer_0, gprA_0, 0x80, 1]",
+            "the constant 0x80 is larger than 0x7f (load larger",
+        ),
         ("mem[read8, $xfer_0, gprA_0, 0x1, 9]", "count 9 is not 1 to 8"),
         ("mem[add_imm, $xfer_0, gprA_0, 0x1, 5]", "count 5 is not 1 to 4"),
         ("mem[read8, $xfer_0, gprA_0, 0x1, 1], ctx_swap[sig0]", "signal 0 is not 1 to 15"),

@@ -33,6 +33,17 @@ pub(crate) fn link(request: &ProgramRequest, object: &Object) -> Result<BpfProgr
         let what = format!("the program is of type {kind}; {reason}");
         return Err(Error::Input(codes::UNSUPPORTED_PROGRAM_TYPE, what));
     }
+    let environment = request.options.receive.as_deref().and_then(|text| text.split(',').next());
+    if let (ProgramKind::SchedCls, Some(name)) = (kind, environment)
+        && !["any", "test-run"].contains(&name)
+        && Receive::named(name).is_some()
+    {
+        let what = format!(
+            "--receive {name} describes packets of XDP programs; for tc programs, give properties \
+             such as length=0..1514"
+        );
+        return Err(Error::Option(codes::INVALID_VALUE, what));
+    }
     let kernel = request.kernel.as_deref().map(KernelTypes::btf);
     Ok(object.link(request.program, kernel)?)
 }
@@ -76,6 +87,9 @@ pub(crate) fn lift_interleaved(
     let conditions = settings::conditions(object, &linked, &lifted, &options);
     let mut program = lifted.program;
     program.assumptions.extend(conditions);
+    if linked.kind == ProgramKind::Unknown && chain.is_none() {
+        program.assumptions.push("the program is of type XDP".to_owned());
+    }
     if let Some(chain) = chain {
         program.name.clone_from(&chain.name);
         program.assumptions.extend(chain.assumptions.iter().cloned());

@@ -113,7 +113,7 @@ fn jumps_to_nowhere_have_no_graph() {
         assert!(error.what.contains("jump"), "{error}");
     }
     let open = assemble::program("r0 = 1");
-    assert!(Graph::of(&open).expect_err("no end").what.contains("behind its end"));
+    assert!(Graph::of(&open).expect_err("no end").what.contains("past its end"));
 }
 
 #[test]

@@ -4,6 +4,7 @@
 use slowpath_codes as codes;
 use slowpath_ir::{Emit, Operand};
 
+use crate::context::ProgramType;
 use crate::lift::content::{EntryValue, MapEntry};
 use crate::lift::error::{Cause, INTERNAL, VERIFIER};
 use crate::lift::frame::{Frame, Phase, ProgramPoint};
@@ -129,6 +130,7 @@ impl Lifter<'_> {
                 let program = slots.get(number as usize).map(|&(_, program)| program);
                 let program = program
                     .ok_or_else(|| Cause::new(codes::INTERNAL_ERROR, "a slot is lost", INTERNAL))?;
+                self.check_called_type(program)?;
                 let count = self.ir.start_zero("tail calls", 64);
                 let next = self.ir.emit.add(count, word(1));
                 self.ir.emit.copy(count, next);
@@ -141,6 +143,18 @@ impl Lifter<'_> {
             }
             _ => Err(Cause::new(codes::INTERNAL_ERROR, "a tail call is not a loop", INTERNAL)),
         }
+    }
+
+    /// Checks that a program array may hold this program. All programs of an array have one type
+    /// (`__bpf_prog_map_compatible` of `kernel/bpf/core.c`).
+    fn check_called_type(&self, program: usize) -> Result<(), Cause> {
+        let Some(called) = self.object.programs.get(program) else { return Ok(()) };
+        if ProgramType::of(called.kind).is_some_and(|row| row.kind == self.program_type.kind) {
+            return Ok(());
+        }
+        let (own, other) = (self.program_type.kind, called.kind);
+        let text = format!("a tail call of a program of type {own} to {}, of {other}", called.name);
+        Err(Cause::new(codes::REJECTED_BY_VERIFIER, text, VERIFIER))
     }
 
     /// Resets the abstract state for a program that a tail call starts in place of the function at

@@ -445,6 +445,9 @@ pub(super) fn adjust_room(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Lifted {
     lifter.assume_short_link_header();
     let difference = i64::from(difference as u32 as i32);
     let error = lifter.error_of(&[0, -EINVAL, -EFAULT, -ENOTSUPP, -ENOMEM, -EALREADY]);
+    // The kernel checks flags before it looks at the protocol, and knows other flags in each version.
+    let refused = lifter.one_of(&[-ENOTSUPP, -EINVAL]);
+    let too_much = lifter.one_of(&[-EFAULT, -EINVAL]);
     let (length, protocol) = (lifter.packet_length(), lifter.load_field("protocol"));
     let emit = &mut lifter.ir.emit;
     let [v4, v6] = [IPV4, IPV6].map(|ty| emit.eq(protocol, Operand::constant(32, ty)));
@@ -454,10 +457,10 @@ pub(super) fn adjust_room(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Lifted {
         _ => emit.ult(word(difference.unsigned_abs()), length),
     };
     let possible = emit.and(network, enough);
-    let error = emit.select(possible, error, errno(ENOTSUPP));
+    let error = emit.select(possible, error, refused);
     let (small, bytes) = match difference.abs() <= MOST {
         true => (error, difference),
-        false => (errno(EFAULT), 0),
+        false => (too_much, 0),
     };
     let ok = emit.eq(small, word(0));
     resize_header(lifter, ok, bytes, LINK_MAX + NETWORK);
@@ -650,8 +653,14 @@ pub(super) fn vlan_pop(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Lifted {
     let present = emit.not(absent);
     let first = emit.and(absent, tagged);
     let (first_error, first_done, _) = remove_tag(lifter, first);
-    for field in ["vlan_present", "vlan_proto", "vlan_tci"] {
-        lifter.store_field_if(present, field, Operand::constant(32, 0));
+    lifter.store_field_if(present, "vlan_present", Operand::constant(32, 0));
+    // Linux 5.0 to 6.1 keep the number and type of a tag that is not there.
+    let kept = lifter.one_of(&[0, 1]);
+    let emit = &mut lifter.ir.emit;
+    let cleared = emit.eq(kept, word(0));
+    let cleared = emit.and(present, cleared);
+    for field in ["vlan_proto", "vlan_tci"] {
+        lifter.store_field_if(cleared, field, Operand::constant(32, 0));
     }
     let protocol = lifter.load_field("protocol");
     let tagged = is_tag(lifter, protocol);

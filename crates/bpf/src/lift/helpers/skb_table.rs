@@ -13,7 +13,7 @@ pub(in crate::lift) const SKB_HELPERS: &[Helper] = &[
     plain("bpf_clone_redirect", skb::clone_redirect, "Returns -EINVAL for wrong flags, otherwise any result."),
     plain("bpf_get_cgroup_classid", skb_fields::number32, "Returns any 32-bit value."),
     plain("bpf_skb_vlan_push", skb::vlan_push, "Exact, but it may fail for packets that have a tag."),
-    plain("bpf_skb_vlan_pop", skb::vlan_pop, "Exact, but it may fail for packets with a tag in their bytes."),
+    plain("bpf_skb_vlan_pop", skb::vlan_pop, "Exact, but it may fail for packets with a tag in their bytes. Some kernels keep the removed tag in `vlan_tci` and `vlan_proto`."),
     plain("bpf_skb_get_tunnel_key", skb_fields::tunnel_key, "Supported for constant sizes. Returns 0 and writes any key, or -EINVAL or -EPROTO and writes zeros."),
     plain("bpf_skb_set_tunnel_key", skb_fields::zero_or_invalid, "Returns 0 or -EINVAL."),
     plain("bpf_redirect", skb_fields::redirect, "Exact."),

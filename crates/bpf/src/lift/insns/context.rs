@@ -108,10 +108,14 @@ impl Lifter<'_> {
         self.ir.emit.select(ignored, old, low)
     }
 
-    /// Returns the field of an access to the context; `None` if the verifier alone checks it.
+    /// Returns the field of an access to the context; `None` if the verifier alone checks which one.
     fn checked_field(&self, offset: i64, bytes: u8) -> Result<Option<&'static Field>, Cause> {
         if self.program_type.fields.iter().all(|field| field.access == Access::Unchecked) {
-            return Ok(None);
+            let end = offset.checked_add(bytes.into()).and_then(|end| u64::try_from(end).ok());
+            return match end {
+                Some(end) if offset >= 0 && end <= self.program_type.size => Ok(None),
+                _ => Err(self.wrong_access(offset, bytes)),
+            };
         }
         let size = i64::from(bytes);
         let field = self.program_type.field_at(offset);
