@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 from editor import Editor
+from slowpath.lsp.buffers import Buffer
 from slowpath.lsp.messages import ErrorCode
+from slowpath.lsp.places import Places
 from support import ROOT, slowpath, wait_until
 
 pytestmark = pytest.mark.usefixtures("with_clang")
@@ -400,6 +402,23 @@ def test_p4_programs_have_costs_and_problems_of_unsaved_texts(
     editor.change(file, text)
     assert problems(editor, file) == []
     assert editor.hints(file) == costs
+
+
+@pytest.mark.parametrize(
+    ("end", "line"),
+    [
+        (") main;", 2),
+        (") // the package\nmain /* of all */ ;", 3),
+        (") main", 2),
+        (") main END", 2),
+        ("); // Switch(P()) main;", None),
+        (") mainly;", None),
+    ],
+)
+def test_a_p4_program_has_a_package(end: str, line: int | None) -> None:
+    text = f"control C() {{}}\nSwitch(P(){end}\n"
+    assert Places(text).package() == line
+    assert Buffer("file:///a.p4", "/a.p4", 1, text).has_programs == (line is not None)
 
 
 def test_a_problem_of_p4_has_the_range_of_its_words(editor: Editor, tmp_path: Path) -> None:

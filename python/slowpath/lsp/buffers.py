@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote, urlsplit
 
+from slowpath.lsp.places import Places
+
 if TYPE_CHECKING:
     from slowpath.lsp.analysis import View
 
 _SECTION = re.compile(r"\bSEC\s*\(")
 """The macro of libbpf that states the type of a program."""
-_PACKAGE = re.compile(r"\)\s*main\s*;")
-"""The package of a P4 program (P4_16 specification, section 17); included files have none."""
 
 
 def path_of(uri: str) -> str | None:
@@ -55,7 +55,7 @@ class Buffer:
         if self.path is None:
             return False
         if self.path.endswith(".p4"):
-            return _PACKAGE.search(self.text) is not None
+            return Places(self.text).package() is not None
         if not self.path.endswith(".c"):
             return False
         return self.path.endswith(".bpf.c") or _SECTION.search(self.text) is not None

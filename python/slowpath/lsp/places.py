@@ -99,8 +99,12 @@ class Places:
         return None if first is None else self._line(first)
 
     def package(self) -> int | None:
-        """Return the line of the name `main` of a P4 program's package; None if it has none."""
-        found = re.search(r"\)\s*(main)\s*;", self._code)
+        """Return the line of the name `main` of a P4 program's package; None if it has none.
+
+        Included files have no package (P4_16 specification, section 17). The semicolon may be
+        missing, or follow in a macro.
+        """
+        found = re.search(r"\)\s*(main)\b", self._code)
         return None if found is None else self._line(found.start(1))
 
     def _is_definition(self, at: int) -> bool:
