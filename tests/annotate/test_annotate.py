@@ -204,6 +204,17 @@ def test_another_source_file_is_not_used(tmp_path: Path) -> None:
     assert "linear = linear * 2 + 33;" in run.stdout
 
 
+def test_a_long_line_agrees_with_its_start(tmp_path: Path) -> None:
+    line = "\tone " + "two " * 60
+    (tmp_path / "a.p4").write_text(f"{line}\nshort line\n")
+    program = str(tmp_path / "a.spec")
+    found = find_source("a.p4", program, {1: line[:200].replace("\t", "    ").rstrip()})
+    assert found.text(1) == line.rstrip().replace("\t", "    ")
+    assert find_source("a.p4", program, {1: line}).remark is None
+    for known in ({1: line[:190]}, {1: line[:199] + "x"}, {1: line + "x"}, {2: "short"}):
+        assert find_source("a.p4", program, known).remark is not None
+
+
 def test_where_sources_are_looked_for(tmp_path: Path) -> None:
     (tmp_path / "a.c").write_text("\tone\ntwo\n")
     program = str(tmp_path / "a.o")

@@ -10,6 +10,9 @@ from typing import NamedTuple
 from slowpath.core.errors import InputError
 from slowpath.core.inputs import read_text
 
+_LONGEST_TEXT = 200
+"""Characters of a line that pipelines of P4 programs have (`LONGEST_TEXT` in crates/p4/src/swx)."""
+
 
 class Source(NamedTuple):
     """The lines of a source file, or the reason for not using them."""
@@ -33,13 +36,13 @@ def find_source(file: str, program: str, known: Mapping[int, str]) -> Source:
         if not candidate.is_file():
             continue
         try:
-            lines = [_printed(line) for line in read_text(str(candidate)).split("\n")]
+            read = read_text(str(candidate)).split("\n")
         except InputError as problem:
             remark = f"{problem}; only the lines in the object are shown"
             continue
-        wrong = next((n for n, text in known.items() if not _agrees(lines, n, text)), None)
+        wrong = next((n for n, text in known.items() if not _agrees(read, n, text)), None)
         if wrong is None:
-            return Source(lines, None)
+            return Source([_printed(line) for line in read], None)
         remark = (
             f"{candidate} differs from the compiled source in line {wrong}; only the "
             "lines in the object are shown"
@@ -55,4 +58,7 @@ def _printed(line: str) -> str:
 def _agrees(lines: Sequence[str], number: int, text: str) -> bool:
     if not text:
         return number <= len(lines)  # no text in the object to compare with
-    return number <= len(lines) and lines[number - 1].split() == text.split()
+    if number > len(lines):
+        return False
+    line, words = lines[number - 1].rstrip(), text.split()
+    return words in (line.split(), line[:_LONGEST_TEXT].split())
