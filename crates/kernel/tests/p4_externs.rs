@@ -3,6 +3,9 @@
 
 use crate::support;
 
+use support::clang::clang;
+use support::kernel;
+use support::p4::P4;
 use support::p4_parts::{
     Parts, a, chooses, crc, internet_checksum, load, packet, sends, sends_in_dpdk,
 };
@@ -167,6 +170,29 @@ fn packets_are_resubmitted_as_they_came() {
     let cases = [case(0), case(1), case(3), case(4), case(5), case(255)];
     sends(&program, &cases);
     sends_in_dpdk(&parts.text(), &cases);
+}
+
+#[test]
+fn a_field_of_a_kept_struct_is_in_the_lists_of_both() {
+    let parts = Parts {
+        body: "if (s.instance_type == 0) {
+                   m.k.x = 5; m.k.z = 7; m.l.x = 3; m.l.z = 9;
+                   if (hdr.h.e == 0) { resubmit_preserving_field_list(1); }
+                   if (hdr.h.e == 1) { resubmit_preserving_field_list(3); }
+                   if (hdr.h.e == 2) { resubmit_preserving_field_list(2); }
+               }
+               hdr.h.b = m.k.x ++ m.k.z ++ m.l.x ++ m.l.z; s.egress_spec = 4;",
+        ..Parts::default()
+    };
+    let nested = "struct K { bit<8> x; @field_list(3) bit<8> z; }
+                  struct M { @field_list(1) K k; K l; ";
+    let text = parts.text().replace("struct M {", nested);
+    let (Some(kernel), Some(clang)) = (kernel(), clang()) else { return };
+    let program = P4::load(&kernel, &clang, &text, false);
+    let case = |e, kept| (packet(5, 1, 0, 0, e, 0), Some((4, packet(5, kept, 0, 0, e, 0))));
+    let cases = [case(0, 0x0507_0000), case(1, 0x0007_0009), case(2, 0), case(3, 0x0507_0309)];
+    sends(&program, &cases);
+    sends_in_dpdk(&text, &cases);
 }
 
 #[test]

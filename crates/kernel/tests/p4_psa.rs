@@ -248,3 +248,25 @@ fn meters_see_colours_and_entries_count() {
         ],
     );
 }
+
+#[test]
+fn a_resubmitted_packet_keeps_the_port_of_its_recirculation() {
+    let parts = Parts {
+        body: "if (i.ingress_port == PSA_PORT_RECIRCULATE) { hdr.h.f = 1; }
+               if (i.packet_path == PSA_PacketPath_t.RESUBMIT) { hdr.h.b = 1; }
+               if (i.packet_path == PSA_PacketPath_t.NORMAL) {
+                   if (hdr.h.e == 1) { send_to_port(o, PSA_PORT_RECIRCULATE); }
+                   if (hdr.h.e == 2) { o.resubmit = true; }
+               }
+               if (i.packet_path == PSA_PacketPath_t.RECIRCULATE) { o . resubmit = true; }",
+        ..Parts::default()
+    };
+    let Some(program) = load(&parts) else { return };
+    let cases = [
+        (packet(3, 0, 0, 9, 0, 0), Some((3, packet(3, 0, 0, 9, 0, 0)))),
+        (packet(3, 0, 0, 9, 1, 0), Some((3, packet(3, 1, 0, 9, 1, 1)))),
+        (packet(3, 0, 0, 9, 2, 0), Some((3, packet(3, 1, 0, 9, 2, 0)))),
+    ];
+    sends(&program, &cases);
+    sends_in_dpdk(&text(&parts), &cases);
+}

@@ -279,3 +279,134 @@ fn further_rounds_are_passes_of_the_pipeline() {
     let fault = made(&twice).expect_err("the header has one memory");
     assert!(fault.contains("a packet that leaves as it came, after a parser"), "{fault}");
 }
+
+/// A PSA program: metadata types `R` (resubmission), `C` (recirculation) and `N` (normal), and
+/// statements of the ingress control and of the egress control.
+fn psa(types: &str, body: &str, egress: &str) -> String {
+    format!(
+        "#include <core.p4>
+        #include <psa.p4>
+        header H {{ bit<8> a; bit<8> b; bit<16> c; bit<32> w; }}
+        header K {{ bit<8> v; }}
+        struct Hs {{ H h; }}
+        struct M {{ bit<8> m; }}
+        struct E {{}}
+        {types}
+        parser IP(packet_in p, out Hs hdr, inout M m, in psa_ingress_parser_input_metadata_t i,
+                  in R r, in C c) {{
+            state start {{ p.extract(hdr.h); transition accept; }}
+        }}
+        control I(inout Hs hdr, inout M m, in psa_ingress_input_metadata_t i,
+                  inout psa_ingress_output_metadata_t o) {{
+            action to(PortId_t port) {{ o.egress_port = port; }}
+            table t {{ key = {{ hdr.h.a: exact; }} actions = {{ to; }}
+                       default_action = to((PortId_t)1); }}
+            apply {{ o.drop = false; {body} }}
+        }}
+        control ID(packet_out p, out E e, out R r, out N n, inout Hs hdr, in M m,
+                   in psa_ingress_output_metadata_t o) {{
+            apply {{ p.emit(hdr.h); }}
+        }}
+        parser EP(packet_in p, out Hs hdr, inout M m, in psa_egress_parser_input_metadata_t i,
+                  in N n, in E d, in E e) {{
+            state start {{ p.extract(hdr.h); transition accept; }}
+        }}
+        control G(inout Hs hdr, inout M m, in psa_egress_input_metadata_t i,
+                  inout psa_egress_output_metadata_t o) {{
+            apply {{ {egress} }}
+        }}
+        control ED(packet_out p, out E e, out C c, inout Hs hdr, in M m,
+                   in psa_egress_output_metadata_t o,
+                   in psa_egress_deparser_input_metadata_t d) {{
+            apply {{ p.emit(hdr.h); }}
+        }}
+        IngressPipeline(IP(), I(), ID()) ip;
+        EgressPipeline(EP(), G(), ED()) ep;
+        PSA_Switch(ip, PacketReplicationEngine(), ep, BufferingQueueingEngine()) main;"
+    )
+}
+
+#[test]
+fn headers_in_metadata_of_further_passes_are_refused() {
+    let refusal = "a header in metadata of a further pass cannot be compiled for SWX yet";
+    let plain = "struct R { bit<8> v; } struct C { bit<8> v; } struct N { bit<8> v; }";
+    let resubmits = "o.resubmit = true;";
+    let recirculates = "o.egress_port = PSA_PORT_RECIRCULATE;";
+    let changes = "hdr.h.b = 1;";
+    for (own, body, egress) in [("R", resubmits, ""), ("C", recirculates, ""), ("N", "", changes)] {
+        // As a member, in a stack, and as the metadata itself.
+        for header in ["struct X { K k; bit<8> z; }", "struct X { K[2] k; }", "typedef K X;"] {
+            let types = plain.replace(&format!("struct {own} {{ bit<8> v; }}"), "");
+            let types = format!("{types} {}", header.replace('X', own));
+            let fault = made(&psa(&types, body, egress)).expect_err(header);
+            assert!(fault.ends_with(refusal), "{own}, {header}: {fault}");
+            // Without the further pass, or without the header, there is a pipeline.
+            made(&psa(&types, "", "")).unwrap_or_else(|fault| panic!("{own}, {header}: {fault}"));
+        }
+        made(&psa(plain, body, egress)).unwrap_or_else(|fault| panic!("{own}: {fault}"));
+    }
+
+    let body = "m.m = 1; resubmit_preserving_field_list(1);";
+    for (fields, is_refused) in [
+        ("@field_list(1) K k;", true),
+        ("@field_list(2) K[2] k;", true),
+        ("@field_list(1) Inner k;", true),
+        ("Inner k;", false),
+        ("@field_list(1) bit<8> n; K k;", false),
+    ] {
+        let types = "header K { bit<8> v; } struct Inner { K k; bit<8> n; }";
+        let text = program("", body).replace(
+            "struct M { bit<8> m; }",
+            &format!("{types} struct M {{ bit<8> m; {fields} }}"),
+        );
+        match made(&text) {
+            Err(fault) => assert!(is_refused && fault.ends_with(refusal), "{fields}: {fault}"),
+            Ok(_) => assert!(!is_refused, "{fields}"),
+        }
+        // Once, no further pass needs the values.
+        assert!(made(&text.replace(body, "m.m = 1;")).is_ok(), "{fields}");
+    }
+}
+
+#[test]
+fn computed_ports_are_not_those_of_recirculations() {
+    let plain = "struct R { bit<8> v; } struct C { bit<8> v; } struct N { bit<8> v; }";
+    let wanted = "no packet is sent to PSA_PORT_RECIRCULATE (0xfffffffa)";
+    for egress in ["", "hdr.h.b = 1;"] {
+        for (body, is_computed) in [
+            ("o.egress_port = (PortId_t)1;", false),
+            ("send_to_port(o, (PortId_t)1);", false),
+            ("o.egress_port = (PortId_t)(PortIdUint_t)hdr.h.w;", true),
+            ("send_to_port(o, (PortId_t)((PortIdUint_t)hdr.h.w + 1));", true),
+            ("t.apply();", true),
+            ("o.egress_port = i.ingress_port;", false),
+            ("o.egress_port = PSA_PORT_RECIRCULATE; t.apply();", false),
+        ] {
+            let made = made(&psa(plain, body, egress)).unwrap_or_else(|fault| panic!("{fault}"));
+            assert_eq!(
+                made.conditions.iter().any(|one| one == wanted),
+                is_computed,
+                "{body}\n{egress}"
+            );
+        }
+        let fault = made(&psa(plain, "o.egress_port = (PortId_t)0xfffffffa;", egress));
+        let fault = fault.expect_err("a recirculation without its name");
+        assert!(fault.contains("does not name PSA_PORT_RECIRCULATE"), "{fault}");
+    }
+}
+
+#[test]
+fn comments_ask_for_no_further_rounds() {
+    let plain = "struct R { bit<8> v; } struct C { bit<8> v; } struct N { bit<8> v; }";
+    for (body, is_further) in [
+        ("o.egress_port = (PortId_t)1; /* o.resubmit, PSA_PORT_RECIRCULATE */", false),
+        ("bool resubmit = hdr.h.a == 1; o.drop = resubmit;", false),
+        ("o . resubmit = true;", true),
+        ("o./* again */resubmit = hdr.h.a == 1;", true),
+        ("o.egress_port = PSA_PORT_RECIRCULATE;", true),
+    ] {
+        let made = made(&psa(plain, body, "")).unwrap_or_else(|fault| panic!("{fault}"));
+        let text = slowpath_swx::print(&made.spec);
+        assert_eq!(text.contains("recirculate"), is_further, "{body}\n{text}");
+    }
+}

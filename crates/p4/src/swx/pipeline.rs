@@ -281,8 +281,8 @@ impl<'a> Generator<'a> {
         self.parser_error = standard.member("parser_error");
         let instance_type = standard.member("instance_type");
         if self.passes.pass.is_some() {
-            self.keep_listed(&meta, &meta_type);
-            self.keep_listed(&standard, &standard_type);
+            self.keep_listed(&meta, &meta_type, &[])?;
+            self.keep_listed(&standard, &standard_type, &[])?;
             instance_type.iter().for_each(|place| self.keep(place));
         }
         let number = |name: &str| match standard.member(name) {

@@ -22,6 +22,8 @@ struct Ingress {
     output: Place,
     recirculated: Place,
     path: Vec<Place>,
+    /// Field with 1 once the packet was recirculated, if it may be resubmitted too.
+    before: Option<FieldRef>,
 }
 
 /// The parts of an ingress or egress pipeline.
@@ -68,6 +70,16 @@ impl<'a> Generator<'a> {
         if self.passes.pass.is_some() {
             [&resubmitted, &recirculated].into_iter().chain(&path).for_each(|one| self.keep(one));
         }
+        let further = [
+            (&resubmitted, self.passes.resubmits, &parser.name),
+            (&recirculated, self.passes.recirculates, &parser.name),
+        ];
+        for (place, _, name) in further.into_iter().filter(|one| one.1) {
+            self.refuse_headers(place, name.span)?;
+        }
+        // A resubmitted packet keeps its port, so the port of an earlier recirculation stays.
+        let both = self.passes.resubmits && self.passes.recirculates;
+        let before = both.then(|| FieldRef::Meta(self.first_field("recirculated_before", 8)));
         let arrived = Words::one(Operand::Field(FieldRef::Meta(PORT.to_owned())), 16);
         for place in [&arrival, &input] {
             let Some(Place::Number(port)) = place.member("ingress_port") else { continue };
@@ -77,8 +89,12 @@ impl<'a> Generator<'a> {
                 (self.passes.recirculates, place.member("packet_path"))
             {
                 let (path, end) = (self.load(&path), self.label("from_port"));
-                let recirculated = Operand::Immediate(RECIRCULATED);
-                self.jump_compared(Relation::Ne, &path.low(), &recirculated, &end);
+                let (value, recirculated) = match &before {
+                    Some(before) => (Operand::Field(before.clone()), 1),
+                    None => (path.low(), RECIRCULATED),
+                };
+                let recirculated = Operand::Immediate(recirculated);
+                self.jump_compared(Relation::Ne, &value, &recirculated, &end);
                 self.put_number(&port, &Words::known(&RECIRCULATE.into(), port.width()));
                 self.mark(&end);
             }
@@ -111,6 +127,9 @@ impl<'a> Generator<'a> {
         self.jump_compared(Relation::Ne, &is_dropped, &Operand::Immediate(0), &drop);
         let clone = self.zeroed("clone", &self.param_type(deparser, 1))?;
         let normal = self.zeroed("normal", &self.param_type(deparser, 3))?;
+        if self.passes.has_egress {
+            self.refuse_headers(&normal, deparser.name.span)?;
+        }
         let places = [
             None,
             Some(clone),
@@ -141,6 +160,7 @@ impl<'a> Generator<'a> {
             output,
             recirculated,
             path,
+            before,
         };
         let port = match self.passes.has_egress {
             true => {
@@ -283,22 +303,71 @@ impl<'a> Generator<'a> {
             let leaves = self.label("leaves");
             self.jump_compared(Relation::Ne, port, &Operand::Immediate(RECIRCULATE), &leaves);
             self.set_path(&from.path, RECIRCULATED);
+            if let Some(before) = &from.before {
+                self.copy(before.clone(), Operand::Immediate(1));
+            }
             self.again(drop, |_| Ok(()))?;
             self.mark(&leaves);
         } else {
-            let actions = self.spec.actions.iter().flat_map(|one| &one.instructions);
-            let recirculates = self.unit.code.iter().chain(actions).any(|one| {
-                matches!(&one.op, Op::Move { to, from: Operand::Immediate(RECIRCULATE) }
-                    if Operand::Field(to.clone()) == *port)
-            });
-            if recirculates {
-                let what = "a recirculation that does not name PSA_PORT_RECIRCULATE";
-                return self.unsupported(main.span, what);
-            }
+            self.exclude_recirculation(main, port, from)?;
         }
         self.put(Op::Transmit { port: port.clone() });
         self.mark(drop);
         self.put(Op::Drop);
+        Ok(())
+    }
+
+    /// Refuses a program that sends packets to the port of recirculations, though it has no rounds.
+    /// Adds a condition if the program computes ports. The order of instructions does not count.
+    fn exclude_recirculation(
+        &mut self,
+        main: &'a Decl,
+        port: &Operand,
+        from: &Ingress,
+    ) -> Result<()> {
+        let Operand::Field(port) = port else { return Ok(()) };
+        let mut ports = vec![port.clone()];
+        if let Some(Place::Number(number)) = from.output.member("egress_port") {
+            ports.extend(number.pieces.iter().map(|piece| piece.field.clone()));
+        }
+        let actions = self.spec.actions.iter().flat_map(|one| &one.instructions);
+        let code: Vec<&Op> = self.unit.code.iter().chain(actions).map(|one| &one.op).collect();
+        let (mut fields, mut at, mut computed) = (ports.clone(), 0, false);
+        while let Some(field) = fields.get(at).cloned() {
+            at += 1;
+            computed |= !matches!(field, FieldRef::Meta(_));
+            for op in &code {
+                match op {
+                    Op::Move { to, from: Operand::Immediate(RECIRCULATE) } if *to == field => {
+                        if !ports.contains(to) {
+                            // A temporary field has other values too.
+                            computed = true;
+                            continue;
+                        }
+                        let what = "a recirculation that does not name PSA_PORT_RECIRCULATE";
+                        return self.unsupported(main.span, what);
+                    }
+                    Op::Move { to, from: Operand::Field(from) }
+                        if *to == field && !fields.contains(from) =>
+                    {
+                        fields.push(from.clone());
+                    }
+                    Op::Alu { to, .. }
+                    | Op::ChecksumAdd { to, .. }
+                    | Op::ChecksumSub { to, .. }
+                    | Op::Meter { to, .. }
+                    | Op::RegisterRead { to, .. } => computed |= *to == field,
+                    Op::Hash { to, .. } | Op::EntryId { to } => {
+                        computed |= field == FieldRef::Meta(to.clone());
+                    }
+                    _ => {}
+                }
+            }
+        }
+        if computed {
+            let what = "no packet is sent to PSA_PORT_RECIRCULATE (0xfffffffa)";
+            self.conditions.insert(what.to_owned());
+        }
         Ok(())
     }
 

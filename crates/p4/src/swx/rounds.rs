@@ -5,7 +5,7 @@
 
 use super::place::Place;
 use super::*;
-use crate::rounds::{MOST_ROUNDS, field_lists, recirculates, resubmits};
+use crate::rounds::{MOST_ROUNDS, field_lists, has_lists, recirculates, resubmits};
 
 /// The stage of a pass through the egress.
 const EGRESS: u64 = 1;
@@ -78,7 +78,7 @@ impl<'a> Generator<'a> {
     }
 
     /// Adds a metadata field that is 0 in the first pass only.
-    fn first_field(&mut self, name: &str, bits: u32) -> String {
+    pub(super) fn first_field(&mut self, name: &str, bits: u32) -> String {
         let field = self.field(name, bits);
         self.passes.first.insert(field.clone());
         field
@@ -97,25 +97,47 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Makes the fields of metadata with the annotation `@field_list` keep their values.
-    pub(super) fn keep_listed(&mut self, place: &Place, ty: &Type) {
-        if self.passes.pass.is_none() {
-            return;
+    /// Refuses headers at a place whose values go to a further pass: `rx` makes all headers invalid.
+    pub(super) fn refuse_headers(&self, place: &Place, span: Span) -> Result<()> {
+        match place.headers().is_empty() {
+            true => Ok(()),
+            false => self.unsupported(span, "a header in metadata of a further pass"),
         }
-        let Type::Fields(FieldsKind::Struct, named) = ty else { return };
+    }
+
+    /// Returns the fields of a struct: names, types, places in the program and annotations.
+    fn annotated(&self, ty: &Type) -> Vec<(Rc<str>, Type, Span, &'a [Annotation])> {
+        let Type::Fields(FieldsKind::Struct, named) = ty else { return Vec::new() };
         let Some(DeclKind::Fields(decl)) = self.nodes.get(&named.id).map(|decl| &*decl.kind) else {
-            return;
+            return Vec::new();
         };
-        for ((name, of), field) in self.members(ty).into_iter().zip(&decl.fields) {
+        let members = self.members(ty).into_iter().zip(&decl.fields);
+        members
+            .map(|((name, of), field)| (name, of, field.name.span, &*field.annotations))
+            .collect()
+    }
+
+    /// Makes the fields of metadata with the annotation `@field_list` keep their values. A field of
+    /// an annotated struct is in the struct's lists too: `outer`.
+    pub(super) fn keep_listed(&mut self, place: &Place, ty: &Type, outer: &[u32]) -> Result<()> {
+        if self.passes.pass.is_none() {
+            return Ok(());
+        }
+        for (name, of, span, annotations) in self.annotated(ty) {
             let Some(part) = place.member(&name) else { continue };
-            let lists = field_lists(&field.annotations);
-            if lists.is_empty() {
-                self.keep_listed(&part, &of);
+            let lists = field_lists(annotations, outer);
+            let fields = |ty: &Type| -> Vec<_> {
+                self.annotated(ty).into_iter().map(|(_, of, _, notes)| (of, notes)).collect()
+            };
+            if lists.is_empty() || has_lists(&of, &fields) {
+                self.keep_listed(&part, &of, &lists)?;
                 continue;
             }
+            self.refuse_headers(&part, span)?;
             self.keep(&part);
             self.passes.kept.push((part, lists));
         }
+        Ok(())
     }
 
     /// Emits the request for a further round with the metadata of a field list.

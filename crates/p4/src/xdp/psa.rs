@@ -3,6 +3,7 @@
 
 use super::pipeline::parts_of;
 use super::*;
+use crate::rounds::{recirculates, resubmits};
 
 /// The port `PSA_PORT_RECIRCULATE`.
 pub(super) const RECIRCULATE: &str = "0xfffffffaU";
@@ -47,13 +48,18 @@ impl<'a> Generator<'a> {
             }
         }
         let path = if self.rounds.is_some() { "path" } else { "0" };
+        // A resubmitted packet keeps its port, so the port of an earlier recirculation stays.
+        let (sources, mut recirculated) = (self.sources, format!("path == {RECIRCULATED}"));
+        if resubmits(sources, "PSA_Switch") && recirculates(sources, "PSA_Switch") {
+            let before = self.kept_variable("recirculated before", &Type::Bit(8))?;
+            self.put(format!("if ({recirculated}) {before} = 1;"));
+            recirculated = before;
+        }
         for place in [&input, &control_input] {
             self.put(format!("{place}.ingress_port = ctx->ingress_ifindex;"));
             self.put(format!("{place}.packet_path = {path};"));
             if self.rounds.is_some() {
-                self.put(format!(
-                    "if (path == {RECIRCULATED}) {place}.ingress_port = {RECIRCULATE};"
-                ));
+                self.put(format!("if ({recirculated}) {place}.ingress_port = {RECIRCULATE};"));
             }
         }
         if self.mentions(&["ingress_timestamp"]) {

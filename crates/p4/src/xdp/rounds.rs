@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::rounds::{MOST_ROUNDS, field_lists, recirculates, resubmits};
+use crate::rounds::{MOST_ROUNDS, field_lists, has_lists, recirculates, resubmits};
 
 /// The round that is emitted, and what it asks for.
 #[derive(Default)]
@@ -83,7 +83,7 @@ impl<'a> Generator<'a> {
     /// Emits that the fields of metadata have the values of the round before.
     pub(super) fn restore(&mut self, place: &str, ty: &Type) -> Result<()> {
         let mut kept = Vec::new();
-        self.find_kept(place, ty, &mut kept)?;
+        self.find_kept(place, ty, &[], &mut kept)?;
         for one in &kept {
             self.put(format!("{} = {};", one.place, one.variable));
         }
@@ -93,16 +93,33 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    fn find_kept(&mut self, place: &str, ty: &Type, kept: &mut Vec<Kept>) -> Result<()> {
-        let Type::Fields(FieldsKind::Struct, named) = ty else { return Ok(()) };
+    /// Returns the fields of a struct: names, types and annotations.
+    fn annotated(&self, ty: &Type) -> Vec<(Rc<str>, Type, &'a [Annotation])> {
+        let Type::Fields(FieldsKind::Struct, named) = ty else { return Vec::new() };
         let Some(DeclKind::Fields(decl)) = self.nodes.get(&named.id).map(|decl| &*decl.kind) else {
-            return Ok(());
+            return Vec::new();
         };
-        for ((name, of), field) in self.fields(ty).into_iter().zip(&decl.fields) {
+        let fields = self.fields(ty).into_iter().zip(&decl.fields);
+        fields.map(|((name, of), field)| (name, of, &*field.annotations)).collect()
+    }
+
+    /// Finds the fields with annotations. A field of an annotated struct is in the struct's lists
+    /// too: `outer`.
+    fn find_kept(
+        &mut self,
+        place: &str,
+        ty: &Type,
+        outer: &[u32],
+        kept: &mut Vec<Kept>,
+    ) -> Result<()> {
+        for (name, of, annotations) in self.annotated(ty) {
             let place = format!("{place}.{}", field_name(&name));
-            let lists = field_lists(&field.annotations);
-            if lists.is_empty() {
-                self.find_kept(&place, &of, kept)?;
+            let lists = field_lists(annotations, outer);
+            let fields = |ty: &Type| -> Vec<_> {
+                self.annotated(ty).into_iter().map(|(_, of, notes)| (of, notes)).collect()
+            };
+            if lists.is_empty() || has_lists(&of, &fields) {
+                self.find_kept(&place, &of, &lists, kept)?;
                 continue;
             }
             let variable = self.kept_variable(&place, &of)?;
