@@ -249,3 +249,12 @@ def test_programs_are_no_other_known_kind() -> None:
         for file in ROOT.glob(pattern):
             if file.is_file() and file.suffix not in {".pcap", ".csv", ".p4", ".spec", ".click"}:
                 assert advice_for(str(file), file.read_bytes()) is None, file
+
+
+@pytest.mark.parametrize("command", ["bound", "show", "annotate"])
+def test_a_folder_is_not_an_output_file(tmp_path: Path, command: str) -> None:
+    (tmp_path / "there").mkdir()
+    for name in ("there", "missing"):
+        run = slowpath(command, "examples/firewall.bpf.o", "-o", f"{tmp_path / name}/")
+        assert (run.returncode, f"{tmp_path / name}/" in run.stderr) == (3, True), run.stderr
+    assert [file.name for file in tmp_path.iterdir()] == ["there"]

@@ -269,6 +269,8 @@ class NewFile:
         Raises:
             OSError: if it cannot be created.
         """
+        if file.endswith("/"):  # the real path lacks the slash
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), file)
         self._path = os.path.realpath(file)
         self._temporary: str | None = None
         if os.path.exists(file) and not os.path.isfile(file):
