@@ -19,6 +19,7 @@ EXAMPLE = "examples/count_min.1.bpf.o"
 TRANSCODER = "examples/alaw2ulaw_opt.bpf.o"
 FAULTY = "tests/objects/shift.bpf.o"
 MONITOR = "examples/flow_monitor.bpf.o"
+ROUTER = "examples/p4/router.p4"
 SEVERAL = "crates/bpf/tests/data/features.bpf.o"
 
 
@@ -106,6 +107,32 @@ def test_the_output_is_replaced_and_keeps_its_mode(tmp_path: Path) -> None:
     os.umask(mask)
     compiled(EXAMPLE, "-o", tmp_path / "new.asm")
     assert (tmp_path / "new.asm").stat().st_mode & 0o777 == 0o666 & ~mask
+
+
+@pytest.mark.parametrize(
+    ("program", "options", "name"),
+    [
+        (EXAMPLE, (), "count_min.1.asm"),
+        (EXAMPLE, ("--format", "json"), "count_min.1.json"),
+        (ROUTER, ("--to", "xdp-c"), "router.bpf.c"),
+        (ROUTER, ("--to", "swx"), "router.spec"),
+    ],
+)
+def test_in_a_folder_the_output_is_named_after_the_program(
+    tmp_path: Path, program: str, options: tuple[str, ...], name: str
+) -> None:
+    output = slowpath("compile", program, *options).stdout
+    for folder in (f"{tmp_path}/new/folder/", f"{tmp_path}/new/folder"):
+        run = slowpath("compile", program, *options, "-o", folder)
+        assert (run.returncode, run.stdout) == (0, "")
+        [written] = (tmp_path / "new/folder").iterdir()
+        assert written.name == name
+        assert written.read_text() == output
+        written.unlink()
+    slowpath("compile", program, *options, "-o", tmp_path / "file")
+    assert (tmp_path / "file").read_text() == output
+    refused = slowpath("compile", program, *options, "-o", f"{tmp_path}/file/")
+    assert (refused.returncode, "file/" in refused.stderr) == (3, True)
 
 
 def test_an_output_that_cannot_be_written(tmp_path: Path) -> None:

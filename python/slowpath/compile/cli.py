@@ -21,6 +21,18 @@ _PROOF = Heading("Verification")
 _FORMATS = Formats("slowpath.compile.report", listing="listing", json=JSON)
 
 
+_SUFFIXES = {"nfp": ".asm", "xdp-c": ".bpf.c", "swx": ".spec"}
+"""Suffixes of the files that --to writes."""
+
+
+def _file_name(args: Namespace) -> str:
+    """Return the name of the output in a folder: that of the program, with another suffix."""
+    from pathlib import Path
+
+    stem = Path(args.file).stem.removesuffix(".bpf")
+    return stem + (".json" if args.format == "json" else _SUFFIXES[args.to])
+
+
 def _compile(args: Namespace) -> int:
     if args.to != "nfp":
         from slowpath.compile.p4 import write_translation
@@ -101,8 +113,9 @@ COMPILE = Command(
         OUTPUT.option(
             "-o, --output FILE",
             "Write the result to FILE [default: standard output]",
+            "If FILE is a folder or ends in /, the file in it is named after the program.",
             type=output_file,
-        ),
+        )._replace(file_name=_file_name),
         OUTPUT.flag(
             "--source",
             "Add source lines and BPF instructions as comments",

@@ -31,6 +31,8 @@ class Option(NamedTuple):
     more: str = ""  # further sentences, for `--help-all`
     common: bool = True  # in `--help`; other options are only in `--help-all`
     folders: bool = False  # a folder as value stands for the program files below it
+    # Returns the name of the file to write if the value is a folder.
+    file_name: Callable[[Namespace], str] | None = None
 
     @property
     def writes(self) -> bool:

@@ -199,13 +199,38 @@ def expand_folders(options: Iterable[Option], args: Namespace) -> None:
             args.file = expanded(args.file)
 
 
+def expand_output_folders(options: Iterable[Option], args: Namespace) -> None:
+    """Replace a folder as output by a file in it, where options allow; create the folder.
+
+    A value that ends in `/` is a folder, even if it does not exist.
+
+    Raises:
+        InputError: if the folder cannot be created.
+    """
+    for option in options:
+        if option.file_name is None:
+            continue
+        for folder in _values(option, args):
+            if not folder.endswith("/") and not os.path.isdir(folder):
+                continue
+            try:
+                os.makedirs(folder, exist_ok=True)
+            except OSError as error:
+                raise write_error(folder, error) from None
+            setattr(args, _destination(option), os.path.join(folder, option.file_name(args)))
+
+
 def _values(option: Option, args: Namespace) -> list[str]:
     """Return the texts, such as file names, that the user gave for an option or argument."""
-    name = next((name for name in option.names if name.startswith("--")), option.names[0])
-    name = option.settings.get("dest", name.lstrip("-").replace("-", "_"))
-    value = vars(args).get(name)
+    value = vars(args).get(_destination(option))
     values = value if isinstance(value, list | tuple) else [value]
     return [text for text in values if isinstance(text, str)]
+
+
+def _destination(option: Option) -> str:
+    """Return the attribute of the namespace that has the value of an option or argument."""
+    name = next((name for name in option.names if name.startswith("--")), option.names[0])
+    return str(option.settings.get("dest", name.lstrip("-").replace("-", "_")))
 
 
 def is_same_file(one: str, other: str) -> bool:

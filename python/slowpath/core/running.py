@@ -26,10 +26,11 @@ def run_checked(
         OptionError: if an option is invalid.
         InputError: if a file or this machine lacks something.
     """
-    from slowpath.core.inputs import check_written, expand_folders
+    from slowpath.core.inputs import check_written, expand_folders, expand_output_folders
 
     try:
         expand_folders(options, args)
+        expand_output_folders(options, args)
         check_written(options, args)
         return run(args)
     except ModuleNotFoundError as missing:
