@@ -13,9 +13,14 @@ from distributed import Client, LocalCluster
 
 
 def main() -> None:
-    # Give up a task after the first death of its worker, so that tests do not wait for more deaths.
+    settings = {
+        # Give up a task after the first death of its worker, so that tests do not wait for more.
+        "distributed.scheduler.allowed-failures": 0,
+        # A worker that starts again for longer would be lost, which can happen on a busy machine.
+        "distributed.deploy.lost-worker-timeout": "10 minutes",
+    }
     with (
-        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
+        dask.config.set(settings),
         LocalCluster(  # type: ignore[no-untyped-call]
             n_workers=2,
             threads_per_worker=1,

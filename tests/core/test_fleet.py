@@ -30,6 +30,8 @@ from support import ROOT, slowpath, wait_until
 FLEET = ROOT / "examples/fleet/fleet.yaml"
 ITEMS = list(range(5))
 NOBODY = "tcp://127.0.0.1:9"
+_STARTING = 300
+"""Seconds in which workers have to start on a busy machine."""
 
 
 class Gone(Exception):  # noqa: N818 - nothing is wrong
@@ -52,6 +54,8 @@ def pool(request: pytest.FixtureRequest) -> Iterator[Pool]:
         yield LocalPool(2)
     else:
         with connected(request.getfixturevalue("scheduler")) as found:
+            # Workers that died in the last test may still be starting.
+            found._client.wait_for_workers(2, timeout=_STARTING)  # noqa: SLF001
             yield found
 
 
