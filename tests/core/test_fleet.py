@@ -55,7 +55,7 @@ def pool(request: pytest.FixtureRequest) -> Iterator[Pool]:
     else:
         with connected(request.getfixturevalue("scheduler")) as found:
             # Workers that died in the last test may still be starting.
-            found._client.wait_for_workers(2, timeout=_STARTING)  # noqa: SLF001
+            found._client.wait_for_workers(2, timeout=_STARTING)
             yield found
 
 

@@ -34,6 +34,10 @@ pub(crate) const EPROTONOSUPPORT: i64 = number("EPROTONOSUPPORT");
 pub(crate) const EOPNOTSUPP: i64 = number("EOPNOTSUPP");
 pub(crate) const EAFNOSUPPORT: i64 = number("EAFNOSUPPORT");
 pub(crate) const EPROTO: i64 = number("EPROTO");
+pub(crate) const EDEADLK: i64 = number("EDEADLK");
+pub(crate) const ECANCELED: i64 = number("ECANCELED");
+pub(crate) const ENETUNREACH: i64 = number("ENETUNREACH");
+pub(crate) const ESOCKTNOSUPPORT: i64 = number("ESOCKTNOSUPPORT");
 pub(crate) const EALREADY: i64 = number("EALREADY");
 
 const fn number(name: &str) -> i64 {

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rand::RngExt;
 use rand::rngs::StdRng;
 use slowpath_bpf::Object;
-use slowpath_bpf::insn::{Call, Insn, helper_name};
-use slowpath_bpf::lift::{LiftOptions, lift, support_matrix};
+use slowpath_bpf::insn::{Call, Insn};
+use slowpath_bpf::lift::support_matrix;
 use slowpath_kernel::Kernel;
 use slowpath_oracle::Oracle;
 use slowpath_replay::Entry;
@@ -111,7 +111,6 @@ fn kernel_and_interpreter_agree_on_every_helper() {
             let Some(program) = object.programs.get(number) else { return faults };
             let name = program.name.as_str();
             let checked = match name {
-                _ if name.starts_with("refused_") => Ok(()),
                 "lifted_only" => ReplayPair::lifted(&kernel, &object, number).map(drop),
                 _ => agree(&kernel, &object, number),
             };
@@ -155,18 +154,4 @@ fn every_entry_of_the_tables_has_a_program() {
     let missing: Vec<&String> =
         known.iter().map(|(kind, _)| kind).filter(|kind| !kinds.contains(*kind)).collect();
     assert!(missing.is_empty(), "types of maps without a program: {missing:?}");
-}
-
-#[test]
-fn helpers_that_are_refused_are_named() {
-    let object = helpers();
-    for (number, program) in object.programs.iter().enumerate() {
-        let Some(helper) = program.name.strip_prefix("refused_") else { continue };
-        let linked = object.link(number, None).unwrap_or_else(|e| panic!("{e}"));
-        let fault = lift(&object, &linked, &LiftOptions::default()).expect_err(helper).to_string();
-        assert!(fault.starts_with("section xdp, instruction "), "{fault}");
-        assert!(fault.contains(&format!("bpf_{helper} is not supported")), "{fault}");
-        assert_eq!(fault.lines().count(), 1, "{fault}");
-    }
-    assert_eq!(helper_name(169), Some("bpf_timer_init"));
 }

@@ -54,7 +54,7 @@ fn programs() -> Vec<(&'static str, Vec<Insn>, &'static str, &'static str)> {
     let wide = Insn::LoadImm64 { dst: isa::reg(0), value: Imm64::Value(1) };
     vec![
         ("unknown helper", vec![call(9999), pass, exit], "instruction 0", "no helper with number"),
-        ("timer", vec![call(169), pass, exit], "instruction 0", "bpf_timer_init is not supported"),
+        ("helper", vec![call(194), pass, exit], "instruction 0", "bpf_kptr_xchg is not supported"),
         ("jump out of range", vec![pass, jump(7), exit], "instruction 1", ""),
         ("jump before the start", vec![pass, jump(-9), exit], "instruction 1", ""),
         (

@@ -895,30 +895,39 @@ PROGRAM(globals)
 	return limits[0];
 }
 
-/* --- not supported ------------------------------------------------------------------------------- */
+/* --- timers -------------------------------------------------------------------------------------- */
 
 struct timed {
 	struct bpf_timer timer;
+	__u32 number;
 };
 
-MAP(timers, BPF_MAP_TYPE_ARRAY, __u32, struct timed, 1, 0);
+MAP(timers, BPF_MAP_TYPE_ARRAY, __u32, struct timed, 4, 0);
 
 static int expired(void *map, __u32 *key, struct timed *timed)
 {
+	timed->number++;
 	return 0;
 }
 
-#define TIMER(name, call)                                                                          \
-	SEC("xdp") int refused_##name(struct xdp_md *ctx)                                          \
-	{                                                                                          \
-		__u32 key = 0;                                                                     \
-		struct timed *timed = bpf_map_lookup_elem(&timers, &key);                          \
-		return timed && call ? XDP_PASS : XDP_DROP;                                        \
-	}
+/* Timers expire after hours, if the program does not cancel them. */
+PROGRAM(timer_calls)
+{
+	__u32 key = w[0] & 3;
+	struct timed *timed = bpf_map_lookup_elem(&timers, &key);
 
-TIMER(timer_init, bpf_timer_init(&timed->timer, &timers, 1))
-TIMER(timer_set_callback, bpf_timer_set_callback(&timed->timer, expired))
-TIMER(timer_start, bpf_timer_start(&timed->timer, 5, 0))
-TIMER(timer_cancel, bpf_timer_cancel(&timed->timer))
+	if (!timed)
+		return XDP_DROP;
+	if (w[1] & 1)
+		put(0, bpf_timer_init(&timed->timer, &timers, w[1] >> 1 & 3));
+	if (w[2] & 1)
+		put(1, bpf_timer_set_callback(&timed->timer, expired));
+	if (w[3] & 1)
+		put(2, bpf_timer_start(&timed->timer, 1ull << 45, w[3] >> 1 & 7));
+	if (w[4] & 3)
+		put(3, bpf_timer_cancel(&timed->timer));
+	put(4, ++timed->number);
+	return XDP_PASS;
+}
 
 char LICENSE[] SEC("license") = "GPL";

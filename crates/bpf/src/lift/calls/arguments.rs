@@ -3,10 +3,38 @@
 
 use crate::lift::error::Cause;
 use crate::lift::frame::ProgramPoint;
+use crate::lift::ir::emit::word;
 use crate::lift::lifter::Lifter;
 use crate::lift::state::value::AbstractValue;
 use crate::maps::MapKind;
 use slowpath_codes as codes;
+use slowpath_ir::Operand;
+
+/// Maximum size in bytes that a call may receive. It is limited because the lifted program needs an
+/// operation for every 8 bytes.
+const LARGEST: u32 = 4096;
+/// Size of a stack frame in bytes (`MAX_BPF_STACK`).
+const FRAME_SIZE: u32 = 512;
+
+/// Size in bytes that a call receives in a register.
+#[derive(Clone, Copy)]
+pub(in crate::lift) enum ArgumentSize {
+    Constant(u32),
+    /// The operand has the size, which is at most the number.
+    UpTo(Operand, u32),
+    /// As `UpTo`, for numbers that are too large to copy single bytes.
+    Large(Operand, u32),
+}
+
+impl ArgumentSize {
+    /// Returns the size as an operand of 64 bits.
+    pub fn operand(self) -> Operand {
+        match self {
+            ArgumentSize::Constant(bytes) => word(bytes.into()),
+            ArgumentSize::UpTo(bytes, _) | ArgumentSize::Large(bytes, _) => bytes,
+        }
+    }
+}
 
 impl Lifter<'_> {
     /// Records the memory that a call may read or write through its arguments.
@@ -45,14 +73,49 @@ impl Lifter<'_> {
         }
     }
 
+    /// Returns an upper bound on the number of bytes from the address in an argument register to the
+    /// end of the stack frame or map value; `None` if the memory is unknown.
+    fn most_room_at(&self, register: u8) -> Option<u32> {
+        let value = |map: u32| self.object.maps.get(map as usize).map(|map| map.value_size);
+        match self.state.regs[usize::from(register)] {
+            AbstractValue::Frame { offset: None, .. } => Some(FRAME_SIZE),
+            AbstractValue::Data { map, offset: None }
+            | AbstractValue::MapValue { map, offset: None, .. } => value(map),
+            _ => self.room_at(register),
+        }
+    }
+
+    /// Returns the size that an argument register contains, for the buffer in another register. If
+    /// it is not a constant, the buffer limits it. Single bytes are copied for buffers of at most
+    /// `single` bytes.
+    ///
+    /// # Errors
+    /// If the size is not a constant, and the buffer is unknown or too large.
+    pub(in crate::lift) fn argument_size(
+        &mut self,
+        register: u8,
+        buffer: u8,
+        single: u32,
+    ) -> Result<ArgumentSize, Cause> {
+        let cause = match self.constant_size(register) {
+            Ok(bytes) => return Ok(ArgumentSize::Constant(bytes)),
+            Err(cause) => cause,
+        };
+        let size = self.ir.value(register);
+        match self.room_at(buffer) {
+            Some(room) if room <= single => Ok(ArgumentSize::UpTo(size, room)),
+            _ => match self.most_room_at(buffer) {
+                Some(room) if room <= LARGEST => Ok(ArgumentSize::Large(size, room)),
+                _ => Err(cause),
+            },
+        }
+    }
+
     /// Returns the size that an argument register contains; an error if it is not a constant, or is
     /// too large.
     pub(in crate::lift) fn constant_size(&self, register: u8) -> Result<u32, Cause> {
-        /// Maximum value of the size, in bytes. It is limited because the lifted program needs an
-        /// operation for every 8 bytes.
-        const LARGEST: u64 = 4096;
         match self.state.regs[usize::from(register)] {
-            AbstractValue::Const(size) if size <= LARGEST => Ok(size as u32),
+            AbstractValue::Const(size) if size <= LARGEST.into() => Ok(size as u32),
             AbstractValue::Const(size) => {
                 let text = format!("a size of {size} bytes in r{register}");
                 Err(Cause::new(

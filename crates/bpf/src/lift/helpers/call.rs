@@ -11,7 +11,7 @@ use crate::lift::ir::emit::word;
 use crate::lift::lifter::{Lifter, Next};
 use crate::lift::linked_code;
 use crate::lift::maps::class::{MapClass, class_of};
-use crate::lift::state::value::{AbstractValue, INNER};
+use crate::lift::state::value::{AbstractValue, MapSet};
 use slowpath_codes as codes;
 
 impl Lifter<'_> {
@@ -19,14 +19,13 @@ impl Lifter<'_> {
     /// selects the map.
     pub(in crate::lift) fn helper(&mut self, at: ProgramPoint, number: i32) -> Result<Next, Cause> {
         if let Some(maps) = self.maps_of_call(at, number) {
-            return Ok(Next::To(at.with(Phase::SelectMap(maps.trailing_zeros()))));
+            return Ok(Next::To(at.with(Phase::SelectMap(maps.next(0).unwrap_or_default()))));
         }
         self.helper_on(at.with(Phase::Start), number)
     }
 
-    /// Returns the maps that a call may use, if it uses different maps on different paths. The
-    /// result has one bit for each map, as in [`AbstractValue::OneOfMaps`].
-    fn maps_of_call(&self, at: ProgramPoint, number: i32) -> Option<u128> {
+    /// Returns the maps that a call may use, if it uses different maps on different paths.
+    fn maps_of_call(&self, at: ProgramPoint, number: i32) -> Option<MapSet> {
         match self.state.regs[helper::map_register(number)] {
             AbstractValue::OneOfMaps(maps) => Some(maps),
             // A compiler may use a register or stack slot for a map pointer on some paths, and for
@@ -40,25 +39,25 @@ impl Lifter<'_> {
 
     /// Returns all maps that the program refers to and that the kernel's verifier accepts for the
     /// call. Returns `None` if the set of maps is not certain.
-    fn named_maps(&self, at: ProgramPoint, number: i32) -> Option<u128> {
+    fn named_maps(&self, at: ProgramPoint, number: i32) -> Option<MapSet> {
         let unit = self.frames.get(at.frame).unit;
-        let mut maps = 0;
+        let mut maps = MapSet::default();
         for map in self.code.maps(unit) {
-            let class = class_of(self.map_def(map).ok()?).ok()?;
-            let admitted = match number {
-                helper::MAP_LOOKUP_ELEM => looked_up(class),
-                helper::MAP_UPDATE_ELEM | helper::MAP_DELETE_ELEM => changed(class),
-                _ => return None,
+            let def = self.map_def(map).ok()?;
+            let admits = |class| match number {
+                helper::MAP_LOOKUP_ELEM => Some(looked_up(class)),
+                helper::MAP_UPDATE_ELEM | helper::MAP_DELETE_ELEM => Some(changed(class)),
+                _ => None,
             };
-            // The inner maps of different maps of maps cannot be distinguished.
-            if class == MapClass::Maps || map >= INNER {
-                return None;
+            let class = class_of(def).ok()?;
+            if admits(class)? {
+                maps = maps.with(AbstractValue::Map(map).maps()?);
             }
-            if admitted {
-                maps |= 1 << map;
+            if class == MapClass::Maps && admits(class_of(def.inner.as_deref()?).ok()?)? {
+                maps = maps.with(AbstractValue::InnerMap(map).maps()?);
             }
         }
-        (maps != 0).then_some(maps)
+        (maps.next(0).is_some() && !maps.mixes_inner_maps()).then_some(maps)
     }
 
     /// Lifts the block that tests whether a call uses map `map`, one of several that are possible.
@@ -72,12 +71,10 @@ impl Lifter<'_> {
         let Some(maps) = self.maps_of_call(at, number) else {
             return Err(Cause::new(codes::INTERNAL_ERROR, "the maps of a call are lost", INTERNAL));
         };
-        let later = maps >> map >> 1;
         let current = at.with(Phase::CallOnMap(map));
-        if later == 0 {
-            return Ok(Next::To(current));
-        }
-        if map >= INNER {
+        let Some(next) = maps.next(map + 1) else { return Ok(Next::To(current)) };
+        // The inner maps of different maps of maps cannot be distinguished.
+        if map >= MapSet::INNER {
             let text = "the map of the call comes from different maps of maps";
             return Err(Cause::new(
                 codes::MAP_DIFFERS_BETWEEN_PATHS,
@@ -87,7 +84,6 @@ impl Lifter<'_> {
         }
         let handle = self.ir.value(register as u8);
         let same = self.ir.emit.eq(handle, word(map_handle(map)));
-        let next = map + 1 + later.trailing_zeros();
         Ok(Next::Branch(same, current, at.with(Phase::SelectMap(next))))
     }
 
@@ -98,7 +94,7 @@ impl Lifter<'_> {
         number: i32,
         map: u32,
     ) -> Result<Next, Cause> {
-        self.state.regs[helper::map_register(number)] = AbstractValue::of_bit(map);
+        self.state.regs[helper::map_register(number)] = AbstractValue::of_number(map);
         self.helper_on(at.with(Phase::Start), number)
     }
 
@@ -111,10 +107,6 @@ impl Lifter<'_> {
             find(number, self.program_type.kind).map(|helper| helper.lift),
             self.options.assumed(&name),
         ) {
-            (Some(Lift::Refused(reason)), None) => {
-                let text = format!("{name} is not supported: {reason}");
-                return Err(Cause::new(codes::UNKNOWN_HELPER, text, self.assume_hint(&name)));
-            }
             (None, None) => {
                 let text = if helper_name(number).is_some() {
                     format!("{name} is not supported")
@@ -123,7 +115,7 @@ impl Lifter<'_> {
                 };
                 return Err(Cause::new(codes::UNKNOWN_HELPER, text, self.assume_hint(&name)));
             }
-            (Some(Lift::Refused(_)) | None, Some(reason)) => {
+            (None, Some(reason)) => {
                 self.assume_harmless(&name, reason)?;
                 Lift::Plain(environment::any)
             }
@@ -141,7 +133,6 @@ impl Lifter<'_> {
             }
             Lift::Loop => self.loop_start(at, number),
             Lift::TailCall => self.tail_call_start(at),
-            Lift::Refused(reason) => Err(Cause::new(codes::INTERNAL_ERROR, reason, INTERNAL)),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use slowpath_ir::{Emit, InputId, InputKind, Op, ValueFormat};
 
+use crate::errno::{EBUSY, ECANCELED, EDEADLK, EINVAL, ENOMEM, EOPNOTSUPP, EPERM};
 use crate::lift::error::Cause;
 use crate::lift::frame::ProgramPoint;
 use crate::lift::helpers::call_results::RETURNED;
@@ -77,6 +78,41 @@ pub(super) fn processor(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(),
 /// Lifts `bpf_get_numa_node_id()`. The result is less than the largest possible `MAX_NUMNODES`.
 pub(super) fn numa_node(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     constant(lifter, at, 1023)
+}
+
+/// Lifts a helper whose result is one of these values.
+pub(super) fn returns(
+    lifter: &mut Lifter<'_>,
+    at: ProgramPoint,
+    values: &'static [i64],
+) -> Result<(), Cause> {
+    lifter.call_cost(at, None);
+    let result = lifter.one_of(values);
+    lifter.result(result, AbstractValue::NotStack);
+    Ok(())
+}
+
+/// Lifts `bpf_timer_init(timer, map, flags)`. The kernel runs callbacks of timers between runs of
+/// the program, so their work is not part of a run.
+pub(super) fn timer_init(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
+    let sentence = "the work of timer callbacks, which run between packets, counts elsewhere";
+    lifter.assume(sentence.to_owned());
+    returns(lifter, at, &[0, -EBUSY, -EINVAL, -EPERM, -ENOMEM, -EOPNOTSUPP])
+}
+
+/// Lifts `bpf_timer_set_callback(timer, callback)`.
+pub(super) fn timer_set_callback(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
+    returns(lifter, at, &[0, -EINVAL, -EPERM, -EOPNOTSUPP])
+}
+
+/// Lifts `bpf_timer_start(timer, nsecs, flags)`.
+pub(super) fn timer_start(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
+    returns(lifter, at, &[0, -EINVAL, -EOPNOTSUPP])
+}
+
+/// Lifts `bpf_timer_cancel(timer)`, which returns 1 if the timer was active.
+pub(super) fn timer_cancel(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
+    returns(lifter, at, &[0, 1, -EINVAL, -EDEADLK, -EOPNOTSUPP, -ECANCELED])
 }
 
 /// Lifts a helper that returns 0 or an error and has no effect visible to the program.

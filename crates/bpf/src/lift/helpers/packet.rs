@@ -521,33 +521,12 @@ fn transfer(
     /// Maximum number of bytes to copy if `r4` is not constant. The bytes are then copied one by
     /// one.
     const SINGLE: u32 = 256;
+    let size = lifter.argument_size(4, 3, SINGLE)?;
     let buffer = lifter.ir.value(3);
-    let error = match lifter.constant_size(4) {
-        Ok(bytes) => {
-            let (address, error) = span(lifter, word(bytes.into()));
-            let ok = lifter.ir.emit.eq(error, word(0));
-            let (from, to) = direction(address, buffer);
-            lifter.copy_if(ok, to, from, bytes);
-            error
-        }
-        Err(cause) => {
-            let most = lifter.room_at(3).filter(|&most| most <= SINGLE).ok_or(cause)?;
-            let bytes = lifter.ir.value(4);
-            let (address, error) = span(lifter, bytes);
-            let ok = lifter.ir.emit.eq(error, word(0));
-            let (from, to) = direction(address, buffer);
-            for offset in 0..u64::from(most) {
-                let emit = &mut lifter.ir.emit;
-                let inside = emit.ult(word(offset), bytes);
-                let inside = emit.and(ok, inside);
-                let source = emit.add(from, word(offset));
-                let value = emit.load(source, 1);
-                let destination = emit.add(to, word(offset));
-                emit.store_if(inside, destination, value);
-            }
-            error
-        }
-    };
+    let (address, error) = span(lifter, size.operand());
+    let ok = lifter.ir.emit.eq(error, word(0));
+    let (from, to) = direction(address, buffer);
+    lifter.copy_size_if(ok, to, from, size);
     lifter.result(error, AbstractValue::NotStack);
     Ok(())
 }

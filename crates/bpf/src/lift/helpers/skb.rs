@@ -10,9 +10,10 @@ use slowpath_ir::{BinaryOp, Emit, Operand, ValueFormat};
 
 use crate::context::Content;
 use crate::errno::{EALREADY, EFAULT, EINVAL, ENOMEM, ENOTSUPP};
+use crate::lift::calls::arguments::ArgumentSize;
 use crate::lift::error::Cause;
 use crate::lift::frame::ProgramPoint;
-use crate::lift::ir::emit::{errno, word};
+use crate::lift::ir::emit::{Emitter, errno, word};
 use crate::lift::layout::memory::chunks;
 use crate::lift::lifter::Lifter;
 use crate::lift::receive::METADATA_WORDS;
@@ -27,6 +28,8 @@ const LINK_MAX: u64 = 128;
 /// Upper bound on the length of a packet after a helper has set it, for pages of 64 KiB
 /// (`SKB_MAX_ALLOC`).
 const LENGTH_MAX: u64 = 1 << 18;
+/// Maximum size in bytes of a buffer that limits a size. The bytes are then copied one by one.
+const SINGLE: u32 = 1024;
 /// `BPF_F_INVALIDATE_HASH`.
 const INVALIDATE_HASH: u64 = 2;
 /// EtherTypes of VLAN tags, in the byte order of the field `protocol`.
@@ -133,39 +136,55 @@ fn yes() -> Operand {
     Operand::constant(1, 1)
 }
 
-/// Returns a constant size argument of at most 4096 bytes, with a hint about this helper.
-fn constant(lifter: &Lifter<'_>, register: u8) -> Result<u32, Cause> {
-    lifter.constant_size(register)
-}
-
 /// Lifts `bpf_skb_load_bytes(skb, offset, to, len)`. Bytes behind the linear part may be
 /// unreadable.
 pub(super) fn load_bytes(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Lifted {
     lifter.call_cost(at, None);
-    let bytes = constant(lifter, 4)?;
+    let size = lifter.argument_size(4, 3, SINGLE)?;
     let (buffer, known) = (lifter.ir.value(3), lifter.state.regs[3]);
     let (data, end) = (lifter.skb_data(), lifter.skb_end());
     let (offset, length) = (lifter.unsigned32(2), lifter.packet_length());
     let unreadable =
         lifter.ir.emit.unknown_bit("bytes behind the linear part", &["readable", "unreadable"]);
-    let behind = lifter.ir.emit.add(offset, word(bytes.into()));
+    let behind = lifter.ir.emit.add(offset, size.operand());
     let inside = lifter.at_most(behind, length);
     let small = lifter.at_most(offset, word(OFFSET_MAX));
     let emit = &mut lifter.ir.emit;
     let from = emit.binary(BinaryOp::Add, data, offset);
-    let last = emit.add(from, word(bytes.into()));
+    let last = emit.add(from, size.operand());
     let beyond = emit.ult(end, last);
     let unreadable = emit.and(unreadable, beyond);
     let readable = emit.not(unreadable);
     let ok = emit.and(inside, small);
     let ok = emit.and(ok, readable);
-    for (offset, size) in chunks(bytes) {
-        let emit = &mut lifter.ir.emit;
-        let source = emit.add(from, word(offset));
-        let value = emit.load(source, size);
-        let value = emit.select(ok, value, Operand::constant(8 * size, 0));
-        let destination = emit.add(buffer, word(offset));
-        emit.store(destination, value);
+    let emit = &mut lifter.ir.emit;
+    match size {
+        ArgumentSize::Constant(bytes) => {
+            for (offset, size) in chunks(bytes) {
+                let source = emit.add(from, word(offset));
+                let value = emit.load(source, size);
+                let value = emit.select(ok, value, Operand::constant(8 * size, 0));
+                let destination = emit.add(buffer, word(offset));
+                emit.store(destination, value);
+            }
+        }
+        ArgumentSize::UpTo(bytes, most) => {
+            for offset in 0..u64::from(most) {
+                let inside = emit.ult(word(offset), bytes);
+                let source = emit.add(from, word(offset));
+                let value = emit.load(source, 1);
+                let value = emit.select(ok, value, Operand::constant(8, 0));
+                let destination = emit.add(buffer, word(offset));
+                emit.store_if(inside, destination, value);
+            }
+        }
+        ArgumentSize::Large(bytes, most) => {
+            let clear = |emit: &mut Emitter, any: Operand| {
+                let zero = Operand::constant(emit.width(any), 0);
+                emit.select(ok, any, zero)
+            };
+            lifter.havoc_copy_if(yes(), buffer, (bytes, most), clear);
+        }
     }
     lifter.state.clobber(known);
     let result = lifter.ir.emit.select(ok, word(0), errno(EFAULT));
@@ -178,7 +197,7 @@ pub(super) fn load_bytes_relative(lifter: &mut Lifter<'_>, at: ProgramPoint) -> 
     /// Largest offset.
     const MOST: u64 = 0xffff;
     lifter.call_cost(at, None);
-    let bytes = constant(lifter, 4)?;
+    let bytes = lifter.constant_size(4)?;
     let (buffer, known) = (lifter.ir.value(3), lifter.state.regs[3]);
     let (data, end) = (lifter.skb_data(), lifter.skb_end());
     let (offset, header) = (lifter.unsigned32(2), lifter.low32(5));
@@ -218,7 +237,7 @@ pub(super) fn load_bytes_relative(lifter: &mut Lifter<'_>, at: ProgramPoint) -> 
 /// Lifts `bpf_skb_store_bytes(skb, offset, from, len, flags)`.
 pub(super) fn store_bytes(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Lifted {
     lifter.call_cost(at, None);
-    let bytes = constant(lifter, 4)?;
+    let size = lifter.argument_size(4, 3, SINGLE)?;
     let buffer = lifter.ir.value(3);
     let offset = lifter.unsigned32(2);
     let small = lifter.at_most(offset, word(OFFSET_MAX));
@@ -227,14 +246,14 @@ pub(super) fn store_bytes(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Lifted {
     let others = emit.and(flags, word(!3));
     let right = emit.eq(others, word(0));
     let wanted = emit.and(right, small);
-    let behind = emit.add(offset, word(bytes.into()));
+    let behind = emit.add(offset, size.operand());
     let error = lifter.ensure_writable(wanted, behind);
     let data = lifter.skb_data();
     let emit = &mut lifter.ir.emit;
     let fine = emit.eq(error, word(0));
     let ok = emit.and(fine, wanted);
     let to = emit.binary(BinaryOp::Add, data, offset);
-    lifter.copy_if(ok, to, buffer, bytes);
+    lifter.copy_size_if(ok, to, buffer, size);
     let emit = &mut lifter.ir.emit;
     let invalidates = emit.and(flags, word(INVALIDATE_HASH));
     let keeps = emit.eq(invalidates, word(0));
@@ -336,7 +355,7 @@ pub(super) fn clone_redirect(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Lifte
 /// Lifts `bpf_skb_change_head(skb, len, flags)`, which inserts zeros.
 pub(super) fn change_head(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Lifted {
     lifter.call_cost(at, None);
-    let bytes = constant(lifter, 2)?;
+    let bytes = lifter.constant_size(2)?;
     let error = lifter.error_of(&[0, -EINVAL, -ENOMEM]);
     let error = lifter.check_flags(3, 0, error);
     let (data, length) = (lifter.skb_data(), lifter.packet_length());

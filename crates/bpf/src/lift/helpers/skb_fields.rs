@@ -3,9 +3,13 @@
 
 use slowpath_ir::{BinaryOp, Emit, Operand, ValueFormat};
 
+use super::environment::returns;
 use super::routing;
 use crate::context::Content;
-use crate::errno::{EACCES, EINVAL, ENODEV, ENOENT, ENOMEM, ENOTSUPP, EOPNOTSUPP, EPROTO};
+use crate::errno::{
+    EACCES, EINVAL, ENETUNREACH, ENODEV, ENOENT, ENOMEM, ENOTSUPP, EOPNOTSUPP, EPROTO,
+    ESOCKTNOSUPPORT,
+};
 use crate::lift::error::Cause;
 use crate::lift::frame::ProgramPoint;
 use crate::lift::helpers::call_results::{NUMBER, RETURNED};
@@ -82,17 +86,14 @@ pub(super) fn number32(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Lifted {
     Ok(())
 }
 
-/// Lifts a helper whose result is one of these values.
-fn returns(lifter: &mut Lifter<'_>, at: ProgramPoint, values: &'static [i64]) -> Lifted {
-    lifter.call_cost(at, None);
-    let result = lifter.one_of(values);
-    lifter.result(result, AbstractValue::NotStack);
-    Ok(())
-}
-
 /// Lifts `bpf_skb_set_tunnel_key(skb, key, size, flags)`.
 pub(super) fn zero_or_invalid(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Lifted {
     returns(lifter, at, &[0, -EINVAL])
+}
+
+/// Lifts `bpf_sk_assign(skb, sk, flags)`.
+pub(super) fn assign_socket(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Lifted {
+    returns(lifter, at, &[0, -EINVAL, -ENOENT, -EOPNOTSUPP, -ENETUNREACH, -ESOCKTNOSUPPORT])
 }
 
 /// Lifts `bpf_skb_set_tunnel_opt(skb, options, size)`.

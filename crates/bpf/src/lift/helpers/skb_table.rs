@@ -7,7 +7,7 @@ use super::{environment, skb, skb_fields};
 /// All supported helpers of this kind, sorted by number.
 #[rustfmt::skip]
 pub(in crate::lift) const SKB_HELPERS: &[Helper] = &[
-    plain("bpf_skb_store_bytes", skb::store_bytes, "Exact for constant sizes. Fails for bytes behind the packet; otherwise it may fail with -EFAULT."),
+    plain("bpf_skb_store_bytes", skb::store_bytes, "Exact for constant sizes, and for sizes limited by a buffer of at most 1,024 bytes. Fails for bytes behind the packet; otherwise it may fail with -EFAULT."),
     plain("bpf_l3_csum_replace", skb::l3_csum_replace, "The checksum gets any value; a path that depends on it relies on the model. Returns -EINVAL for wrong flags, and -EFAULT for odd offsets and bytes behind the packet; otherwise it may fail with -EFAULT."),
     plain("bpf_l4_csum_replace", skb::l4_csum_replace, "As bpf_l3_csum_replace."),
     plain("bpf_clone_redirect", skb::clone_redirect, "Returns -EINVAL for wrong flags, otherwise any result."),
@@ -18,7 +18,7 @@ pub(in crate::lift) const SKB_HELPERS: &[Helper] = &[
     plain("bpf_skb_set_tunnel_key", skb_fields::zero_or_invalid, "Returns 0 or -EINVAL."),
     plain("bpf_redirect", skb_fields::redirect, "Exact."),
     plain("bpf_get_route_realm", skb_fields::number32, "Returns any 32-bit value."),
-    plain("bpf_skb_load_bytes", skb::load_bytes, "Exact for constant sizes, also behind the linear part, where it may fail. It writes zeros if it fails."),
+    plain("bpf_skb_load_bytes", skb::load_bytes, "Exact for constant sizes, and for sizes limited by a buffer of at most 1,024 bytes. It may fail for bytes behind the linear part. It writes zeros if it fails."),
     plain("bpf_skb_get_tunnel_opt", skb_fields::tunnel_options, "Supported for constant sizes. Writes any bytes and returns their number, or -ENOENT or -ENOMEM and writes zeros."),
     plain("bpf_skb_set_tunnel_opt", skb_fields::set_tunnel_options, "Returns 0, -EINVAL or -ENOMEM."),
     plain("bpf_skb_change_proto", skb::change_proto, "Exact for lengths and the protocol. The first bytes get any values, and the call may fail."),
@@ -38,6 +38,7 @@ pub(in crate::lift) const SKB_HELPERS: &[Helper] = &[
     plain("bpf_skb_cgroup_id", environment::any, "Returns any value."),
     plain("bpf_skb_ancestor_cgroup_id", environment::any, "Returns any value."),
     plain("bpf_skb_ecn_set_ce", skb::set_congestion, "Returns 0 or 1. The first bytes get any values; a path that depends on them relies on the model."),
+    plain("bpf_sk_assign", skb_fields::assign_socket, "Returns 0, -EINVAL, -ENOENT, -EOPNOTSUPP, -ENETUNREACH or -ESOCKTNOSUPPORT."),
     plain("bpf_csum_level", skb_fields::csum_level, "Returns 0, a level up to 3, -EACCES or -EINVAL."),
     plain("bpf_skb_cgroup_classid", skb_fields::number32, "Returns any 32-bit value."),
     plain("bpf_redirect_neigh", skb_fields::redirect_neigh, "Exact."),

@@ -15,8 +15,6 @@ pub(in crate::lift) enum Lift {
     Loop,
     /// The call becomes a jump to another program.
     TailCall,
-    /// Calls are not supported, for the reason that this text gives.
-    Refused(&'static str),
 }
 
 /// An entry of the table of helpers: a helper's number, the way to lift its calls, and a note for
@@ -35,11 +33,7 @@ pub(super) const fn plain(
     Helper { number: helper::number(name), lift: Lift::Plain(lift), note }
 }
 
-const fn refused(name: &str, reason: &'static str) -> Helper {
-    Helper { number: helper::number(name), lift: Lift::Refused(reason), note: reason }
-}
-
-/// All supported helpers, and the unsupported ones with a known reason, sorted by number.
+/// All supported helpers, sorted by number.
 #[rustfmt::skip]
 pub(in crate::lift) const HELPERS: &[Helper] = &[
     plain("bpf_map_lookup_elem", map::lookup, "Returns null or the value of the element. The same key finds the same element."),
@@ -85,10 +79,10 @@ pub(in crate::lift) const HELPERS: &[Helper] = &[
     plain("bpf_check_mtu", routing::check_mtu, "Exact for a device with any MTU and any header length. The device may not exist."),
     Helper { number: helper::FOR_EACH_MAP_ELEM, lift: Lift::Loop, note: "Calls the callback once for each element." },
     plain("bpf_snprintf", output::snprintf, "Supported for constant sizes. Writes any text and returns any length; a path that depends on them relies on the model. Or writes no text and returns -EINVAL, -EBUSY or -ENOSPC."),
-    refused("bpf_timer_init", "timers run outside of the packet's path"),
-    refused("bpf_timer_set_callback", "timers run outside of the packet's path"),
-    refused("bpf_timer_start", "timers run outside of the packet's path"),
-    refused("bpf_timer_cancel", "timers run outside of the packet's path"),
+    plain("bpf_timer_init", environment::timer_init, "Returns 0, -EBUSY, -EINVAL, -EPERM, -ENOMEM or -EOPNOTSUPP. Callbacks of timers run between packets, and their work is not counted."),
+    plain("bpf_timer_set_callback", environment::timer_set_callback, "Returns 0, -EINVAL, -EPERM or -EOPNOTSUPP."),
+    plain("bpf_timer_start", environment::timer_start, "Returns 0, -EINVAL or -EOPNOTSUPP."),
+    plain("bpf_timer_cancel", environment::timer_cancel, "Returns 0, 1, -EINVAL, -EDEADLK, -EOPNOTSUPP or -ECANCELED."),
     plain("bpf_trace_vprintk", output::printed, "Returns any length, -EINVAL, -EBUSY or -ENOSPC."),
     Helper { number: helper::LOOP, lift: Lift::Loop, note: "Exact, for one callback or several. The verifier replaces the call by instructions if the flags are the constant 0 and all paths use the same callback. These instructions return the 64-bit number 4294967289 for more than 8,388,608 iterations, as an error." },
     plain("bpf_xdp_get_buff_len", packet::length, "Exact for packets in one piece."),

@@ -2,7 +2,7 @@
 
 use super::abstract_state::AbstractState;
 use super::origin::Origin;
-use super::value::AbstractValue;
+use super::value::{AbstractValue, MapSet};
 
 fn frame(offset: i64) -> AbstractValue {
     AbstractValue::Frame { depth: 0, offset: Some(offset) }
@@ -10,6 +10,11 @@ fn frame(offset: i64) -> AbstractValue {
 
 fn variable(map: u32, offset: Option<i64>) -> AbstractValue {
     AbstractValue::Data { map, offset }
+}
+
+fn one_of<const N: usize>(numbers: [u32; N]) -> AbstractValue {
+    let sets = numbers.into_iter().filter_map(MapSet::of);
+    AbstractValue::OneOfMaps(sets.fold(MapSet::default(), MapSet::with))
 }
 
 #[test]
@@ -22,16 +27,12 @@ fn joins_keep_what_holds_on_both_paths() {
         // A possible stack pointer must not lose this property.
         (frame(-8), AbstractValue::Const(0), AbstractValue::Unknown),
         (AbstractValue::Unknown, AbstractValue::NotStack, AbstractValue::Unknown),
-        (AbstractValue::Map(2), AbstractValue::Map(5), AbstractValue::OneOfMaps(0b10_0100)),
-        (
-            AbstractValue::OneOfMaps(0b10_0100),
-            AbstractValue::Map(0),
-            AbstractValue::OneOfMaps(0b10_0101),
-        ),
+        (AbstractValue::Map(2), AbstractValue::Map(5), one_of([2, 5])),
+        (one_of([2, 5]), AbstractValue::Map(0), one_of([0, 2, 5])),
         // The program checks for null before it passes the map to a call.
-        (AbstractValue::Map(1), AbstractValue::Const(0), AbstractValue::OneOfMaps(0b10)),
+        (AbstractValue::Map(1), AbstractValue::Const(0), one_of([1])),
         (AbstractValue::InnerMap(1), AbstractValue::Const(0), AbstractValue::InnerMap(1)),
-        (AbstractValue::InnerMap(1), AbstractValue::Map(0), AbstractValue::OneOfMaps(1 | 1 << 65)),
+        (AbstractValue::InnerMap(1), AbstractValue::Map(0), one_of([0, MapSet::INNER + 1])),
         (variable(3, Some(8)), variable(3, Some(16)), variable(3, None)),
         (variable(3, Some(8)), variable(4, Some(8)), AbstractValue::NotStack),
     ];
@@ -42,10 +43,23 @@ fn joins_keep_what_holds_on_both_paths() {
 }
 
 #[test]
-fn bits_of_several_maps_name_them() {
-    assert_eq!(AbstractValue::of_bit(3), AbstractValue::Map(3));
-    assert_eq!(AbstractValue::of_bit(67), AbstractValue::InnerMap(3));
-    assert_eq!(AbstractValue::Map(64).maps(), None, "more maps than bits");
+fn sets_of_maps_have_their_members() {
+    let members = [0, 64, 127, 128, 255];
+    let set = members.into_iter().filter_map(MapSet::of).fold(MapSet::default(), MapSet::with);
+    let mut found = Vec::new();
+    while let Some(number) = set.next(found.last().map_or(0, |last| last + 1)) {
+        found.push(number);
+    }
+    assert_eq!(found, members);
+    assert!(set.mixes_inner_maps());
+    assert_eq!(AbstractValue::of_number(127), AbstractValue::Map(127));
+    assert_eq!(AbstractValue::of_number(131), AbstractValue::InnerMap(3));
+    for value in [127, 131].map(AbstractValue::of_number) {
+        let found = value.maps().and_then(|set| set.next(0)).map(AbstractValue::of_number);
+        assert_eq!(found, Some(value));
+    }
+    assert_eq!(AbstractValue::Map(128).maps(), None, "the limit on maps");
+    assert_eq!(AbstractValue::InnerMap(128).maps(), None, "the limit on maps");
 }
 
 #[test]

@@ -39,8 +39,48 @@ impl MapId {
     }
 }
 
-/// Number of the first bit of [`AbstractValue::OneOfMaps`] that represents inner maps.
-pub(in crate::lift) const INNER: u32 = 64;
+/// A set of maps. The numbers below [`MapSet::INNER`] stand for maps of the object. The number
+/// `INNER + n` stands for the inner maps of the map of maps with index `n`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::lift) struct MapSet {
+    of_object: u128,
+    inner: u128,
+}
+
+impl MapSet {
+    /// Number of the first inner maps, and limit on the indices of maps in a set. A program uses at
+    /// most 64 maps (`MAX_USED_MAPS`), but an object can have more.
+    pub const INNER: u32 = u128::BITS;
+
+    /// Returns the set that contains only the map with this number; `None` if there is no such
+    /// number.
+    pub fn of(number: u32) -> Option<MapSet> {
+        match number.checked_sub(MapSet::INNER) {
+            None => Some(MapSet { of_object: 1 << number, inner: 0 }),
+            Some(inner) => Some(MapSet { of_object: 0, inner: 1_u128.checked_shl(inner)? }),
+        }
+    }
+
+    /// Returns the union of both sets.
+    pub fn with(self, other: MapSet) -> MapSet {
+        MapSet { of_object: self.of_object | other.of_object, inner: self.inner | other.inner }
+    }
+
+    /// Returns the lowest number in the set that is at least `from`.
+    pub fn next(self, from: u32) -> Option<u32> {
+        let lowest = |bits: u128, from| {
+            let rest = bits.checked_shr(from).filter(|&rest| rest != 0)?;
+            Some(from + rest.trailing_zeros())
+        };
+        let inner = from.saturating_sub(MapSet::INNER);
+        lowest(self.of_object, from).or_else(|| Some(MapSet::INNER + lowest(self.inner, inner)?))
+    }
+
+    /// Returns true if the set has the inner maps of several maps of maps.
+    pub fn mixes_inner_maps(self) -> bool {
+        self.inner.count_ones() > 1
+    }
+}
 
 /// Knowledge about the value in a register or spilled register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,9 +93,8 @@ pub(in crate::lift) enum AbstractValue {
     Const(u64),
     /// The address of a map of the object, which is given by its index.
     Map(u32),
-    /// The address of one of several maps, or null. Each bit stands for a possible map: the low 64
-    /// bits for maps of the object, the high 64 bits for inner maps.
-    OneOfMaps(u128),
+    /// The address of one of several maps, or null.
+    OneOfMaps(MapSet),
     /// The address of an inner map of a map of maps, which is given by its index, or null.
     InnerMap(u32),
     /// The address of a function, given by its index among the functions whose addresses the linked
@@ -140,7 +179,7 @@ impl AbstractValue {
             | (AbstractValue::Const(0), value @ AbstractValue::MapValue { .. }) => value,
             // Map arguments of calls are never null: the verifier checks this.
             _ if let (Some(maps), Some(others)) = (self.maps(), other.maps()) => {
-                AbstractValue::OneOfMaps(maps | others)
+                AbstractValue::OneOfMaps(maps.with(others))
             }
             // The value `InnerMap` includes null.
             (AbstractValue::InnerMap(map), AbstractValue::Const(0))
@@ -179,21 +218,22 @@ impl AbstractValue {
         }
     }
 
-    /// Returns the set of maps that the value may be, in the bit format of
-    /// [`AbstractValue::OneOfMaps`]. Returns `None` if they are unknown.
-    pub fn maps(self) -> Option<u128> {
+    /// Returns the set of maps that the value may be. Returns `None` if they are unknown.
+    pub fn maps(self) -> Option<MapSet> {
         match self {
-            AbstractValue::Map(map) if map < INNER => Some(1 << map),
-            AbstractValue::InnerMap(map) if map < INNER => Some(1 << (INNER + map)),
+            AbstractValue::Map(map) if map < MapSet::INNER => MapSet::of(map),
+            AbstractValue::InnerMap(map) => MapSet::of(map.checked_add(MapSet::INNER)?),
             AbstractValue::OneOfMaps(maps) => Some(maps),
             _ => None,
         }
     }
 
-    /// Returns the address of the map for which the bit with this number stands in
-    /// [`AbstractValue::OneOfMaps`].
-    pub fn of_bit(bit: u32) -> AbstractValue {
-        if bit < INNER { AbstractValue::Map(bit) } else { AbstractValue::InnerMap(bit - INNER) }
+    /// Returns the address of the map with this number in a [`MapSet`].
+    pub fn of_number(number: u32) -> AbstractValue {
+        match number.checked_sub(MapSet::INNER) {
+            None => AbstractValue::Map(number),
+            Some(outer) => AbstractValue::InnerMap(outer),
+        }
     }
 
     /// Returns the abstract value of the sum of this value and a constant.

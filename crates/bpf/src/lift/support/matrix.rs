@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::insn::helper_name;
 use crate::lift::helpers::kfuncs::KFUNCS;
 use crate::lift::helpers::skb_table::SKB_HELPERS;
-use crate::lift::helpers::table::{HELPERS, Lift};
+use crate::lift::helpers::table::HELPERS;
 use crate::lift::maps::class::MAP_KINDS;
 use crate::lift::support::guarantees::GUARANTEES;
 
@@ -15,12 +15,8 @@ pub fn support_matrix() -> String {
     let mut text = String::from("| helper | number | what is known about it |\n|---|---|---|\n");
     for helper in HELPERS {
         let name = helper_name(helper.number).unwrap_or("?");
-        let note = match helper.lift {
-            Lift::Refused(_) => format!("refused: {}", helper.note),
-            _ => helper.note.to_owned(),
-        };
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "| `{name}` | {} | {note} |", helper.number);
+        let _ = writeln!(text, "| `{name}` | {} | {} |", helper.number, helper.note);
     }
     text.push_str("\n| helper in tc programs | number | what is known about it |\n|---|---|---|\n");
     for helper in SKB_HELPERS {
