@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from slowpath.core.programs.packet import (
     Header,
     find_headers,
+    frame,
     hex_dump,
     memory_dump,
     pcap_bytes,
@@ -118,6 +119,30 @@ def test_free_bytes_never_add_headers(data: list[int | None]) -> None:
     filled = [0 if byte is None else byte for byte in data]
     known = [(header.name, header.offset) for header in find_headers(data)]
     assert [(h.name, h.offset) for h in find_headers(filled)][: len(known)] == known
+
+
+@pytest.mark.parametrize(
+    ("kind", "first", "expected"),
+    [
+        ("cgroup_skb", 0x45, ["IPv4", "TCP"]),
+        ("cgroup_skb", 0x60, ["IPv6"]),
+        ("cgroup_skb", None, ["IP"]),
+        ("socket_filter", 0x45, ["packet"]),
+        ("sched_cls", 0x45, ["Ethernet"]),
+    ],
+)
+def test_the_type_of_a_program_has_a_first_header(
+    kind: str, first: int | None, expected: list[str]
+) -> None:
+    content = [first, *[0] * 8, 6, *[0] * 30]
+    assert [header.name for header in find_headers(content, kind)] == expected
+
+
+def test_frames_have_an_ethernet_header() -> None:
+    assert frame(b"\x45", "cgroup_skb") == bytes(12) + b"\x08\x00\x45"
+    assert frame(b"\x60", "socket_filter")[12:] == b"\x86\xdd\x60"
+    assert frame(b"", "socket_filter")[12:] == b"\x88\xb5"
+    assert frame(b"\x45", "sched_act") == b"\x45"
 
 
 def test_hex_dump() -> None:

@@ -327,13 +327,13 @@ def test_with_on_save_edits_have_no_costs_until_they_are_saved(project: Path) ->
 def test_other_texts_are_left_alone(editor: Editor, project: Path) -> None:
     plain, other = project / "plain.c", project / "socket.bpf.c"
     plain.write_text("int main(void) { return undeclared; }\n")
-    other.write_text(SOURCE.replace('SEC("xdp")', 'SEC("socket")').replace("xdp_md", "__sk_buff"))
+    other.write_text(SOURCE.replace('SEC("xdp")', 'SEC("lwt")').replace("xdp_md", "__sk_buff"))
     editor.open(plain)
     assert problems(editor, plain) == []
     editor.open(other)
     (problem,) = problems(editor, other)
     assert problem["severity"] == 3
-    assert "no XDP or tc program in the object" in problem["message"]
+    assert "no XDP, tc, cgroup_skb or socket program in the object" in problem["message"]
     editor.notify(
         "textDocument/didOpen",
         {"textDocument": {"uri": "untitled:1", "languageId": "c", "version": 1, "text": SOURCE}},

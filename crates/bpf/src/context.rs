@@ -20,6 +20,14 @@ pub struct ProgramType {
     pub size: u64,
     /// Fields of the structure, by ascending offset.
     pub fields: &'static [Field],
+    /// Accesses that differ from those in `fields`, by the names of the fields.
+    pub rules: &'static [(&'static [&'static str], Access)],
+    /// Place of the packet's first byte.
+    pub first: FirstByte,
+    /// True if programs may store to the packet directly.
+    pub writes_packets: bool,
+    /// True if the verifier accepts the packet loads of classic BPF (`may_access_skb`).
+    pub loads_packets: bool,
     /// Return codes that the kernel distinguishes.
     pub results: &'static [ReturnCode],
     /// Number of the type for the kernel (`enum bpf_prog_type`).
@@ -29,6 +37,17 @@ pub struct ProgramType {
     /// Numbers of the attach types for the kernel (`enum bpf_attach_type`). Each has the names that
     /// select it, behind a prefix of `sections`. The last row has no names and is the default.
     pub attach: &'static [(&'static [&'static str], u32)],
+}
+
+/// Place of the first byte of the packets that a program gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FirstByte {
+    /// Start of the link layer header.
+    Link,
+    /// Start of the network header.
+    Network,
+    /// Start of any header.
+    Any,
 }
 
 /// A field of the structure that a program gets.
@@ -42,7 +61,7 @@ pub struct Field {
     pub bytes: u8,
     /// Content at the start of a run.
     pub content: Content,
-    /// Accesses that the kernel's verifier accepts.
+    /// Accesses that the kernel's verifier accepts, unless the program's type has another rule.
     pub access: Access,
 }
 
@@ -91,7 +110,7 @@ pub enum Content {
 pub struct ReturnCode {
     /// The code as the program returns it.
     pub code: i32,
-    /// Name of the code in the kernel.
+    /// Name of the code in the kernel, or words for a code without a name.
     pub name: &'static str,
     /// Meaning of the code for the packet.
     pub meaning: &'static str,
@@ -132,6 +151,10 @@ pub static XDP: ProgramType = ProgramType {
         field("rx_queue_index", 16, Content::Number(0, 0xffff)),
         field("egress_ifindex", 20, Content::Number(0, IFINDEX_MAX)),
     ],
+    rules: &[],
+    first: FirstByte::Link,
+    writes_packets: true,
+    loads_packets: false,
     results: &XDP_CODES,
     number: 6,
     sections: &["xdp/", "xdp_", "xdp.frags/"],
@@ -158,70 +181,149 @@ pub const XDP_ACTIONS: [&str; 5] = {
     names
 };
 
-/// Programs for traffic control, on `tc` or `tcx` (`struct __sk_buff`, `TC_ACT_*` of
-/// `uapi/linux/pkt_cls.h`). Access rules: `tc_cls_act_is_valid_access`, `bpf_skb_is_valid_access`.
-/// Ranges: `bpf_convert_ctx_access`, and the widths of the fields of `struct sk_buff`.
+/// Fields of `struct __sk_buff`, with the accesses of traffic control programs
+/// (`tc_cls_act_is_valid_access`, `bpf_skb_is_valid_access`). Ranges: `bpf_convert_ctx_access`, and
+/// the widths of the fields of `struct sk_buff`. The low half of `remote_port` is 0 in the kernel;
+/// here it may be any number.
+const SKB: [Field; 44] = [
+    with("len", (0, 4), Content::Length, Access::Parts),
+    number("pkt_type", 4, 7, Access::Parts),
+    number("mark", 8, U32, Access::Stores(32)),
+    number("queue_mapping", 12, U16, Access::StoresQueue),
+    number("protocol", 16, U16, Access::Parts),
+    number("vlan_present", 20, 1, Access::Parts),
+    number("vlan_tci", 24, U16, Access::Parts),
+    number("vlan_proto", 28, U16, Access::Parts),
+    number("priority", 32, U32, Access::Stores(32)),
+    number("ingress_ifindex", 36, IFINDEX_MAX, Access::Parts),
+    with("ifindex", (40, 4), Content::Number(1, IFINDEX_MAX), Access::Parts),
+    number("tc_index", 44, U16, Access::Stores(16)),
+    number("cb[0]", 48, U32, Access::Bytes),
+    number("cb[1]", 52, U32, Access::Bytes),
+    number("cb[2]", 56, U32, Access::Bytes),
+    number("cb[3]", 60, U32, Access::Bytes),
+    number("cb[4]", 64, U32, Access::Bytes),
+    number("hash", 68, U32, Access::Parts),
+    number("tc_classid", 72, U16, Access::Stores(16)),
+    with("data", (76, 4), Content::PacketStart, Access::Whole),
+    with("data_end", (80, 4), Content::PacketEnd, Access::Whole),
+    number("napi_id", 84, U32, Access::Parts),
+    number("family", 88, U16, Access::Never),
+    number("remote_ip4", 92, U32, Access::Never),
+    number("local_ip4", 96, U32, Access::Never),
+    number("remote_ip6[0]", 100, U32, Access::Never),
+    number("remote_ip6[1]", 104, U32, Access::Never),
+    number("remote_ip6[2]", 108, U32, Access::Never),
+    number("remote_ip6[3]", 112, U32, Access::Never),
+    number("local_ip6[0]", 116, U32, Access::Never),
+    number("local_ip6[1]", 120, U32, Access::Never),
+    number("local_ip6[2]", 124, U32, Access::Never),
+    number("local_ip6[3]", 128, U32, Access::Never),
+    number("remote_port", 132, U32, Access::Never),
+    number("local_port", 136, U16, Access::Never),
+    with("data_meta", (140, 4), Content::Metadata, Access::Whole),
+    with("flow_keys", (144, 8), Content::Unsupported, Access::Never),
+    with("tstamp", (152, 8), Content::Number(0, u64::MAX), Access::WholeStores),
+    number("wire_len", 160, U32, Access::Parts),
+    number("gso_segs", 164, U16, Access::Parts),
+    with("sk", (168, 8), Content::Unsupported, Access::Whole),
+    number("gso_size", 176, U16, Access::Parts),
+    with("tstamp_type", (180, 1), Content::Unsupported, Access::Whole),
+    with("hwtstamp", (184, 8), Content::Number(0, u64::MAX), Access::Whole),
+];
+
+const TC_CODES: [ReturnCode; 10] = [
+    code(-1, "TC_ACT_UNSPEC", "continues with the next program or filter (TCX_NEXT)"),
+    code(0, "TC_ACT_OK", "passes the packet on (TCX_PASS)"),
+    code(1, "TC_ACT_RECLASSIFY", "starts the classification again"),
+    code(2, "TC_ACT_SHOT", "drops the packet (TCX_DROP)"),
+    code(3, "TC_ACT_PIPE", "continues with the next action"),
+    code(4, "TC_ACT_STOLEN", "ends the packet's path; an action keeps it"),
+    code(5, "TC_ACT_QUEUED", "ends the packet's path; it is queued"),
+    code(6, "TC_ACT_REPEAT", "runs the action again"),
+    code(7, "TC_ACT_REDIRECT", "sends the packet to the target of a redirect (TCX_REDIRECT)"),
+    code(8, "TC_ACT_TRAP", "passes the packet from hardware to the network stack"),
+];
+
+/// Classifiers for traffic control, on `tc` or `tcx` (`TC_ACT_*` of `uapi/linux/pkt_cls.h`).
 pub static SCHED_CLS: ProgramType = ProgramType {
     kind: ProgramKind::SchedCls,
-    structure: "__sk_buff",
-    size: 192,
-    fields: &[
-        with("len", (0, 4), Content::Length, Access::Parts),
-        number("pkt_type", 4, 7, Access::Parts),
-        number("mark", 8, U32, Access::Stores(32)),
-        number("queue_mapping", 12, U16, Access::StoresQueue),
-        number("protocol", 16, U16, Access::Parts),
-        number("vlan_present", 20, 1, Access::Parts),
-        number("vlan_tci", 24, U16, Access::Parts),
-        number("vlan_proto", 28, U16, Access::Parts),
-        number("priority", 32, U32, Access::Stores(32)),
-        number("ingress_ifindex", 36, IFINDEX_MAX, Access::Parts),
-        with("ifindex", (40, 4), Content::Number(1, IFINDEX_MAX), Access::Parts),
-        number("tc_index", 44, U16, Access::Stores(16)),
-        number("cb[0]", 48, U32, Access::Bytes),
-        number("cb[1]", 52, U32, Access::Bytes),
-        number("cb[2]", 56, U32, Access::Bytes),
-        number("cb[3]", 60, U32, Access::Bytes),
-        number("cb[4]", 64, U32, Access::Bytes),
-        number("hash", 68, U32, Access::Parts),
-        number("tc_classid", 72, U16, Access::Stores(16)),
-        with("data", (76, 4), Content::PacketStart, Access::Whole),
-        with("data_end", (80, 4), Content::PacketEnd, Access::Whole),
-        number("napi_id", 84, U32, Access::Parts),
-        // From `family` to `local_port`.
-        with("family", (88, 52), Content::Unsupported, Access::Never),
-        with("data_meta", (140, 4), Content::Metadata, Access::Whole),
-        with("flow_keys", (144, 8), Content::Unsupported, Access::Never),
-        with("tstamp", (152, 8), Content::Number(0, u64::MAX), Access::WholeStores),
-        number("wire_len", 160, U32, Access::Parts),
-        number("gso_segs", 164, U16, Access::Parts),
-        with("sk", (168, 8), Content::Unsupported, Access::Whole),
-        number("gso_size", 176, U16, Access::Parts),
-        with("tstamp_type", (180, 1), Content::Unsupported, Access::Whole),
-        with("hwtstamp", (184, 8), Content::Number(0, u64::MAX), Access::Whole),
-    ],
-    results: &[
-        code(-1, "TC_ACT_UNSPEC", "continues with the next program or filter (TCX_NEXT)"),
-        code(0, "TC_ACT_OK", "passes the packet on (TCX_PASS)"),
-        code(1, "TC_ACT_RECLASSIFY", "starts the classification again"),
-        code(2, "TC_ACT_SHOT", "drops the packet (TCX_DROP)"),
-        code(3, "TC_ACT_PIPE", "continues with the next action"),
-        code(4, "TC_ACT_STOLEN", "ends the packet's path; an action keeps it"),
-        code(5, "TC_ACT_QUEUED", "ends the packet's path; it is queued"),
-        code(6, "TC_ACT_REPEAT", "runs the action again"),
-        code(7, "TC_ACT_REDIRECT", "sends the packet to the target of a redirect (TCX_REDIRECT)"),
-        code(8, "TC_ACT_TRAP", "passes the packet from hardware to the network stack"),
-    ],
     number: 3,
     sections: &["tcx/"],
     attach: &[(&["ingress"], 46), (&["egress"], 47), (&[], 0)],
+    ..TC
+};
+
+/// Actions for traffic control. The kernel knows the codes up to 3 and `TC_ACT_REDIRECT`, and treats
+/// others as `TC_ACT_UNSPEC` (`tcf_bpf_act` of `net/sched/act_bpf.c`).
+pub static SCHED_ACT: ProgramType = TC;
+
+/// The row of [`SCHED_ACT`], from which the rows of the other types differ.
+const TC: ProgramType = ProgramType {
+    kind: ProgramKind::SchedAct,
+    structure: "__sk_buff",
+    size: 192,
+    fields: &SKB,
+    rules: &[],
+    first: FirstByte::Link,
+    writes_packets: true,
+    loads_packets: true,
+    results: &TC_CODES,
+    number: 4,
+    sections: &[],
+    attach: &[(&[], 0)],
+};
+
+/// Filters for the packets of the sockets in a cgroup. Access rules: `cg_skb_is_valid_access`.
+/// Return codes: `check_return_code` of the verifier, `BPF_PROG_CGROUP_INET_EGRESS_RUN_ARRAY` of
+/// `include/linux/bpf-cgroup.h`. Codes 2 and 3 are for egress only.
+pub static CGROUP_SKB: ProgramType = ProgramType {
+    kind: ProgramKind::CgroupSkb,
+    rules: &[
+        (&["queue_mapping", "tc_index", "family", "remote_port", "local_port"], Access::Parts),
+        (&["remote_ip4", "local_ip4"], Access::Whole),
+        (&["remote_ip6[0]", "remote_ip6[1]", "remote_ip6[2]", "remote_ip6[3]"], Access::Whole),
+        (&["local_ip6[0]", "local_ip6[1]", "local_ip6[2]", "local_ip6[3]"], Access::Whole),
+        (&["tc_classid", "data_meta", "wire_len", "tstamp_type"], Access::Never),
+    ],
+    first: FirstByte::Network,
+    writes_packets: false,
+    loads_packets: false,
+    results: &[
+        code(0, "drop", "drops the packet"),
+        code(1, "pass", "passes the packet on"),
+        code(2, "drop and notify", "drops the packet and reports congestion to TCP"),
+        code(3, "pass and notify", "passes the packet on and reports congestion to TCP"),
+    ],
+    number: 8,
+    sections: &["cgroup_skb/"],
+    attach: &[(&["ingress"], 0), (&["egress"], 1), (&[], 0)],
+    ..TC
+};
+
+/// Filters for the packets of a socket. They return the number of bytes to keep. Access rules:
+/// `sk_filter_is_valid_access`. Packets of raw sockets start with the link layer header, others
+/// with the header of a higher layer.
+pub static SOCKET_FILTER: ProgramType = ProgramType {
+    kind: ProgramKind::SocketFilter,
+    rules: &[
+        (&["mark", "queue_mapping", "priority", "tc_index"], Access::Parts),
+        (&["tc_classid", "data", "data_end", "data_meta"], Access::Never),
+        (&["tstamp", "wire_len", "tstamp_type", "hwtstamp"], Access::Never),
+    ],
+    first: FirstByte::Any,
+    writes_packets: false,
+    results: &[],
+    number: 1,
+    ..TC
 };
 
 const U16: u64 = u16::MAX as u64;
 const U32: u64 = u32::MAX as u64;
 
 /// All types of programs that slowpath analyses.
-pub static PROGRAM_TYPES: [&ProgramType; 2] = [&XDP, &SCHED_CLS];
+pub static PROGRAM_TYPES: [&ProgramType; 5] =
+    [&XDP, &SCHED_CLS, &SCHED_ACT, &CGROUP_SKB, &SOCKET_FILTER];
 
 impl ProgramType {
     /// Returns the row of a type; `None` if slowpath does not analyse such programs. A program of
@@ -231,6 +333,22 @@ impl ProgramType {
             ProgramKind::Unknown => Some(&XDP),
             kind => PROGRAM_TYPES.into_iter().find(|known| known.kind == kind),
         }
+    }
+
+    /// Returns the name of the family of types, for messages.
+    pub fn family(&self) -> &'static str {
+        match self.kind {
+            ProgramKind::SchedCls | ProgramKind::SchedAct => "tc",
+            ProgramKind::CgroupSkb => "cgroup_skb",
+            ProgramKind::SocketFilter => "socket",
+            _ => "XDP",
+        }
+    }
+
+    /// Returns the accesses to a field that the verifier accepts in this type of programs.
+    pub fn access(&self, field: &Field) -> Access {
+        let rule = self.rules.iter().find(|(names, _)| names.contains(&field.name));
+        rule.map_or(field.access, |&(_, access)| access)
     }
 
     /// Returns the field with this name.

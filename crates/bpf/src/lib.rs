@@ -33,7 +33,8 @@ pub use self::object::{
 };
 pub use btf::Btf;
 pub use context::{
-    Access, Content, Field, PROGRAM_TYPES, ProgramType, ReturnCode, SCHED_CLS, XDP, XDP_ACTIONS,
+    Access, CGROUP_SKB, Content, Field, FirstByte, PROGRAM_TYPES, ProgramType, ReturnCode,
+    SCHED_ACT, SCHED_CLS, SOCKET_FILTER, XDP, XDP_ACTIONS,
 };
 pub use errno::errno_name;
 pub use error::ObjectError;

@@ -1,6 +1,6 @@
 //! An object of a chain, as read from its file, with the number of the chain's program in it.
 
-use slowpath_bpf::{Object, ProgramKind};
+use slowpath_bpf::{Object, ProgramType};
 use std::sync::Arc;
 
 /// A parsed object file of a chain, and the index of the program in it that belongs to the chain.
@@ -16,13 +16,15 @@ impl Loaded {
     /// Combines an object with the index of its program.
     ///
     /// # Errors
-    /// A message if it is a tc program: chains consist of XDP programs.
+    /// A message if it is a program with a `struct __sk_buff`: chains consist of XDP programs.
     pub fn new(object: Arc<Object>, program: usize) -> Result<Loaded, String> {
         match object.programs.get(program) {
-            Some(entry) if entry.kind == ProgramKind::SchedCls => Err(format!(
-                "program {} is of type {}; only XDP programs form chains",
-                entry.name, entry.kind
-            )),
+            Some(entry) if ProgramType::of(entry.kind).is_some() && !entry.kind.is_xdp() => {
+                Err(format!(
+                    "program {} is of type {}; only XDP programs form chains",
+                    entry.name, entry.kind
+                ))
+            }
             _ => Ok(Loaded { object, program }),
         }
     }

@@ -20,8 +20,9 @@ pub struct Context {
     pub ingress_ifindex: u32,
     /// Receive queue of the device on which the packet arrives. It must exist.
     pub rx_queue_index: u32,
-    /// Fields of `struct __sk_buff`, by name, that differ from those of a test run without context;
-    /// for tc programs only. The kernel accepts those in [`SETTABLE`].
+    /// Fields of `struct __sk_buff`, by name, that differ from those of a test run without context, for
+    /// programs with such a structure only. The kernel accepts those in [`SETTABLE`]. The field
+    /// `protocol` can be set for packets without a link layer header.
     pub fields: BTreeMap<String, u64>,
 }
 
@@ -51,7 +52,21 @@ pub(crate) struct Layout {
     pub end: u32,
 }
 
+/// EtherType of experiments (`ETH_P_802_EX1`), for packets that are not IP packets.
+const EXPERIMENT: u16 = 0x88b5;
+
 impl Context {
+    /// Returns the EtherType of a packet that starts with its network header: the field `protocol`,
+    /// or the type that fits the first bytes. Test runs reject IP packets without a whole header.
+    pub fn protocol(&self, packet: &[u8]) -> u16 {
+        match (self.fields.get("protocol"), packet.first().map(|first| first >> 4)) {
+            (Some(&protocol), _) => (protocol as u16).swap_bytes(),
+            (None, Some(4)) if packet.len() >= 20 => 0x0800,
+            (None, Some(6)) if packet.len() >= 40 => 0x86dd,
+            _ => EXPERIMENT,
+        }
+    }
+
     /// Encodes the context as a `struct xdp_md`, for a packet of `len` bytes behind the metadata.
     pub(crate) fn encode(&self, len: usize) -> [u8; SIZE] {
         let meta = u32::try_from(self.metadata.len()).unwrap_or(u32::MAX);
@@ -71,10 +86,10 @@ impl Context {
     }
 }
 
-/// Encodes the context of a tc program as the structure of its type.
+/// Encodes those fields of a `struct __sk_buff` that a test run can set.
 pub(crate) fn encode_fields(row: &ProgramType, fields: &BTreeMap<String, u64>) -> Vec<u8> {
     let mut bytes = vec![0; row.size as usize];
-    for (name, value) in fields {
+    for (name, value) in fields.iter().filter(|(name, _)| SETTABLE.contains(&name.as_str())) {
         if let Some(field) = row.field(name) {
             let (at, size) = (field.offset as usize, usize::from(field.bytes));
             bytes[at..at + size].copy_from_slice(&value.to_le_bytes()[..size]);

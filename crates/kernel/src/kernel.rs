@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::{Arc, OnceLock};
 
 use slowpath_bpf::insn::{AluOp, Insn, Register, Source, Width, encode};
-use slowpath_bpf::{BpfProgram, Btf, MapDef, Object, ProgramKind, ProgramType, SlotRef, XDP};
+use slowpath_bpf::{BpfProgram, Btf, MapDef, Object, PROGRAM_TYPES, ProgramType, SlotRef, XDP};
 
 use crate::count::{self, Answer, CountingProgram, Weights};
 use crate::error::{LoadError, MapError};
@@ -77,12 +77,12 @@ impl Kernel {
         self.load_reachable(object, program, reachable, &[])
     }
 
-    /// Like [`Kernel::load`], but also loads tc programs.
+    /// Like [`Kernel::load`], but also loads programs with a `struct __sk_buff`.
     ///
     /// # Errors
     /// As [`Kernel::load`].
     pub fn load_any(&self, object: &Object, program: usize) -> Result<LoadedProgram, LoadError> {
-        let types = [ProgramKind::SchedCls];
+        let types = PROGRAM_TYPES.map(|row| row.kind);
         let reachable = reachable::find_reachable_of(object, program, &types, &|| self.types())?;
         self.load_reachable(object, program, reachable, &[])
     }

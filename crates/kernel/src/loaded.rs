@@ -8,7 +8,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-use slowpath_bpf::{ProgramType, XDP};
+use slowpath_bpf::{FirstByte, ProgramType, XDP};
 
 use crate::error::{MapError, RunError};
 use crate::program::load_generated;
@@ -131,12 +131,26 @@ impl LoadedProgram {
         context: &Context,
     ) -> Result<TestRun, RunError> {
         let len = packet.len();
-        if len < SHORTEST {
+        // Test runs remove the Ethernet header for types without a link layer.
+        let least = if self.program_type.first == FirstByte::Link { SHORTEST } else { 1 };
+        if len < least {
             return Err(RunError::TooShort { len });
         }
-        let ran = match self.program_type.length() {
-            None => run(self.fd(), packet, repeat, context),
-            Some(_) => run_skb(self.fd(), self.program_type, (packet, repeat), context),
+        let ran = match (self.program_type.length(), self.program_type.first) {
+            (None, _) => run(self.fd(), packet, repeat, context),
+            (_, FirstByte::Link) => {
+                run_skb(self.fd(), self.program_type, (packet, repeat), context)
+            }
+            _ => {
+                let mut frame = vec![0; SHORTEST];
+                frame[SHORTEST - 2..].copy_from_slice(&context.protocol(packet).to_be_bytes());
+                frame.extend(packet);
+                let ran = run_skb(self.fd(), self.program_type, (&frame, repeat), context);
+                ran.map(|mut ran| {
+                    ran.packet.drain(..SHORTEST.min(ran.packet.len()));
+                    ran
+                })
+            }
         };
         ran.map_err(|cause| RunError::of(len, context, cause))
     }

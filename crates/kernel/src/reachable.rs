@@ -75,9 +75,8 @@ fn linked<'k>(
     kernel: &dyn Fn() -> Option<&'k Btf>,
 ) -> Result<BpfProgram, LoadError> {
     let mut program = object.link(number, None)?;
-    if let kind @ (ProgramKind::SchedCls | ProgramKind::Other(_)) = program.kind
-        && !types.contains(&kind)
-    {
+    let kind = program.kind;
+    if !kind.is_xdp() && !types.contains(&kind) {
         return Err(LoadError::NotXdp { program: program.name, kind });
     }
     if program.unresolved.is_empty() && program.kfuncs.is_empty() {

@@ -8,13 +8,14 @@ use std::collections::BTreeSet;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use serde_json::Value;
-use slowpath_bpf::insn::{Call, Insn};
+use slowpath_bpf::insn::{AluOp, Call, Condition, Insn, Register, Size, Source, Width};
 use slowpath_bpf::lift::{LiftOptions, lift, support_matrix};
-use slowpath_bpf::{Object, SCHED_CLS};
+use slowpath_bpf::{FirstByte, Object, ProgramKind, ProgramType, SCHED_CLS};
 use slowpath_kernel::witness::bytes;
 use slowpath_kernel::{Context, Kernel};
 use slowpath_oracle::Oracle;
 use slowpath_replay::{Entry, PathRecord, Replay, ReplayError};
+use support::assemble;
 use support::bounds::analyse;
 use support::pin::pin;
 use support::tally::setting;
@@ -90,17 +91,41 @@ fn context(rng: &mut StdRng, packet: &[u8]) -> Context {
     context
 }
 
+/// Turns a packet and its context into those of a test run without a link layer header.
+fn without_link_header(rng: &mut StdRng, packet: &mut Vec<u8>, context: &mut Context) {
+    /// EtherTypes besides IP: VLAN tag, ARP, LLDP.
+    const OTHERS: [u16; 3] = [0x8100, 0x0806, 0x88cc];
+    packet[0] = match rng.random_range(0..5) {
+        0 | 1 => 0x40 | packet[0] & 15,
+        2 | 3 => 0x60 | packet[0] & 15,
+        _ => packet[0],
+    };
+    if rng.random_bool(0.05) {
+        packet.truncate(rng.random_range(1..64));
+    }
+    if rng.random_bool(0.1) {
+        let protocol = OTHERS[rng.random_range(0..3)].swap_bytes();
+        context.fields.insert("protocol".to_owned(), protocol.into());
+    }
+    // The kernel compares it with the length that includes the link layer header.
+    context.fields.remove("wire_len");
+}
+
 /// Runs random packets through a program in the kernel and in the interpreter. Returns the number
 /// of those that were compared, of those that were not decided, and of the executed blocks.
 fn compare(kernel: &Kernel, object: &Object, number: usize) -> Result<(u64, u64, usize), String> {
+    let row = ProgramType::of(object.programs[number].kind).unwrap_or_else(|| panic!("a type"));
     let text = |fault: ReplayError| fault.to_string();
     let mut replay = Replay::new(kernel, object, number).map_err(text)?;
     replay.use_path_record(PathRecord { map: "out".to_owned(), path_bytes: 0 });
     let mut rng = StdRng::seed_from_u64(setting("SLOWPATH_FIRST_SEED", 0) + number as u64);
     let (mut agreed, mut undecided, mut blocks) = (0, 0, BTreeSet::new());
     for _ in 0..setting("SLOWPATH_SKB_PACKETS", PACKETS) {
-        let packet = packet(&mut rng);
-        let context = context(&mut rng, &packet);
+        let mut packet = packet(&mut rng);
+        let mut context = context(&mut rng, &packet);
+        if row.first != FirstByte::Link {
+            without_link_header(&mut rng, &mut packet, &mut context);
+        }
         match replay.run(&packet, &context) {
             Ok(step) => {
                 agreed += 1;
@@ -119,18 +144,27 @@ fn compare(kernel: &Kernel, object: &Object, number: usize) -> Result<(u64, u64,
 
 #[test]
 fn kernel_and_interpreter_agree_on_tc_programs() {
+    agree_on(&programs(), "packets through tc programs");
+}
+
+#[test]
+fn kernel_and_interpreter_agree_on_programs_of_sockets() {
+    agree_on(&object(&path("tests/objects/sockets.bpf.o")), "packets through programs of sockets");
+}
+
+/// Compares kernel and interpreter for all programs of an object.
+fn agree_on(object: &Object, what: &'static str) {
     let Some(kernel) = kernel() else { return };
     pin(0);
-    let object = programs();
     let mut faults = Vec::new();
     for (number, program) in object.programs.iter().enumerate() {
-        match compare(&kernel, &object, number) {
+        match compare(&kernel, object, number) {
             Ok((agreed, undecided, blocks)) => {
                 eprintln!(
                     "{}: {agreed} agreed, {undecided} undecided, {blocks} blocks",
                     program.name
                 );
-                Oracle::Kernel.compared(agreed as usize, "packets through tc programs");
+                Oracle::Kernel.compared(agreed as usize, what);
                 // Results that depend on hidden state, such as the position of headers, multiply.
                 if undecided * 4 > agreed {
                     faults.push(format!("{}: {undecided} undecided", program.name));
@@ -196,6 +230,259 @@ fn no_packet_exceeds_the_bound_of_a_tc_program() {
     }
     assert!(most + 10 > bound, "the packets execute at most {most} of {bound} instructions");
     Oracle::Kernel.compared(200, "packets below the bound of a tc program");
+}
+
+/// Returns a program that executes this instruction and returns 0. It returns 0 earlier if the
+/// instruction needs the context in `r6`.
+fn program_of(insn: Insn) -> [Insn; 4] {
+    let [r0, r1, r6] = [0, 1, 6].map(|number| Register::new(number).expect("a register"));
+    let alu = |dst, src| Insn::Alu { width: Width::W64, op: AluOp::Mov, dst, src };
+    [alu(r6, Source::Reg(r1)), insn, alu(r0, Source::Imm(0)), Insn::Exit]
+}
+
+/// Returns an object with a program of this type, which executes the instruction.
+fn object_of(kind: ProgramKind, insn: Insn) -> Object {
+    let mut object = assemble::object(&[&program_of(insn)]);
+    object.programs[0].kind = kind;
+    object
+}
+
+/// Lifts the program of an object; returns the error, if any.
+fn fault(object: &Object) -> Option<String> {
+    let linked = object.link(0, None).unwrap_or_else(|e| panic!("{e}"));
+    lift(object, &linked, &LiftOptions::any_device()).err().map(|fault| fault.to_string())
+}
+
+const KINDS: [ProgramKind; 4] = [
+    ProgramKind::SchedCls,
+    ProgramKind::SchedAct,
+    ProgramKind::CgroupSkb,
+    ProgramKind::SocketFilter,
+];
+
+#[test]
+fn the_kernel_accepts_the_same_accesses_to_the_context() {
+    let Some(kernel) = kernel() else { return };
+    let [r0, r1] = [0, 1].map(|number| Register::new(number).expect("a register"));
+    let (mut compared, mut faults) = (0, Vec::new());
+    let mut check = |kind, insn| {
+        let object = object_of(kind, insn);
+        let fault = fault(&object);
+        let known = fault.as_ref().is_none_or(|text| !text.contains("does not model"));
+        let accepted = kernel.load_any(&object, 0).is_ok();
+        if accepted != fault.is_none() && known {
+            faults.push(format!("{kind} {insn:?}: {accepted}, {fault:?}"));
+        }
+        compared += 1;
+    };
+    // Actions have the row of classifiers.
+    for kind in KINDS.into_iter().filter(|&kind| kind != ProgramKind::SchedAct) {
+        for size in [Size::B, Size::H, Size::W, Size::DW] {
+            // Accesses that are not aligned differ from others only in the check of the alignment.
+            for offset in (0..196).step_by(usize::from(size.bytes().max(2))) {
+                let src = Source::Imm(1);
+                check(kind, Insn::Load { size, signed: false, dst: r0, base: r1, offset });
+                check(kind, Insn::Store { size, base: r1, offset, src });
+            }
+        }
+        for offset in [0, 1, 76, 80, 140, 88] {
+            check(kind, Insn::Load { size: Size::W, signed: true, dst: r0, base: r1, offset });
+        }
+        for index in [None, Some(r1)] {
+            check(kind, Insn::LoadPacket { size: Size::H, index, offset: 4 });
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    Oracle::Kernel.compared(compared, "accesses to the context");
+}
+
+#[test]
+fn the_kernel_accepts_the_same_helpers() {
+    let Some(kernel) = kernel() else { return };
+    let mut compared = 0;
+    for number in 1..212 {
+        let insn = Insn::Call(Call::Helper(number));
+        let supported = |kind| {
+            let fault = fault(&object_of(kind, insn));
+            fault.is_none_or(|text| !text.contains("is not supported"))
+        };
+        let known = KINDS.into_iter().any(supported);
+        for kind in KINDS.into_iter().filter(|_| known) {
+            let refusal = kernel.load_any(&object_of(kind, insn), 0).err().map(|e| e.to_string());
+            // The arguments are wrong, so the kernel rejects all programs, for different reasons.
+            let may = refusal.is_none_or(|text| !text.contains("cannot use helper"));
+            assert_eq!(supported(kind), may, "{kind} {number}");
+            compared += 1;
+        }
+    }
+    assert!(compared > 150, "{compared} comparisons");
+    Oracle::Kernel.compared(compared, "helpers of types of programs");
+}
+
+#[test]
+fn no_packet_exceeds_the_bound_of_programs_of_sockets() {
+    let Some(kernel) = kernel() else { return };
+    pin(0);
+    for (name, map) in [("cgroup_policy", Some("ports")), ("socket_dns", None)] {
+        let file = path(&format!("../../tests/objects/{name}.bpf.o"));
+        let data = std::fs::read(&file).unwrap_or_else(|e| panic!("{e}"));
+        let result = analyse(data);
+        let bound = bound_of(&result);
+        let object = object(&file);
+        let mut replay = Replay::new(&kernel, &object, 0).unwrap_or_else(|e| panic!("{e}"));
+        for port in 0u16..4 {
+            let entry = Entry { key: port.to_le_bytes().to_vec(), value: vec![0; 8] };
+            map.map(|map| replay.put(map, &entry)).transpose().unwrap_or_else(|e| panic!("{e}"));
+        }
+        let mut rng = StdRng::seed_from_u64(setting("SLOWPATH_FIRST_SEED", 0));
+        let mut most = 0;
+        for _ in 0..300 {
+            let mut packet = packet(&mut rng);
+            let mut context = Context::default();
+            without_link_header(&mut rng, &mut packet, &mut context);
+            if packet.len() >= 60 && rng.random_bool(0.8) {
+                packet[0] = 0x45;
+                packet[9] = if map.is_some() { 6 } else { 17 };
+                packet[22..24].copy_from_slice(&[0, rng.random_range(0..5)]);
+                packet[33] = rng.random_range(0..4) << 4 | 2;
+                if map.is_none() {
+                    packet[22..24].copy_from_slice(&[0, 53]);
+                    packet[30] &= 0x7f;
+                }
+            }
+            let step = replay.run(&packet, &context).unwrap_or_else(|e| panic!("{name}: {e}"));
+            let (text, count) = (hex(&packet), step.instructions);
+            assert!(count <= bound, "{name}: {text}: {count} instructions");
+            most = most.max(count);
+        }
+        assert_eq!(most, bound, "{name}: the packets execute at most {most} instructions");
+        Oracle::Kernel.compared(300, "packets below the bound of programs of sockets");
+    }
+}
+
+/// Number of random programs, unless the variable `SLOWPATH_SKB_PROGRAMS` sets another one.
+const PROGRAMS: u64 = 60;
+
+/// Returns a random program for the types with packet loads of classic BPF. It mixes loaded bytes
+/// and fields into `r9`, branches on `r9`, and stores it to fields.
+fn random_program(rng: &mut StdRng) -> Vec<Insn> {
+    const FIELDS: [i16; 8] = [0, 8, 16, 32, 40, 48, 52, 64];
+    let r = |number| Register::new(number).expect("a register");
+    let alu = |op, dst, src| Insn::Alu { width: Width::W64, op, dst: r(dst), src };
+    let mut code =
+        vec![alu(AluOp::Mov, 6, Source::Reg(r(1))), alu(AluOp::Mov, 9, Source::Imm(rng.random()))];
+    let statements = rng.random_range(2..14);
+    // Each branch skips the next statements.
+    let mut branches: Vec<(usize, usize)> = Vec::new();
+    for statement in 0..statements {
+        for &(at, target) in &branches {
+            if target == statement {
+                let offset = (code.len() - at - 1) as i16;
+                if let Insn::Branch { offset: to, .. } = &mut code[at] {
+                    *to = offset;
+                }
+            }
+        }
+        let size = [Size::B, Size::H, Size::W][rng.random_range(0..3)];
+        let offset = match rng.random_range(0..6) {
+            0 => rng.random_range(0..4000),
+            1 => rng.random(),
+            _ => rng.random_range(0..150),
+        };
+        match rng.random_range(0..6) {
+            0 => code.push(Insn::LoadPacket { size, index: None, offset: offset & i32::MAX }),
+            1 | 2 => {
+                code.push(alu(AluOp::Mov, 7, Source::Reg(r(9))));
+                code.push(alu(
+                    AluOp::And,
+                    7,
+                    Source::Imm([0x3f, 0x7f, 0xfff, -1][size as usize & 3]),
+                ));
+                code.push(Insn::LoadPacket { size, index: Some(r(7)), offset });
+            }
+            3 => {
+                let offset = FIELDS[rng.random_range(0..FIELDS.len())];
+                code.push(Insn::Load {
+                    size: Size::W,
+                    signed: false,
+                    dst: r(0),
+                    base: r(6),
+                    offset,
+                });
+            }
+            4 => {
+                let (offset, src) = (48 + 4 * rng.random_range(0..5), Source::Reg(r(9)));
+                code.push(Insn::Store { size: Size::W, base: r(6), offset, src });
+                continue;
+            }
+            _ => {
+                branches.push((code.len(), statement + rng.random_range(1..4)));
+                let src = Source::Imm(1 << rng.random_range(0..8));
+                let (cond, width) = (Condition::Set, Width::W64);
+                code.push(Insn::Branch { width, cond, dst: r(9), src, offset: 0 });
+                continue;
+            }
+        }
+        code.push(alu(AluOp::Mul, 9, Source::Imm(31)));
+        code.push(alu(AluOp::Xor, 9, Source::Reg(r(0))));
+    }
+    let end = code.len();
+    for (at, target) in branches {
+        if let Insn::Branch { offset, .. } = &mut code[at]
+            && target >= statements
+        {
+            *offset = (end - at - 1) as i16;
+        }
+    }
+    let src = Source::Reg(r(9));
+    code.push(Insn::Store { size: Size::W, base: r(6), offset: 64, src });
+    code.push(alu(AluOp::Mov, 0, src));
+    code.push(Insn::Exit);
+    code
+}
+
+#[test]
+fn random_programs_with_packet_loads_do_the_same_in_the_kernel() {
+    let Some(kernel) = kernel() else { return };
+    pin(0);
+    let (mut compared, mut reached) = (0, 0);
+    let first = setting("SLOWPATH_FIRST_SEED", 0);
+    for seed in first..first + setting("SLOWPATH_SKB_PROGRAMS", PROGRAMS) {
+        let mut rng = StdRng::seed_from_u64(seed);
+        let file = assemble::file(&[&random_program(&mut rng)]);
+        // The section `act` contains actions.
+        let at = file.windows(5).position(|bytes| bytes == b"\0xdp\0");
+        let mut file = file;
+        let at = at.unwrap_or_else(|| panic!("no section name")) + 1;
+        file[at..at + 3].copy_from_slice(b"act");
+        let mut object = Object::parse(&file).unwrap_or_else(|e| panic!("{e}"));
+        let result = analyse(file);
+        let bound = bound_of(&result);
+        let kinds = [ProgramKind::SchedCls, ProgramKind::SchedAct, ProgramKind::SocketFilter];
+        object.programs[0].kind = kinds[rng.random_range(0..3)];
+        let row = ProgramType::of(object.programs[0].kind).unwrap_or_else(|| panic!("a type"));
+        let mut replay = Replay::new(&kernel, &object, 0).unwrap_or_else(|e| panic!("{seed}: {e}"));
+        for _ in 0..8 {
+            let mut packet = packet(&mut rng);
+            let mut context = context(&mut rng, &packet);
+            if row.first != FirstByte::Link {
+                without_link_header(&mut rng, &mut packet, &mut context);
+            }
+            match replay.run(&packet, &context) {
+                Ok(step) => {
+                    let count = step.instructions;
+                    assert!(count <= bound, "{seed}: {count} of at most {bound} instructions");
+                    reached += u64::from(count == bound);
+                    compared += 1;
+                }
+                Err(ReplayError::Undecided(_)) => {}
+                Err(fault) => panic!("{seed}: {} {fault}", hex(&packet)),
+            }
+        }
+    }
+    eprintln!("{compared} compared, {reached} reach the bound");
+    assert!(compared > 0 && reached > 0);
+    Oracle::Kernel.compared(compared, "packets through random programs with packet loads");
 }
 
 #[test]

@@ -25,8 +25,9 @@ impl Pair {
         if let Some(input) = self.lifted.program.packet_length {
             self.environment.inputs.insert(input, packet.len() as u64);
         }
-        if self.lifted.layout.program_type.length().is_some() {
-            for (name, value) in skb::fields(packet, context) {
+        let row = self.lifted.layout.program_type;
+        if row.length().is_some() {
+            for (name, value) in skb::fields(row, packet, context) {
                 if let Some(input) = self.input(&name) {
                     self.environment.inputs.insert(input, value);
                 }

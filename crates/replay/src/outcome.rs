@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
+use slowpath_bpf::Access;
 use slowpath_exec::concrete::Run;
 use slowpath_ir::RegionId;
 use slowpath_kernel::{SETTABLE, TestRun};
@@ -20,7 +21,7 @@ pub struct Outcome {
     /// The XDP metadata in front of the packet after the run.
     #[serde(serialize_with = "digits")]
     pub metadata: Vec<u8>,
-    /// Fields of `struct __sk_buff` after the run, by name; for tc programs only.
+    /// Fields of `struct __sk_buff` after the run, by name; for programs with such a structure only.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub fields: BTreeMap<String, u64>,
 }
@@ -50,7 +51,8 @@ impl Pair {
             end = data + field(length);
             // A test run does not return metadata.
             meta = data;
-            for known in SETTABLE.iter().filter_map(|name| row.field(name)) {
+            let fields_of_type = SETTABLE.iter().filter_map(|name| row.field(name));
+            for known in fields_of_type.filter(|field| row.access(field) != Access::Never) {
                 let byte = |n| {
                     let at = known.offset + u64::from(n);
                     u64::from(self.byte(Some(run), (layout.context, at))) << (8 * n)

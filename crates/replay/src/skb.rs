@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use slowpath_bpf::SCHED_CLS;
+use slowpath_bpf::{FirstByte, ProgramType};
 use slowpath_kernel::Context;
 
 /// Offset of the EtherType in bytes, and length of an Ethernet header.
@@ -19,16 +19,46 @@ const LLC: u64 = 0x0400;
 const MULTICAST: u64 = 2;
 const OTHERHOST: u64 = 3;
 
-/// Returns the number in each field, by name, for a packet of at least 14 bytes.
-pub fn fields(packet: &[u8], context: &Context) -> BTreeMap<String, u64> {
+/// EtherTypes of IPv4 and IPv6, with the address family, and the offset and size of the source
+/// address in the header.
+const NETWORKS: [(u16, u64, usize, usize); 2] = [(0x0800, 2, 12, 4), (0x86dd, 10, 8, 16)];
+
+/// Returns the number in each field, by name, for a packet of at least 14 bytes with a link layer
+/// header, or of any length without one.
+pub fn fields(row: &ProgramType, packet: &[u8], context: &Context) -> BTreeMap<String, u64> {
     let mut fields: BTreeMap<String, u64> =
-        SCHED_CLS.fields.iter().map(|field| (field.name.to_owned(), 0)).collect();
-    fields.insert("protocol".to_owned(), protocol(packet));
-    fields.insert("pkt_type".to_owned(), packet_type(packet));
+        row.fields.iter().map(|field| (field.name.to_owned(), 0)).collect();
+    if row.first == FirstByte::Link {
+        fields.insert("protocol".to_owned(), protocol(packet));
+        fields.insert("pkt_type".to_owned(), packet_type(packet));
+    } else {
+        let protocol = context.protocol(packet);
+        fields.insert("protocol".to_owned(), protocol.swap_bytes().into());
+        addresses(protocol, packet, &mut fields);
+    }
     fields.insert("ifindex".to_owned(), 1);
     fields.insert("wire_len".to_owned(), packet.len() as u64);
     fields.extend(context.fields.iter().map(|(name, &value)| (name.clone(), value)));
     fields
+}
+
+/// Sets the fields of the socket of a test run, whose local address is the packet's source.
+fn addresses(protocol: u16, packet: &[u8], fields: &mut BTreeMap<String, u64>) {
+    let Some(&(_, family, start, size)) = NETWORKS.iter().find(|network| network.0 == protocol)
+    else {
+        return;
+    };
+    fields.insert("family".to_owned(), family);
+    for (side, start) in [("local", start), ("remote", start + size)] {
+        let words = packet.get(start..start + size).unwrap_or_default().as_chunks::<4>().0;
+        for (index, word) in words.iter().enumerate() {
+            let name = match size {
+                4 => format!("{side}_ip4"),
+                _ => format!("{side}_ip6[{index}]"),
+            };
+            fields.insert(name, u32::from_le_bytes(*word).into());
+        }
+    }
 }
 
 fn protocol(packet: &[u8]) -> u64 {

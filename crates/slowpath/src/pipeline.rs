@@ -235,8 +235,9 @@ impl Job<'_> {
         result.assumptions.extend(program.assumptions.iter().cloned());
         result.notes.extend(lifted.notes.iter().cloned());
         if lifted.code.is_none() && target.timing.is_some() {
-            let none = "estimates: none, because this target has no calibration for tc programs";
-            result.notes.push(none.to_owned());
+            let of = lifted.layout.as_ref().map_or("such", |one| one.program_type.family());
+            let none = "estimates: none, because this target has no calibration for";
+            result.notes.push(format!("{none} {of} programs"));
         }
         let (used, unused): (Vec<Assumption>, _) =
             assumed.into_iter().partition(|a| program.cost_classes.contains(&a.class));

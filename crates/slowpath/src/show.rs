@@ -313,7 +313,7 @@ fn program(
             }
             Err(error) => (Some(error.to_string()), Vec::new(), Vec::new()),
         },
-        kind => (Some(format!("a program of type {kind}, not XDP or tc")), Vec::new(), Vec::new()),
+        kind => (Some(format!("programs of type {kind} are not analysed")), Vec::new(), Vec::new()),
     };
     let card = matches!(entry.kind, ProgramKind::Xdp | ProgramKind::Unknown)
         .then(|| card(request, index, object, stop));

@@ -284,7 +284,7 @@ fn stand_in(insn: Insn, stack: u32) -> Option<Vec<Insn>> {
         }
         Insn::Swap { size, dst, .. } => swap(dst, size),
         Insn::Call(_) => RANDOM,
-        // The analysis does not translate legacy packet loads, so they are not refused.
+        // XDP programs have no legacy packet loads.
         Insn::SecondSlot
         | Insn::LoadPacket { .. }
         | Insn::Jump { .. }

@@ -24,7 +24,7 @@ from slowpath.core.folders import expanded
 from slowpath.core.html.elements import preformatted
 from slowpath.core.jobs.stopping import heeding_signals
 from slowpath.core.printable import one_line
-from slowpath.core.programs.packet import hex_dump, wire_bytes, witness_bytes, write_pcap
+from slowpath.core.programs.packet import frame, hex_dump, wire_bytes, witness_bytes, write_pcap
 from slowpath.core.programs.selection import Selection
 from slowpath.core.results import Row, Table, csv_rows
 from slowpath.core.schema.derived import (
@@ -80,7 +80,8 @@ def _cell(text: str) -> str:
 def _packet(result: Result) -> str:
     if not result["paths"]:
         return ""
-    lines = "\n".join(hex_dump(witness_bytes(result["paths"][0]["witness"])))
+    packet = witness_bytes(result["paths"][0]["witness"])
+    lines = "\n".join(hex_dump(packet, result["kind"]))
     return preformatted(lines)
 
 
@@ -240,7 +241,10 @@ class Results(Table, Sequence[Program]):
         Raises:
             OSError: if the file cannot be written.
         """
-        write_pcap(os.fspath(file), [packet for program in self for packet in program.packets])
+        frames = (
+            frame(packet, program.result["kind"]) for program in self for packet in program.packets
+        )
+        write_pcap(os.fspath(file), list(frames))
 
     def __str__(self) -> str:
         if len(self) == 1:
@@ -301,7 +305,8 @@ def bound(  # noqa: PLR0913 - one parameter for each option of the command
     Args:
         files: BPF objects (`*.bpf.o`), C sources, which clang compiles, and assembly listings for
             NFP network cards. A folder stands for all such files below it.
-        section: Globs for sections of objects, such as `xdp*`; by default all XDP and tc programs.
+        section: Globs for sections of objects, such as `xdp*`; by default all programs that
+            slowpath analyses.
         prog_name: Globs for names of programs.
         cflags: Flags for clang.
         target: Name of a built-in target, or file of a description (`*.toml`); by default

@@ -107,7 +107,7 @@ def _article(name: str, one: Explored, *, heading: str) -> Html:
     if not ways:
         lines = _bound_card(name, result, guarantee)
         return element("article", *head, lines, *_conditions(name, result), id=name)
-    anchors = Anchors(name, detail, ways)
+    anchors = Anchors(name, detail, ways, result["kind"])
     texts = {code["instruction"]: code["text"] for code in detail["code"]}
     cards = [_bound_card(name, result, guarantee), _line_card(result, detail, ways, anchors)]
     cards.append(_packet_card(ways, anchors))
@@ -227,7 +227,8 @@ def _packet_summary(way: Way, anchors: Anchors) -> Iterator[Html]:
         return
     witness = way.path["witness"]
     yield value(f"{witness['length']} bytes")
-    yield header_list(witness_bytes(witness), lambda byte: anchors.of_field(way, byte))
+    packet = witness_bytes(witness)
+    yield header_list(packet, lambda byte: anchors.of_field(way, byte), anchors.kind)
 
 
 # --- paths, costs, other settings ----------------------------------------------------------------

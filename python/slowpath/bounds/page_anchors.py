@@ -17,12 +17,15 @@ from slowpath.core.schema.results import Detail
 class Anchors:
     """The HTML ids of one program on the page."""
 
-    def __init__(self, name: str, detail: Detail, ways: Sequence[Way]) -> None:
-        """Create an instance; `name` is the id of the program's part of the page."""
+    def __init__(
+        self, name: str, detail: Detail, ways: Sequence[Way], kind: str | None = None
+    ) -> None:
+        """Create an instance; `name` is the id of the part of the page for a program of `kind`."""
         self.name = name
+        self.kind = kind
         self.by_line = any(one["source"] is not None for one in detail["code"])
         self.sources = {one["instruction"]: one["source"] for one in detail["code"]}
-        self.headers = {way.number: _headers(way) for way in ways}
+        self.headers = {way.number: _headers(way, kind) for way in ways}
         self._fields = {
             number: {
                 byte: field.offset
@@ -73,8 +76,8 @@ class Anchors:
             yield element("a", text, href=f"#{target}") if target else element("span", text)
 
 
-def _headers(way: Way) -> list[HeaderFields]:
-    return [] if way.path is None else header_fields(witness_bytes(way.path["witness"]))
+def _headers(way: Way, kind: str | None) -> list[HeaderFields]:
+    return [] if way.path is None else header_fields(witness_bytes(way.path["witness"]), kind)
 
 
 def ranges(numbers: Iterable[int]) -> list[tuple[int, int]]:

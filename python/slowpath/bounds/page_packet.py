@@ -38,12 +38,16 @@ def hexadecimal(part: Packet) -> str:
     return " ".join("--" if byte is None else f"{byte:02x}" for byte in part)
 
 
-def header_list(packet: Packet, target: Callable[[int], str | None]) -> Html:
+def header_list(
+    packet: Packet, target: Callable[[int], str | None], kind: str | None = None
+) -> Html:
     """Return the headers of a packet with their bytes, each a link to an id of the page.
+
+    `kind` is the type of the program.
 
     `target` returns the id for the offset of a header; without an id, the bytes are no link.
     """
-    headers = find_headers(packet)
+    headers = find_headers(packet, kind)
     ends = [*(header.offset for header in headers[1:]), len(packet)]
     known = list[tuple[str, Content]]()
     for header, end in zip(headers, ends, strict=True):

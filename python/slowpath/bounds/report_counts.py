@@ -134,7 +134,7 @@ def _path(result: Result, index: int, detail: PathDetail) -> Iterator[Line]:
     yield from _other_maximum(result, index)
     yield from _instructions(path, detail)
     yield detail_line("packets", f"of {path['min_packet_size']} bytes or more")
-    yield from witness_lines(path)
+    yield from witness_lines(path, result["kind"])
 
 
 def _other_maximum(result: Result, index: int) -> Iterator[Line]:

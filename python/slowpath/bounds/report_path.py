@@ -143,14 +143,14 @@ def path_title(result: Result, index: int) -> str:
     return f"{title} {index + 1} of {count}" if count > 1 else title
 
 
-def witness_lines(path: PathResult) -> Iterator[Line]:
+def witness_lines(path: PathResult, kind: str | None) -> Iterator[Line]:
     """Yield the witness of a path: packet, map content and other values that lead to the path.
 
-    Witnesses of P4 programs have the headers and table entries of the program.
+    `kind` is the type of the program. Witnesses of P4 programs have the headers and table entries of the program.
     """
     witness = path["witness"]
     yield detail_line("witness", f"a packet of {witness['length']} bytes; -- is any byte")
-    for row in hex_dump(witness_bytes(witness)):
+    for row in hex_dump(witness_bytes(witness), kind):
         yield Line(f"{INDENT * 2}{row}")
     if "p4" in witness:
         view = witness["p4"]

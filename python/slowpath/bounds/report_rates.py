@@ -154,7 +154,7 @@ def _path(result: Result, index: int, detail: PathDetail) -> Iterator[Line]:
     else:
         numbers = format_ranges(detail["ranges"])
         yield detail_line("instructions", f"{numbers}, exit {detail['exit']}")
-    yield from witness_lines(path)
+    yield from witness_lines(path, result["kind"])
 
 
 _WIDTHS = (11, 11, 5, 10, 11, 11, 8)

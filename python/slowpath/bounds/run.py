@@ -239,10 +239,10 @@ def _save_page(
 
 
 def _packets(result: Result) -> Iterator[bytes]:
-    """Return the witness packets of all known paths."""
-    from slowpath.core.programs.packet import wire_bytes
+    """Return the witness packets of all known paths, as frames."""
+    from slowpath.core.programs.packet import frame, wire_bytes
 
-    return (wire_bytes(path["witness"]) for path in result["paths"])
+    return (frame(wire_bytes(path["witness"]), result["kind"]) for path in result["paths"])
 
 
 def _save_packets(path: str, packets: list[bytes]) -> None:

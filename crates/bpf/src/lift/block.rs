@@ -11,6 +11,7 @@ use slowpath_ir::{BlockId, InsnIdx, Reg};
 use crate::insn::{Call, Insn, POISON};
 use crate::lift::error::{Cause, LiftError, VERIFIER};
 use crate::lift::frame::{Phase, ProgramPoint};
+use crate::lift::ir::emit::word;
 use crate::lift::lifter::{Lifter, Next};
 use crate::lift::state::abstract_state::AbstractState;
 use crate::lift::state::value::AbstractValue;
@@ -137,6 +138,13 @@ impl Lifter<'_> {
             (Insn::Exit, Phase::Handover(number)) => Ok(self.hand_over(at, number)),
             (Insn::Exit, Phase::Next(number)) => self.run_next(at, number),
             (Insn::Exit, _) => self.exit(at),
+            (Insn::LoadPacket { .. }, Phase::OutsidePacket) => {
+                self.result(word(0), AbstractValue::Const(0));
+                Ok(self.leave(at))
+            }
+            (Insn::LoadPacket { size, index, offset }, _) => {
+                self.packet_load(at, size, index, offset)
+            }
             (Insn::Jump { .. }, _) => {
                 self.cost(at, "jump");
                 Ok(Next::To(self.jump_target(at, insn)?))

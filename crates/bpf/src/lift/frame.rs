@@ -24,6 +24,8 @@ pub(super) enum Phase {
     /// Second step of a call that may use one of several maps: the call for the map with this
     /// index.
     CallOnMap(u32),
+    /// Packet load of classic BPF: end the function, because the packet lacks the bytes.
+    OutsidePacket,
     /// Loop around the callback of a helper: test whether there is another iteration.
     LoopTest,
     /// Loop around the callback of a helper: start of an iteration.

@@ -4,3 +4,4 @@ pub(super) mod alu;
 pub(super) mod context;
 pub(super) mod jump;
 pub(super) mod memory;
+mod packet_load;

@@ -133,6 +133,7 @@ impl LinkedCode {
                 id.and_then(|id| program.kfuncs.get(id)).cloned().unwrap_or_default()
             }
             Some(Insn::MayGoto { .. }) => "may_goto".to_owned(),
+            Some(Insn::LoadPacket { .. }) => "packet load".to_owned(),
             Some(Insn::Call(Call::Subprogram { .. })) => "call".to_owned(),
             _ => String::new(),
         }

@@ -14,12 +14,30 @@ use crate::btf::Kind;
 pub enum ProgramKind {
     /// XDP, whether the program runs on a device, a devmap entry or a cpumap entry.
     Xdp,
-    /// A traffic control classifier or action.
+    /// A traffic control classifier.
     SchedCls,
+    /// A traffic control action.
+    SchedAct,
+    /// A filter for the packets of the sockets in a cgroup.
+    CgroupSkb,
+    /// A filter for the packets of one socket.
+    SocketFilter,
     /// Any other type, given by its name.
     Other(&'static str),
     /// The type could not be recognised.
     Unknown,
+}
+
+impl ProgramKind {
+    /// Returns the type that the name of a section states; `None` if it states none.
+    pub fn of_section(section: &str) -> Option<ProgramKind> {
+        by_section(section)
+    }
+
+    /// Returns true for XDP programs, and for programs of unknown type, which count as XDP.
+    pub fn is_xdp(self) -> bool {
+        matches!(self, ProgramKind::Xdp | ProgramKind::Unknown)
+    }
 }
 
 impl fmt::Display for ProgramKind {
@@ -27,6 +45,9 @@ impl fmt::Display for ProgramKind {
         f.write_str(match self {
             ProgramKind::Xdp => "xdp",
             ProgramKind::SchedCls => "sched_cls",
+            ProgramKind::SchedAct => "sched_act",
+            ProgramKind::CgroupSkb => "cgroup_skb",
+            ProgramKind::SocketFilter => "socket_filter",
             ProgramKind::Other(name) => name,
             ProgramKind::Unknown => "unknown",
         })
@@ -42,9 +63,9 @@ const SECTIONS: &[(&str, ProgramKind)] = &[
     ("netkit", ProgramKind::SchedCls),
     ("classifier", ProgramKind::SchedCls),
     ("cls", ProgramKind::SchedCls),
-    ("action", ProgramKind::Other("sched_act")),
-    ("act", ProgramKind::Other("sched_act")),
-    ("socket", ProgramKind::Other("socket_filter")),
+    ("action", ProgramKind::SchedAct),
+    ("act", ProgramKind::SchedAct),
+    ("socket", ProgramKind::SocketFilter),
     ("kprobe", ProgramKind::Other("kprobe")),
     ("kretprobe", ProgramKind::Other("kprobe")),
     ("ksyscall", ProgramKind::Other("kprobe")),
@@ -73,6 +94,9 @@ const SECTIONS: &[(&str, ProgramKind)] = &[
     ("netfilter", ProgramKind::Other("netfilter")),
 ];
 
+/// Starts of section names that select a type before [`SECTIONS`] does.
+const CGROUP_SKB: [&str; 2] = ["cgroup_skb/", "cgroup/skb"];
+
 /// Program types by the name of the structure that the context parameter points to.
 const CONTEXTS: &[(&str, ProgramKind)] =
     &[("xdp_md", ProgramKind::Xdp), ("__sk_buff", ProgramKind::SchedCls)];
@@ -89,6 +113,9 @@ pub(super) fn guess(section: &str, name: &str, btf: Option<&Btf>) -> ProgramKind
 fn by_section(section: &str) -> Option<ProgramKind> {
     // libbpf loads programs of sections that start with `?` only on request.
     let section = section.strip_prefix('?').unwrap_or(section);
+    if CGROUP_SKB.iter().any(|prefix| section.starts_with(prefix)) {
+        return Some(ProgramKind::CgroupSkb);
+    }
     let end = section.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(section.len());
     let (first, _) = section.split_at(end);
     SECTIONS.iter().find(|(prefix, _)| *prefix == first).map(|(_, kind)| *kind)

@@ -191,7 +191,15 @@ fn section_names_determine_types() {
         assert_eq!(of(section), ProgramKind::SchedCls, "{section}");
     }
     assert_eq!(of("freplace/xdp_main"), ProgramKind::Other("ext"));
-    assert_eq!(of("cgroup_skb/egress").to_string(), "cgroup");
+    for section in ["cgroup_skb/ingress", "cgroup_skb/egress", "cgroup/skb", "?cgroup_skb/egress"] {
+        assert_eq!(of(section), ProgramKind::CgroupSkb, "{section}");
+    }
+    assert_eq!(of("cgroup/sock_create").to_string(), "cgroup");
+    for (section, kind) in
+        [("socket", "socket_filter"), ("socket1", "socket_filter"), ("act", "sched_act")]
+    {
+        assert_eq!(of(section).to_string(), kind, "{section}");
+    }
     assert_eq!(of("2/1"), ProgramKind::Unknown);
 }
 

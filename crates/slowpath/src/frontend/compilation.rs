@@ -4,7 +4,7 @@ use super::object;
 use crate::options::ProgramRequest;
 use crate::refusal::Refusal;
 use crate::{Error, stages};
-use slowpath_bpf::{BpfProgram, Object, ProgramKind};
+use slowpath_bpf::{BpfProgram, Object};
 use slowpath_codes as codes;
 use slowpath_nfp::{CompileError, CompileOptions, Compiled, MapAbi};
 use slowpath_stop::Stop;
@@ -21,9 +21,10 @@ impl Compilation {
     pub fn of(request: &ProgramRequest, object: &Object, stop: &Stop) -> Result<Self, Error> {
         let abi = map_abi(&request.options.map_abi)?;
         let linked = object::link(request, object)?;
-        if linked.kind == ProgramKind::SchedCls {
-            let what = "the program is of type sched_cls; the card runs only XDP programs";
-            return Err(Error::Input(codes::UNSUPPORTED_PROGRAM_TYPE, what.to_owned()));
+        if !linked.kind.is_xdp() {
+            let kind = linked.kind;
+            let what = format!("the program is of type {kind}; the card runs only XDP programs");
+            return Err(Error::Input(codes::UNSUPPORTED_PROGRAM_TYPE, what));
         }
         stop.enter(stages::COMPILING);
         let options = CompileOptions { map_abi: abi, stop: stop.clone() };

@@ -25,8 +25,10 @@ pub(crate) fn link(request: &ProgramRequest, object: &Object) -> Result<BpfProgr
     let kind = object.programs.get(request.program).ok_or_else(|| missing(request.program))?.kind;
     let follows = request.object.as_chain().is_some() || request.object.as_arriving().is_some();
     let accepted = match kind {
-        ProgramKind::SchedCls if follows => Some("only XDP programs form chains"),
-        _ if ProgramType::of(kind).is_none() => Some("only XDP and tc programs are analysed"),
+        _ if ProgramType::of(kind).is_none() => {
+            Some("only XDP, tc, cgroup_skb and socket programs are analysed")
+        }
+        _ if follows && !kind.is_xdp() => Some("only XDP programs form chains"),
         _ => None,
     };
     if let Some(reason) = accepted {
@@ -34,13 +36,14 @@ pub(crate) fn link(request: &ProgramRequest, object: &Object) -> Result<BpfProgr
         return Err(Error::Input(codes::UNSUPPORTED_PROGRAM_TYPE, what));
     }
     let environment = request.options.receive.as_deref().and_then(|text| text.split(',').next());
-    if let (ProgramKind::SchedCls, Some(name)) = (kind, environment)
+    if let Some(name) = environment
+        && !kind.is_xdp()
         && !["any", "test-run"].contains(&name)
         && Receive::named(name).is_some()
     {
         let what = format!(
-            "--receive {name} describes packets of XDP programs; for tc programs, give properties \
-             such as length=0..1514"
+            "--receive {name} describes packets of XDP programs; for others, give properties such as \
+              length=0..1514"
         );
         return Err(Error::Option(codes::INVALID_VALUE, what));
     }
@@ -90,6 +93,10 @@ pub(crate) fn lift_interleaved(
     if linked.kind == ProgramKind::Unknown && chain.is_none() {
         program.assumptions.push("the program is of type XDP".to_owned());
     }
+    if linked.kind == ProgramKind::SchedCls && ProgramKind::of_section(&linked.section).is_none() {
+        let text = "the program is of type sched_cls; its parameter is a struct __sk_buff";
+        program.assumptions.push(text.to_owned());
+    }
     if let Some(chain) = chain {
         program.name.clone_from(&chain.name);
         program.assumptions.extend(chain.assumptions.iter().cloned());
@@ -101,7 +108,7 @@ pub(crate) fn lift_interleaved(
         verifier_limit_scope(&linked, &lifted.code, &program, chain.is_some());
     let functions = functions(&lifted.programs, chain, lifted.code.len());
     // The prices of targets are those of XDP programs.
-    let timed = linked.kind != ProgramKind::SchedCls;
+    let timed = linked.kind.is_xdp();
     let mut code = Code::new(lifted.code, object);
     let names = object.maps.iter().map(|map| map.name.as_str());
     request.options.apply_entries(names.zip(code.sizes()))?;

@@ -106,20 +106,31 @@ _PORTS = {
     6081: "Geneve",
 }
 _FIRST_ETHER_TYPE = 0x0600  # below, the field is a length (IEEE 802.3)
+_EXPERIMENT = 0x88B5  # for packets that are not IP packets
 _NO_NEXT_HEADER = 59
 _MIN_IHL = 5
 
 
-def find_headers(packet: Packet) -> list[Header]:
-    """Return the headers of an Ethernet frame, outermost first."""
+def find_headers(packet: Packet, kind: str | None = None) -> list[Header]:
+    """Return the headers of a packet of a program of type `kind`, outermost first.
+
+    Packets of most types are Ethernet frames.
+    """
     found: list[Header] = []
-    following: tuple[str, int] | None = ("Ethernet", 0)
+    following: tuple[str, int] | None = (_first_header(packet, kind), 0)
     while following is not None and following[1] < len(packet):
         name, offset = following
         step = _PARSERS.get(name, _opaque)(packet, offset)
         found.append(Header(name, offset, step.note))
         following = step.next
     return found
+
+
+def _first_header(packet: Packet, kind: str | None) -> str:
+    if kind == "cgroup_skb":
+        first = _field(packet, 0, 1)
+        return {4: "IPv4", 6: "IPv6"}.get(-1 if first is None else first >> 4, "IP")
+    return "packet" if kind == "socket_filter" else "Ethernet"
 
 
 def _field(packet: Packet, offset: int, size: int) -> int | None:
@@ -275,13 +286,27 @@ def wire_bytes(witness: Witness) -> bytes:
     return packet.ljust(witness["length"], b"\0")
 
 
-def hex_dump(packet: Sequence[int | None]) -> Iterator[str]:
+def frame(packet: bytes, kind: str | None) -> bytes:
+    """Return a packet as a frame: with an Ethernet header, if programs of this type get none.
+
+    The kernel's test runs expect this header, too.
+    """
+    if kind not in ("cgroup_skb", "socket_filter"):
+        return packet
+    version = packet[0] >> 4 if packet else 0
+    ether_type = {4: 0x0800, 6: 0x86DD}.get(version, _EXPERIMENT)
+    return bytes(12) + struct.pack(">H", ether_type) + packet
+
+
+def hex_dump(packet: Sequence[int | None], kind: str | None = None) -> Iterator[str]:
     """Yield lines of 16 bytes, each with the names of the headers that start in it.
+
+    `kind` is the type of the program, from which the first header follows.
 
     Rows of arbitrary bytes are folded into one `*`, as `hexdump` does with equal rows.
     """
     names: dict[int, list[str]] = {}
-    for header in find_headers(packet):
+    for header in find_headers(packet, kind):
         text = f"{header.offset}: {header.name}" + (f" ({header.note})" if header.note else "")
         names.setdefault(header.offset // ROW, []).append(text)
     folded = False

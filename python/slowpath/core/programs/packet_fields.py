@@ -97,9 +97,9 @@ _PIECE = 32
 """Bytes in a field that no list names; longer content is divided."""
 
 
-def header_fields(packet: Packet) -> list[HeaderFields]:
-    """Return the headers of an Ethernet frame with their fields, outermost first."""
-    headers = find_headers(packet)
+def header_fields(packet: Packet, kind: str | None = None) -> list[HeaderFields]:
+    """Return the headers of a packet with their fields, as `find_headers` finds them."""
+    headers = find_headers(packet, kind)
     ends = [*(header.offset for header in headers[1:]), len(packet)]
     return [
         HeaderFields(header, list(_fields(packet, header, end)))

@@ -14,8 +14,11 @@ UNKNOWN = "unknown"
 XDP = ("xdp",)
 """Kinds of the programs that run on a card, in chains, and in measurements."""
 
-ANALYSED = ("xdp", "sched_cls")
-"""Kinds of the programs that are analysed for servers: XDP and tc."""
+ANALYSED = ("xdp", "sched_cls", "sched_act", "cgroup_skb", "socket_filter")
+"""Kinds of the programs that are analysed for servers."""
+
+NAMES = {"xdp": "XDP", "sched_cls": "tc", "sched_act": "tc", "socket_filter": "socket"}
+"""Names of kinds of programs in messages, if they differ from the kind."""
 
 
 class Selection(NamedTuple):
@@ -106,8 +109,9 @@ def remark_on(program: ProgramInfo) -> str | None:
 
 
 def names_of(kinds: Sequence[str]) -> str:
-    """Return the names of program types for messages, such as `XDP and tc`."""
-    return " and ".join({"xdp": "XDP", "sched_cls": "tc"}.get(kind, kind) for kind in kinds)
+    """Return the names of program types for messages, such as `XDP, tc and socket`."""
+    *first, last = dict.fromkeys(NAMES.get(kind, kind) for kind in kinds)
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def nothing_to_choose(others: Sequence[ProgramInfo], kinds: Sequence[str] = XDP) -> Coded:

@@ -41,8 +41,13 @@ impl Lifter<'_> {
     /// Lifts an exit instruction, which ends a function or the program.
     pub fn exit(&mut self, at: ProgramPoint) -> Result<Next, Cause> {
         self.cost(at, "exit");
+        Ok(self.leave(at))
+    }
+
+    /// Continues behind the call of the current function, or ends the program.
+    pub fn leave(&mut self, at: ProgramPoint) -> Next {
         let Some(ret) = self.frames.get(at.frame).ret else {
-            return Ok(self.hand_over(at, 0));
+            return self.hand_over(at, 0);
         };
         let depth = self.frames.get(ret.frame).depth;
         self.state.ret(depth);
@@ -51,6 +56,6 @@ impl Lifter<'_> {
         if let AbstractValue::Frame { .. } | AbstractValue::Unknown = self.state.regs[0] {
             self.state.regs[0] = AbstractValue::MaybeMapValue;
         }
-        Ok(Next::To(ret))
+        Next::To(ret)
     }
 }

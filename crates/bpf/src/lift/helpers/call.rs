@@ -4,7 +4,7 @@ use crate::insn::helper::{self, helper_name};
 use crate::lift::error::{Cause, INTERNAL};
 use crate::lift::frame::{Phase, ProgramPoint};
 use crate::lift::helpers::environment;
-use crate::lift::helpers::find::find;
+use crate::lift::helpers::find::{find, is_of_other_type};
 use crate::lift::helpers::table::Lift;
 use crate::lift::insns::memory::map_handle;
 use crate::lift::ir::emit::word;
@@ -113,7 +113,12 @@ impl Lifter<'_> {
                 } else {
                     format!("there is no helper with number {number}")
                 };
-                return Err(Cause::new(codes::UNKNOWN_HELPER, text, self.assume_hint(&name)));
+                let kind = self.program_type.kind;
+                let hint = match is_of_other_type(number, kind) {
+                    true => format!("programs of type {kind} may not call it; others may"),
+                    false => self.assume_hint(&name),
+                };
+                return Err(Cause::new(codes::UNKNOWN_HELPER, text, hint));
             }
             (None, Some(reason)) => {
                 self.assume_harmless(&name, reason)?;

@@ -1,7 +1,7 @@
 //! Finds helpers in the tables, by number and type of program.
 
-use super::skb_table::SKB_HELPERS;
-use super::table::{HELPERS, Helper, XDP_ONLY};
+use super::skb_table::{CGROUP_SKB, SKB_HELPERS, SOCKET_FILTER};
+use super::table::{HELPERS, Helper, NETWORK, SOCKETS, XDP_ONLY};
 use crate::ProgramKind;
 
 /// Returns the table's entry for the helper with this number in programs of a type.
@@ -10,9 +10,21 @@ pub(in crate::lift) fn find(number: i32, kind: ProgramKind) -> Option<&'static H
         let index = table.binary_search_by_key(&number, |helper| helper.number).ok()?;
         Some(&table[index])
     };
-    match kind {
-        ProgramKind::SchedCls => row(SKB_HELPERS)
-            .or_else(|| row(HELPERS).filter(|helper| !XDP_ONLY.contains(&helper.number))),
-        _ => row(HELPERS),
-    }
+    let (of_skb, denied): (Option<&[&[i32]]>, &[&[i32]]) = match kind {
+        ProgramKind::SchedCls | ProgramKind::SchedAct => (None, &[XDP_ONLY]),
+        ProgramKind::CgroupSkb => (Some(&[SOCKET_FILTER, CGROUP_SKB]), &[XDP_ONLY, NETWORK]),
+        ProgramKind::SocketFilter => (Some(&[SOCKET_FILTER]), &[XDP_ONLY, NETWORK, SOCKETS]),
+        _ => return row(HELPERS),
+    };
+    let in_one = |lists: &[&[i32]]| lists.iter().any(|list| list.contains(&number));
+    row(SKB_HELPERS)
+        .filter(|_| of_skb.is_none_or(in_one))
+        .or_else(|| row(HELPERS).filter(|_| !in_one(denied)))
+}
+
+/// Returns true if programs of other types may call the helper with this number.
+pub(in crate::lift) fn is_of_other_type(number: i32, kind: ProgramKind) -> bool {
+    let other = if kind.is_xdp() { ProgramKind::SchedCls } else { ProgramKind::Xdp };
+    find(number, kind).is_none()
+        && (find(number, other).is_some() || find(number, ProgramKind::SchedCls).is_some())
 }

@@ -2,6 +2,7 @@
 //! supported.
 
 use super::{conntrack, environment, socket};
+use crate::ProgramKind;
 use crate::lift::error::Cause;
 use crate::lift::frame::ProgramPoint;
 use crate::lift::lifter::{Lifter, Next};
@@ -56,8 +57,11 @@ impl Lifter<'_> {
         // Number 0 stands for an unlisted function, which may read all memory behind its arguments.
         self.note_stack_arguments(0);
         self.rely_on_equal(&name);
-        // The functions with this prefix take the context of an XDP program.
-        let wrong = self.program_type.length().is_some() && name.starts_with("bpf_xdp_");
+        // The functions with this prefix take the context of an XDP program. The others are those
+        // of connections, for XDP programs and classifiers (`register_nf_conntrack_bpf`).
+        let kind = self.program_type.kind;
+        let wrong =
+            !kind.is_xdp() && (kind != ProgramKind::SchedCls || name.starts_with("bpf_xdp_"));
         match (find(&name).filter(|_| !wrong), self.options.assumed(&name)) {
             (Some(kfunc), _) => (kfunc.lift)(self, at)?,
             (None, Some(reason)) => {

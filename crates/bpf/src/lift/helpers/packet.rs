@@ -55,7 +55,7 @@ struct Distance {
 
 impl Lifter<'_> {
     /// Returns the length of the packet in bytes, as a 64-bit number.
-    pub(super) fn packet_length(&mut self) -> Operand {
+    pub(in crate::lift) fn packet_length(&mut self) -> Operand {
         if let Some(field) = self.program_type.length() {
             let address = self.context_address(field);
             let length = self.ir.emit.load(address, 4);

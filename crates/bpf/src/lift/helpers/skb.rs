@@ -8,7 +8,7 @@
 use slowpath_codes as codes;
 use slowpath_ir::{BinaryOp, Emit, Operand, ValueFormat};
 
-use crate::context::Content;
+use crate::context::{Content, FirstByte};
 use crate::errno::{EALREADY, EFAULT, EINVAL, ENOMEM, ENOTSUPP};
 use crate::lift::calls::arguments::ArgumentSize;
 use crate::lift::error::Cause;
@@ -203,14 +203,31 @@ pub(super) fn load_bytes_relative(lifter: &mut Lifter<'_>, at: ProgramPoint) -> 
     let (offset, header) = (lifter.unsigned32(2), lifter.low32(5));
     let error = lifter.error_of(&[0, -EFAULT]);
     let small = lifter.at_most(offset, word(MOST));
+    let first = lifter.program_type.first;
     let emit = &mut lifter.ir.emit;
     let from = emit.binary(BinaryOp::Add, data, offset);
     let last = emit.add(from, word(bytes.into()));
     let inside = lifter.at_most(last, end);
     let emit = &mut lifter.ir.emit;
     let fine = emit.eq(error, word(0));
-    let start = emit.eq(header, Operand::constant(32, 0));
+    // `BPF_HDR_START_MAC` or `BPF_HDR_START_NET`, if the packet starts with this header.
+    let at_start = match first {
+        FirstByte::Link => 0,
+        FirstByte::Network => 1,
+        FirstByte::Any => u64::from(u32::MAX),
+    };
+    let start = emit.eq(header, Operand::constant(32, at_start));
     let known_header = emit.ult(header, Operand::constant(32, 2));
+    let (inside, fine) = match first {
+        // The network header is never in front of the first byte.
+        FirstByte::Link => (inside, fine),
+        // The link layer header is in front of the first byte, or unknown.
+        FirstByte::Network => {
+            let elsewhere = emit.not(start);
+            (emit.or(inside, elsewhere), emit.or(fine, start))
+        }
+        FirstByte::Any => (yes(), fine),
+    };
     let ok = emit.and(inside, small);
     let ok = emit.and(ok, known_header);
     let ok = emit.and(ok, fine);

@@ -3,6 +3,7 @@
 
 use super::table::{Helper, plain};
 use super::{environment, skb, skb_fields};
+use crate::insn::helper;
 
 /// All supported helpers of this kind, sorted by number.
 #[rustfmt::skip]
@@ -45,6 +46,25 @@ pub(in crate::lift) const SKB_HELPERS: &[Helper] = &[
     plain("bpf_redirect_peer", skb_fields::redirect_peer, "Exact."),
     plain("bpf_check_mtu", skb_fields::check_mtu, "Returns any result code, -EINVAL or -ENODEV, and writes any MTU."),
     plain("bpf_skb_set_tstamp", skb_fields::set_tstamp, "Returns 0, -EINVAL or -EOPNOTSUPP. Afterwards `tstamp` has any value."),
+];
+
+/// Numbers of the helpers in [`SKB_HELPERS`] that socket filters and cgroup_skb programs may call
+/// (`sk_filter_func_proto`). The class of a cgroup is that of the current task
+/// (`bpf_base_func_proto`).
+pub(in crate::lift) const SOCKET_FILTER: &[i32] = &[
+    helper::number("bpf_get_cgroup_classid"),
+    helper::number("bpf_skb_load_bytes"),
+    helper::number("bpf_get_socket_cookie"),
+    helper::number("bpf_get_socket_uid"),
+    helper::number("bpf_skb_load_bytes_relative"),
+];
+
+/// Numbers of further helpers in [`SKB_HELPERS`] that cgroup_skb programs may call
+/// (`cg_skb_func_proto`).
+pub(in crate::lift) const CGROUP_SKB: &[i32] = &[
+    helper::number("bpf_skb_cgroup_id"),
+    helper::number("bpf_skb_ancestor_cgroup_id"),
+    helper::number("bpf_skb_ecn_set_ce"),
 ];
 
 #[cfg(test)]

@@ -106,3 +106,30 @@ pub(in crate::lift) const XDP_ONLY: &[i32] = &[
     helper::XDP_STORE_BYTES,
     helper::REDIRECT_MAP,
 ];
+
+/// Numbers of the helpers in [`HELPERS`] for sockets. Socket filters may not call them
+/// (`sk_filter_func_proto`).
+pub(in crate::lift) const SOCKETS: &[i32] = &[
+    helper::number("bpf_sk_lookup_tcp"),
+    helper::number("bpf_sk_lookup_udp"),
+    helper::number("bpf_sk_release"),
+    helper::number("bpf_sk_fullsock"),
+    helper::number("bpf_tcp_sock"),
+    helper::number("bpf_get_listener_sock"),
+    helper::number("bpf_skc_lookup_tcp"),
+];
+
+/// Numbers of the helpers in [`HELPERS`] that neither socket filters nor cgroup_skb programs may
+/// call (`sk_filter_func_proto`, `cg_skb_func_proto`).
+pub(in crate::lift) const NETWORK: &[i32] = &[
+    helper::number("bpf_redirect"),
+    helper::number("bpf_csum_diff"),
+    helper::number("bpf_fib_lookup"),
+    helper::number("bpf_check_mtu"),
+    helper::number("bpf_tcp_check_syncookie"),
+    helper::number("bpf_tcp_gen_syncookie"),
+    helper::number("bpf_tcp_raw_gen_syncookie_ipv4"),
+    helper::number("bpf_tcp_raw_gen_syncookie_ipv6"),
+    helper::number("bpf_tcp_raw_check_syncookie_ipv4"),
+    helper::number("bpf_tcp_raw_check_syncookie_ipv6"),
+];

@@ -27,11 +27,12 @@ impl Lifter<'_> {
     ) -> Result<(), Cause> {
         let AbstractValue::Context { offset } = known else { return Ok(()) };
         let Some(field) = self.checked_field(offset, bytes)? else { return Ok(()) };
-        if field.content == Content::Unsupported && field.access != Access::Never {
+        if field.content == Content::Unsupported && self.program_type.access(field) != Access::Never
+        {
             return Err(self.unsupported_field(field));
         }
         let whole = bytes == field.bytes;
-        let accepted = match field.access {
+        let accepted = match self.program_type.access(field) {
             Access::Whole => whole && !(signed && is_pointer(field)),
             Access::WholeStores => whole,
             Access::Never => false,
@@ -61,6 +62,11 @@ impl Lifter<'_> {
                 let start = self.ir.emit.add(context, word(i64::from(offset) as u64));
                 Some(start)
             }
+            AbstractValue::Packet { .. } if !self.program_type.writes_packets => {
+                let kind = self.program_type.kind;
+                let text = format!("a store to the packet in a program of type {kind}");
+                return Err(Cause::new(codes::REJECTED_BY_VERIFIER, text, VERIFIER));
+            }
             _ => return Ok(value),
         };
         let at = if let AbstractValue::Context { offset } = known { offset } else { offset.into() };
@@ -70,7 +76,8 @@ impl Lifter<'_> {
             (Err(cause), None) => return Err(cause),
         };
         let whole = bytes == field.bytes;
-        let accepted = match field.access {
+        let access = self.program_type.access(field);
+        let accepted = match access {
             Access::Stores(_) | Access::StoresQueue | Access::WholeStores => whole,
             Access::Bytes => true,
             _ => false,
@@ -78,7 +85,7 @@ impl Lifter<'_> {
         if !accepted {
             return if maybe.is_some() { Ok(value) } else { Err(self.wrong_access(at, bytes)) };
         }
-        let kept = match field.access {
+        let kept = match access {
             Access::Stores(bits) if bits < 8 * field.bytes => {
                 let low = self.ir.emit.extract(value, 0, bits);
                 self.ir.emit.zero_extend(low, 8 * field.bytes)

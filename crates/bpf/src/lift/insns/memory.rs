@@ -66,17 +66,6 @@ impl Lifter<'_> {
                 self.set(dst, value, known)?;
                 "alu"
             }
-            Insn::LoadPacket { .. } => {
-                let hint = match self.program_type.length() {
-                    None => "XDP programs read packets through `data` and `data_end`",
-                    Some(_) => "read packets through `data` and `data_end`, or bpf_skb_load_bytes",
-                };
-                return Err(Cause::new(
-                    codes::UNSUPPORTED_INSTRUCTION,
-                    "packet access of classic BPF",
-                    hint,
-                ));
-            }
             _ => {
                 return Err(Cause::new(
                     codes::REJECTED_BY_VERIFIER,

@@ -3,7 +3,7 @@
 
 use slowpath_ir::{BinaryOp, Emit, InputId, InputKind, Op, Operand, OriginOp, Reg};
 
-use crate::context::{Content, ProgramType};
+use crate::context::{Access, Content, FirstByte, ProgramType};
 use crate::lift::ir::builder::{IrBuilder, StartValue};
 use crate::lift::ir::emit::word;
 use crate::lift::receive::{
@@ -77,6 +77,11 @@ impl IrBuilder {
             .iter()
             .filter_map(|field| {
                 let Content::Number(least, most) = field.content else { return None };
+                if row.access(field) == Access::Never {
+                    return None;
+                }
+                // Packets of some sockets have no device, and `ifindex` is 0.
+                let least = if row.first == FirstByte::Link { least } else { 0 };
                 let width = 8 * field.bytes;
                 let input = self.input(field.name, width, least, most, InputKind::Unknown);
                 Some((field.offset, input, width))

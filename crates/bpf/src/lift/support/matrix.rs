@@ -2,10 +2,12 @@
 
 use std::fmt::Write;
 
+use crate::ProgramKind;
 use crate::insn::helper_name;
+use crate::lift::helpers::find::find;
 use crate::lift::helpers::kfuncs::KFUNCS;
 use crate::lift::helpers::skb_table::SKB_HELPERS;
-use crate::lift::helpers::table::HELPERS;
+use crate::lift::helpers::table::{HELPERS, Helper};
 use crate::lift::maps::class::MAP_KINDS;
 use crate::lift::support::guarantees::GUARANTEES;
 
@@ -23,6 +25,13 @@ pub fn support_matrix() -> String {
         let name = helper_name(helper.number).unwrap_or("?");
         let _ = writeln!(text, "| `{name}` | {} | {} |", helper.number, helper.note);
     }
+    text.push_str("\n| program type | helpers of tc programs | helpers that it may not call |\n|---|---|---|\n");
+    for kind in [ProgramKind::CgroupSkb, ProgramKind::SocketFilter] {
+        let known = |helper: &&Helper| find(helper.number, kind).is_some();
+        let may = names(SKB_HELPERS.iter().filter(known));
+        let may_not = names(HELPERS.iter().filter(|helper| !known(helper)));
+        let _ = writeln!(text, "| `{kind}` | {may} | {may_not} |");
+    }
     text.push_str("\n| kernel function | what is known about it |\n|---|---|\n");
     for kfunc in KFUNCS {
         let _ = writeln!(text, "| `{}` | {} |", kfunc.name, kfunc.note);
@@ -38,4 +47,9 @@ pub fn support_matrix() -> String {
             writeln!(text, "| `{}` | {} | {result} | {errors} | {effect} |", row.call, row.maps);
     }
     text
+}
+
+fn names<'a>(helpers: impl Iterator<Item = &'a Helper>) -> String {
+    let names = helpers.map(|helper| format!("`{}`", helper_name(helper.number).unwrap_or("?")));
+    names.collect::<Vec<_>>().join(", ")
 }

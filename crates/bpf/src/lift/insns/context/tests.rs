@@ -95,7 +95,9 @@ fn fields_without_a_model_are_refused_by_name() {
 fn helpers_belong_to_types_of_programs() {
     let call = |number| [Insn::Call(Call::Helper(number))];
     let of_xdp = fault(ProgramKind::SchedCls, &call(helper::XDP_ADJUST_HEAD));
-    assert!(of_xdp.is_some_and(|fault| fault.contains("bpf_xdp_adjust_head is not supported")));
+    let of_xdp = of_xdp.expect("a fault");
+    assert!(of_xdp.contains("bpf_xdp_adjust_head is not supported"), "{of_xdp}");
+    assert!(of_xdp.contains("programs of type sched_cls may not call it"), "{of_xdp}");
     let maps = fault(ProgramKind::SchedCls, &call(helper::REDIRECT_MAP));
     assert!(maps.is_some_and(|fault| fault.contains("bpf_redirect_map is not supported")));
     let hash = helper::number("bpf_get_hash_recalc");
@@ -104,4 +106,65 @@ fn helpers_belong_to_types_of_programs() {
     assert!(of_skb.is_some_and(|fault| fault.contains("bpf_get_hash_recalc is not supported")));
     let unknown = fault(ProgramKind::SchedCls, &call(helper::number("bpf_skb_under_cgroup")));
     assert!(unknown.is_some_and(|fault| fault.contains("bpf_skb_under_cgroup is not supported")));
+}
+
+/// Returns the fault of a program that executes one instruction with the context in `r6`.
+fn with_context(kind: ProgramKind, insn: Insn) -> Option<String> {
+    let r6 = Insn::Alu { width: Width::W64, op: AluOp::Mov, dst: r(6), src: Source::Reg(r(1)) };
+    fault(kind, &[r6, insn])
+}
+
+#[test]
+fn fields_belong_to_types_of_programs() {
+    let load = |name| Insn::Load {
+        size: Size::W,
+        signed: false,
+        dst: r(2),
+        base: r(1),
+        offset: field(name),
+    };
+    let store =
+        |name| Insn::Store { size: Size::W, base: r(1), offset: field(name), src: Source::Imm(1) };
+    let (cgroup, socket) = (ProgramKind::CgroupSkb, ProgramKind::SocketFilter);
+    for (kind, insn, accepted) in [
+        (cgroup, load("family"), true),
+        (cgroup, load("data"), true),
+        (cgroup, load("tc_classid"), false),
+        (cgroup, store("mark"), true),
+        (cgroup, store("tc_index"), false),
+        (socket, load("mark"), true),
+        (socket, load("data"), false),
+        (socket, load("family"), false),
+        (socket, store("mark"), false),
+        (socket, store("cb[1]"), true),
+    ] {
+        assert_eq!(fault(kind, &[insn]).is_none(), accepted, "{kind} {insn:?}");
+    }
+}
+
+#[test]
+fn only_some_types_have_packet_loads() {
+    let load = Insn::LoadPacket { size: Size::H, index: None, offset: 12 };
+    for (kind, accepted) in [
+        (ProgramKind::Xdp, false),
+        (ProgramKind::CgroupSkb, false),
+        (ProgramKind::SchedCls, true),
+        (ProgramKind::SchedAct, true),
+        (ProgramKind::SocketFilter, true),
+    ] {
+        assert_eq!(with_context(kind, load).is_none(), accepted, "{kind}");
+    }
+    let zero = Insn::Alu { width: Width::W64, op: AluOp::Mov, dst: r(6), src: Source::Imm(0) };
+    let fault = fault(ProgramKind::SchedCls, &[zero, load]).expect("a fault");
+    assert!(fault.contains("r6 is not the context"), "{fault}");
+}
+
+#[test]
+fn programs_of_cgroups_do_not_store_to_packets() {
+    let packet =
+        Insn::Load { size: Size::W, signed: false, dst: r(2), base: r(1), offset: field("data") };
+    let store = Insn::Store { size: Size::B, base: r(2), offset: 0, src: Source::Imm(1) };
+    assert_eq!(fault(ProgramKind::SchedAct, &[packet, store]), None);
+    let fault = fault(ProgramKind::CgroupSkb, &[packet, store]).expect("a fault");
+    assert!(fault.contains("a store to the packet in a program of type cgroup_skb"), "{fault}");
 }
