@@ -235,6 +235,32 @@ def test_environments_of_xdp_programs_do_not_apply_to_tc_programs() -> None:
         assert not any("1048575" in one for one in result["assumptions"])
 
 
+CGROUP = "tests/objects/cgroup_policy.bpf.o"
+SOCKET = "tests/objects/socket_dns.bpf.o"
+INSTRUCTIONS = {TC: 64, CGROUP: 46, SOCKET: 33}
+
+
+@pytest.mark.parametrize(("file", "kind"), [(CGROUP, "cgroup_skb"), (SOCKET, "socket_filter")])
+def test_reports_of_programs_of_sockets(tmp_path: Path, file: str, kind: str) -> None:
+    pcap = tmp_path / "witness.pcap"
+    (result,) = analyse(file, "--pcap-out", str(pcap))
+    assert (result["kind"], result["guarantee"]["verdict"]) == (kind, "conditional")
+    assert result["guarantee"]["counts"]["instructions"] == INSTRUCTIONS[file]
+    # A frame has an Ethernet header in front of the packet, which the program does not get.
+    length = result["paths"][0]["witness"]["length"]
+    assert len(pcap.read_bytes()) == 24 + 16 + 14 + length
+    check_golden(GOLDEN / f"reports/{Path(file).stem[:-4]}.txt", slowpath("bound", file).stdout)
+
+
+@pytest.mark.parametrize("file", [CGROUP, SOCKET])
+@pytest.mark.parametrize("receive", ["any", "test-run", "length=14..1514,pieces=1"])
+def test_all_paths_of_programs_of_sockets_have_packets(file: str, receive: str) -> None:
+    (result,) = analyse(file, "--receive", receive, "--paths", "8")
+    lengths = [path["witness"]["length"] for path in result["paths"]]
+    assert len(lengths) > 5
+    assert min(lengths) >= (0 if receive == "any" else 14)
+
+
 SOURCE = """
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
@@ -262,6 +288,10 @@ def test_types_of_programs_are_conditions_or_refused(tmp_path: Path) -> None:
     run = slowpath("bound", file, "-n", "caller")
     assert run.returncode == 3
     assert "a tail call of a program of type sched_cls to other, of xdp" in run.stderr
+    # The parameter tells the structure, which several types have.
+    (result,) = analyse(file, "-n", "unknown")
+    assumed = "the program is of type sched_cls; its parameter is a struct __sk_buff"
+    assert (result["kind"], assumed in result["assumptions"]) == ("sched_cls", True)
     # Without BTF, free names of sections do not tell the type.
     untyped = tmp_path / "untyped.bpf.o"
     source.write_text(SOURCE.split('SEC("xdp")', maxsplit=1)[0])
@@ -275,16 +305,18 @@ def test_types_of_programs_are_conditions_or_refused(tmp_path: Path) -> None:
     assert "an access of 4 bytes at offset 164 of struct xdp_md" in run.stderr
 
 
+@pytest.mark.parametrize("file", [TC, CGROUP, SOCKET])
 @pytest.mark.parametrize("command", ["annotate", "diff", "show"])
-def test_other_commands_read_tc_programs(command: str) -> None:
-    run = slowpath(command, TC, *([TC] if command == "diff" else []))
-    assert (run.returncode, "64" in run.stdout or command == "show") == (0, True), run.stderr
+def test_other_commands_read_tc_programs(command: str, file: str) -> None:
+    run = slowpath(command, file, *([file] if command == "diff" else []))
+    count = str(INSTRUCTIONS[file])
+    assert (run.returncode, count in run.stdout or command == "show") == (0, True), run.stderr
 
 
-def test_tc_programs_do_not_run_in_chains(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("file", "name"), [(TC, "mark"), (CGROUP, "policy"), (SOCKET, "dns")])
+def test_tc_programs_do_not_run_in_chains(tmp_path: Path, file: str, name: str) -> None:
     chain = tmp_path / "chain.yaml"
-    file = ROOT / TC
-    member = f"{{name: a, object: {file}, program: mark}}"
+    member = f"{{name: a, object: {ROOT / file}, program: {name}}}"
     chain.write_text(f"schema: 1\nprograms: [{member}]\n")
     run = slowpath("chain", "bound", chain)
     assert run.returncode != 0

@@ -146,7 +146,8 @@ def path_title(result: Result, index: int) -> str:
 def witness_lines(path: PathResult, kind: str | None) -> Iterator[Line]:
     """Yield the witness of a path: packet, map content and other values that lead to the path.
 
-    `kind` is the type of the program. Witnesses of P4 programs have the headers and table entries of the program.
+    `kind` is the type of the program. Witnesses of P4 programs have the headers and table entries
+    of the program.
     """
     witness = path["witness"]
     yield detail_line("witness", f"a packet of {witness['length']} bytes; -- is any byte")
