@@ -166,3 +166,21 @@ def test_flags_are_for_c_sources_that_a_description_names(command: str, tmp_path
     file.write_text(described(kind))
     line = failure("chain", command, file, "--cflags", flags, *more)
     assert line.endswith("no program is a C or P4 source, so --cflags has no effect")
+
+
+def test_tc_programs_are_refused(tmp_path: Path) -> None:
+    mark = ROOT / "tests/objects/tc_mark.bpf.o"
+    text = (
+        "schema: 1\nprograms:\n"
+        f"  - {{name: a, object: {EXAMPLES}/firewall.bpf.o}}\n"
+        f"  - {{name: b, object: {mark}}}\n"
+        "edges:\n  - {from: a, on: [XDP_PASS], to: b}\n"
+    )
+    assert message("chain", tmp_path, text.encode()) == (
+        f"line 4: b: {mark}: no XDP program in the object; it has tc: mark (sched_cls); this "
+        "command takes only XDP programs"
+    )
+    text = text.replace(f"object: {mark}", f"object: {mark}, program: mark")
+    assert message("chain", tmp_path, text.encode()) == (
+        "program mark is of type sched_cls; only XDP programs form chains"
+    )

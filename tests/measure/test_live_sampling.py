@@ -75,7 +75,7 @@ def program(monkeypatch: pytest.MonkeyPatch, bench: Bench) -> tuple[PreparedProg
     monkeypatch.setattr(measurements, "LiveKernelBench", lambda *_: bench)
     path = {"rank": 1, "action": "XDP_DROP", "live": None, "error": None}
     record = {"file": "a.o", "paths": [path], "error": None}
-    return PreparedProgram(cast("Any", record), [cast("Any", None)], [0], [], []), path
+    return PreparedProgram(cast("Any", record), [cast("Any", None)], [0], [], [], "xdp"), path
 
 
 def measured(prepared: PreparedProgram, callbacks: ProgressCallbacks) -> Any:

@@ -12,7 +12,7 @@ mod tests;
 
 pub use answers::Answer;
 pub(crate) use rewrite::{Weights, replacements};
-use slowpath_bpf::{BpfProgram, MapDef, MapKind};
+use slowpath_bpf::{BpfProgram, MapDef, MapKind, ProgramKind};
 
 use crate::context::Context;
 use crate::error::{LoadError, MapError, RunError};
@@ -127,8 +127,10 @@ pub(crate) fn counting(
     // The kernel makes no test runs of devmap and cpumap programs, so they are loaded as device
     // programs, which behave alike. The verifier rejects a program that reads a context field that
     // device programs lack.
-    let frags = program.accepts_fragments();
-    counting.section = if frags { "xdp.frags" } else { "xdp" }.to_owned();
+    if program.kind != ProgramKind::SchedCls {
+        let frags = program.accepts_fragments();
+        counting.section = if frags { "xdp.frags" } else { "xdp" }.to_owned();
+    }
     Ok(counting)
 }
 

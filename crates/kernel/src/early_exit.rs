@@ -16,7 +16,7 @@ use slowpath_bpf::{MapDef, MapKind, Object};
 
 use crate::count::{self, Answer, CountingProgram, Weights};
 use crate::error::{LoadError, MapError};
-use crate::reachable::{Reachable, find_reachable};
+use crate::reachable::Reachable;
 use crate::{Kernel, LoadedProgram};
 
 pub use rewrite::{EXIT_ACTION, exit_points};
@@ -113,7 +113,7 @@ impl Kernel {
         answers: &[Answer],
         (number, places): (usize, &[usize]),
     ) -> Result<Reachable, LoadError> {
-        let mut reachable = find_reachable(object, program, &|| self.types())?;
+        let mut reachable = self.reachable_any(object, program)?;
         if let Some(linked) = reachable.programs.get_mut(&program) {
             let name = linked.name.clone();
             *linked = rewrite::cuttable(linked, number as u32, places, answers)

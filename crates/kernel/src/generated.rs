@@ -13,6 +13,7 @@ pub use assembly::Assembly;
 pub use entry::Entry;
 
 use crate::LoadedProgram;
+use crate::program::Variant;
 use crate::sys::{Cpus, MapSpec, RawMap};
 
 /// The only key of a map with one element.
@@ -59,9 +60,12 @@ pub fn map(
         .map_err(|cause| GeneratedError::Refused { what: "a map", cause })
 }
 
-/// Loads generated code as a program. With `fragments`, the program accepts packets in several
-/// buffers (`SEC("xdp.frags")`).
-pub fn load(name: &str, code: &Assembly, fragments: bool) -> Result<LoadedProgram, GeneratedError> {
-    LoadedProgram::generated(name, &code.code(), fragments)
+/// Loads generated code as a program.
+pub fn load(
+    name: &str,
+    code: &Assembly,
+    variant: Variant,
+) -> Result<LoadedProgram, GeneratedError> {
+    LoadedProgram::generated(name, &code.code(), variant)
         .map_err(|cause| GeneratedError::Refused { what: "a program", cause })
 }

@@ -6,12 +6,12 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::{Arc, OnceLock};
 
 use slowpath_bpf::insn::{AluOp, Insn, Register, Source, Width, encode};
-use slowpath_bpf::{BpfProgram, Btf, MapDef, Object, PROGRAM_TYPES, ProgramType, SlotRef, XDP};
+use slowpath_bpf::{BpfProgram, Btf, MapDef, Object, PROGRAM_TYPES, SlotRef};
 
 use crate::count::{self, Answer, CountingProgram, Weights};
 use crate::error::{LoadError, MapError};
 use crate::loaded::{self, LoadedProgram};
-use crate::program::Types;
+use crate::program::{Types, Variant};
 use crate::sys::{Cpus, load_btf};
 use crate::unavailable::{Attempt, Unavailable};
 use crate::{Context, Map, btf, map_creation, program, reachable};
@@ -82,9 +82,18 @@ impl Kernel {
     /// # Errors
     /// As [`Kernel::load`].
     pub fn load_any(&self, object: &Object, program: usize) -> Result<LoadedProgram, LoadError> {
-        let types = PROGRAM_TYPES.map(|row| row.kind);
-        let reachable = reachable::find_reachable_of(object, program, &types, &|| self.types())?;
+        let reachable = self.reachable_any(object, program)?;
         self.load_reachable(object, program, reachable, &[])
+    }
+
+    /// Finds the programs and maps that a program of any analysed type can reach.
+    pub(crate) fn reachable_any(
+        &self,
+        object: &Object,
+        program: usize,
+    ) -> Result<reachable::Reachable, LoadError> {
+        let types = PROGRAM_TYPES.map(|row| row.kind);
+        reachable::find_reachable_of(object, program, &types, &|| self.types())
     }
 
     /// Like [`Kernel::load`], but the program shares the maps of `other`, which is a loaded program
@@ -109,8 +118,7 @@ impl Kernel {
         probe().map_err(|cause| LoadError::Refused { program: "probe".to_owned(), cause })
     }
 
-    /// Loads the instructions as a program without maps. With `fragments`, the program accepts
-    /// packets in several buffers.
+    /// Loads the instructions as a program without maps.
     ///
     /// # Errors
     /// [`LoadError::Refused`] if the kernel rejects the instructions.
@@ -118,9 +126,9 @@ impl Kernel {
         &self,
         name: &str,
         insns: &[Insn],
-        fragments: bool,
+        variant: Variant,
     ) -> Result<LoadedProgram, LoadError> {
-        LoadedProgram::generated(name, &encode(insns), fragments)
+        LoadedProgram::generated(name, &encode(insns), variant)
             .map_err(|cause| LoadError::Refused { program: name.to_owned(), cause })
     }
 
@@ -136,8 +144,8 @@ impl Kernel {
         Ok(reachable::find_reachable(object, program, &|| self.types())?.maps)
     }
 
-    /// Like [`Kernel::load`], but replaces the helper calls listed in `answers` by fixed results.
-    /// The programs that it tail-calls are unchanged.
+    /// Like [`Kernel::load_any`], but replaces the helper calls listed in `answers` by fixed
+    /// results. The programs that it tail-calls are unchanged.
     ///
     /// # Errors
     /// As [`Kernel::load`], and if an answer does not fit the call that it replaces.
@@ -160,7 +168,7 @@ impl Kernel {
         answers: &[Answer],
         change: impl Fn(&BpfProgram) -> Result<BpfProgram, LoadError>,
     ) -> Result<LoadedProgram, LoadError> {
-        let mut reachable = reachable::find_reachable(object, program, &|| self.types())?;
+        let mut reachable = self.reachable_any(object, program)?;
         if let Some(linked) = reachable.programs.get_mut(&program).filter(|_| !answers.is_empty()) {
             *linked = count::answering(linked, answers)?;
         }
@@ -186,7 +194,7 @@ impl Kernel {
         self.load_reachable(object, number, reachable, &[])
     }
 
-    /// Like [`Kernel::load`], but all programs count the instructions that they execute.
+    /// Like [`Kernel::load_any`], but all programs count the instructions that they execute.
     pub fn load_counted(
         &self,
         object: &Object,
@@ -225,7 +233,7 @@ impl Kernel {
         answers: &[Answer],
         weighted: bool,
     ) -> Result<CountingProgram, LoadError> {
-        let mut reachable = reachable::find_reachable(object, program, &|| self.types())?;
+        let mut reachable = self.reachable_any(object, program)?;
         let number = object.maps.len();
         for (&of, linked) in &mut reachable.programs {
             let answers = if of == program { answers } else { &[] };
@@ -280,8 +288,6 @@ impl Kernel {
         let types = object.btf.as_ref().map(|btf| Types { btf, fd: types_fd });
         let mut programs = BTreeMap::new();
         let entry = reachable.programs.get(&program);
-        let fragments = entry.is_some_and(BpfProgram::accepts_fragments);
-        let row = entry.and_then(|entry| ProgramType::of(entry.kind)).unwrap_or(&XDP);
         for (number, linked) in &reachable.programs {
             programs.insert(*number, program::load(linked, license, &maps, types, &[])?);
         }
@@ -291,8 +297,8 @@ impl Kernel {
         // `find_reachable` always includes the program itself.
         match programs.remove(&program) {
             Some(fd) => {
-                let loaded = LoadedProgram::new(fd, programs, maps).with_type(row);
-                Ok(loaded.with_fragments(fragments))
+                let variant = entry.map_or(Variant::xdp(false), Variant::of);
+                Ok(LoadedProgram::new(fd, programs, maps, variant))
             }
             None => Err(LoadError::Refused { program: String::new(), cause: not_found() }),
         }
@@ -344,5 +350,5 @@ fn probe() -> io::Result<LoadedProgram> {
         dst: Register::R0,
         src: Source::Imm(PASS as i32),
     };
-    LoadedProgram::generated("probe", &encode(&[set, Insn::Exit]), false)
+    LoadedProgram::generated("probe", &encode(&[set, Insn::Exit]), Variant::xdp(false))
 }

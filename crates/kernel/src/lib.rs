@@ -58,6 +58,7 @@ pub use loaded::{LoadedProgram, TestRun};
 pub use machine_code::MachineCode;
 pub use map::{Element, Map};
 pub use namespace::{Device, DeviceCounts, FrameSocket, Namespace};
+pub use program::Variant;
 pub use retry::{Interruptible, retry};
 pub use ring::Ring;
 pub use sys::pin_to_current_cpu;

@@ -8,10 +8,10 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-use slowpath_bpf::{FirstByte, ProgramType, XDP};
+use slowpath_bpf::{FirstByte, ProgramType};
 
 use crate::error::{MapError, RunError};
-use crate::program::load_generated;
+use crate::program::{Variant, load_generated};
 use crate::sys::{RawRun, test_run};
 use crate::{Context, Map, context};
 
@@ -33,8 +33,7 @@ pub struct LoadedProgram {
     /// its entries once no process refers to the array.
     _callees: BTreeMap<usize, OwnedFd>,
     maps: BTreeMap<usize, Map>,
-    fragments: bool,
-    program_type: &'static ProgramType,
+    variant: Variant,
 }
 
 /// Result of a test run, in which the kernel runs a program on a given packet.
@@ -57,32 +56,42 @@ impl LoadedProgram {
         fd: OwnedFd,
         callees: BTreeMap<usize, OwnedFd>,
         maps: BTreeMap<usize, Map>,
+        variant: Variant,
     ) -> Self {
-        LoadedProgram { fd, _callees: callees, maps, fragments: false, program_type: &XDP }
+        LoadedProgram { fd, _callees: callees, maps, variant }
     }
 
-    /// Loads generated code as a program without BTF types. With `fragments`, the program accepts
-    /// packets in several buffers. The kernel keeps the maps alive that the code refers to.
-    pub(crate) fn generated(name: &str, code: &[u8], fragments: bool) -> io::Result<Self> {
-        let fd = load_generated(name, code, fragments)?;
-        let program = LoadedProgram::new(fd, BTreeMap::new(), BTreeMap::new());
-        Ok(program.with_fragments(fragments))
+    /// Loads generated code as a program without BTF types. The kernel keeps the maps alive that
+    /// the code refers to.
+    pub(crate) fn generated(name: &str, code: &[u8], variant: Variant) -> io::Result<Self> {
+        let fd = load_generated(name, code, variant)?;
+        Ok(LoadedProgram::new(fd, BTreeMap::new(), BTreeMap::new(), variant))
     }
 
-    /// Sets whether the program accepts packets in several buffers (`SEC("xdp.frags")`).
-    pub(crate) fn with_fragments(self, fragments: bool) -> Self {
-        LoadedProgram { fragments, ..self }
+    /// Returns the properties that programs must have to tail-call this program.
+    pub fn variant(&self) -> Variant {
+        self.variant
     }
 
-    /// Sets the type of the program.
-    pub(crate) fn with_type(self, program_type: &'static ProgramType) -> Self {
-        LoadedProgram { program_type, ..self }
+    /// Returns true if the program is an XDP program.
+    pub fn is_xdp(&self) -> bool {
+        self.variant.row.length().is_none()
+    }
+
+    /// Encodes a context as the structure that test runs of the program take, for a packet of `len`
+    /// bytes.
+    pub(crate) fn encode(&self, context: &Context, len: usize) -> Vec<u8> {
+        if self.is_xdp() {
+            context.encode(len).to_vec()
+        } else {
+            context::encode_fields(self.variant.row, &context.fields)
+        }
     }
 
     /// Returns true if the program accepts packets in several buffers. Such a program cannot
     /// tail-call a program that does not accept them, and vice versa.
     pub fn fragments(&self) -> bool {
-        self.fragments
+        self.variant.fragments
     }
 
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
@@ -132,20 +141,20 @@ impl LoadedProgram {
     ) -> Result<TestRun, RunError> {
         let len = packet.len();
         // Test runs remove the Ethernet header for types without a link layer.
-        let least = if self.program_type.first == FirstByte::Link { SHORTEST } else { 1 };
+        let least = if self.variant.row.first == FirstByte::Link { SHORTEST } else { 1 };
         if len < least {
             return Err(RunError::TooShort { len });
         }
-        let ran = match (self.program_type.length(), self.program_type.first) {
+        let ran = match (self.variant.row.length(), self.variant.row.first) {
             (None, _) => run(self.fd(), packet, repeat, context),
             (_, FirstByte::Link) => {
-                run_skb(self.fd(), self.program_type, (packet, repeat), context)
+                run_skb(self.fd(), self.variant.row, (packet, repeat), context)
             }
             _ => {
                 let mut frame = vec![0; SHORTEST];
                 frame[SHORTEST - 2..].copy_from_slice(&context.protocol(packet).to_be_bytes());
                 frame.extend(packet);
-                let ran = run_skb(self.fd(), self.program_type, (&frame, repeat), context);
+                let ran = run_skb(self.fd(), self.variant.row, (&frame, repeat), context);
                 ran.map(|mut ran| {
                     ran.packet.drain(..SHORTEST.min(ran.packet.len()));
                     ran

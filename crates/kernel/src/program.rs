@@ -25,6 +25,32 @@ const LOG: usize = (16 << 20) - 1;
 /// Number of lines from the end of the log that an error contains.
 const LOG_LINES: usize = 20;
 
+/// Properties that a program shares with the programs that it tail-calls
+/// (`__bpf_prog_map_compatible` of the kernel's `kernel/bpf/core.c`).
+#[derive(Clone, Copy, Debug)]
+pub struct Variant {
+    /// Type of the program.
+    pub(crate) row: &'static ProgramType,
+    /// Attach type (`enum bpf_attach_type`).
+    attach: u32,
+    /// True if the program accepts packets in several buffers (`SEC("xdp.frags")`).
+    pub(crate) fragments: bool,
+}
+
+impl Variant {
+    /// XDP programs. With `fragments`, they accept packets in several buffers.
+    pub fn xdp(fragments: bool) -> Variant {
+        Variant { row: &XDP, attach: attach_type(&XDP, ""), fragments }
+    }
+
+    /// Returns the variant of a linked program.
+    pub(crate) fn of(program: &BpfProgram) -> Variant {
+        let row = ProgramType::of(program.kind).unwrap_or(&XDP);
+        let attach = attach_type(row, &program.section);
+        Variant { row, attach, fragments: program.accepts_fragments() }
+    }
+}
+
 /// The types (BTF) of an object, and their copy in the kernel.
 #[derive(Clone, Copy)]
 pub struct Types<'a> {
@@ -46,12 +72,12 @@ pub fn load(
     let info = types.map_or_else(Vec::new, |types| function_info(program, types.btf));
     let fd = types.and_then(|types| types.fd);
     let untyped = types.is_some() && fd.is_none();
-    let row = ProgramType::of(program.kind).unwrap_or(&XDP);
+    let Variant { row, attach, fragments } = Variant::of(program);
     let spec = ProgSpec {
         name: &program.name,
         kind: row.number,
-        attach: attach_type(row, &program.section),
-        flags: if program.accepts_fragments() { HAS_FRAGS } else { 0 },
+        attach,
+        flags: if fragments { HAS_FRAGS } else { 0 },
         code: &code,
         license,
         types: fd.map(|fd| TypeInfo { fd, functions: &info, lines }),
@@ -79,14 +105,13 @@ pub fn load(
     })
 }
 
-/// Loads generated code as a program without BTF types. With `fragments`, the program accepts
-/// packets in several buffers.
-pub fn load_generated(name: &str, code: &[u8], fragments: bool) -> io::Result<OwnedFd> {
+/// Loads generated code as a program without BTF types.
+pub fn load_generated(name: &str, code: &[u8], variant: Variant) -> io::Result<OwnedFd> {
     let spec = ProgSpec {
         name,
-        kind: XDP.number,
-        attach: attach_type(&XDP, ""),
-        flags: if fragments { HAS_FRAGS } else { 0 },
+        kind: variant.row.number,
+        attach: variant.attach,
+        flags: if variant.fragments { HAS_FRAGS } else { 0 },
         code,
         license: "GPL",
         types: None,

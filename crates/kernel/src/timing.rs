@@ -34,5 +34,5 @@ pub use flows::Flows;
 pub use rotation::Rotation;
 pub use subject::{Sample, Subject};
 pub use timing_thread::{Scheduling, TimingThread};
-pub use undo::{ElementUndo, Undo};
+pub use undo::{ElementUndo, SkbUndo, Undo};
 pub use wrapper::{Preparation, Wrapper};

@@ -127,7 +127,7 @@ impl VethChain {
     /// If the kernel does not attach the chain, for example because packets can be too long.
     pub fn attach(&mut self, first: &LoadedProgram) -> Result<(), WireError> {
         let code = entry(self.next.fd());
-        let entry = LoadedProgram::generated("slowpath.entry", &code.code(), first.fragments());
+        let entry = LoadedProgram::generated("slowpath.entry", &code.code(), first.variant());
         let refused = |cause| WireError::Record { action: "load a program for", cause };
         let entry = entry.map_err(refused)?;
         self.link = Some(entry.attach(&self.namespace, self.near, self.mode)?);

@@ -10,14 +10,15 @@ mod answers;
 mod readers;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::os::fd::{AsRawFd, OwnedFd};
 
 pub use answers::answers;
 use serde_json::Value;
 use slowpath_bpf::lift::{EntryKeys, entry_keys};
-use slowpath_bpf::{MapDef, MapKind};
+use slowpath_bpf::{Field, MapDef, MapKind, SCHED_CLS};
 
-use crate::context::Context;
+use crate::context::{Context, SETTABLE};
 use crate::error::InstallError;
 use crate::loaded::LoadedProgram;
 use crate::map::Map;
@@ -27,6 +28,14 @@ use readers::Readers;
 
 /// Value of packet and map bytes on which the path of a witness does not depend.
 pub const ANY: u8 = 0x5a;
+/// Smallest EtherType (`ETH_P_802_3_MIN`); smaller numbers are lengths.
+const ETHERTYPE_MIN: u16 = 0x600;
+/// Largest length that test runs accept in the field `wire_len` (`GSO_LEGACY_MAX_SIZE`).
+const WIRE_LEN_MAX: u64 = 65536;
+/// Types of packets (`uapi/linux/if_packet.h`).
+const PACKET_HOST: u64 = 0;
+const PACKET_MULTICAST: u64 = 2;
+const PACKET_OTHERHOST: u64 = 3;
 /// Queue size, in packets, of the entries that are written to CPU maps.
 const QUEUE: u32 = 64;
 
@@ -52,6 +61,59 @@ pub fn context(witness: &Value) -> Context {
     Context { ingress_ifindex, rx_queue_index, ..Context::default() }
 }
 
+/// Returns the context of a tc program's packet. The fields `protocol` and `pkt_type` follow from
+/// the packet. If the witness leaves the bytes open that decide them, writes these into `packet`.
+///
+/// # Errors
+/// A field whose content on the path a test run cannot have, with this content.
+pub fn skb_context(witness: &Value, packet: &mut [u8]) -> Result<Context, (&'static Field, u64)> {
+    let mut context = Context::default();
+    let open = |range: Range<usize>| {
+        let text = witness["packet"].as_str().unwrap_or_default();
+        text.get(2 * range.start..2 * range.end).is_some_and(|pairs| !pairs.contains(|c| c != '-'))
+    };
+    for item in witness["environment"].as_array().into_iter().flatten() {
+        let name = item["name"].as_str().unwrap_or_default();
+        let (Some(field), Some(value)) = (SCHED_CLS.field(name), item["value"].as_u64()) else {
+            continue;
+        };
+        let fits = match name {
+            "protocol" => {
+                let number = (value as u16).to_le_bytes();
+                let is_type = u16::from_be_bytes(number) >= ETHERTYPE_MIN;
+                match packet.get_mut(12..14) {
+                    Some(bytes) if is_type && open(12..14) => bytes.copy_from_slice(&number),
+                    _ => {}
+                }
+                !is_type || packet.get(12..14) == Some(&number)
+            }
+            "pkt_type" => {
+                let first = match value {
+                    PACKET_HOST => 0,
+                    PACKET_MULTICAST => 1,
+                    _ => 2,
+                };
+                match packet.get_mut(..6) {
+                    Some(bytes) if open(0..6) => bytes.copy_from_slice(&[first, 0, 0, 0, 0, 0]),
+                    _ => {}
+                }
+                value == PACKET_HOST || value == PACKET_MULTICAST || value == PACKET_OTHERHOST
+            }
+            // A test run finds no other device in its namespace.
+            "ifindex" => value <= 1,
+            "wire_len" => value >= packet.len() as u64 && value <= WIRE_LEN_MAX,
+            name => value == 0 || SETTABLE.contains(&name),
+        };
+        if !fits {
+            return Err((field, value));
+        }
+        if SETTABLE.contains(&name) && value > 0 {
+            context.fields.insert(name.to_owned(), value);
+        }
+    }
+    Ok(context)
+}
+
 /// Returns the names of values on which the path of a witness depends, except for packet, maps and
 /// context. They are results of calls, and conditions at the program's start. Names of the
 /// program's maps are cut off.
@@ -69,6 +131,7 @@ pub fn open_dependencies(witness: &Value) -> BTreeSet<String> {
         // These are part of the maps or the context, or chosen by the caller that runs the packet.
         let arranged = ["ingress_ifindex", "rx_queue_index", "bpf_get_smp_processor_id"];
         let arranged = arranged.contains(&name)
+            || SETTABLE.contains(&name)
             || name.starts_with("free elements of ")
             || name.starts_with("max_entries of ");
         (!arranged).then(|| name.to_owned())

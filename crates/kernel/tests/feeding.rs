@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use slowpath_bpf::insn::helper::{XDP_ADJUST_HEAD, XDP_ADJUST_TAIL};
 use slowpath_bpf::insn::{AluOp, Call, Insn, Register, Source, Width};
 use slowpath_kernel::timing::{Feed, Flows, TimingError, Undo};
-use slowpath_kernel::{Kernel, LoadedProgram};
+use slowpath_kernel::{Kernel, LoadedProgram, Variant};
 use support::kernel;
 
 const ALL: Flows = Flows { count: 40, seed: 7, destinations: true, destination_ports: true };
@@ -38,7 +38,7 @@ fn calls(kernel: &Kernel, helper: i32, by: i32) -> LoadedProgram {
         set(Register::R0, Source::Imm(2)),
         Insn::Exit,
     ];
-    kernel.load_generated("test", &insns, false).expect("loads")
+    kernel.load_generated("test", &insns, Variant::xdp(false)).expect("loads")
 }
 
 #[test]

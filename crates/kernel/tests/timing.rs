@@ -11,7 +11,7 @@ use slowpath_bpf::insn::{AluOp, Call, Condition, Insn, Register, Size, Source, W
 use slowpath_kernel::timing::{
     Attachments, Preparation, Rotation, Subject, TimingError, TimingThread, Undo, Wrapper,
 };
-use slowpath_kernel::{Context, Kernel, LoadedProgram, RunError};
+use slowpath_kernel::{Context, Kernel, LoadedProgram, RunError, Variant};
 use slowpath_oracle::Oracle;
 use support::{DROP, PASS, assemble, kernel};
 
@@ -22,7 +22,7 @@ fn set(dst: Register, src: Source) -> Insn {
 }
 
 fn load(kernel: &Kernel, insns: &[Insn], fragments: bool) -> LoadedProgram {
-    kernel.load_generated("test", insns, fragments).expect("loads")
+    kernel.load_generated("test", insns, Variant::xdp(fragments)).expect("loads")
 }
 
 fn empty(kernel: &Kernel, fragments: bool) -> LoadedProgram {
@@ -293,7 +293,7 @@ fn rotations_visit_all_packets() {
     let seen: BTreeSet<u32> = (0..4)
         .map(|_| {
             let run = wrapper.run(&program, &PACKET, &Context::default(), 1).expect("runs");
-            run.expect("nothing is to be restored")
+            run.expect("nothing is to be restored").return_value
         })
         .collect();
     assert_eq!(seen, BTreeSet::from([0, 1, 2, 3]));

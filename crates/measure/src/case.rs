@@ -17,6 +17,7 @@ use slowpath_replay::PathId;
 use crate::drain::{Draining, Drains};
 use crate::error::MeasureError;
 use crate::places::Places;
+use crate::skb::SkbRun;
 
 /// Maximum number of attempts to load a program at a cache-line offset that few earlier loads had,
 /// and the maximum total time of these attempts.
@@ -94,6 +95,8 @@ pub struct Case {
     /// The executed instructions of `trace`, in the form that the model of a CPU core uses.
     pub(crate) flow: Option<Arc<Path>>,
     pub(crate) cut: Option<Cut>,
+    /// Changes of a run to the `struct sk_buff` of its packet; `None` for XDP programs.
+    pub(crate) skb: Option<SkbRun>,
 }
 
 /// The path of all packets after the first one. It exists if the first packet's changes to maps
@@ -163,9 +166,14 @@ impl Case {
         if self.is_drained() { self.repetitions / 3 * 2 } else { self.repetitions }
     }
 
-    /// Returns the return value of the program on this path (`enum xdp_action`).
+    /// Returns the return value of the program on this path (`enum xdp_action`, or `TC_ACT_*`).
     pub fn action(&self) -> u32 {
         self.action
+    }
+
+    /// Returns true if the program is a tc program.
+    pub fn is_tc(&self) -> bool {
+        self.skb.is_some()
     }
 
     /// Returns the return value that a timed run must have. If this case covers only the beginning

@@ -65,6 +65,9 @@ impl Cold {
         case: Arc<Case>,
         cache_bytes: u64,
     ) -> Result<Cold, MeasureError> {
+        if case.skb.is_some() {
+            return Err(MeasureError::not_cold("flows are written only for XDP programs"));
+        }
         if case.is_drained() {
             let reason = "the path writes to a ring buffer, which is emptied only between calls";
             return Err(MeasureError::not_cold(reason));
@@ -106,7 +109,7 @@ impl Cold {
             retry(|| {
                 counted.tally(|loaded| {
                     let run = wrapper.run(loaded, &self.case.packet, &self.case.context, repeat);
-                    run.map_err(MeasureError::from)
+                    run.map(|run| run.map(|run| run.return_value)).map_err(MeasureError::from)
                 })
             })
         };
@@ -186,7 +189,7 @@ fn undo(kernel: &Kernel, case: &Case) -> Result<Undo, MeasureError> {
     let mut replay = Replay::new(kernel, &case.object, case.program)?;
     replay.install(&case.witness)?;
     match replay.run(&case.packet, &case.context) {
-        Ok(step) => Ok(case.packet_undo(&step.effects)),
+        Ok(step) => case.packet_undo(&step.effects).map_err(MeasureError::not_cold),
         // The run may depend on unpredictable values. Counting detects changes to the packet that
         // matter.
         Err(_) => Ok(Undo::default()),

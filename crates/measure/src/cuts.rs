@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use slowpath_kernel::early_exit::{CHECK_INSNS, EXIT_ACTION, EXIT_INSNS, ExitSelector};
-use slowpath_kernel::timing::{Attachments, Undo};
+use slowpath_kernel::timing::{Attachments, SkbUndo, Undo};
 use slowpath_kernel::{Kernel, LoadError};
 
 use crate::case::{Arrangement, Case, Cut};
@@ -105,6 +105,11 @@ fn arrangements(whole: &Arrangement) -> Vec<Arrangement> {
         Undo { head: 0, tail: 0, metadata_after, ..undo.clone() },
     ];
     let count = undo.elements.len();
+    let packets = packets.into_iter().flat_map(|packet| {
+        let moved = SkbUndo { room: 0, length: None, pushed_tag: false, ..packet.skb.clone() };
+        [packet.clone(), Undo { skb: moved, ..packet }]
+    });
+    let packets: Vec<Undo> = packets.collect();
     // All elements or none; with few elements, all combinations.
     let choices: Vec<u32> =
         if count > FEW_ELEMENTS { vec![u32::MAX, 0] } else { (0..1 << count).rev().collect() };

@@ -117,6 +117,20 @@ pub enum MeasureError {
         /// Reason why there are no other packets for this path.
         reason: String,
     },
+    /// The path needs a content of `struct __sk_buff` that the kernel does not take for test runs.
+    #[error(
+        "the path needs {field} = {value}, which a test run cannot set (BPF_PROG_TEST_RUN with \
+         struct __sk_buff)"
+    )]
+    NotInTestRun {
+        /// Name of the field.
+        field: &'static str,
+        /// Content of the field that the path needs.
+        value: u64,
+    },
+    /// Programs of several types are to be timed together.
+    #[error("XDP and tc programs run in different loops; their times cannot be compared")]
+    SeveralTypes,
     /// The set of cases loaded into the kernel has no case with this number.
     #[error("there is no case {number}")]
     NoCase {
@@ -145,7 +159,10 @@ impl MeasureError {
             MeasureError::Content(_) | MeasureError::Evicted { .. } => {
                 codes::MAPS_DO_NOT_FIT_KERNEL
             }
-            MeasureError::NoTrace { .. } | MeasureError::OtherPath { .. } => codes::PATH_NOT_TAKEN,
+            MeasureError::NoTrace { .. }
+            | MeasureError::OtherPath { .. }
+            | MeasureError::NotInTestRun { .. } => codes::PATH_NOT_TAKEN,
+            MeasureError::SeveralTypes => codes::UNSUPPORTED_PROGRAM_TYPE,
             MeasureError::NotRepeatable { .. } | MeasureError::OtherValue { .. } => {
                 codes::PATH_NOT_REPEATABLE
             }

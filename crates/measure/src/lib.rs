@@ -42,6 +42,7 @@ mod reason;
 mod references;
 #[cfg(test)]
 mod schema;
+mod skb;
 mod stretches;
 mod subsequent_packets;
 mod trace;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use slowpath_kernel::timing::{
     Attached, Attachments, Preparation, Sample, Subject, TimingError, TimingThread, Wrapper,
 };
-use slowpath_kernel::{Context, Kernel};
+use slowpath_kernel::{Context, Kernel, Variant};
 
 use crate::case::{Arrangement, Case, InKernel};
 use crate::cold::Cold;
@@ -130,7 +130,7 @@ impl Load {
         let mut timed = Vec::with_capacity(2 * cases.len());
         for cold in cases {
             let (loaded, wrapper) = cold.load(kernel)?;
-            let empty = InKernel::without_maps(empty(kernel, loaded.program.fragments())?);
+            let empty = InKernel::without_maps(empty(kernel, loaded.program.variant())?);
             let preparation = Preparation { undo: None, rotation: Some(cold.rotation()) };
             let for_empty = Wrapper::new(kernel, &empty.program, &preparation)?;
             let value = cold.case().expected_value();
@@ -146,16 +146,23 @@ impl Load {
         (kernel, attachments): (&Kernel, &Attachments),
         cases: Vec<Timed>,
     ) -> Result<Load, MeasureError> {
+        // Programs of one type run in one loop, whose cost the empty program has.
+        let of_type = |is_xdp| move |timed: &&Timed| timed.ready.program.program.is_xdp() == is_xdp;
+        let (xdp, tc) = (cases.iter().find(of_type(true)), cases.iter().find(of_type(false)));
+        if xdp.is_some() && tc.is_some() {
+            return Err(MeasureError::SeveralTypes);
+        }
+        let variant = tc.map_or(Variant::xdp(false), |tc| tc.ready.program.program.variant());
         let attach =
             |program, wrapper| Ready::new(attachments, InKernel::without_maps(program), wrapper);
         let wrapped = if cases.iter().any(|timed| timed.ready.wrapper.is_some()) {
-            let program = empty(kernel, false)?;
+            let program = empty(kernel, variant)?;
             let wrapper = Wrapper::new(kernel, &program, &Preparation::default())?;
             Some(attach(program, Some(wrapper))?)
         } else {
             None
         };
-        Ok(Load { empty: attach(empty(kernel, false)?, None)?, wrapped, cases })
+        Ok(Load { empty: attach(empty(kernel, variant)?, None)?, wrapped, cases })
     }
 
     /// Times the case with this number in one call with `repeat` runs, on the timing thread. If

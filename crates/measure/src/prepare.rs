@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use slowpath_bpf::lift::Lifted;
-use slowpath_bpf::{MapDef, MapKind, Object};
+use slowpath_bpf::{MapDef, MapKind, Object, ProgramKind};
 use slowpath_estimate::{Code, Path};
 use slowpath_ir::CostEvent;
-use slowpath_kernel::timing::{Attachments, ElementUndo, TimingThread, Undo};
+use slowpath_kernel::timing::{Attachments, ElementUndo, SkbUndo, TimingThread, Undo};
 use slowpath_kernel::witness::{self, Installed};
 use slowpath_kernel::{CountingProgram, Kernel, LoadError};
 use slowpath_replay::{Effects, Replay, ReplayError};
@@ -18,6 +18,7 @@ use crate::drain::Draining;
 use crate::error::MeasureError;
 use crate::full_maps;
 use crate::reason;
+use crate::skb::{self, SkbRun};
 use crate::subsequent_packets::{Second, subsequent_packets};
 use crate::trial::{COUNTING_TIME, ExpectedRun, Trial};
 
@@ -66,9 +67,21 @@ impl Case {
         instructions: Option<u64>,
     ) -> Result<Case, MeasureError> {
         let full = full_maps::fill(&object, &mut witness);
+        let mut packet = witness::bytes(&witness["packet"]);
+        let kind = object.programs.get(program).map(|program| program.kind);
+        let is_tc = kind == Some(ProgramKind::SchedCls);
+        let context = if is_tc {
+            let context = witness::skb_context(&witness, &mut packet);
+            skb::lengthen(&mut packet);
+            context
+                .map_err(|(field, value)| MeasureError::NotInTestRun { field: field.name, value })?
+        } else {
+            witness::context(&witness)
+        };
         let mut case = Case {
-            packet: witness::bytes(&witness["packet"]),
-            context: witness::context(&witness),
+            skb: is_tc.then(SkbRun::default),
+            packet,
+            context,
             object,
             program,
             witness,
@@ -114,7 +127,12 @@ impl Case {
                 open = step.open_path;
                 self.path = Some(step.path);
                 self.trace = Some(step.run.costs.iter().map(|cost| cost.insn.index()).collect());
-                self.flow = Some(Arc::new(flow(&self.object, replay.lifted(), &step.run.costs)));
+                if let Some(skb) = &mut self.skb {
+                    skb.calls = SkbRun::calls(replay.lifted(), &step.run.costs);
+                } else {
+                    let flow = flow(&self.object, replay.lifted(), &step.run.costs);
+                    self.flow = Some(Arc::new(flow));
+                }
                 step.effects
             }
             // The result may depend on inputs that the witness does not determine. The counts below
@@ -146,9 +164,15 @@ impl Case {
         }
         self.action = run.return_value;
         self.instructions = expected;
+        if let Some(skb) = &mut self.skb {
+            skb.lengths = (self.packet.len(), run.packet.len());
+            if self.trace.is_none() {
+                skb.calls = SkbRun::all_calls(&self.object, self.program);
+            }
+        }
         // A new call has a new packet, like the second packet that arrives.
         let (run, tally) = counted.run_repeated(&self.packet, &self.context, 1)?;
-        Ok(Followed { replay, effects, second: (tally, run.return_value) })
+        Ok(Followed { replay, effects, second: (tally, run) })
     }
 
     /// Loads a version of the program that counts the executed blocks, and fills its maps from the
@@ -187,7 +211,8 @@ impl Case {
         (kernel, attachments): (&Kernel, &Attachments),
         effects: &Effects,
     ) -> Result<(), MeasureError> {
-        if self.repeats((kernel, attachments), None)? {
+        let leaves_state = self.skb.as_ref().is_some_and(SkbRun::leaves_state);
+        if !leaves_state && self.repeats((kernel, attachments), None)? {
             return Ok(());
         }
         let undo = self.undo(kernel, effects)?;
@@ -227,14 +252,23 @@ impl Case {
         };
         let mut elements: Vec<ElementUndo> = effects.maps.iter().filter_map(element).collect();
         elements.extend(self.queue_undo(effects));
-        Ok(Undo { elements, ..self.packet_undo(effects) })
+        let packet = self.packet_undo(effects);
+        let packet = packet.map_err(|reason| MeasureError::NotRepeatable { reason })?;
+        Ok(Undo { elements, ..packet })
     }
 
     /// Returns the changes to the packet that must be undone between two runs. Changes to maps are
     /// left out.
-    pub(crate) fn packet_undo(&self, effects: &Effects) -> Undo {
+    ///
+    /// # Errors
+    /// The reason, if a change to the packet of a tc program cannot be undone.
+    pub(crate) fn packet_undo(&self, effects: &Effects) -> Result<Undo, String> {
         let moved = &effects.moved;
-        let shifted = moved.head != 0 || moved.tail != 0;
+        let skb = self.skb.as_ref().map(|skb| skb.undo(effects)).transpose()?;
+        let shifted = match &self.skb {
+            Some(skb) => skb.lengths.0 != skb.lengths.1,
+            None => moved.head != 0 || moved.tail != 0,
+        };
         let packet = if shifted {
             // Bytes that leave the packet and return have unknown content, so restore all bytes.
             vec![(0, self.packet.clone())]
@@ -244,14 +278,18 @@ impl Case {
             };
             effects.packet.iter().filter_map(place).collect()
         };
-        Undo {
+        if let Some(skb) = skb {
+            return Ok(Undo { packet, skb, ..Undo::default() });
+        }
+        Ok(Undo {
             head: i32::try_from(moved.head).unwrap_or(i32::MAX),
             tail: i32::try_from(moved.tail).unwrap_or(i32::MAX),
             metadata_after: u32::try_from(moved.head - moved.metadata).unwrap_or(u32::MAX),
             metadata: self.context.metadata.clone(),
             packet,
             elements: Vec::new(),
-        }
+            skb: SkbUndo::default(),
+        })
     }
 
     /// Returns the changes to queues and stacks that must be undone between two runs. If the

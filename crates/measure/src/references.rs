@@ -2,7 +2,7 @@
 
 use slowpath_bpf::insn::{AluOp, Insn, Register, Source, Width};
 use slowpath_kernel::timing::{Attached, Attachments, Sample, Subject};
-use slowpath_kernel::{Context, Kernel, LoadError, LoadedProgram};
+use slowpath_kernel::{Context, Kernel, LoadError, LoadedProgram, Variant};
 
 use crate::error::MeasureError;
 
@@ -12,7 +12,8 @@ pub const REGISTERS: [Register; 6] =
     [Register::R0, Register::R1, Register::R2, Register::R3, Register::R4, Register::R5];
 /// Packet for timed programs that do not read it.
 pub const PACKET: [u8; 60] = [0; 60];
-/// The return value `XDP_PASS` of `enum xdp_action`.
+/// The return value `XDP_PASS` of `enum xdp_action`. For tc programs, it is `TC_ACT_SHOT`, which a
+/// test run does not carry out.
 pub const PASS: u32 = 2;
 
 fn alu(op: AluOp, dst: Register, src: Source) -> Insn {
@@ -23,9 +24,9 @@ fn pass() -> [Insn; 2] {
     [alu(AluOp::Mov, Register::R0, Source::Imm(PASS.cast_signed())), Insn::Exit]
 }
 
-/// Loads a program that only returns `XDP_PASS`.
-pub fn empty(kernel: &Kernel, fragments: bool) -> Result<LoadedProgram, LoadError> {
-    kernel.load_generated("slowpath_empty", &pass(), fragments)
+/// Loads a program that only returns [`PASS`].
+pub fn empty(kernel: &Kernel, variant: Variant) -> Result<LoadedProgram, LoadError> {
+    kernel.load_generated("slowpath_empty", &pass(), variant)
 }
 
 /// Builds a program that adds `addend` to the registers `targets` in turn. It makes `count`
@@ -52,7 +53,7 @@ impl AttachedProgram {
         name: &str,
         insns: &[Insn],
     ) -> Result<AttachedProgram, MeasureError> {
-        let program = kernel.load_generated(name, insns, false)?;
+        let program = kernel.load_generated(name, insns, Variant::xdp(false))?;
         let attached = Subject { program: &program, wrapper: None }.attach(attachments)?;
         Ok(AttachedProgram { program, _attached: attached })
     }

@@ -4,19 +4,20 @@
 //! Each packet that arrives is new, whatever the program did to the previous one. Only maps
 //! persist. Therefore this module always restores the packet and never restores map elements.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use slowpath_kernel::timing::Attachments;
-use slowpath_kernel::{Kernel, Tally};
+use slowpath_kernel::{Kernel, Tally, TestRun};
 use slowpath_replay::{Effects, Replay, ReplayError, Step};
 
 use crate::case::{Arrangement, Case, SubsequentPackets};
 use crate::error::MeasureError;
+use crate::skb::SkbRun;
 use crate::trial::{COUNTING_TIME, ExpectedRun, FIRST_REPETITIONS, Trial};
 
-/// Counts of executed blocks and instructions of the second packet's run, and the program's return
-/// value.
-pub type Second = (Tally, u32);
+/// Counts of executed blocks and instructions of the second packet's run, and its result.
+pub type Second = (Tally, TestRun);
 
 /// Finds the path of the packets after the first one. Returns `None` if they take the same path as
 /// the first one. `replay` has already run the first packet, and `second` has the results of the
@@ -44,8 +45,18 @@ pub fn subsequent_packets(
         // The changes of the packet are unknown then; counting shows if they matter.
         Err(_) => None,
     };
-    let (tally, action) = second;
-    let mut case = case_of_second_packet(first, step, second);
+    let (tally, action) = (second.0, second.1.return_value);
+    let calls = match &step {
+        Some(step) if !step.open_path => SkbRun::calls(replay.lifted(), &step.run.costs),
+        _ => SkbRun::all_calls(&first.object, first.program),
+    };
+    let mut case = match case_of_second_packet(first, (step, calls), &second) {
+        Ok(case) => case,
+        Err(reason) => {
+            let case = Err(reason);
+            return Ok(Some(SubsequentPackets { action, instructions: tally.instructions, case }));
+        }
+    };
     // The second packet may write to other ring buffers than the first, or to none.
     let found = case.draining(kernel).and_then(|draining| {
         case.draining = draining;
@@ -61,15 +72,26 @@ pub fn subsequent_packets(
 
 /// Builds a case for the path of the second packet, which finds the maps as the first one left
 /// them.
-fn case_of_second_packet(first: &Case, step: Option<Step>, (tally, action): Second) -> Case {
+///
+/// # Errors
+/// The reason, if a change to the packet cannot be undone.
+fn case_of_second_packet(
+    first: &Case,
+    (step, calls): (Option<Step>, BTreeSet<String>),
+    (tally, run): &Second,
+) -> Result<Case, String> {
+    let action = run.return_value;
     let none = Effects::default();
     let effects = step.as_ref().map_or(&none, |step| &step.effects);
-    let undo = first.packet_undo(effects);
+    let skb =
+        first.skb.as_ref().map(|skb| SkbRun { calls, lengths: (skb.lengths.0, run.packet.len()) });
+    let undo = Case { skb: skb.clone(), ..first.clone() }.packet_undo(effects)?;
     let same =
         |step: &Step| step.instructions == tally.instructions && step.outcome.action == action;
     let known = step.filter(same);
     let slots = |step: Step| step.run.costs.iter().map(|cost| cost.insn.index()).collect();
-    Case {
+    Ok(Case {
+        skb,
         arrangement: Arrangement::Restored(undo),
         action,
         instructions: tally.instructions,
@@ -80,7 +102,7 @@ fn case_of_second_packet(first: &Case, step: Option<Step>, (tally, action): Seco
         trace: known.map(slots),
         flow: None,
         ..first.clone()
-    }
+    })
 }
 
 /// Returns the reason why the packets after the first one do not all take the same path. Returns
@@ -101,7 +123,7 @@ fn obstacle(
     };
     let first_trial = trial()?;
     let once = first_trial.run(&case.packet, &case.context, 1)?;
-    if once.is_none_or(|(value, tally)| value != case.action || tally != *second) {
+    if once.is_none_or(|run| run.value != case.action || run.tally != *second) {
         return Ok(Some("the path of a second packet varies"));
     }
     let expected = ExpectedRun { value: case.action, instructions: case.instructions };

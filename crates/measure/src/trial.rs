@@ -36,6 +36,17 @@ pub struct ExpectedRun {
     pub instructions: u64,
 }
 
+/// Results of counted runs.
+#[derive(Clone, Copy, Debug)]
+pub struct TrialRun {
+    /// Return value of the last run.
+    pub value: u32,
+    /// Counts of all runs.
+    pub tally: Tally,
+    /// Length of the packet after the last run in bytes; `None` for XDP programs.
+    length: Option<usize>,
+}
+
 impl Trial {
     /// Attaches a program, whose maps are already filled, for counted runs. `undo` lists the
     /// changes to undo between runs, and `drains` the ring buffers to empty between calls.
@@ -60,29 +71,33 @@ impl Trial {
         &self.counted
     }
 
-    /// Makes `repeat` runs. Returns the return value of the last run and the counts of all runs.
-    /// Returns `None` if the wrapper could not undo a change.
+    /// Makes `repeat` runs. Returns the result of the last run and the counts of all runs. Returns
+    /// `None` if the wrapper could not undo a change.
     pub fn run(
         &self,
         packet: &[u8],
         context: &Context,
         repeat: u32,
-    ) -> Result<Option<(u32, Tally)>, MeasureError> {
+    ) -> Result<Option<TrialRun>, MeasureError> {
         let runs = |loaded: &LoadedProgram| {
             let call = |runs: u32| match &self.wrapper {
                 Some(wrapper) => {
                     let run = wrapper.run(loaded, packet, context, runs);
                     run.map_err(MeasureError::from)
                 }
-                None => Ok(Some(loaded.run_in(packet, runs, context)?.return_value)),
+                None => Ok(Some(loaded.run_in(packet, runs, context)?)),
             };
             match &self.drains {
                 Some(drains) => drains.calls(repeat, call),
                 None => call(repeat),
             }
         };
-        let (value, tally) = retry(|| self.counted.tally(runs))?;
-        Ok(value.map(|return_value| (return_value, tally)))
+        let (run, tally) = retry(|| self.counted.tally(runs))?;
+        Ok(run.map(|run| TrialRun {
+            value: run.return_value,
+            tally,
+            length: (!self.counted.loaded().is_xdp()).then_some(run.packet.len()),
+        }))
     }
 
     /// Counts repeated runs for about `duration`. Returns their number if each of them took the
@@ -102,7 +117,9 @@ impl Trial {
             self.drains.as_ref().map(|drains| drains.written_since(before)).unwrap_or_default()
         };
         let before = positions();
-        let Some((value, first)) = self.run(packet, context, 1)? else { return Ok(None) };
+        let Some(TrialRun { value, tally: first, length }) = self.run(packet, context, 1)? else {
+            return Ok(None);
+        };
         let written = written_since(&before);
         if value != expected.value || first.instructions != expected.instructions {
             return Ok(None);
@@ -113,8 +130,10 @@ impl Trial {
             let started = Instant::now();
             // A wrapper undoes changes before each run, also before the first run of a call.
             match self.run(packet, context, repeat)? {
-                Some((value, tally))
-                    if value == expected.value && tally.is_multiple_of(&first, repeat) => {}
+                Some(run)
+                    if run.value == expected.value
+                        && run.length == length
+                        && run.tally.is_multiple_of(&first, repeat) => {}
                 _ => return Ok(None),
             }
             // A program may take the same path if a ring buffer has no room for its record.

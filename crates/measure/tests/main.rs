@@ -8,4 +8,5 @@ mod later;
 mod live;
 mod offered;
 mod stretches;
+mod tc;
 mod traces;

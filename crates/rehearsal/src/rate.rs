@@ -318,7 +318,8 @@ impl<'l> Ready<'l> {
     ) -> Result<Option<u32>, RehearsalError> {
         Ok(match &self.wrapper {
             Some(wrapper) => wrapper.run(loaded, &arrival.packet, context, repeat)?,
-            None => Some(loaded.run_in(&arrival.packet, repeat, context)?.return_value),
-        })
+            None => Some(loaded.run_in(&arrival.packet, repeat, context)?),
+        }
+        .map(|run| run.return_value))
     }
 }

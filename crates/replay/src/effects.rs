@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Serialize, Serializer};
 use slowpath_bpf::lift::MapLayout;
+use slowpath_bpf::{Access, Field};
 use slowpath_exec::concrete::Run;
 
 use crate::choices::Agreed;
@@ -22,6 +23,10 @@ pub struct Effects {
     pub maps: Vec<MapChange>,
     /// Changes that the run made or may have made, but that cannot be read back from the kernel.
     pub unreadable: Vec<Unreadable>,
+    /// Fields of `struct __sk_buff` that the run changed and that programs can set, with their
+    /// content before the run; for tc programs only.
+    #[serde(skip)]
+    pub fields: Vec<(&'static str, u64)>,
 }
 
 impl Effects {
@@ -121,7 +126,30 @@ impl Pair {
             moved,
             maps: changed.map(change).collect(),
             unreadable: self.unreadable(agreed),
+            fields: self.changed_fields(&agreed.run),
         }
+    }
+
+    /// Returns the fields of `struct __sk_buff` that a run changed and that programs can set.
+    fn changed_fields(&self, run: &Run) -> Vec<(&'static str, u64)> {
+        let layout = &self.lifted.layout;
+        let is_settable = |field: &&Field| {
+            let set = matches!(
+                field.access,
+                Access::Stores(_) | Access::StoresQueue | Access::WholeStores | Access::Bytes
+            );
+            layout.program_type.length().is_some() && (set || field.name == "pkt_type")
+        };
+        let changed = |field: &'static Field| {
+            let before = self.environment.inputs.get(&self.input(field.name)?).copied()?;
+            let byte = |n| {
+                let at = field.offset + u64::from(n);
+                u64::from(self.byte(Some(run), (layout.context, at))) << (8 * n)
+            };
+            let after = (0..field.bytes).map(byte).sum::<u64>();
+            (before != after).then_some((field.name, before))
+        };
+        layout.program_type.fields.iter().filter(is_settable).filter_map(changed).collect()
     }
 
     /// Returns the bytes of the packet that a run changed. New values come from the kernel, but for

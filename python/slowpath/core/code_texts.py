@@ -1007,7 +1007,7 @@ ENTRIES = (
         "unsupported-program-type",
         "error",
         "Program type that slowpath does not analyse",
-        "The section of the program names a type that is not analysed here. Servers run XDP, tc, cgroup_skb and socket programs; cards, chains and measurements only XDP programs.",
+        "The section of the program names a type that is not analysed here. Servers run XDP, tc, cgroup_skb and socket programs; cards and chains only XDP programs, and measurements XDP and tc programs.",
         'Analyse programs for XDP (`SEC("xdp")`), tc (`SEC("tc")`), cgroups (`SEC("cgroup_skb/egress")`) or sockets (`SEC("socket")`). `slowpath show FILE` lists the types of all programs.',
         "$ printf '__attribute__((section(\"kprobe/f\"), used)) int f(void *c) { return 0; }\\n' > probe.bpf.c\n$ slowpath bound probe.bpf.c --prog-name f",
         "error",

@@ -466,9 +466,25 @@ def set_warnings(record: MeasuredTrace | MeasuredProgram, warnings: Sequence[Cod
     record["warnings"], record["warning_codes"] = [*warnings], codes_of(warnings)
 
 
-def action_name(value: int) -> str:
-    """Return the name of a program's return value (`enum xdp_action`)."""
-    names = ("XDP_ABORTED", "XDP_DROP", "XDP_PASS", "XDP_TX", "XDP_REDIRECT")
+TC = "sched_cls"
+"""Kind of tc programs."""
+
+_UNSPECIFIED = 0xFFFF_FFFF
+
+_ACTIONS = {
+    "xdp": ("XDP_ABORTED", "XDP_DROP", "XDP_PASS", "XDP_TX", "XDP_REDIRECT"),
+    TC: tuple(
+        f"TC_ACT_{name}"
+        for name in ("OK", "RECLASSIFY", "SHOT", "PIPE", "STOLEN", "QUEUED", "REPEAT", "REDIRECT")
+    ),
+}
+
+
+def action_name(value: int, kind: str = "xdp") -> str:
+    """Return the name of the return value of a program (`enum xdp_action`, or `TC_ACT_*`)."""
+    if kind == TC and value == _UNSPECIFIED:
+        return "TC_ACT_UNSPEC"
+    names = _ACTIONS[TC if kind == TC else "xdp"]
     return names[value] if value < len(names) else str(value)
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from slowpath.bounds.default_target import CALIBRATED
 from slowpath.bounds.options import choose_target
 from slowpath.bounds.outcomes import Analysed
+from slowpath.bounds.plan import Task
 from slowpath.core import codes
 from slowpath.core.engine import kernel, objects, targets
 from slowpath.core.errors import Coded, DisagreementError, InputError
@@ -16,6 +17,7 @@ from slowpath.core.schema.results import PathResult, Witness
 from slowpath.measure.bench import KernelBench
 from slowpath.measure.conclusions import conclude, conclude_where, warnings_of
 from slowpath.measure.documents import (
+    TC,
     LaterPath,
     MeasuredPath,
     MeasuredProgram,
@@ -67,11 +69,11 @@ class LaterCase(NamedTuple):
     case: kernel.Case
 
 
-def later_path(later: kernel.SubsequentPackets) -> LaterPath:
+def later_path(later: kernel.SubsequentPackets, kind: str) -> LaterPath:
     """Return a record of the path that packets take after an equal first one, without its time."""
     return {
         "instructions": later.instructions,
-        "action": action_name(later.action),
+        "action": action_name(later.action, kind),
         "measured_ns": None,
         "spread_ns": None,
         "low_ns": None,
@@ -106,7 +108,7 @@ class Prediction(NamedTuple):
 def predict(case: kernel.Case) -> Prediction | None:
     """Predict the time of one run; None if its instructions are unknown.
 
-    This is the case if results of helper calls are replaced by fixed ones.
+    This is the case if results of helper calls are replaced by fixed ones, and for tc programs.
     """
     flow = targets.flow(case)
     if flow is None:
@@ -143,6 +145,7 @@ class PreparedProgram(NamedTuple):
     numbers: list[int]  # index in the record's paths, for each case
     witnesses: list[Witness]  # for each case
     later: list[LaterCase]  # paths of later packets that differ from the first packet's path
+    kind: str  # of the program, such as `xdp`
 
 
 def prepare_program(
@@ -167,7 +170,7 @@ def prepare_program(
         "cache": "hot",
         "found": len(result["paths"]),
         "complete": guarantee is not None and guarantee["stopped"] is None,
-        "predicted_for": predicted_for(),
+        "predicted_for": None if kind_of(task) == TC else predicted_for(),
         "baseline_ns": None,
         "loads": 0,
         "samples": 0,
@@ -183,7 +186,7 @@ def prepare_program(
         "error": result["error"],
         "code": result["code"],
     }
-    prepared = PreparedProgram(record, [], [], [], [])
+    prepared = PreparedProgram(record, [], [], [], [], kind_of(task))
     if result["error"] is not None or task.object is None or task.program is None:
         if record["error"] is None:
             reason = "the file is a listing; the kernel runs only BPF objects"
@@ -201,6 +204,11 @@ def prepare_program(
             break
         _prepare_path(station, subject, (rank, path), prepared, maps)
     return prepared
+
+
+def kind_of(task: Task) -> str:
+    """Return the kind of a task's program, such as `xdp`."""
+    return "xdp" if task.program is None else task.program.kind
 
 
 def _prepare_path(
@@ -252,14 +260,14 @@ def _prepare_path(
     except InputError as problem:
         fail(row, problem.coded)
         return
-    row["action"] = action_name(case.action)
+    row["action"] = action_name(case.action, program.kind)
     prediction = predict(case)
     if prediction is not None:
         row["predicted_ns"], row["predicted_program_ns"] = prediction
     row["arrangement"] = "restored" if case.arrangement == "restored" else "repeated"
     row["drained"] = case.drained
     if case.later is not None:
-        later = row["later"] = later_path(case.later)
+        later = row["later"] = later_path(case.later, program.kind)
         if case.later.case is not None:
             program.later.append(LaterCase(later, case.later.case))
     row["answered"], row["omitted"] = case.answered, case.omitted

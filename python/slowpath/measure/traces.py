@@ -21,7 +21,7 @@ from slowpath.measure.documents import (
     fail,
     set_warnings,
 )
-from slowpath.measure.programs import JointOutcome, PreparedProgram
+from slowpath.measure.programs import JointOutcome, PreparedProgram, kind_of
 from slowpath.measure.sampling import Measured
 from slowpath.measure.statistics import estimate
 
@@ -78,7 +78,7 @@ def prepare_trace(
     except InputError as problem:
         fail(record, problem.coded)
         return prepared
-    order = _fill(record, report, analysed.result["paths"])
+    order = _fill(record, report, analysed.result["paths"], kind_of(task))
     _name_ranks(record, program)
     if left:
         fail(
@@ -123,7 +123,10 @@ def _empty(file: str) -> MeasuredTrace:
 
 
 def _fill(
-    record: MeasuredTrace, report: report_types.TraceReport, found: Sequence[PathResult]
+    record: MeasuredTrace,
+    report: report_types.TraceReport,
+    found: Sequence[PathResult],
+    kind: str,
 ) -> list[int]:
     """Copy the report on a trace to the record, with its paths ordered by number of packets.
 
@@ -158,7 +161,7 @@ def _fill(
                 "packets": path["packets"],
                 "share": path["packets"] / known,
                 "instructions": path["instructions"],
-                "action": action_name(path["action"]),
+                "action": action_name(path["action"], kind),
                 "first": path["first"],
                 "measured_packet": path["kept"],
                 "measured_ns": None,

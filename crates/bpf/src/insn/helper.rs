@@ -102,6 +102,11 @@ numbers! {
     XDP_GET_BUFF_LEN: "bpf_xdp_get_buff_len",
     XDP_LOAD_BYTES: "bpf_xdp_load_bytes",
     XDP_STORE_BYTES: "bpf_xdp_store_bytes",
+    SKB_VLAN_POP: "bpf_skb_vlan_pop",
+    SKB_CHANGE_TYPE: "bpf_skb_change_type",
+    SKB_CHANGE_TAIL: "bpf_skb_change_tail",
+    SET_HASH_INVALID: "bpf_set_hash_invalid",
+    SKB_ADJUST_ROOM: "bpf_skb_adjust_room",
 }
 
 #[rustfmt::skip]

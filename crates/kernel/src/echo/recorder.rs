@@ -6,6 +6,7 @@ use slowpath_bpf::insn::{AluOp, Condition, Register, Size, Source};
 
 use crate::LoadedProgram;
 use crate::generated::{Assembly, GeneratedError, KEY, load, map};
+use crate::program::Variant;
 use crate::sys::{Cpus, RawMap};
 
 /// Maximum number of packets whose latencies are recorded. Kernels before 6.4 limit a value of a map
@@ -65,7 +66,7 @@ impl Recorder {
             what: "a jump",
             cause: std::io::ErrorKind::InvalidInput.into(),
         })?;
-        Ok(Recorder { program: load("recorder", &code, false)?, latencies, counts })
+        Ok(Recorder { program: load("recorder", &code, Variant::xdp(false))?, latencies, counts })
     }
 
     pub fn program(&self) -> &LoadedProgram {

@@ -9,6 +9,7 @@ use slowpath_bpf::insn::{Register, Source};
 use super::assembly::Assembly;
 use super::{GeneratedError, KEY, load, map};
 use crate::LoadedProgram;
+use crate::program::Variant;
 use crate::sys::{Cpus, RawMap};
 
 /// A program that ends with a tail call through a program array with one slot. Dropping this value
@@ -21,11 +22,10 @@ pub struct Entry {
 
 impl Entry {
     /// Creates a program that starts with the code that `before` generates. When this code starts,
-    /// `r1` and `r6` contain the XDP context. With `fragments`, the program accepts packets in
-    /// several buffers, and so must the programs that it calls.
+    /// `r1` and `r6` contain the context. `variant` is that of the programs that it calls.
     pub fn new<E: From<GeneratedError>>(
         name: &str,
-        fragments: bool,
+        variant: Variant,
         cpus: Cpus,
         before: impl FnOnce(&mut Assembly) -> Result<(), E>,
     ) -> Result<Entry, E> {
@@ -37,9 +37,9 @@ impl Entry {
         code.map(Register::R2, slot.fd());
         code.set(Register::R3, 0);
         code.call(TAIL_CALL);
-        // With an empty slot, the tail call fails: return XDP_ABORTED.
+        // With an empty slot, the tail call fails: return 0, `XDP_ABORTED` of XDP programs.
         code.exit(0);
-        Ok(Entry { program: load(name, &code, fragments)?, slot })
+        Ok(Entry { program: load(name, &code, variant)?, slot })
     }
 
     /// Returns the program that makes the tail call.

@@ -77,7 +77,7 @@ impl Netns {
         cpus: Cpus,
     ) -> Result<PreparedProgram, LiveError> {
         let write = |code: &mut _| programs::write(code, packet);
-        let rewriter = Entry::new("rewriter", program.fragments(), cpus, write)?;
+        let rewriter = Entry::new("rewriter", program.variant(), cpus, write)?;
         rewriter.select(program.fd())?;
         let prepared = self.prepare(rewriter.program())?;
         Ok(PreparedProgram { _rewriter: Some(rewriter), ..prepared })

@@ -7,6 +7,7 @@ use slowpath_bpf::insn::{AluOp, Condition, Register, Size, Source};
 use super::action::Action;
 use super::error::LiveError;
 use crate::generated::{Assembly, GeneratedError, KEY, load, map};
+use crate::program::Variant;
 use crate::sys::{Cpus, RawMap};
 use crate::{Device, LoadedProgram, Namespace};
 
@@ -25,7 +26,7 @@ impl Counter {
         code.set(Register::R2, 1);
         code.count(Register::R1, 0, Register::R2);
         code.exit(Action::Drop as i32);
-        Ok(Counter { program: load("count", &code, false)?, count })
+        Ok(Counter { program: load("count", &code, Variant::xdp(false))?, count })
     }
 
     pub fn program(&self) -> &LoadedProgram {
@@ -44,7 +45,7 @@ impl Counter {
 pub fn minimal(action: Action) -> Result<LoadedProgram, GeneratedError> {
     let mut code = Assembly::default();
     code.exit(action as i32);
-    load(action.name(), &code, false)
+    load(action.name(), &code, Variant::xdp(false))
 }
 
 /// Loads a program that redirects every packet to a device of a namespace, through a map.
@@ -63,7 +64,7 @@ pub fn redirecting(
     code.set(Register::R3, 0);
     code.call(REDIRECT_MAP);
     code.leave();
-    Ok(load(Action::Redirect.name(), &code, false)?)
+    Ok(load(Action::Redirect.name(), &code, Variant::xdp(false))?)
 }
 
 /// Loads a program that writes `packet` into each packet and sends it back on the device that it
@@ -73,7 +74,7 @@ pub fn generator(packet: &[u8]) -> Result<LoadedProgram, LiveError> {
     let mut code = Assembly::default();
     write(&mut code, packet)?;
     code.exit(Action::Tx as i32);
-    Ok(load("generator", &code, false)?)
+    Ok(load("generator", &code, Variant::xdp(false))?)
 }
 
 /// Generates code that overwrites the packet with `packet`, unless the packet is shorter. The code

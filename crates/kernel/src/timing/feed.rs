@@ -8,6 +8,7 @@ use super::state::{self, State};
 use super::steps::{before_run, draw, restore_packet};
 use super::undo::Undo;
 use crate::generated::Entry;
+use crate::program::Variant;
 use crate::{Context, Kernel, LoadedProgram, TestRun};
 use slowpath_bpf::insn::Register;
 
@@ -38,9 +39,9 @@ impl Feed {
         let cpus = kernel.possible_cpus();
         let state = State::new(cpus)?;
         let sum = flows.constant_sum(packet)?;
-        let entry = Entry::new("slowpath_feed", fragments, cpus, |code| {
+        let entry = Entry::new("slowpath_feed", Variant::xdp(fragments), cpus, |code| {
             code.map_value(Register::R7, state.fd(), 0);
-            before_run(code, |code| restore_packet(code, undo))?;
+            before_run(code, |code| restore_packet(code, undo, true))?;
             draw(code, flows, sum)
         })?;
         Ok(Feed { entry, state, packet: packet.to_vec() })

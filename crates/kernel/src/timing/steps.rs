@@ -7,12 +7,13 @@
 
 use std::os::fd::BorrowedFd;
 
-use slowpath_bpf::MapKind;
 use slowpath_bpf::insn::helper::{
-    MAP_DELETE_ELEM, MAP_POP_ELEM, MAP_PUSH_ELEM, MAP_UPDATE_ELEM, XDP_ADJUST_HEAD,
+    MAP_DELETE_ELEM, MAP_POP_ELEM, MAP_PUSH_ELEM, MAP_UPDATE_ELEM, SET_HASH_INVALID,
+    SKB_ADJUST_ROOM, SKB_CHANGE_TAIL, SKB_CHANGE_TYPE, SKB_VLAN_POP, XDP_ADJUST_HEAD,
     XDP_ADJUST_META, XDP_ADJUST_TAIL,
 };
 use slowpath_bpf::insn::{AluOp, Condition, Register, Size, Source};
+use slowpath_bpf::{MapKind, SCHED_CLS};
 
 use super::error::TimingError;
 use super::flows::Flows;
@@ -31,6 +32,10 @@ const DATA_META: i16 = 8;
 
 const CONTEXT: Register = Register::R6;
 const STATE: Register = Register::R7;
+/// Registers of a helper's arguments after the context.
+const ARGUMENTS: [Register; 3] = [Register::R2, Register::R3, Register::R4];
+/// `BPF_ADJ_ROOM_MAC`.
+const ADJ_ROOM_MAC: i32 = 1;
 
 fn too_far() -> TimingError {
     TimingError::CodeTooLong { work: "to undo" }
@@ -103,8 +108,12 @@ pub fn before_run(
     if landed { Ok(()) } else { Err(too_far()) }
 }
 
-/// Generates code that restores the start, the end and the bytes of packet and metadata.
-pub fn restore_packet(code: &mut Assembly, undo: &Undo) -> Result<(), TimingError> {
+/// Generates code that restores the start, the end and the bytes of packet and metadata. `is_xdp`
+/// is false for tc programs.
+pub fn restore_packet(code: &mut Assembly, undo: &Undo, is_xdp: bool) -> Result<(), TimingError> {
+    if !is_xdp {
+        return restore_skb(code, undo);
+    }
     let adjust = |code: &mut Assembly, helper: i32, by: i32| {
         if by == 0 {
             return Ok(());
@@ -125,6 +134,49 @@ pub fn restore_packet(code: &mut Assembly, undo: &Undo) -> Result<(), TimingErro
     let metadata = [(0, undo.metadata.clone())];
     write(code, &metadata, [DATA_META, DATA])?;
     write(code, &undo.packet, [DATA, DATA_END])
+}
+
+/// Generates code that restores a tc program's packet: its length, tag, hash, fields and bytes.
+fn restore_skb(code: &mut Assembly, undo: &Undo) -> Result<(), TimingError> {
+    let call = |code: &mut Assembly, helper: i32, arguments: &[i32]| {
+        code.mov(Register::R1, Source::Reg(CONTEXT));
+        for (register, &value) in ARGUMENTS.into_iter().zip(arguments) {
+            code.set(register, value);
+        }
+        code.call(helper);
+    };
+    let skb = &undo.skb;
+    if skb.pushed_tag {
+        call(code, SKB_VLAN_POP, &[]);
+        check(code)?;
+    }
+    if skb.room != 0 {
+        call(code, SKB_ADJUST_ROOM, &[skb.room.saturating_neg(), ADJ_ROOM_MAC, 0]);
+        check(code)?;
+    }
+    if let Some(length) = skb.length {
+        call(code, SKB_CHANGE_TAIL, &[length, 0]);
+        check(code)?;
+    }
+    let [data, end, _] = SCHED_CLS.ends().map(|offset| offset as i16);
+    write(code, &undo.packet, [data, end])?;
+    if let Some(packet_type) = skb.packet_type {
+        call(code, SKB_CHANGE_TYPE, &[packet_type]);
+        check(code)?;
+    }
+    if skb.hashed {
+        call(code, SET_HASH_INVALID, &[]);
+    }
+    for &(field, value) in &skb.fields {
+        let size = match field.bytes {
+            4 => Size::W,
+            8 => Size::DW,
+            _ => return Err(too_far()),
+        };
+        code.number(Register::R1, value);
+        code.store(size, CONTEXT, field.offset as i16, Source::Reg(Register::R1));
+    }
+    Ok(())
 }
 
 /// Generates code that writes `pieces`, which are pairs of offset and bytes. Offsets count from the

@@ -87,7 +87,7 @@ fn timed(
     repeat: u32,
 ) -> Result<Sample, TimingError> {
     let input = [context.metadata.as_slice(), packet].concat();
-    let mut after = context.encode(packet.len());
+    let mut after = program.encode(context, packet.len());
     let start = monotonic_raw();
     let run = test_run(program.fd(), &input, &mut [], &mut after, repeat);
     let nanoseconds = monotonic_raw().saturating_sub(start);

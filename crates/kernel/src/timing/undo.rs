@@ -1,5 +1,7 @@
 //! Describes the changes of a run to packet and maps: the bytes and elements before the run.
 
+use slowpath_bpf::Field;
+
 /// Changes to undo after a run, so that the next run starts like the first one. By default there
 /// are none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,6 +20,26 @@ pub struct Undo {
     pub packet: Vec<(u32, Vec<u8>)>,
     /// Elements of maps as they were before the run.
     pub elements: Vec<ElementUndo>,
+    /// Changes to the `struct sk_buff` of a tc program's packet. Then `head`, `tail` and the
+    /// metadata are unused.
+    pub skb: SkbUndo,
+}
+
+/// Changes of a tc program's run to its `struct sk_buff`, apart from the packet's bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SkbUndo {
+    /// Number of bytes by which `bpf_skb_adjust_room` made the packet longer.
+    pub room: i32,
+    /// Length of the packet before the run in bytes, if the run moved its end.
+    pub length: Option<i32>,
+    /// True if the run added a VLAN tag beside the packet's bytes.
+    pub pushed_tag: bool,
+    /// True if the run computed or set the packet's hash.
+    pub hashed: bool,
+    /// Field `pkt_type` before the run, if the run changed it.
+    pub packet_type: Option<i32>,
+    /// Fields of `struct __sk_buff` that the run changed, with their content before the run.
+    pub fields: Vec<(Field, u64)>,
 }
 
 /// An element of a map as it was before a run.
@@ -36,7 +58,8 @@ impl Undo {
     pub fn is_empty(&self) -> bool {
         let geometry = self.head == 0 && self.tail == 0;
         let metadata = self.metadata_after as usize == self.metadata.len();
-        geometry && metadata && self.packet.is_empty() && self.elements.is_empty()
+        let skb = self.skb == SkbUndo::default();
+        geometry && metadata && skb && self.packet.is_empty() && self.elements.is_empty()
     }
 
     /// Returns the changes to packet and metadata, without those to map elements.

@@ -16,7 +16,7 @@ use super::steps::{
 use super::undo::Undo;
 use crate::generated::{Assembly, Entry, GeneratedError, KEY, map};
 use crate::sys::{Cpus, RawMap};
-use crate::{Context, Kernel, LoadedProgram};
+use crate::{Context, Kernel, LoadedProgram, TestRun};
 
 /// Work that a [`Wrapper`] does before each run of the timed program.
 #[derive(Clone, Copy, Debug, Default)]
@@ -71,11 +71,11 @@ impl Wrapper {
         let constant_map = filled("slowpath.values", &constants.bytes, cpus)?;
         let entry = Entry::new(
             "slowpath_wrapper",
-            program.fragments(),
+            program.variant(),
             cpus,
             |code| -> Result<(), TimingError> {
                 let constants = constant_map.as_ref().map(|map| (map.fd(), &constants));
-                let packet = |code: &mut Assembly| restore_packet(code, &undo);
+                let packet = |code: &mut Assembly| restore_packet(code, &undo, program.is_xdp());
                 let elements =
                     |code: &mut Assembly| restore_elements(code, &undo, program, constants);
                 if let Some(rotation) = preparation.rotation {
@@ -106,7 +106,7 @@ impl Wrapper {
     }
 
     /// Runs `program`, which must share the maps of the wrapper's program, `repeat` times on a
-    /// packet. Returns the return value of the last run, or `None` if changes could not be undone.
+    /// packet. Returns the result of the last run, or `None` if changes could not be undone.
     ///
     /// # Errors
     /// If the kernel does not run the packet, or a signal ends the run early.
@@ -116,11 +116,11 @@ impl Wrapper {
         packet: &[u8],
         context: &Context,
         repeat: u32,
-    ) -> Result<Option<u32>, TimingError> {
+    ) -> Result<Option<TestRun>, TimingError> {
         self.entry.select(program.fd())?;
         self.start()?;
         let run = self.entry.program().run_in(packet, repeat, context)?;
-        Ok((self.accounts()?.failures == 0).then_some(run.return_value))
+        Ok((self.accounts()?.failures == 0).then_some(run))
     }
 
     /// Resets the counts and times for a new system call, but keeps the state of the random number

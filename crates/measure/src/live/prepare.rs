@@ -54,6 +54,9 @@ impl LiveCase {
         case: Arc<Case>,
         batch: u32,
     ) -> Result<LiveCase, MeasureError> {
+        if case.skb.is_some() {
+            return Err(not_live("only XDP programs run live"));
+        }
         if case.context.rx_queue_index > 0 {
             return Err(not_live("the path needs a receive queue other than 0"));
         }

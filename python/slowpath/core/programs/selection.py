@@ -90,7 +90,7 @@ def find_program(
         return next(found, Coded(codes.NO_SUCH_PROGRAM, missing))
     chosen, others = choose(programs, Selection())
     if not chosen:
-        none = nothing_to_choose(others)
+        none = nothing_to_choose(others, limit="this command takes only XDP programs")
         return Coded(none.code, f"{path}: {none}")
     if len(chosen) > 1:
         several = f"{path} has several programs; name one with `program:`: {list_programs(chosen)}"
@@ -114,8 +114,13 @@ def names_of(kinds: Sequence[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def nothing_to_choose(others: Sequence[ProgramInfo], kinds: Sequence[str] = XDP) -> Coded:
-    """Return the error text for an object that has only `others`, none of them of `kinds`."""
+def nothing_to_choose(
+    others: Sequence[ProgramInfo], kinds: Sequence[str] = XDP, limit: str | None = None
+) -> Coded:
+    """Return the error text for an object that has only `others`, none of them of `kinds`.
+
+    `limit` is the end of the text: the programs that the command takes.
+    """
     if not others:
         return Coded(codes.OBJECT_WITHOUT_PROGRAMS, "the object has no programs")
     wanted = names_of(kinds).replace(" and ", " or ")
@@ -123,7 +128,7 @@ def nothing_to_choose(others: Sequence[ProgramInfo], kinds: Sequence[str] = XDP)
     if any(program.kind == UNKNOWN for program in others):
         reason = f"{reason}; select programs of unknown type with --section or --prog-name"
         return Coded(codes.PROGRAM_NOT_CHOSEN, reason)
-    what = f"{reason}; only {names_of(kinds)} programs are analysed"
+    what = f"{reason}; {limit or f'only {names_of(kinds)} programs are analysed'}"
     return Coded(codes.UNSUPPORTED_PROGRAM_TYPE, what)
 
 
