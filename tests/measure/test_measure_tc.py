@@ -2,6 +2,7 @@
 
 import csv
 import json
+from pathlib import Path
 
 import jsonschema
 import pytest
@@ -9,6 +10,7 @@ import pytest
 import oracles
 from running_kernel import HOT, measured, needs_kernel, paths_of
 from slowpath.core.errors import ExitCode
+from slowpath.core.programs.packet import pcap_bytes
 from slowpath.core.schema.validation import schema
 from slowpath.measure.documents import action_name
 from support import ROOT, slowpath
@@ -77,6 +79,17 @@ def test_cold_caches_and_live_packets_are_refused() -> None:
     assert "only XDP programs run live" in path["error"]
     (path,) = paths_of(json.loads(slowpath("measure", *words, "--cache", "cold").stdout))
     assert "flows are written only for XDP programs" in path["cold_reason"]
+
+
+def test_a_trace_runs_through_a_tc_program(tmp_path: Path) -> None:
+    ip, udp = bytes(12) + b"\x08\x00\x45" + bytes(8), b"\x11" + bytes(36)
+    packets = [ip + udp] * 5 + [bytes(12) + b"\x12\x34" + bytes(46)] * 3
+    trace = tmp_path / "trace.pcap"
+    trace.write_bytes(pcap_bytes(packets))
+    (program,) = measured(MARK, "--pcap", trace, "--paths", "1", *HOT)["results"]
+    found = [(path["packets"], path["action"], path["error"]) for path in program["trace"]["paths"]]
+    assert found == [(5, "TC_ACT_OK", None), (3, "TC_ACT_OK", None)]
+    assert all(path["measured_ns"] > 0 for path in program["trace"]["paths"])
 
 
 def test_tc_results_have_their_names_in_csv() -> None:
