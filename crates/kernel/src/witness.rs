@@ -16,7 +16,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 pub use answers::answers;
 use serde_json::Value;
 use slowpath_bpf::lift::{EntryKeys, entry_keys};
-use slowpath_bpf::{Field, MapDef, MapKind, SCHED_CLS};
+use slowpath_bpf::{MapDef, MapKind, SCHED_CLS};
 
 use crate::context::{Context, SETTABLE};
 use crate::error::InstallError;
@@ -64,10 +64,10 @@ pub fn context(witness: &Value) -> Context {
 /// Returns the context of a tc program's packet. The fields `protocol` and `pkt_type` follow from
 /// the packet. If the witness leaves the bytes open that decide them, writes these into `packet`.
 ///
-/// # Errors
-/// A field whose content on the path a test run cannot have, with this content.
-pub fn skb_context(witness: &Value, packet: &mut [u8]) -> Result<Context, (&'static Field, u64)> {
-    let mut context = Context::default();
+/// Also returns the fields whose content in the witness a test run cannot have, with this content.
+/// The path may be taken with another content.
+pub fn skb_context(witness: &Value, packet: &mut [u8]) -> (Context, BTreeMap<&'static str, u64>) {
+    let (mut context, mut unset) = (Context::default(), BTreeMap::new());
     let open = |range: Range<usize>| {
         let text = witness["packet"].as_str().unwrap_or_default();
         text.get(2 * range.start..2 * range.end).is_some_and(|pairs| !pairs.contains(|c| c != '-'))
@@ -105,13 +105,12 @@ pub fn skb_context(witness: &Value, packet: &mut [u8]) -> Result<Context, (&'sta
             name => value == 0 || SETTABLE.contains(&name),
         };
         if !fits {
-            return Err((field, value));
-        }
-        if SETTABLE.contains(&name) && value > 0 {
+            unset.insert(field.name, value);
+        } else if SETTABLE.contains(&name) && value > 0 {
             context.fields.insert(name.to_owned(), value);
         }
     }
-    Ok(context)
+    (context, unset)
 }
 
 /// Returns the names of values on which the path of a witness depends, except for packet, maps and

@@ -1,6 +1,7 @@
 //! Prepares a path for timing from its witness. The path runs once in kernel and interpreter. Then
 //! it runs many times in the kernel, where the executed blocks are counted.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -70,13 +71,12 @@ impl Case {
         let mut packet = witness::bytes(&witness["packet"]);
         let kind = object.programs.get(program).map(|program| program.kind);
         let is_tc = kind == Some(ProgramKind::SchedCls);
-        let context = if is_tc {
+        let (context, unset) = if is_tc {
             let context = witness::skb_context(&witness, &mut packet);
             skb::lengthen(&mut packet);
             context
-                .map_err(|(field, value)| MeasureError::NotInTestRun { field: field.name, value })?
         } else {
-            witness::context(&witness)
+            (witness::context(&witness), BTreeMap::new())
         };
         let mut case = Case {
             skb: is_tc.then(SkbRun::default),
@@ -100,7 +100,7 @@ impl Case {
             flow: None,
             cut: None,
         };
-        let mut followed = case.follow(kernel, instructions)?;
+        let mut followed = case.follow(kernel, instructions, &unset)?;
         case.draining = case.draining(kernel)?;
         case.arrange((kernel, attachments), &followed.effects)?;
         case.subsequent_packets = subsequent_packets(
@@ -113,10 +113,20 @@ impl Case {
     }
 
     /// Runs the packet in kernel and interpreter, and then a second time in the kernel. `expected`
-    /// is the number of instructions of the path, if it is known.
-    fn follow(&mut self, kernel: &Kernel, expected: Option<u64>) -> Result<Followed, MeasureError> {
+    /// is the number of instructions of the path, if it is known. `unset` has the fields of the
+    /// witness that the context lacks: without them, the path must be the same.
+    fn follow(
+        &mut self,
+        kernel: &Kernel,
+        expected: Option<u64>,
+        unset: &BTreeMap<&'static str, u64>,
+    ) -> Result<Followed, MeasureError> {
         let mut replay = Replay::new(kernel, &self.object, self.program)?;
         replay.install(&self.witness)?;
+        let mut wanted = self.context.clone();
+        wanted.fields.extend(unset.iter().map(|(&name, &value)| (name.to_owned(), value)));
+        let first_unset = unset.first_key_value();
+        let wanted = first_unset.and_then(|_| replay.interpreted_path(&self.packet, &wanted));
         let mut open = false;
         let effects = match replay.run(&self.packet, &self.context) {
             Ok(step) => {
@@ -140,6 +150,11 @@ impl Case {
             Err(ReplayError::Undecided(_)) => Effects::default(),
             Err(error) => return Err(error.into()),
         };
+        if let Some((&field, &value)) =
+            first_unset.filter(|_| wanted.is_none() || wanted != self.path)
+        {
+            return Err(MeasureError::NotInTestRun { field, value });
+        }
         let interpreted = (self.path.is_some() && !open).then_some(self.instructions);
         let known = expected.or(interpreted);
         if open || known != Some(self.instructions) {
@@ -148,6 +163,10 @@ impl Case {
                 // results are replaced.
                 let program = self.object.link(self.program, None).map_err(LoadError::from)?;
                 self.answers = full_maps::answers(&program, &self.witness, &self.full);
+            }
+            // The interpreter had other results of calls, so it does not tell if fields matter.
+            if let Some((&field, &value)) = first_unset.filter(|_| !self.answers.is_empty()) {
+                return Err(MeasureError::NotInTestRun { field, value });
             }
             self.path = None;
             self.trace = None;

@@ -101,11 +101,16 @@ fn fields_of_a_witness_reach_the_program() {
     let five = json!([{"name": "tc_index", "value": 5}]);
     let refused = tc.refusal("needs_index", fields(five));
     assert!(refused.contains("tc_index = 5, which a test run cannot set"), "{refused}");
+    // The path needs no such value.
+    let long = json!([{"name": "wire_len", "value": 2}, {"name": "vlan_present", "value": 1}]);
+    let case = tc.prepare("needs_index", fields(long)).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(tc.time("needs_index", case).1, OK);
     let mut open = fields(json!([{"name": "protocol", "value": 0xdd86}]));
     open["packet"] = "--".repeat(60).into();
     let case = tc.prepare("steady", open).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(tc.time("steady", case).1, OK);
-    let other = tc.refusal("steady", fields(json!([{"name": "protocol", "value": 0xdd86}])));
+    let other = fields(json!([{"name": "protocol", "value": 0xdd86}]));
+    let other = tc.refusal("needs_ipv4", other);
     assert!(other.contains("protocol = 56710"), "{other}");
 }
 

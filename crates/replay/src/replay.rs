@@ -179,6 +179,15 @@ impl Replay {
         Ok(self.pair.lookup(packet, context)?)
     }
 
+    /// Returns the path that the interpreter takes for a packet, with all unknown values, such as
+    /// times, at their minimum. The kernel need not accept the context. Does not change maps.
+    /// Returns `None` if the interpreter does not complete the run.
+    pub fn interpreted_path(&mut self, packet: &[u8], context: &Context) -> Option<PathId> {
+        self.pair.set_packet(packet, context);
+        self.pair.prepare().ok()?;
+        Some(PathId::of(&self.pair.interpret(&[], None).ok()?.path))
+    }
+
     /// Returns the map in the kernel in which a run made a change.
     pub fn changed_map(&self, change: &MapChange) -> Option<&Map> {
         match change.inner {

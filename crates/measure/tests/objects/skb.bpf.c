@@ -42,6 +42,11 @@ SEC("tc") int needs_index(struct __sk_buff *skb)
 	return skb->tc_index == 5 ? TC_ACT_STOLEN : TC_ACT_OK;
 }
 
+SEC("tc") int needs_ipv4(struct __sk_buff *skb)
+{
+	return skb->protocol == 0x0008 ? TC_ACT_STOLEN : TC_ACT_OK;
+}
+
 SEC("tc") int sends_ttl(struct __sk_buff *skb)
 {
 	__u8 ttl;
