@@ -15,9 +15,9 @@ from shared_files import COMPLETIONS
 from slowpath.shell.manual import manual_pages
 from support import ROOT
 
-LARGEST = 35_000_000
-"""Maximum bytes of the installed package in the profile `quick`; debug information would double
-them. `make wheel` checks the size of the release."""
+LARGEST = 48_000_000
+"""Maximum bytes of the installed package in the profile `quick`, which optimises little; debug
+information would double them. `make wheel` checks the size of the release."""
 OBJECT = "count_min.8.bpf.o"
 
 
