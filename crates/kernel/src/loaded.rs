@@ -147,9 +147,7 @@ impl LoadedProgram {
         }
         let ran = match (self.variant.row.length(), self.variant.row.first) {
             (None, _) => run(self.fd(), packet, repeat, context),
-            (_, FirstByte::Link) => {
-                run_skb(self.fd(), self.variant.row, (packet, repeat), context)
-            }
+            (_, FirstByte::Link) => run_skb(self.fd(), self.variant.row, (packet, repeat), context),
             _ => {
                 let mut frame = vec![0; SHORTEST];
                 frame[SHORTEST - 2..].copy_from_slice(&context.protocol(packet).to_be_bytes());
