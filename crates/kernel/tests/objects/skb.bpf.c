@@ -296,4 +296,63 @@ SEC("tcx/egress") int cloned(struct __sk_buff *skb)
 	return 2;
 }
 
+/* Sizes that depend on the packet. */
+SEC("tc") int sized(struct __sk_buff *skb)
+{
+	__u8 buffer[24] = { 9 };
+	struct input in;
+
+	if (arguments(skb, &in))
+		return 2;
+	put(0, bpf_skb_load_bytes(skb, in.w[0] >> 16 & 127, buffer, (in.w[0] & 15) + 1));
+	put(1, *(__u64 *)buffer);
+	put(2, *(__u64 *)(buffer + 8) ^ *(__u64 *)(buffer + 16));
+	buffer[3] ^= 0x55;
+	put(3, bpf_skb_store_bytes(skb, in.w[1] >> 16 & 127, buffer, (in.w[1] & 15) + 1, 0));
+	put(4, peek(skb, in.w[2]));
+	return 0;
+}
+
+struct large {
+	__u8 b[1600];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 2);
+	__type(key, __u32);
+	__type(value, struct large);
+} large SEC(".maps");
+
+/* The buffer is so large that the loaded bytes are unknown, so the program replaces them by zeros. */
+SEC("tc") int sized_large(struct __sk_buff *skb)
+{
+	__u32 zero = 0, one = 1;
+	struct large *bytes, *zeros;
+	struct input in;
+
+	if (arguments(skb, &in))
+		return 2;
+	bytes = bpf_map_lookup_elem(&large, &zero);
+	zeros = bpf_map_lookup_elem(&large, &one);
+	if (!bytes || !zeros)
+		return 2;
+	put(0, bpf_skb_load_bytes(skb, in.w[0] & 127, bytes->b, (in.w[1] & 127) + 1));
+	put(1, bytes->b[(in.w[1] & 127) + 1]);
+	bpf_map_update_elem(&large, &zero, zeros, 0);
+	return 0;
+}
+
+SEC("tc") int assigned(struct __sk_buff *skb)
+{
+	struct bpf_sock_tuple tuple = { .ipv4 = { .dport = 0x3500 } };
+	struct bpf_sock *socket = bpf_sk_lookup_udp(skb, &tuple, sizeof(tuple.ipv4), -1, 0);
+
+	if (!socket)
+		return 1;
+	put(0, bpf_sk_assign(skb, socket, skb->mark));
+	bpf_sk_release(socket);
+	return 0;
+}
+
 char _license[] SEC("license") = "GPL";
