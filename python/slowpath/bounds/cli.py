@@ -76,8 +76,8 @@ def _bound(args: Namespace) -> int:
 BOUND = Command(
     (
         "Guarantee the speed of programs on their slowest path",
-        "Analyses all XDP, tc, cgroup_skb and socket programs. For a server, it counts BPF "
-        "instructions. For a SmartNIC, it compiles XDP programs as the driver of the card would.",
+        "Analyses all XDP, tc, cgroup_skb and socket programs. For a SmartNIC, it compiles XDP "
+        "programs as the driver of the card would.",
         "For several programs, prints a table for each target, with a row for each program. An "
         "error in one program does not stop the analysis of others. After Ctrl-C, the report "
         "shows the bounds reached so far.",
