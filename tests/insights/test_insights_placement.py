@@ -206,7 +206,7 @@ def test_limits_leave_every_placement_that_costs_no_more(
     known = dice.choice(sorted(priced.values()))
     fixed = fix_variables(problem, relaxation, known)
     for spread, cost in priced.items():
-        assert cost >= relaxation.bound * (1 - 1e-9)
+        assert cost >= relaxation.bound * (1 - 1e-9) - 1e-12  # sums of the solver are not exact
         if cost > known:
             continue
         level_of = levels_by_unit(found, spread)
