@@ -93,6 +93,7 @@ impl Pair {
     ) -> Result<(Search, bool), ConcreteError> {
         let mut any_open = false;
         let (mut first, mut seen) = (None, HashSet::new());
+        let mut any_possible = false;
         // The most promising choice comes first. Among equally promising choices, the latest comes
         // first, or the earliest if the program records its path.
         let mut pending: BinaryHeap<Pending> = BinaryHeap::from([(0, 0, Vec::new(), None)]);
@@ -124,6 +125,7 @@ impl Pair {
             let interpreter = self.outcome(&run);
             let alternative = other.as_ref().map(|other| self.outcome(other));
             let touched = self.touched(&run, other.as_ref());
+            any_possible |= !run.impossible;
             let impossible = run.impossible.then(|| "no run of the kernel".to_owned());
             let differs = impossible
                 .or_else(|| differing_outcome(kernel, &interpreter, alternative.as_ref()))
@@ -153,6 +155,9 @@ impl Pair {
         }
         if !pending.is_empty() {
             undecided = Some("not all choices among open values were tried");
+        }
+        if !any_possible {
+            undecided = Some("none of the choices among open values gave a run that is possible");
         }
         let (difference, interpreter) = match first {
             Some((difference, interpreter)) => (difference, Some(interpreter)),

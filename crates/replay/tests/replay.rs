@@ -116,6 +116,18 @@ fn a_wrong_model_is_reported_with_a_reproducer() {
     Oracle::Kernel.compared(2, "replayed packets");
 }
 
+/// The only runs that the interpreter tries contradict what the kernel guarantees.
+#[test]
+fn runs_without_a_possible_choice_are_undecided() {
+    let Some(kernel) = kernel() else { return };
+    let object = object("crates/kernel/tests/objects/helpers.bpf.o");
+    let name = "undecided_every_long_key";
+    let number = object.programs.iter().position(|p| p.name == name).expect("it is there");
+    let mut replay = Replay::new(&kernel, &object, number).unwrap_or_else(|e| panic!("{e}"));
+    let fault = replay.run(&[5; 80], &Context::default()).expect_err("is undecided");
+    assert!(matches!(fault, ReplayError::Undecided(_)), "{fault}");
+}
+
 #[test]
 fn look_ups_are_known_before_the_kernel_runs() {
     let Some(kernel) = kernel() else { return };
