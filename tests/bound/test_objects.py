@@ -305,6 +305,84 @@ def test_types_of_programs_are_conditions_or_refused(tmp_path: Path) -> None:
     assert "an access of 4 bytes at offset 164 of struct xdp_md" in run.stderr
 
 
+ALIASES = """
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+
+struct inner {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, 8);
+    __type(key, __u32);
+    __type(value, __u64);
+} direct SEC(".maps");
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+    __uint(max_entries, 4);
+    __type(key, __u32);
+    __array(values, struct inner);
+} outer SEC(".maps") = {.values = {&direct}};
+struct timed { struct bpf_timer timer; };
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, struct timed);
+} timers SEC(".maps");
+
+SEC("xdp") int both_ways(struct xdp_md *ctx)
+{
+    __u32 key = 0;
+    void *map = bpf_map_lookup_elem(&outer, &key);
+    __u64 *one = map ? bpf_map_lookup_elem(map, &key) : 0;
+    __u64 *same = bpf_map_lookup_elem(&direct, &key);
+
+    return one && same ? *(volatile __u64 *)one + *(volatile __u64 *)same : 0;
+}
+
+SEC("cgroup_skb/egress") int interrupted(struct __sk_buff *skb)
+{
+    __u32 key = 0;
+    struct timed *timed = bpf_map_lookup_elem(&timers, &key);
+
+    return timed ? bpf_timer_init(&timed->timer, &timers, 0) & 1 : 1;
+}
+
+SEC("socket") int shorter(struct __sk_buff *skb) { return skb->len < 14 ? 0 : skb->mark; }
+
+SEC("tc") int timed(struct __sk_buff *skb)
+{
+    __u32 key = 0;
+    struct timed *timed = bpf_map_lookup_elem(&timers, &key);
+
+    return timed ? bpf_timer_start(&timed->timer, 1, 0) & 1 : 1;
+}
+"""
+
+
+def test_what_runs_of_programs_share_is_refused_or_a_condition(tmp_path: Path) -> None:
+    source, file = tmp_path / "aliases.bpf.c", tmp_path / "aliases.bpf.o"
+    source.write_text(ALIASES)
+    types = f"/usr/include/{os.uname().machine}-linux-gnu"
+    options = ["-O2", "-g", "-target", "bpf", "-idirafter", types]
+    subprocess.run([*needs_clang(), *options, "-c", source, "-o", file], check=True)
+    # Soft interrupts run callbacks of timers during runs of programs of cgroups.
+    for name, reason in (
+        ("both_ways", "map direct is used directly, and is also in outer"),
+        ("interrupted", "bpf_timer_init is not supported"),
+    ):
+        run = slowpath("bound", file, "-n", name)
+        assert (run.returncode, reason in run.stderr) == (3, True), run.stderr
+    (result,) = analyse(file, "-n", "timed")
+    sentence = "the work of timer callbacks, which run between packets, counts elsewhere"
+    assert sentence in result["assumptions"]
+    (result,) = analyse(CGROUP)
+    assert "interrupts of the same CPU change no maps during a run" in result["assumptions"]
+    # Packets of sockets can be empty.
+    page = tmp_path / "page.html"
+    run = slowpath("bound", file, "-n", "shorter", "--html", page)
+    assert (run.returncode, page.exists()) == (0, True), run.stderr
+
+
 @pytest.mark.parametrize("file", [TC, CGROUP, SOCKET])
 @pytest.mark.parametrize("command", ["annotate", "diff", "show"])
 def test_other_commands_read_tc_programs(command: str, file: str) -> None:

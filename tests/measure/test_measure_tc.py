@@ -53,6 +53,13 @@ def test_fields_that_a_test_run_cannot_set_are_named() -> None:
     assert [path["error"] for path in by_name["needs_cb"]] == [None] * 3
 
 
+@pytest.mark.parametrize("name", ["cgroup_policy", "socket_dns"])
+def test_programs_of_sockets_are_not_measured(name: str) -> None:
+    run = slowpath("measure", ROOT / f"tests/objects/{name}.bpf.o")
+    assert run.returncode == ExitCode.INPUT
+    assert "are not measured, only XDP and tc programs" in run.stderr
+
+
 def test_state_of_the_packet_is_restored() -> None:
     document = measured(SKB, "-n", "pushes", "-n", "takes_room", "-n", "hashes", *HOT)
     restored = {

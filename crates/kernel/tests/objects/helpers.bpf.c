@@ -443,6 +443,23 @@ static long count(void *map, __u32 *key, __u64 *value, struct sum *sum)
 	return sum->calls > sum->stop;
 }
 
+struct long_key {
+	__u64 a, b;
+};
+
+MAP(long_table, BPF_MAP_TYPE_HASH, struct long_key, __u64, 4, 0);
+
+/* The interpreter finds no element that the kernel visits, because its key is too long to search. */
+PROGRAM(undecided_every_long_key)
+{
+	struct sum sum = {};
+	struct long_key key = { w[0], w[1] };
+
+	bpf_map_update_elem(&long_table, &key, &w[2], 0);
+	put(0, bpf_for_each_map_elem(&long_table, count, &sum, 0));
+	return XDP_PASS;
+}
+
 /* The table is empty or has some elements. */
 PROGRAM(every_entry)
 {

@@ -100,7 +100,7 @@ _PIECE = 32
 def header_fields(packet: Packet, kind: str | None = None) -> list[HeaderFields]:
     """Return the headers of a packet with their fields, as `find_headers` finds them."""
     headers = find_headers(packet, kind)
-    ends = [*(header.offset for header in headers[1:]), len(packet)]
+    ends = [*(header.offset for header in headers[1:]), len(packet)][: len(headers)]
     return [
         HeaderFields(header, list(_fields(packet, header, end)))
         for header, end in zip(headers, ends, strict=True)

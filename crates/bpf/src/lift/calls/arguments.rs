@@ -129,7 +129,7 @@ impl Lifter<'_> {
                 Err(Cause::new(
                     codes::UNSUPPORTED_ARGUMENT_SIZE,
                     text,
-                    "sizes that depend on the packet are not supported yet",
+                    "sizes that depend on the packet are supported for buffers of at most 4096 bytes on the stack or in a map",
                 ))
             }
         }

@@ -92,11 +92,8 @@ pub(super) fn returns(
     Ok(())
 }
 
-/// Lifts `bpf_timer_init(timer, map, flags)`. The kernel runs callbacks of timers between runs of
-/// the program, so their work is not part of a run.
+/// Lifts `bpf_timer_init(timer, map, flags)`.
 pub(super) fn timer_init(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
-    let sentence = "the work of timer callbacks, which run between packets, counts elsewhere";
-    lifter.assume(sentence.to_owned());
     returns(lifter, at, &[0, -EBUSY, -EINVAL, -EPERM, -ENOMEM, -EOPNOTSUPP])
 }
 
@@ -106,7 +103,12 @@ pub(super) fn timer_set_callback(lifter: &mut Lifter<'_>, at: ProgramPoint) -> R
 }
 
 /// Lifts `bpf_timer_start(timer, nsecs, flags)`.
+///
+/// The kernel runs callbacks in soft interrupts, which do not interrupt XDP and tc programs on the
+/// same CPU. So their work is not part of a run.
 pub(super) fn timer_start(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
+    let sentence = "the work of timer callbacks, which run between packets, counts elsewhere";
+    lifter.assume(sentence.to_owned());
     returns(lifter, at, &[0, -EINVAL, -EOPNOTSUPP])
 }
 

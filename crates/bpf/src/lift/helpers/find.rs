@@ -1,7 +1,7 @@
 //! Finds helpers in the tables, by number and type of program.
 
 use super::skb_table::{CGROUP_SKB, SKB_HELPERS, SOCKET_FILTER};
-use super::table::{HELPERS, Helper, NETWORK, SOCKETS, XDP_ONLY};
+use super::table::{HELPERS, Helper, NETWORK, SOCKETS, TIMERS, XDP_ONLY};
 use crate::ProgramKind;
 
 /// Returns the table's entry for the helper with this number in programs of a type.
@@ -12,8 +12,12 @@ pub(in crate::lift) fn find(number: i32, kind: ProgramKind) -> Option<&'static H
     };
     let (of_skb, denied): (Option<&[&[i32]]>, &[&[i32]]) = match kind {
         ProgramKind::SchedCls | ProgramKind::SchedAct => (None, &[XDP_ONLY]),
-        ProgramKind::CgroupSkb => (Some(&[SOCKET_FILTER, CGROUP_SKB]), &[XDP_ONLY, NETWORK]),
-        ProgramKind::SocketFilter => (Some(&[SOCKET_FILTER]), &[XDP_ONLY, NETWORK, SOCKETS]),
+        ProgramKind::CgroupSkb => {
+            (Some(&[SOCKET_FILTER, CGROUP_SKB]), &[XDP_ONLY, NETWORK, TIMERS])
+        }
+        ProgramKind::SocketFilter => {
+            (Some(&[SOCKET_FILTER]), &[XDP_ONLY, NETWORK, SOCKETS, TIMERS])
+        }
         _ => return row(HELPERS),
     };
     let in_one = |lists: &[&[i32]]| lists.iter().any(|list| list.contains(&number));
@@ -26,5 +30,6 @@ pub(in crate::lift) fn find(number: i32, kind: ProgramKind) -> Option<&'static H
 pub(in crate::lift) fn is_of_other_type(number: i32, kind: ProgramKind) -> bool {
     let other = if kind.is_xdp() { ProgramKind::SchedCls } else { ProgramKind::Xdp };
     find(number, kind).is_none()
+        && !TIMERS.contains(&number)
         && (find(number, other).is_some() || find(number, ProgramKind::SchedCls).is_some())
 }

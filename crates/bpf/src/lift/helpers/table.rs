@@ -33,6 +33,15 @@ pub(super) const fn plain(
     Helper { number: helper::number(name), lift: Lift::Plain(lift), note }
 }
 
+/// Numbers of the helpers for timers. Their callbacks can interrupt programs that run while
+/// interrupts are enabled, so only other programs may call them here.
+pub(in crate::lift) const TIMERS: &[i32] = &[
+    helper::number("bpf_timer_init"),
+    helper::number("bpf_timer_set_callback"),
+    helper::number("bpf_timer_start"),
+    helper::number("bpf_timer_cancel"),
+];
+
 /// All supported helpers, sorted by number.
 #[rustfmt::skip]
 pub(in crate::lift) const HELPERS: &[Helper] = &[
@@ -79,9 +88,9 @@ pub(in crate::lift) const HELPERS: &[Helper] = &[
     plain("bpf_check_mtu", routing::check_mtu, "Exact for a device with any MTU and any header length. The device may not exist."),
     Helper { number: helper::FOR_EACH_MAP_ELEM, lift: Lift::Loop, note: "Calls the callback once for each element." },
     plain("bpf_snprintf", output::snprintf, "Supported for constant sizes. Writes any text and returns any length; a path that depends on them relies on the model. Or writes no text and returns -EINVAL, -EBUSY or -ENOSPC."),
-    plain("bpf_timer_init", environment::timer_init, "Returns 0, -EBUSY, -EINVAL, -EPERM, -ENOMEM or -EOPNOTSUPP. Callbacks of timers run between packets, and their work is not counted."),
+    plain("bpf_timer_init", environment::timer_init, "Returns 0, -EBUSY, -EINVAL, -EPERM, -ENOMEM or -EOPNOTSUPP. Not supported in programs of cgroups and sockets."),
     plain("bpf_timer_set_callback", environment::timer_set_callback, "Returns 0, -EINVAL, -EPERM or -EOPNOTSUPP."),
-    plain("bpf_timer_start", environment::timer_start, "Returns 0, -EINVAL or -EOPNOTSUPP."),
+    plain("bpf_timer_start", environment::timer_start, "Returns 0, -EINVAL or -EOPNOTSUPP. Callbacks run between packets, and their work is not counted."),
     plain("bpf_timer_cancel", environment::timer_cancel, "Returns 0, 1, -EINVAL, -EDEADLK, -EOPNOTSUPP or -ECANCELED."),
     plain("bpf_trace_vprintk", output::printed, "Returns any length, -EINVAL, -EBUSY or -ENOSPC."),
     Helper { number: helper::LOOP, lift: Lift::Loop, note: "Exact, for one callback or several. The verifier replaces the call by instructions if the flags are the constant 0 and all paths use the same callback. These instructions return the 64-bit number 4294967289 for more than 8,388,608 iterations, as an error." },

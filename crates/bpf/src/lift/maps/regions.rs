@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 
 use slowpath_ir::{Operand, RegionKind};
 
-use crate::lift::error::Cause;
+use crate::lift::error::{Cause, LiftError};
 use crate::lift::layout::memory::{Keying, MapLayout};
 use crate::lift::lifter::Lifter;
 use crate::lift::maps::class::{MapClass, class_of, element_bits};
 use crate::lift::maps::lookup_comparison::LookupComparison;
 use crate::lift::maps::operand::{INNER_MAP, MapOperand};
 use crate::lift::state::value::{AbstractValue, MapId};
-use crate::maps::{MapDef, MapKind};
+use crate::maps::{MapDef, MapKind, SlotRef};
 
 impl Lifter<'_> {
     /// Returns the map that a call receives in an argument register.
@@ -130,19 +130,49 @@ impl Lifter<'_> {
 
 /// Returns the assumptions that no map is reachable both directly and through a map of maps, or
 /// through two maps of maps. The model has separate memory for each of these ways to reach a map.
-pub(in crate::lift) fn distinct_maps(layouts: &BTreeMap<String, MapLayout>) -> Vec<String> {
+///
+/// # Errors
+/// If the object itself states that the program reaches a map both ways.
+pub(in crate::lift) fn distinct_maps(
+    layouts: &BTreeMap<String, MapLayout>,
+    maps: &[MapDef],
+) -> Result<Vec<String>, LiftError> {
     let shape = |map: &MapLayout| (map.kind, map.key_size, map.value_size);
     let outer = |map: &MapLayout| map.name.trim_end_matches(".inner").to_owned();
+    // Names of the maps that the object itself puts into a map of maps.
+    let stated = |outer: &str| -> Vec<&str> {
+        let slots = maps.iter().filter(|map| map.name == outer).flat_map(|map| &map.slots);
+        let map = |slot: &SlotRef| match *slot {
+            SlotRef::Map(number) => Some(maps.get(number)?.name.as_str()),
+            SlotRef::Program(_) => None,
+        };
+        slots.filter_map(|(_, slot)| map(slot)).collect()
+    };
+    let refused = |text: String| {
+        let hint = "use another map in the initial values of the map of maps";
+        LiftError::program(codes::UNSUPPORTED_MAP_TYPE, text, hint)
+    };
     let mut sentences = Vec::new();
     let mut inners = layouts.values().filter(|map| map.inner);
     while let Some(inner) = inners.next() {
+        let in_inner = stated(&outer(inner));
         for other in inners.clone().filter(|other| shape(other) == shape(inner)) {
+            let in_other = stated(&outer(other));
+            if let Some(both) = in_inner.iter().find(|map| in_other.contains(map)) {
+                let maps = format!("{} and in {}", outer(inner), outer(other));
+                return Err(refused(format!("map {both} is both in {maps}")));
+            }
             sentences.push(format!("no map is both in {} and in {}", outer(inner), outer(other)));
         }
         let alike = |map: &&MapLayout| !map.inner && shape(map) == shape(inner);
         for map in layouts.values().filter(alike) {
+            if in_inner.contains(&map.name.as_str()) {
+                let text =
+                    format!("map {} is used directly, and is also in {}", map.name, outer(inner));
+                return Err(refused(text));
+            }
             sentences.push(format!("map {} is not also in {}", map.name, outer(inner)));
         }
     }
-    sentences
+    Ok(sentences)
 }
