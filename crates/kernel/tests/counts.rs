@@ -11,7 +11,8 @@ use support::replay_pair::ReplayPair;
 use support::{examples, features, kernel, object, packets, path};
 
 /// Programs that this test skips: the kernel should reject them, or other tests run them.
-const ELSEWHERE: [&str; 4] = ["kernel_function", "rejected", "on_devmap", "lifted_only"];
+const ELSEWHERE: [&str; 5] =
+    ["kernel_function", "rejected", "on_devmap", "lifted_only", "undecided_every_long_key"];
 
 /// Checks that a program with instruction counters has the results of the original, and counts as
 /// many instructions as the interpreter executes. Returns the number of packets.

@@ -452,7 +452,7 @@ MAP(long_table, BPF_MAP_TYPE_HASH, struct long_key, __u64, 4, 0);
 /* The interpreter finds no element that the kernel visits, because its key is too long to search. */
 PROGRAM(undecided_every_long_key)
 {
-	struct sum sum = {};
+	struct sum sum = { 0, w[3] & 7, 0 };
 	struct long_key key = { w[0], w[1] };
 
 	bpf_map_update_elem(&long_table, &key, &w[2], 0);
