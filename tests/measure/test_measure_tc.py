@@ -8,6 +8,7 @@ import jsonschema
 import pytest
 
 import oracles
+from compiler import needs_clang
 from running_kernel import HOT, measured, needs_kernel, paths_of
 from slowpath.core.errors import ExitCode
 from slowpath.core.programs.packet import pcap_bytes
@@ -58,6 +59,32 @@ def test_programs_of_sockets_are_not_measured(name: str) -> None:
     run = slowpath("measure", ROOT / f"tests/objects/{name}.bpf.o")
     assert run.returncode == ExitCode.INPUT
     assert "are not measured, only XDP and tc programs" in run.stderr
+
+
+LOADS = """
+#include <linux/bpf.h>
+
+unsigned long long load_byte(void *skb, unsigned long long at) asm("llvm.bpf.load.byte");
+
+__attribute__((section("tc"), used)) int short_ends(struct __sk_buff *skb)
+{
+    unsigned long long byte = load_byte(skb, 1000);
+
+    asm volatile("%0 += 1; %0 += 2; %0 += 3; %0 += 4" : "+r"(byte));
+    return byte & 1;
+}
+char license[] __attribute__((section("license"), used)) = "GPL";
+"""
+
+
+def test_packet_loads_that_end_the_program_end_the_count(tmp_path: Path) -> None:
+    needs_clang()
+    source = tmp_path / "loads.bpf.c"
+    source.write_text(LOADS)
+    paths = list(paths_of(measured(source)))
+    assert [path["error"] for path in paths] == [None] * len(paths)
+    assert {path["instructions"] for path in paths} > {2}
+    oracles.compared("kernel", len(paths), "paths of tc programs measured")
 
 
 def test_state_of_the_packet_is_restored() -> None:

@@ -28,6 +28,9 @@ pub struct ProgramType {
     pub writes_packets: bool,
     /// True if the verifier accepts the packet loads of classic BPF (`may_access_skb`).
     pub loads_packets: bool,
+    /// True if programs run while soft interrupts of their CPU can run other programs, such as
+    /// callbacks of timers. Processes send and receive packets of sockets so.
+    pub interruptible: bool,
     /// Return codes that the kernel distinguishes.
     pub results: &'static [ReturnCode],
     /// Number of the type for the kernel (`enum bpf_prog_type`).
@@ -155,6 +158,7 @@ pub static XDP: ProgramType = ProgramType {
     first: FirstByte::Link,
     writes_packets: true,
     loads_packets: false,
+    interruptible: false,
     results: &XDP_CODES,
     number: 6,
     sections: &["xdp/", "xdp_", "xdp.frags/"],
@@ -268,6 +272,7 @@ const TC: ProgramType = ProgramType {
     first: FirstByte::Link,
     writes_packets: true,
     loads_packets: true,
+    interruptible: false,
     results: &TC_CODES,
     number: 4,
     sections: &[],
@@ -289,6 +294,7 @@ pub static CGROUP_SKB: ProgramType = ProgramType {
     first: FirstByte::Network,
     writes_packets: false,
     loads_packets: false,
+    interruptible: true,
     results: &[
         code(0, "drop", "drops the packet"),
         code(1, "pass", "passes the packet on"),
@@ -313,6 +319,7 @@ pub static SOCKET_FILTER: ProgramType = ProgramType {
     ],
     first: FirstByte::Any,
     writes_packets: false,
+    interruptible: true,
     results: &[],
     number: 1,
     ..TC
@@ -333,12 +340,6 @@ impl ProgramType {
             ProgramKind::Unknown => Some(&XDP),
             kind => PROGRAM_TYPES.into_iter().find(|known| known.kind == kind),
         }
-    }
-
-    /// Returns true if programs run while interrupts of their CPU can run other programs, such as
-    /// callbacks of timers: sockets of processes send and receive packets so.
-    pub fn runs_with_interrupts(&self) -> bool {
-        matches!(self.kind, ProgramKind::CgroupSkb | ProgramKind::SocketFilter)
     }
 
     /// Returns the name of the family of types, for messages.

@@ -194,7 +194,7 @@ fn finish(
     } = lifter;
     assumptions.extend(distinct_maps(&layouts, &object.maps)?);
     let changes = |map: &crate::MapDef| !map.read_only && layouts.contains_key(&map.name);
-    if program_type.runs_with_interrupts() && object.maps.iter().any(changes) {
+    if program_type.interruptible && object.maps.iter().any(changes) {
         let sentence = "interrupts of the same CPU change no maps during a run";
         assumptions.insert(sentence.to_owned());
     }

@@ -111,6 +111,16 @@ fn without_link_header(rng: &mut StdRng, packet: &mut Vec<u8>, context: &mut Con
     context.fields.remove("wire_len");
 }
 
+/// Returns a random packet with a context, for programs of a type.
+fn packet_for(row: &ProgramType, rng: &mut StdRng) -> (Vec<u8>, Context) {
+    let mut packet = packet(rng);
+    let mut context = context(rng, &packet);
+    if row.first != FirstByte::Link {
+        without_link_header(rng, &mut packet, &mut context);
+    }
+    (packet, context)
+}
+
 /// Runs random packets through a program in the kernel and in the interpreter. Returns the number
 /// of those that were compared, of those that were not decided, and of the executed blocks.
 fn compare(kernel: &Kernel, object: &Object, number: usize) -> Result<(u64, u64, usize), String> {
@@ -121,11 +131,7 @@ fn compare(kernel: &Kernel, object: &Object, number: usize) -> Result<(u64, u64,
     let mut rng = StdRng::seed_from_u64(setting("SLOWPATH_FIRST_SEED", 0) + number as u64);
     let (mut agreed, mut undecided, mut blocks) = (0, 0, BTreeSet::new());
     for _ in 0..setting("SLOWPATH_SKB_PACKETS", PACKETS) {
-        let mut packet = packet(&mut rng);
-        let mut context = context(&mut rng, &packet);
-        if row.first != FirstByte::Link {
-            without_link_header(&mut rng, &mut packet, &mut context);
-        }
+        let (packet, context) = packet_for(row, &mut rng);
         match replay.run(&packet, &context) {
             Ok(step) => {
                 agreed += 1;
@@ -312,10 +318,9 @@ fn the_kernel_accepts_the_same_helpers() {
             // The arguments are wrong, so the kernel rejects all programs, for different reasons.
             let may = refusal.is_none_or(|text| !text.contains("cannot use helper"));
             // Timers could interrupt these programs, so slowpath refuses them.
-            let with_interrupts =
-                ProgramType::of(kind).is_some_and(ProgramType::runs_with_interrupts);
+            let interruptible = ProgramType::of(kind).is_some_and(|row| row.interruptible);
             let timer = (169..173).contains(&number);
-            assert_eq!(supported(kind) || timer && with_interrupts, may, "{kind} {number}");
+            assert_eq!(supported(kind) || timer && interruptible, may, "{kind} {number}");
             compared += 1;
         }
     }
@@ -467,11 +472,7 @@ fn random_programs_with_packet_loads_do_the_same_in_the_kernel() {
         let row = ProgramType::of(object.programs[0].kind).unwrap_or_else(|| panic!("a type"));
         let mut replay = Replay::new(&kernel, &object, 0).unwrap_or_else(|e| panic!("{seed}: {e}"));
         for _ in 0..8 {
-            let mut packet = packet(&mut rng);
-            let mut context = context(&mut rng, &packet);
-            if row.first != FirstByte::Link {
-                without_link_header(&mut rng, &mut packet, &mut context);
-            }
+            let (packet, context) = packet_for(row, &mut rng);
             match replay.run(&packet, &context) {
                 Ok(step) => {
                     let count = step.instructions;

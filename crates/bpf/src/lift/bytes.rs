@@ -7,84 +7,109 @@ use crate::lift::ir::emit::{Emitter, word};
 use crate::lift::layout::memory::chunks;
 use crate::lift::lifter::Lifter;
 
+/// Effect of a copy whose condition does not hold.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::lift) enum Otherwise {
+    /// The bytes keep their values.
+    Keep,
+    /// The bytes become zero.
+    Clear,
+}
+
+/// A copy that takes effect only if a condition holds.
+#[derive(Clone, Copy)]
+pub(in crate::lift) struct ConditionalCopy {
+    pub cond: Operand,
+    pub otherwise: Otherwise,
+}
+
+impl ConditionalCopy {
+    /// Stores a copied value at an address. If `inside` is given, only if this bit is set.
+    fn store(self, emit: &mut Emitter, inside: Option<Operand>, address: Operand, copied: Operand) {
+        match self.otherwise {
+            Otherwise::Keep => {
+                let cond = inside.map_or(self.cond, |inside| emit.and(self.cond, inside));
+                emit.store_if(cond, address, copied);
+            }
+            Otherwise::Clear => {
+                let zero = Operand::constant(emit.width(copied), 0);
+                let value = emit.select(self.cond, copied, zero);
+                match inside {
+                    Some(inside) => emit.store_if(inside, address, value),
+                    None => emit.store(address, value),
+                }
+            }
+        }
+    }
+}
+
 impl Lifter<'_> {
-    /// Emits code that copies `size` bytes between memory that does not overlap, if the condition
-    /// holds. For large sizes, the copied bytes get unknown values.
-    pub(super) fn copy_size_if(
+    /// Emits a copy of `size` bytes between memory that does not overlap. For large sizes, the
+    /// copied bytes are unknown values.
+    pub(super) fn copy_size(
         &mut self,
-        cond: Operand,
         to: Operand,
         from: Operand,
         size: ArgumentSize,
+        copy: ConditionalCopy,
     ) {
         match size {
-            ArgumentSize::Constant(bytes) => self.copy_if(cond, to, from, bytes),
+            ArgumentSize::Constant(bytes) => {
+                for (offset, size) in chunks(bytes) {
+                    let emit = &mut self.ir.emit;
+                    let source = emit.add(from, word(offset));
+                    let value = emit.load(source, size);
+                    let destination = emit.add(to, word(offset));
+                    copy.store(emit, None, destination, value);
+                }
+            }
             ArgumentSize::UpTo(bytes, most) => {
                 for offset in 0..u64::from(most) {
                     let emit = &mut self.ir.emit;
                     let inside = emit.ult(word(offset), bytes);
-                    let inside = emit.and(cond, inside);
                     let source = emit.add(from, word(offset));
                     let value = emit.load(source, 1);
                     let destination = emit.add(to, word(offset));
-                    emit.store_if(inside, destination, value);
+                    copy.store(emit, Some(inside), destination, value);
                 }
             }
-            ArgumentSize::Large(bytes, most) => {
-                self.havoc_copy_if(cond, to, (bytes, most), |_, any| any);
-            }
+            ArgumentSize::Large(bytes, most) => self.copy_unknown(to, (bytes, most), copy),
         }
     }
 
-    /// Assigns unknown values to `bytes` bytes at an address, at most `most`, if the condition
-    /// holds. The kernel copies them, so they are determined. `change` computes the assigned value
-    /// from the unknown one.
-    pub(super) fn havoc_copy_if(
-        &mut self,
-        cond: Operand,
-        address: Operand,
-        (bytes, most): (Operand, u32),
-        change: impl Fn(&mut Emitter, Operand) -> Operand,
-    ) {
-        const WORD: u64 = 8;
-        let unknown = |lifter: &mut Self, inside, destination, size: u8, name: &str| {
+    /// Copies `bytes` unknown bytes, at most `most`, to an address. They are determined, because
+    /// the kernel copies them from memory.
+    fn copy_unknown(&mut self, to: Operand, (bytes, most): (Operand, u32), copy: ConditionalCopy) {
+        const WORD: u8 = 8;
+        let store = |emit: &mut Emitter, inside, destination, size: u8, name: &str| {
             let max = u64::MAX >> (64 - 8 * u32::from(size));
-            let emit = &mut lifter.ir.emit;
             emit.computed = true;
             let any = emit.draw(name, ValueFormat::Bytes, 8 * size, max);
-            let inside = emit.and(cond, inside);
-            let any = change(emit, any);
-            emit.store_if(inside, destination, any);
+            copy.store(emit, Some(inside), destination, any);
         };
-        let mut offset = 0;
-        while offset + WORD <= most.into() {
-            let emit = &mut self.ir.emit;
-            let outside = emit.ult(bytes, word(offset + WORD));
+        let emit = &mut self.ir.emit;
+        for offset in (0..u64::from(most / 8 * 8)).step_by(WORD.into()) {
+            let behind = offset + u64::from(WORD);
+            let outside = emit.ult(bytes, word(behind));
             let inside = emit.not(outside);
-            let destination = emit.add(address, word(offset));
-            let name = format!("copied bytes {offset} to {}", offset + WORD - 1);
-            unknown(self, inside, destination, WORD as u8, &name);
-            offset += WORD;
+            let destination = emit.add(to, word(offset));
+            let name = format!("copied bytes {offset} to {}", behind - 1);
+            store(emit, inside, destination, WORD, &name);
         }
-        let whole = self.ir.emit.and(bytes, word(!(WORD - 1)));
+        // The bytes after the last whole word.
+        let whole = emit.and(bytes, word(!u64::from(WORD - 1)));
         for further in 0..WORD - 1 {
-            let emit = &mut self.ir.emit;
-            let distance = emit.add(whole, word(further));
+            let distance = emit.add(whole, word(further.into()));
             let inside = emit.ult(distance, bytes);
-            let destination = emit.binary(BinaryOp::Add, address, distance);
-            unknown(self, inside, destination, 1, "one of the last copied bytes");
+            let destination = emit.binary(BinaryOp::Add, to, distance);
+            store(emit, inside, destination, 1, "one of the last copied bytes");
         }
     }
 
     /// Emits a copy of `bytes` bytes that takes effect only if the condition holds.
     pub(super) fn copy_if(&mut self, cond: Operand, to: Operand, from: Operand, bytes: u32) {
-        for (offset, size) in chunks(bytes) {
-            let emit = &mut self.ir.emit;
-            let source = emit.add(from, word(offset));
-            let value = emit.load(source, size);
-            let destination = emit.add(to, word(offset));
-            emit.store_if(cond, destination, value);
-        }
+        let copy = ConditionalCopy { cond, otherwise: Otherwise::Keep };
+        self.copy_size(to, from, ArgumentSize::Constant(bytes), copy);
     }
 
     /// Assigns unknown values to `bytes` bytes at an address. `what` is the name of the bytes in

@@ -129,7 +129,10 @@ impl Lifter<'_> {
                 Err(Cause::new(
                     codes::UNSUPPORTED_ARGUMENT_SIZE,
                     text,
-                    "sizes that depend on the packet are supported for buffers of at most 4096 bytes on the stack or in a map",
+                    format!(
+                        "sizes that depend on the packet are supported for buffers of at most \
+                         {LARGEST} bytes on the stack or in a map"
+                    ),
                 ))
             }
         }

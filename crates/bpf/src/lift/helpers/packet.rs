@@ -8,6 +8,7 @@ use slowpath_ir::{BinaryOp, Emit, InputKind, Operand, ValueFormat};
 
 use crate::context::Content;
 use crate::errno::{EACCES, EFAULT, EINVAL, ENOTSUPP};
+use crate::lift::bytes::{ConditionalCopy, Otherwise};
 use crate::lift::error::Cause;
 use crate::lift::frame::ProgramPoint;
 use crate::lift::ir::emit::{errno, word};
@@ -526,7 +527,8 @@ fn transfer(
     let (address, error) = span(lifter, size.operand());
     let ok = lifter.ir.emit.eq(error, word(0));
     let (from, to) = direction(address, buffer);
-    lifter.copy_size_if(ok, to, from, size);
+    let copy = ConditionalCopy { cond: ok, otherwise: Otherwise::Keep };
+    lifter.copy_size(to, from, size, copy);
     lifter.result(error, AbstractValue::NotStack);
     Ok(())
 }

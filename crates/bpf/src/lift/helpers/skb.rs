@@ -10,10 +10,10 @@ use slowpath_ir::{BinaryOp, Emit, Operand, ValueFormat};
 
 use crate::context::{Content, FirstByte};
 use crate::errno::{EALREADY, EFAULT, EINVAL, ENOMEM, ENOTSUPP};
-use crate::lift::calls::arguments::ArgumentSize;
+use crate::lift::bytes::{ConditionalCopy, Otherwise};
 use crate::lift::error::Cause;
 use crate::lift::frame::ProgramPoint;
-use crate::lift::ir::emit::{Emitter, errno, word};
+use crate::lift::ir::emit::{errno, word};
 use crate::lift::layout::memory::chunks;
 use crate::lift::lifter::Lifter;
 use crate::lift::receive::METADATA_WORDS;
@@ -157,35 +157,8 @@ pub(super) fn load_bytes(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Lifted {
     let readable = emit.not(unreadable);
     let ok = emit.and(inside, small);
     let ok = emit.and(ok, readable);
-    let emit = &mut lifter.ir.emit;
-    match size {
-        ArgumentSize::Constant(bytes) => {
-            for (offset, size) in chunks(bytes) {
-                let source = emit.add(from, word(offset));
-                let value = emit.load(source, size);
-                let value = emit.select(ok, value, Operand::constant(8 * size, 0));
-                let destination = emit.add(buffer, word(offset));
-                emit.store(destination, value);
-            }
-        }
-        ArgumentSize::UpTo(bytes, most) => {
-            for offset in 0..u64::from(most) {
-                let inside = emit.ult(word(offset), bytes);
-                let source = emit.add(from, word(offset));
-                let value = emit.load(source, 1);
-                let value = emit.select(ok, value, Operand::constant(8, 0));
-                let destination = emit.add(buffer, word(offset));
-                emit.store_if(inside, destination, value);
-            }
-        }
-        ArgumentSize::Large(bytes, most) => {
-            let clear = |emit: &mut Emitter, any: Operand| {
-                let zero = Operand::constant(emit.width(any), 0);
-                emit.select(ok, any, zero)
-            };
-            lifter.havoc_copy_if(yes(), buffer, (bytes, most), clear);
-        }
-    }
+    let copy = ConditionalCopy { cond: ok, otherwise: Otherwise::Clear };
+    lifter.copy_size(buffer, from, size, copy);
     lifter.state.clobber(known);
     let result = lifter.ir.emit.select(ok, word(0), errno(EFAULT));
     lifter.skb_result(result)
@@ -270,7 +243,8 @@ pub(super) fn store_bytes(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Lifted {
     let fine = emit.eq(error, word(0));
     let ok = emit.and(fine, wanted);
     let to = emit.binary(BinaryOp::Add, data, offset);
-    lifter.copy_size_if(ok, to, buffer, size);
+    let copy = ConditionalCopy { cond: ok, otherwise: Otherwise::Keep };
+    lifter.copy_size(to, buffer, size, copy);
     let emit = &mut lifter.ir.emit;
     let invalidates = emit.and(flags, word(INVALIDATE_HASH));
     let keeps = emit.eq(invalidates, word(0));
