@@ -73,7 +73,7 @@ __attribute__((section("tc"), used)) int short_ends(struct __sk_buff *skb)
     asm volatile("%0 += 1; %0 += 2; %0 += 3; %0 += 4" : "+r"(byte));
     return byte & 1;
 }
-char license[] __attribute__((section("license"), used)) = "GPL";
+char gpl[] __attribute__((section("license"), used)) = "GPL";
 """
 
 
