@@ -25,7 +25,7 @@ pub fn support_matrix() -> String {
         let name = helper_name(helper.number).unwrap_or("?");
         let _ = writeln!(text, "| `{name}` | {} | {} |", helper.number, helper.note);
     }
-    text.push_str("\n| program type | helpers of tc programs | helpers that it may not call |\n|---|---|---|\n");
+    text.push_str("\n| program type | helpers of tc programs | refused helpers |\n|---|---|---|\n");
     for kind in [ProgramKind::CgroupSkb, ProgramKind::SocketFilter] {
         let known = |helper: &&Helper| find(helper.number, kind).is_some();
         let may = names(SKB_HELPERS.iter().filter(known));
