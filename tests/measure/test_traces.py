@@ -234,10 +234,16 @@ def test_another_link_and_another_file_are_named(tmp_path: Path) -> None:
     assert done.returncode == ExitCode.INPUT
     assert "IEEE802_11 (105)" in done.stderr
     assert record["trace"]["count"] == 1
-    done, record = run(FIREWALL, "--pcap", FIREWALL)
-    assert done.returncode == ExitCode.INPUT
-    assert "the file is not a capture: it starts with 7f 45 4c 46" in record["trace"]["error"]
     oracles.compared("kernel", 1, "packets of a trace")
+
+
+@pytest.mark.parametrize("file", [FIREWALL, "missing.pcap"])
+def test_a_file_without_packets_is_refused_before_the_measurement(file: str | Path) -> None:
+    done = slowpath("measure", FIREWALL, "--pcap", file)
+    assert done.returncode == ExitCode.INPUT
+    assert done.stdout == ""
+    reason = "starts with 7f 45 4c 46" if file == FIREWALL else "no such file"
+    assert reason in done.stderr
 
 
 COOKED = bytes(14) + b"\x08\x00"

@@ -8,6 +8,7 @@ from slowpath.bounds.plan import Request
 from slowpath.core import codes, engine, terminal
 from slowpath.core.engine import kernel
 from slowpath.core.engine.kernel import open_kernel, open_station
+from slowpath.core.engine.objects import check_capture
 from slowpath.core.errors import ExitCode, InputError, worst
 from slowpath.core.inputs import write_text
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
@@ -246,10 +247,13 @@ def measure(request: Request, settings: Settings) -> ExitCode:
     """Measure every program of the request; an error in one does not stop the others.
 
     Raises:
+        InputError: if the file of `--pcap` is not a capture file.
         OptionError: if an option is invalid for the files.
         UnavailableError: if this process cannot measure in this kernel.
     """
     check(settings, request)
+    if settings.pcap is not None:
+        check_capture(settings.pcap)  # a measurement takes seconds, and would then lack the trace
     kernel = open_kernel()
     session = Session(request)
     note_remarks(session.plan)

@@ -199,6 +199,14 @@ def captured(file: str) -> Iterator[Captured]:
         raise InputError(Code(problem.code), file, str(problem)) from None
 
 
+def check_capture(file: str) -> None:
+    """Raise `InputError` if a file cannot be read, or does not begin as a capture file does."""
+    try:
+        _core.Capture(file)
+    except _core.Error as problem:
+        raise InputError(Code(problem.code), file, str(problem)) from None
+
+
 def read_functions(file: str, data: bytes) -> Functions:
     """Read all functions of a BPF object, not only its programs; `file` is its name in errors.
 
