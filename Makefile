@@ -274,9 +274,11 @@ campaign: export SLOWPATH_P4_PROGRAMS := 300
 campaign: setup $(DONE)/requirements | oracle
 	failed=()
 	run() { cargo test --locked --package "$$1" --test all -- --nocapture --test-threads=1 "$${@:2}" || failed+=("$$1"); }
-	run slowpath-kernel sequences:: c_programs:: veth:: loops:: interleavings:: loaders:: map_consistency:: p4_differential:: p4_expressions::
+	run slowpath-kernel sequences:: c_programs:: veth:: loops:: interleavings:: loaders:: map_consistency:: p4_differential:: p4_expressions:: helpers:: skb::
 	run slowpath-rehearsal random_devices:: random_programs::
 	run slowpath-chain verify:: frozen:: facts::facts_hold_for_what_leaves_random_programs
+	run slowpath-nfp translation::
+	run slowpath exhaustive::
 	run slowpath-search brute_force:: structured_programs::
 	run slowpath-smt z3_agreement:: semantics:: hashes::
 	$(PYTEST) $$(grep -rliE 'campaign|hypothesis' tests --include='test_*.py' | sort) || failed+=(Python)

@@ -13,6 +13,8 @@ use slowpath_kernel::Kernel;
 use slowpath_oracle::{Oracle, random_cases};
 use slowpath_stop::Stop;
 use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 const RESULTS: [u32; 2] = [2, 3];
@@ -212,29 +214,41 @@ fn examples_are_understood_whole() {
         .map(|e| e.path())
         .collect();
     paths.sort();
-    let mut analysed = 0;
-    for path in paths.iter().filter(|path| path.extension().is_some_and(|end| end == "o")) {
-        let object = Object::parse(&std::fs::read(path).expect("it is there")).expect("an object");
-        for number in 0..object.programs.len() {
-            let linked = object.link(number, None).expect("it is complete");
-            let stop = Stop::never();
-            let any = PacketFacts::lengths(60, 1500);
-            let results = [2, 3, 4];
-            let options = FactsOptions::default();
-            let left = facts_after(&object, &linked, &any, &results, &options, &stop);
-            let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-            let name = format!("{}: {}", name.unwrap_or_default(), linked.name);
-            match left.unwrap_or_else(|error| panic!("{name}: {error}")) {
-                Outgoing::Packets(found) => {
-                    let work = found.work;
-                    eprintln!("{name}: {work:?}");
-                    // A single query refutes many candidates.
-                    assert!(found.stopped.is_none() && work.queries < 60, "{name}: {work:?}");
-                    analysed += 1;
-                }
-                Outgoing::Nothing(never) => panic!("{name}: packets pass: {never:?}"),
+    paths.retain(|path| path.extension().is_some_and(|end| end == "o"));
+    let next = AtomicUsize::new(0);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let analysed: usize = std::thread::scope(|scope| {
+        let worker = || {
+            let own = std::iter::from_fn(|| paths.get(next.fetch_add(1, Ordering::Relaxed)));
+            own.map(|path| understood(path)).sum::<usize>()
+        };
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
+        workers.into_iter().map(|worker| worker.join().expect("no panic")).sum()
+    });
+    assert!(analysed > 5, "{analysed}");
+}
+
+/// Computes the facts that hold after each program of an example. Returns the number of programs.
+fn understood(path: &Path) -> usize {
+    let object = Object::parse(&std::fs::read(path).expect("it is there")).expect("an object");
+    for number in 0..object.programs.len() {
+        let linked = object.link(number, None).expect("it is complete");
+        let stop = Stop::never();
+        let any = PacketFacts::lengths(60, 1500);
+        let results = [2, 3, 4];
+        let options = FactsOptions::default();
+        let left = facts_after(&object, &linked, &any, &results, &options, &stop);
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+        let name = format!("{}: {}", name.unwrap_or_default(), linked.name);
+        match left.unwrap_or_else(|error| panic!("{name}: {error}")) {
+            Outgoing::Packets(found) => {
+                let work = found.work;
+                eprintln!("{name}: {work:?}");
+                // A single query refutes many candidates.
+                assert!(found.stopped.is_none() && work.queries < 60, "{name}: {work:?}");
             }
+            Outgoing::Nothing(never) => panic!("{name}: packets pass: {never:?}"),
         }
     }
-    assert!(analysed > 5, "{analysed}");
+    object.programs.len()
 }

@@ -6,7 +6,7 @@ use crate::support;
 use slowpath_bpf::{Object, ProgramKind};
 use slowpath_kernel::{Context, Kernel};
 use slowpath_oracle::Oracle;
-use support::pin::pin;
+use support::pin::each_on_every_cpu;
 use support::replay_pair::ReplayPair;
 use support::{examples, features, kernel, object, packets, path};
 
@@ -41,20 +41,24 @@ fn check(kernel: &Kernel, object: &Object, number: usize) -> Result<usize, Strin
 #[test]
 fn the_kernel_executes_as_many_instructions_as_the_interpreter() {
     let Some(kernel) = kernel() else { return };
-    pin(0);
     let (mut faults, mut compared) = (Vec::new(), 0);
     let objects = examples().into_iter().map(|file| object(&file));
-    let objects = objects.chain([features(), object(&path("tests/objects/helpers.bpf.o"))]);
-    for object in objects {
-        for (number, program) in object.programs.iter().enumerate() {
-            if program.kind != ProgramKind::Xdp {
-                continue;
-            }
-            match check(&kernel, &object, number) {
-                Ok(packets) => compared += packets,
-                Err(_) if ELSEWHERE.contains(&program.name.as_str()) => {}
-                Err(fault) => faults.push(format!("{}: {fault}", program.name)),
-            }
+    let objects: Vec<Object> =
+        objects.chain([features(), object(&path("tests/objects/helpers.bpf.o"))]).collect();
+    let programs: Vec<(&Object, usize)> = objects
+        .iter()
+        .flat_map(|object| (0..object.programs.len()).map(move |number| (object, number)))
+        .filter(|(object, number)| object.programs[*number].kind == ProgramKind::Xdp)
+        .collect();
+    let checked = each_on_every_cpu(programs.len(), |at| {
+        let (object, number) = programs[at];
+        (object.programs[number].name.as_str(), check(&kernel, object, number))
+    });
+    for (name, checked) in checked {
+        match checked {
+            Ok(packets) => compared += packets,
+            Err(_) if ELSEWHERE.contains(&name) => {}
+            Err(fault) => faults.push(format!("{name}: {fault}")),
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));

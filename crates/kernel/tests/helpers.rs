@@ -4,7 +4,6 @@
 use crate::support;
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rand::RngExt;
 use rand::rngs::StdRng;
@@ -12,17 +11,17 @@ use slowpath_bpf::Object;
 use slowpath_bpf::insn::{Call, Insn};
 use slowpath_bpf::lift::support_matrix;
 use slowpath_kernel::Kernel;
-use slowpath_oracle::Oracle;
+use slowpath_oracle::{Oracle, random_cases};
 use slowpath_replay::Entry;
-use support::pin::on_every_cpu;
+use support::pin::each_on_every_cpu;
 use support::replay_pair::ReplayPair;
 use support::words::{Compared, Words};
 use support::{kernel, object, path};
 
 /// Number of packets for each program.
-const PACKETS: usize = 400;
+const PACKETS: u64 = 100;
 /// Number of packets after which the maps are reset.
-const EPOCH: usize = 100;
+const EPOCH: usize = 50;
 
 fn helpers() -> Object {
     object(&path("tests/objects/helpers.bpf.o"))
@@ -89,10 +88,10 @@ fn fill(replay_pair: &mut ReplayPair, rng: &mut StdRng) -> Result<(), String> {
     Ok(())
 }
 
-const WORDS: Words = Words { packets: PACKETS, epoch: EPOCH, packet, fill };
-
 fn agree(kernel: &Kernel, object: &Object, number: usize) -> Result<(), String> {
-    let Compared { packets, covered, blocks } = WORDS.compare(kernel, object, number)?;
+    let packets = random_cases(PACKETS) as usize;
+    let words = Words { packets, epoch: EPOCH, packet, fill };
+    let Compared { packets, covered, blocks } = words.compare(kernel, object, number)?;
     eprintln!("{}: {covered} of {blocks} blocks", object.programs[number].name);
     Oracle::Kernel.compared(packets, "packets through helpers");
     Ok(())
@@ -102,23 +101,17 @@ fn agree(kernel: &Kernel, object: &Object, number: usize) -> Result<(), String> 
 fn kernel_and_interpreter_agree_on_every_helper() {
     let Some(kernel) = kernel() else { return };
     let object = helpers();
-    // Durations differ widely, so an idle thread takes the next program.
-    let next = AtomicUsize::new(0);
-    let work = |_, _| {
-        let mut faults = Vec::new();
-        loop {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            let Some(program) = object.programs.get(number) else { return faults };
-            let name = program.name.as_str();
-            let checked = match name {
-                _ if name.starts_with("undecided_") => Ok(()),
-                "lifted_only" => ReplayPair::lifted(&kernel, &object, number).map(drop),
-                _ => agree(&kernel, &object, number),
-            };
-            faults.extend(checked.err().map(|fault| format!("{name}: {fault}")));
-        }
+    let check = |number: usize| {
+        let name = object.programs[number].name.as_str();
+        let checked = match name {
+            _ if name.starts_with("undecided_") => Ok(()),
+            "lifted_only" => ReplayPair::lifted(&kernel, &object, number).map(drop),
+            _ => agree(&kernel, &object, number),
+        };
+        checked.map_err(|fault| format!("{name}: {fault}"))
     };
-    let faults = on_every_cpu(work).concat();
+    let checked = each_on_every_cpu(object.programs.len(), check);
+    let faults: Vec<String> = checked.into_iter().filter_map(Result::err).collect();
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 

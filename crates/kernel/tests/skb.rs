@@ -13,16 +13,16 @@ use slowpath_bpf::lift::{LiftOptions, lift, support_matrix};
 use slowpath_bpf::{FirstByte, Object, ProgramKind, ProgramType, SCHED_CLS};
 use slowpath_kernel::witness::bytes;
 use slowpath_kernel::{Context, Kernel};
-use slowpath_oracle::Oracle;
+use slowpath_oracle::{Oracle, random_cases};
 use slowpath_replay::{Entry, PathRecord, Replay, ReplayError};
 use support::assemble;
 use support::bounds::analyse;
-use support::pin::pin;
+use support::pin::{each_on_every_cpu, pin};
 use support::tally::setting;
 use support::{hex, kernel, object, path};
 
-/// Number of packets for each program, unless the variable `SLOWPATH_SKB_PACKETS` sets another one.
-const PACKETS: u64 = 40;
+/// Number of packets for each program.
+const PACKETS: u64 = 12;
 
 fn programs() -> Object {
     object(&path("tests/objects/skb.bpf.o"))
@@ -130,7 +130,7 @@ fn compare(kernel: &Kernel, object: &Object, number: usize) -> Result<(u64, u64,
     replay.use_path_record(PathRecord { map: "out".to_owned(), path_bytes: 0 });
     let mut rng = StdRng::seed_from_u64(setting("SLOWPATH_FIRST_SEED", 0) + number as u64);
     let (mut agreed, mut undecided, mut blocks) = (0, 0, BTreeSet::new());
-    for _ in 0..setting("SLOWPATH_SKB_PACKETS", PACKETS) {
+    for _ in 0..random_cases(PACKETS) {
         let (packet, context) = packet_for(row, &mut rng);
         match replay.run(&packet, &context) {
             Ok(step) => {
@@ -161,24 +161,20 @@ fn kernel_and_interpreter_agree_on_programs_of_sockets() {
 /// Compares kernel and interpreter for all programs of an object.
 fn agree_on(object: &Object, what: &'static str) {
     let Some(kernel) = kernel() else { return };
-    pin(0);
-    let mut faults = Vec::new();
-    for (number, program) in object.programs.iter().enumerate() {
-        match compare(&kernel, object, number) {
-            Ok((agreed, undecided, blocks)) => {
-                eprintln!(
-                    "{}: {agreed} agreed, {undecided} undecided, {blocks} blocks",
-                    program.name
-                );
-                Oracle::Kernel.compared(agreed as usize, what);
-                // Results that depend on hidden state, such as the position of headers, multiply.
-                if undecided * 4 > agreed {
-                    faults.push(format!("{}: {undecided} undecided", program.name));
-                }
-            }
-            Err(fault) => faults.push(format!("{}: {fault}", program.name)),
+    let check = |number: usize| {
+        let name = object.programs[number].name.as_str();
+        let (agreed, undecided, blocks) =
+            compare(&kernel, object, number).map_err(|fault| format!("{name}: {fault}"))?;
+        eprintln!("{name}: {agreed} agreed, {undecided} undecided, {blocks} blocks");
+        Oracle::Kernel.compared(agreed as usize, what);
+        // Results that depend on hidden state, such as the position of headers, multiply.
+        if undecided * 4 > agreed {
+            return Err(format!("{name}: {undecided} undecided"));
         }
-    }
+        Ok(())
+    };
+    let checked = each_on_every_cpu(object.programs.len(), check);
+    let faults: Vec<String> = checked.into_iter().filter_map(Result::err).collect();
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 

@@ -1,6 +1,8 @@
 //! Pins threads to CPUs. This is necessary because per-CPU maps have a value for each CPU, and
 //! tests compare only one of them.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 /// Pins the calling thread to one of the CPUs that it may use. `number` modulo the number of these
@@ -28,4 +30,15 @@ pub fn on_every_cpu<T: Send>(job: impl Fn(usize, usize) -> T + Sync) -> Vec<T> {
         let workers: Vec<_> = (0..threads).map(start).collect();
         workers.into_iter().map(|worker| worker.join().expect("no panic")).collect()
     })
+}
+
+/// Runs a job for each number below `count`, on all CPUs as [`on_every_cpu`] does. Durations may
+/// differ widely, because an idle thread takes the next number. Returns all results, in any order.
+pub fn each_on_every_cpu<T: Send>(count: usize, job: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    let next = AtomicUsize::new(0);
+    let take = || Some(next.fetch_add(1, Ordering::Relaxed)).filter(|&number| number < count);
+    on_every_cpu(|_, _| std::iter::from_fn(take).map(&job).collect::<Vec<T>>())
+        .into_iter()
+        .flatten()
+        .collect()
 }
