@@ -14,7 +14,7 @@ from figures import Column, Row
 
 from chains import tail_calls
 from chains.description import median, slowpath, write
-from slowpath.core.engine import kernel, objects, rehearsals
+from slowpath.core.engine import kernel, objects
 from slowpath.core.engine.report_types import RehearsalReport
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.programs.packet import wire_bytes
@@ -98,11 +98,11 @@ def _rehearse(chained: Path, fused: bytes, witness: Witness, rounds: int) -> Reh
     (first,) = [p for p in objects.programs(read) or [] if p.name == f"{tail_calls.STEP}_0"]
     # Names of maps are unique, so the name of the program in front is not needed.
     maps = {name.rsplit(":", 1)[-1]: content for name, content in witness["maps"].items()}
-    both = rehearsals.Rehearsed(
+    both = kernel.Rehearsed(
         [], (read, first.number), fused, [wire_bytes(witness)], json.dumps(maps)
     )
-    options = rehearsals.Rehearsing(PACKETS, arbitrary=True, rounds=rounds)
-    report = rehearsals.rehearse(kernel.open_kernel(), both, options, Stopping())
+    options = kernel.Rehearsing(PACKETS, arbitrary=True, rounds=rounds)
+    report = kernel.rehearse(kernel.open_kernel(), both, options, Stopping())
     if report["difference"] or report["undetermined"] or not report["rate"]:
         raise SystemExit(f"error: {chained.name}: {json.dumps(report)}")
     return report

@@ -10,7 +10,7 @@ from typing import Any
 from figures import Column, Row
 
 from chains.description import EXAMPLES, ROOT, median, slowpath
-from slowpath.core.engine import kernel, objects, rehearsals
+from slowpath.core.engine import kernel, objects
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.programs.packet import wire_bytes
 
@@ -113,15 +113,15 @@ def _repeating(python: Path, chain: Path, both: tuple[Path, Path]) -> Row:
         objects.read_object(str(file), file.read_bytes())
         for file in (EXAMPLES / "firewall.bpf.o", both[0])
     )
-    subject = rehearsals.Rehearsed(
-        [rehearsals.Stage(first, 0, [XDP_PASS])],
+    subject = kernel.Rehearsed(
+        [kernel.Stage(first, 0, [XDP_PASS])],
         (original, 0),
         both[1].read_bytes(),
         [wire_bytes(witness)],
         maps,
     )
-    options = rehearsals.Rehearsing(packets=1, rounds=ROUNDS)
-    report = rehearsals.rehearse(kernel.open_kernel(), subject, options, Stopping())
+    options = kernel.Rehearsing(packets=1, rounds=ROUNDS)
+    report = kernel.rehearse(kernel.open_kernel(), subject, options, Stopping())
     rate = report["rate"]
     if rate is None or rate["restored"]:
         raise SystemExit(f"error: {chain.name}: the packet does not repeat: {report['notes']}")

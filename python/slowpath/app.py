@@ -122,7 +122,7 @@ def _no_command(path: str, group: Group, words: Sequence[str]) -> int:
     parser = Parser(path, group)
     leading, rest = split_general(words)
     if rest and not rest[0].startswith("-"):
-        from slowpath.core.suggestions import unknown
+        from slowpath.core.spelling import unknown
 
         parser.error(unknown("command", rest[0], group.commands), codes.UNKNOWN_COMMAND)
     read(parser, [*leading, *rest])  # exits if there are arguments
@@ -132,11 +132,11 @@ def _no_command(path: str, group: Group, words: Sequence[str]) -> int:
 
 def _use_settings(name: str, command: Command, args: Namespace) -> None:
     """Set options that the command line lacks, from variables and the project's settings file."""
-    from slowpath.core.settings.keys import USED
+    from slowpath.core.settings import USED
 
     if name not in USED:
         return
-    from slowpath.core.settings.values import complete, subject
+    from slowpath.core.settings import complete, subject
 
     origins = complete(args, USED[name], command.options)
     args.outside = frozenset(origins)
@@ -156,7 +156,7 @@ def _run(path: str, command: Command, words: Sequence[str]) -> int:
         _use_settings(path.partition(" ")[2], command, args)
         if parser.own_output or args.output is None:
             return command.run(args)
-        from slowpath.core.output import run_into
+        from slowpath.core.running import run_into
 
         return run_into(args.output, lambda: command.run(args))
 

@@ -27,7 +27,7 @@ from slowpath.core.jobs.local_pool import LocalPool
 from slowpath.core.jobs.memory import default_limit
 from slowpath.core.jobs.pool import NO_OBSERVER, Pool, PoolObserver, Unfinished
 from slowpath.core.jobs.stopping import Stopping
-from slowpath.core.schema.failed import NO_DETAIL
+from slowpath.core.schema.derived import NO_DETAIL
 from support import ROOT, heed_interrupts, make_result, slowpath
 from test_schema import check
 

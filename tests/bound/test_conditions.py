@@ -10,7 +10,7 @@ from slowpath.bounds.report import text_reporter
 from slowpath.bounds.report_path import exactness
 from slowpath.bounds.report_rates import CompactTable
 from slowpath.bounds.requirement import refusal, relied_on
-from slowpath.core.schema.failed import NO_DETAIL
+from slowpath.core.schema.derived import NO_DETAIL
 from slowpath.core.schema.rates import Rate
 from slowpath.core.schema.results import PathDetail, Result
 from support import ROOT, make_bound, make_result, slowpath

@@ -20,7 +20,7 @@ from assemble import hashes, rounds, shifts, small, straight, write_object
 from slowpath.bounds.report_rates import full_report
 from slowpath.core.errors import ExitCode
 from slowpath.core.jobs.memory import default_limit, parse_size
-from slowpath.core.schema.failed import NO_DETAIL
+from slowpath.core.schema.derived import NO_DETAIL
 from support import ROOT, heed_interrupts, make_bound, make_path, make_result, slowpath
 
 COUNT = ("--target", "ebpf")

@@ -11,8 +11,7 @@ from slowpath.bounds.report_rates import format_cycles, full_report
 from slowpath.core import codes
 from slowpath.core.errors import Coded
 from slowpath.core.printable import one_line
-from slowpath.core.schema.derived import DESCRIBED_PATHS, is_capped, own_rate
-from slowpath.core.schema.failed import failed_result
+from slowpath.core.schema.derived import DESCRIBED_PATHS, failed_result, is_capped, own_rate
 from slowpath.core.schema.results import Detail, Result, Stretch
 from support import GOLDEN, check_golden, make_bound, make_path, make_result
 

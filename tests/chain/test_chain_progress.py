@@ -15,8 +15,7 @@ import pytest
 
 from slowpath.bounds import progress
 from slowpath.bounds.progress import PartWatcher, WorkWatch, describe_work, ending
-from slowpath.core.engine.analyses import Run
-from slowpath.core.engine.current_stage import StageProgress
+from slowpath.core.engine.analyses import Run, StageProgress
 from slowpath.core.errors import ExitCode
 from support import ROOT
 

@@ -12,7 +12,7 @@ from running_kernel import needs_kernel
 from slowpath.app import app
 from slowpath.chain.report import fused_lines
 from slowpath.core import codes
-from slowpath.core.engine import rehearsals
+from slowpath.core.engine import kernel
 from slowpath.core.engine.kernel import RewrittenRefusedError
 from slowpath.core.engine.report_types import RehearsalReport
 from support import CAMPAIGN, ROOT, remembered, slowpath
@@ -225,7 +225,7 @@ def test_what_the_kernel_does_not_confirm_is_not_written(
     what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     needs_kernel()
-    done = rehearsals.rehearse
+    done = kernel.rehearse
 
     def rehearse(*words: Any) -> RehearsalReport:
         if what == "refuses":
@@ -236,7 +236,7 @@ def test_what_the_kernel_does_not_confirm_is_not_written(
         found["difference"] = {"what": "they do", "packet": "00", "metadata": "", "before": 0}
         return found
 
-    monkeypatch.setattr(rehearsals, "rehearse", rehearse)
+    monkeypatch.setattr(kernel, "rehearse", rehearse)
     words = ["chain", "optimize", str(CHAIN), "--packets", "100", "-o", str(tmp_path / "out")]
     assert app(words) == 0
     text = capsys.readouterr().out

@@ -4,7 +4,7 @@ import pytest
 
 from oracles import compared
 from running_kernel import needs_kernel
-from slowpath.core.engine import kernel, objects, rehearsals
+from slowpath.core.engine import kernel, objects
 from slowpath.core.engine.kernel import RewrittenRefusedError
 from slowpath.core.engine.report_types import RehearsalReport
 from slowpath.core.errors import InputError
@@ -31,10 +31,10 @@ def _rehearsed(
     rewritten: bytes, *, maps: str = "", upstream: bool = True, rounds: int = 0
 ) -> RehearsalReport:
     first, second = (objects.read_object(name, _content(name)) for name in _NAMES)
-    stages = [rehearsals.Stage(first, 0, [2])] if upstream else []
-    chain = rehearsals.Rehearsed(stages, (second, 0), rewritten, [_seed()], maps)
-    rehearsing = rehearsals.Rehearsing(packets=3000, rounds=rounds)
-    return rehearsals.rehearse(kernel.open_kernel(), chain, rehearsing, Stopping())
+    stages = [kernel.Stage(first, 0, [2])] if upstream else []
+    chain = kernel.Rehearsed(stages, (second, 0), rewritten, [_seed()], maps)
+    rehearsing = kernel.Rehearsing(packets=3000, rounds=rounds)
+    return kernel.rehearse(kernel.open_kernel(), chain, rehearsing, Stopping())
 
 
 _NAMES = ("chain_first", "chain_second")

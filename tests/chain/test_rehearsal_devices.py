@@ -11,7 +11,7 @@ import pytest
 
 from oracles import compared
 from running_kernel import needs_kernel
-from slowpath.core.engine import kernel, objects, rehearsals
+from slowpath.core.engine import kernel, objects
 from slowpath.core.engine.report_types import RehearsalReport
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.programs.loading import load_program
@@ -91,10 +91,10 @@ def rehearsed(chain: Path, rewritten: bytes) -> RehearsalReport:
     The program `FRONT` runs first.
     """
     front, trailer = (program(chain.parent / f"{name}.bpf.c") for name in ("front", "trailer"))
-    stages = [rehearsals.Stage(front, 0, [2])]
-    both = rehearsals.Rehearsed(stages, (trailer, 0), rewritten, [SEED])
-    how = rehearsals.Rehearsing(packets=1000, rounds=0, frames=300)
-    return rehearsals.rehearse(kernel.open_kernel(), both, how, Stopping())
+    stages = [kernel.Stage(front, 0, [2])]
+    both = kernel.Rehearsed(stages, (trailer, 0), rewritten, [SEED])
+    how = kernel.Rehearsing(packets=1000, rounds=0, frames=300)
+    return kernel.rehearse(kernel.open_kernel(), both, how, Stopping())
 
 
 def test_a_program_that_is_right_in_test_runs_only_is_found(chain: Path, tmp_path: Path) -> None:

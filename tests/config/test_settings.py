@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from slowpath.core.errors import InputError
-from slowpath.core.settings.files import find_settings, read_settings
-from slowpath.core.settings.keys import KEYS, REQUIRE, USED, variable
+from slowpath.core.settings import KEYS, REQUIRE, USED, find_settings, read_settings, variable
 from support import ROOT, commands, slowpath
 
 OBJECT = ROOT / "examples/count_min.1.bpf.o"

@@ -11,16 +11,16 @@ from slowpath.core.html.chart import (
     Curve,
     Points,
     Scale,
+    Strip,
     draw,
+    draw_strips,
     linear_scale,
     scale_of,
     spark,
     tick_text,
     with_room,
 )
-from slowpath.core.html.elements import Column, Html, element, join, prose, table
-from slowpath.core.html.page import download, facts, page
-from slowpath.core.html.strips import Strip, draw_strips
+from slowpath.core.html.page import Column, Html, download, element, facts, join, page, prose, table
 
 HOSTILE = "\"'><script>alert(1)</script>&amp;<!--\x1b\u202e\x00"
 

@@ -9,8 +9,8 @@ import pytest
 from slowpath.core.command import ARGUMENTS, Option
 from slowpath.core.option_meanings import MEANINGS
 from slowpath.core.parser import Parser, read
+from slowpath.core.quantities import parse_range, percentage, share_of_percentage
 from slowpath.core.spelling import RENAMED, Renamed, respelled
-from slowpath.core.values import parse_range, percentage, share_of_percentage
 from support import commands
 
 

@@ -17,13 +17,26 @@ from review_formats import (
     read_github,
     steps_of,
 )
-from slowpath.core.review.findings import RULES, Case, Finding, Place, Review, Step
-from slowpath.core.review.github import escape_data, escape_property, github_lines
-from slowpath.core.review.junit import junit_lines
-from slowpath.core.review.markdown import markdown_lines
-from slowpath.core.review.places import Names, repository_root
-from slowpath.core.review.results import SlowestPath, guaranteed
-from slowpath.core.review.sarif import sarif_lines
+from slowpath.core.findings import (
+    RULES,
+    Case,
+    Finding,
+    Names,
+    Place,
+    Review,
+    SlowestPath,
+    Step,
+    guaranteed,
+    repository_root,
+)
+from slowpath.core.review import (
+    escape_data,
+    escape_property,
+    github_lines,
+    junit_lines,
+    markdown_lines,
+    sarif_lines,
+)
 from support import ROOT, make_path, make_profile, make_result, slowpath
 
 PLACE = Place("xdp/lb.c", 7, "x = 1;")

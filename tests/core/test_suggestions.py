@@ -2,7 +2,7 @@
 
 import pytest
 
-from slowpath.core.suggestions import did_you_mean, nearest, unknown
+from slowpath.core.spelling import did_you_mean, nearest, unknown
 from support import slowpath
 
 OBJECT = "examples/firewall.bpf.o"

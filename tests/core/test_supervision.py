@@ -19,8 +19,7 @@ from slowpath.core.errors import InputError
 from slowpath.core.jobs import JobWorker, Message, Send
 from slowpath.core.jobs.isolated_job import IsolatedJob
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
-from slowpath.core.jobs.supervision import EarlyEnd, ProcessWorker, await_job
-from slowpath.core.jobs.thread_worker import ThreadWorker
+from slowpath.core.jobs.supervision import EarlyEnd, ProcessWorker, ThreadWorker, await_job
 from support import heed_interrupts, without_progress
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from slowpath.core.command import Command, Option
-from slowpath.core.settings.keys import USED
+from slowpath.core.settings import USED
 from successful_calls import ENDLESS
 from support import ROOT, commands, slowpath
 

@@ -15,7 +15,7 @@ import pytest
 from slowpath.bounds.progress import Watch, cut
 from slowpath.core import terminal
 from slowpath.core.engine.analyses import Run
-from slowpath.core.links import with_links
+from slowpath.core.terminal import with_links
 from support import ROOT, slowpath
 
 COMMAND = [sys.executable, "-m", "slowpath", "bound", "examples/two_protocols.asm"]

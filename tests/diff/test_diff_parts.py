@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 from slowpath.core import codes
 from slowpath.core.errors import Coded, InputError
 from slowpath.core.printable import one_line
-from slowpath.core.schema.failed import failed_result
+from slowpath.core.schema.derived import failed_result
 from slowpath.core.schema.results import Profile, ProfileLine, Result
 from slowpath.diff.columns import also_changed, cell, change_of, format_percent, make_row, summary
 from slowpath.diff.filters import Gate, failures, parse_comparison

@@ -7,7 +7,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple
 
-from slowpath.core.engine.errors import MapsFile
+from slowpath.core.engine import MapsFile
 from slowpath.core.engine.objects import Captured
 from slowpath.core.programs.sources import Clang
 from slowpath.insights.accelerators.harness.bench import noise_of

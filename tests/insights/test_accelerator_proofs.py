@@ -18,7 +18,7 @@ import llvmlite.binding as llvm
 import pytest
 from accelerated.learning import frequent_patterns
 
-from slowpath.core.jobs.child import Child
+from slowpath.core.jobs.supervision import Child
 from slowpath.insights.accelerators.groups import names_fit
 from slowpath.insights.accelerators.harness.bench import noise_of
 from slowpath.insights.accelerators.proofs.crc import kernel_and_solution, prove_crc

@@ -18,7 +18,7 @@ from insights_counted import (
 )
 from insights_xdp import HERE, orders, ran, requests, traffic
 from running_kernel import needs_kernel
-from slowpath.core.engine.errors import MapsFile
+from slowpath.core.engine import MapsFile
 from slowpath.core.programs.packet import write_pcap
 from slowpath.core.programs.sources import Clang
 from slowpath.insights.trace.xdp_map_contents import made_up

@@ -9,7 +9,7 @@ import pytest
 from insights_counted import counted, error_of, reported, structures, trace
 from insights_xdp import HERE, orders, ran
 from running_kernel import needs_kernel
-from slowpath.core.engine.errors import MapsFile
+from slowpath.core.engine import MapsFile
 from slowpath.core.programs.clang import compile_c
 from slowpath.core.programs.sources import Clang
 from slowpath.insights.accelerators.harness.bench import noise_of

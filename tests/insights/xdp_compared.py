@@ -7,7 +7,7 @@ from pathlib import Path
 from insights_xdp import MapState, ran
 from oracles import compared
 from running_kernel import needs_kernel
-from slowpath.core.engine.errors import MapsFile
+from slowpath.core.engine import MapsFile
 from slowpath.core.engine.objects import read_object, run_maps
 from slowpath.core.programs.clang import compile_c
 from slowpath.core.programs.sources import Clang

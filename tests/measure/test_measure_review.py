@@ -6,8 +6,7 @@ import pytest
 
 from review_formats import check_junit, check_sarif, place_of, read_github, steps_of
 from running_kernel import needs_kernel
-from slowpath.core.review.junit import junit_lines
-from slowpath.core.review.sarif import sarif_lines
+from slowpath.core.review import junit_lines, sarif_lines
 from slowpath.measure.documents import MeasuredPath, MeasuredProgram
 from slowpath.measure.review import review
 from slowpath.measure.settings import parse_gate

@@ -1,7 +1,7 @@
 """Analyses programs, usually in a worker process.
 
 If the process dies or has to be killed, its last reported bound is the result. A single small
-program is analysed on a thread of this process instead (`slowpath.core.jobs.thread_worker`).
+program is analysed on a thread of this process instead (`slowpath.core.jobs.supervision`).
 """
 
 import json
@@ -24,7 +24,7 @@ from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.jobs.supervision import EarlyEnd, await_job
 from slowpath.core.printable import json_line
 from slowpath.core.programs.loading import KernelBtf
-from slowpath.core.schema.failed import NO_DETAIL, NO_FAILURE, failed_result
+from slowpath.core.schema.derived import NO_DETAIL, NO_FAILURE, failed_result
 from slowpath.core.schema.results import Failure, Result
 
 _SMALL = 1 << 16
@@ -70,7 +70,7 @@ class Analyst:
         jobs = [self._job(task) for task in tasks]
         self._worker: JobWorker
         if len(tasks) == 1 and tasks[0].size <= _SMALL and not always_process:
-            from slowpath.core.jobs.thread_worker import ThreadWorker
+            from slowpath.core.jobs.supervision import ThreadWorker
 
             self._worker = ThreadWorker(jobs)
         else:

@@ -10,9 +10,8 @@ import json
 from typing import TYPE_CHECKING
 
 from slowpath.core import codes
-from slowpath.core.engine import analyses, targets
+from slowpath.core.engine import analyses, as_text, targets
 from slowpath.core.engine.cache import Cache, default_folder, digest
-from slowpath.core.engine.errors import as_text
 from slowpath.core.errors import OptionError, with_code
 from slowpath.core.terminal import note
 

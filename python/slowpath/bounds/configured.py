@@ -17,9 +17,7 @@ from slowpath.core.command import Option
 from slowpath.core.engine.targets import Target
 from slowpath.core.errors import InputError
 from slowpath.core.schema.rates import METRICS, Rate
-from slowpath.core.settings.files import Setting
-from slowpath.core.settings.keys import KEYS
-from slowpath.core.settings.values import Origin, complete, subject
+from slowpath.core.settings import KEYS, Origin, Setting, complete, subject
 
 
 def fit(args: Namespace, origins: Mapping[str, Origin], files: Sequence[str]) -> None:

@@ -20,8 +20,7 @@ from slowpath.bounds.default_target import (
 from slowpath.bounds.plan import Request
 from slowpath.core import codes
 from slowpath.core.codes import Code
-from slowpath.core.engine import analyses, targets
-from slowpath.core.engine.errors import MapsFile
+from slowpath.core.engine import MapsFile, analyses, targets
 from slowpath.core.errors import InputError, OptionError
 from slowpath.core.inputs import check_page, check_writable, read_pipes_within, read_text
 from slowpath.core.programs.selection import Selection
@@ -166,7 +165,7 @@ def check_metric(metric: str | None, target: targets.Target) -> str | None:
     others = [n for n in named if metric in (targets.builtin_target(n).counters or [])]
     # Most programs are BPF objects.
     hint = f"; use --target {'ebpf' if 'ebpf' in others else others[0]}" if others else ""
-    from slowpath.core.suggestions import did_you_mean
+    from slowpath.core.spelling import did_you_mean
 
     known = counters or METRICS
     hint = hint or did_you_mean(metric, known)
@@ -244,7 +243,7 @@ def find_target(name: str) -> targets.Description:
         return targets.Description(name, None)
     if name.endswith(".toml") or "/" in name:
         return targets.Description(name, read_text(name))
-    from slowpath.core.suggestions import did_you_mean
+    from slowpath.core.spelling import did_you_mean
 
     known = f"; choose one of {', '.join(names)}, or name a file that ends in .toml"
     raise ValueError(f"{name!r} is not a target{did_you_mean(name, names) or known}")

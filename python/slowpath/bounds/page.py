@@ -21,9 +21,19 @@ from slowpath.bounds.report_path import (
 )
 from slowpath.bounds.report_rates import format_cycles
 from slowpath.bounds.what_if import CORES, ENTRIES, LENGTH, Alternative
-from slowpath.core.html.elements import Column, Content, Html, element, join, prose, table
 from slowpath.core.html.explorer import card, hero, pairs, several, style, switch, value
-from slowpath.core.html.page import facts, page, problem
+from slowpath.core.html.page import (
+    Column,
+    Content,
+    Html,
+    element,
+    facts,
+    join,
+    page,
+    problem,
+    prose,
+    table,
+)
 from slowpath.core.programs.packet import witness_bytes
 from slowpath.core.quantities import significant
 from slowpath.core.schema.derived import (

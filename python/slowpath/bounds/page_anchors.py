@@ -8,7 +8,7 @@ from itertools import count
 from pathlib import PurePath
 
 from slowpath.bounds.page_paths import Place, Way
-from slowpath.core.html.elements import Html, element
+from slowpath.core.html.page import Html, element
 from slowpath.core.programs.packet import witness_bytes
 from slowpath.core.programs.packet_fields import HeaderFields, header_fields
 from slowpath.core.schema.results import Detail

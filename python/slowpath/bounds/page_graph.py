@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from slowpath.bounds.page_anchors import Anchors
 from slowpath.bounds.page_paths import Way
-from slowpath.core.html.elements import Html, element
 from slowpath.core.html.explorer import graph
 from slowpath.core.html.flow import Arrow, Box, Flow, key
+from slowpath.core.html.page import Html, element
 from slowpath.core.schema.results import Detail
 
 

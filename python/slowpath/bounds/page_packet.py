@@ -7,8 +7,8 @@ from slowpath.bounds.page_anchors import Anchors
 from slowpath.bounds.page_paths import Way
 from slowpath.bounds.pipeline_terms import lookup_text, other_requirements, other_unknowns
 from slowpath.bounds.report_path import given_text, map_rows, unknown_text
-from slowpath.core.html.elements import Column, Content, Html, element, join, table
 from slowpath.core.html.explorer import pairs, region
+from slowpath.core.html.page import Column, Content, Html, element, join, table
 from slowpath.core.programs.packet import Header, Packet, find_headers, witness_bytes
 from slowpath.core.programs.packet_fields import Field, HeaderFields
 from slowpath.core.schema.results import PathBranch, PathResult

@@ -10,8 +10,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from slowpath.core.engine.analyses import Progress, Run
-from slowpath.core.engine.current_stage import StageProgress
+from slowpath.core.engine.analyses import Progress, Run, StageProgress
 from slowpath.core.printable import one_line
 from slowpath.core.schema.derived import metric_words
 from slowpath.core.schema.rates import as_metric, format_rate

@@ -4,13 +4,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from slowpath.bounds.report import Miss, Reporter
 from slowpath.core import engine
-from slowpath.core.review.findings import Case, Finding, Review
-from slowpath.core.review.github import github_lines
-from slowpath.core.review.junit import junit_lines
-from slowpath.core.review.markdown import markdown_lines
-from slowpath.core.review.places import Names
-from slowpath.core.review.results import case_of, failed, guaranteed
-from slowpath.core.review.sarif import sarif_lines
+from slowpath.core.findings import Case, Finding, Names, Review, case_of, failed, guaranteed
+from slowpath.core.review import github_lines, junit_lines, markdown_lines, sarif_lines
 from slowpath.core.schema.results import Detail, Result
 from slowpath.core.terminal import Line
 

@@ -6,8 +6,7 @@ from slowpath.bounds.flags import cpu_option
 from slowpath.calibrate.testbeds import LOAD, LOADED
 from slowpath.core.command import Command, Example, Heading, argument, output_folder, within
 from slowpath.core.formats import JSON, OUTPUT, Formats
-from slowpath.core.quantities import duration
-from slowpath.core.values import percentage
+from slowpath.core.quantities import duration, percentage
 
 _SELECTION = Heading("Selection of experiments")
 _MEASUREMENT = Heading("Measurement settings")

@@ -11,13 +11,12 @@ from slowpath.calibrate.page_figures import axis_name
 from slowpath.calibrate.report import cost_text, model_text
 from slowpath.core import codes, engine
 from slowpath.core.errors import ExitCode, InputError
+from slowpath.core.extras import need_models
 from slowpath.core.formats import Reporter
 from slowpath.core.html.chart import Chart, Curve, Points, colour, draw
-from slowpath.core.html.elements import Column, Content, Html, element, join, table
-from slowpath.core.html.page import facts, page
+from slowpath.core.html.page import Column, Content, Html, element, facts, join, page, table
 from slowpath.core.printable import csv_line
 from slowpath.core.terminal import Line, grid
-from slowpath.models.packages import need
 
 
 def compare(directories: Sequence[str], html: str | None, reporter: Reporter) -> ExitCode:
@@ -27,7 +26,7 @@ def compare(directories: Sequence[str], html: str | None, reporter: Reporter) ->
         InputError: when an extra is missing, a directory cannot be read, or the runs have no
             experiment in common.
     """
-    need(("numpy", "scipy"))
+    need_models(("numpy", "scipy"))
     runs = [_measured(directory) for directory in directories]
     document: Comparison = {
         **engine.head("calibrate", "comparison"),

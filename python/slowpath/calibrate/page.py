@@ -10,8 +10,18 @@ from slowpath.calibrate.report import cost_text, model_text
 from slowpath.core import engine
 from slowpath.core.errors import InputError
 from slowpath.core.html.chart import colour
-from slowpath.core.html.elements import Column, Content, Html, element, join, prose, table
-from slowpath.core.html.page import facts, page, warning_boxes
+from slowpath.core.html.page import (
+    Column,
+    Content,
+    Html,
+    element,
+    facts,
+    join,
+    page,
+    prose,
+    table,
+    warning_boxes,
+)
 from slowpath.core.schema.validation import ShapeError, check_shape, schema
 from slowpath.measure import disturbances
 from slowpath.measure.disturbances import Disturbance

@@ -9,8 +9,7 @@ from slowpath.calibrate.experiments.components import COMPONENTS, SIZE
 from slowpath.calibrate.experiments.documents import ModelDocument, Point
 from slowpath.calibrate.experiments.samples import points_csv
 from slowpath.core.html.chart import Chart, Curve, Points, draw, scale_of, spark
-from slowpath.core.html.elements import Content, Html, element
-from slowpath.core.html.page import download
+from slowpath.core.html.page import Content, Html, download, element
 from slowpath.core.printable import csv_line
 from slowpath.models.documents import FittedModel
 from slowpath.models.evaluation import Prediction, bends, evaluate

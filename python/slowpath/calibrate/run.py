@@ -24,11 +24,11 @@ from slowpath.calibrate.settings import Settings
 from slowpath.core import codes, engine, terminal
 from slowpath.core.engine import targets
 from slowpath.core.errors import Coded, ExitCode, worst
+from slowpath.core.extras import need_models
 from slowpath.core.formats import Reporter
 from slowpath.core.jobs.stopping import heeding_signals
 from slowpath.core.result_warnings import codes_of
 from slowpath.core.terminal import error, note, note_progress
-from slowpath.models.packages import need
 
 if TYPE_CHECKING:
     from slowpath.calibrate.documents import CalibrateDocument
@@ -112,7 +112,7 @@ def calibrate(settings: Settings, reporter: Reporter) -> ExitCode:
         InputError: when the extra is missing, this machine lacks something else, or a directory
             cannot be read or written.
     """
-    need(_PACKAGES)
+    need_models(_PACKAGES)
     found, stopped = _measure(settings)
     derived = None if stopped else _derive(settings, found)
     # A run that is only evaluated may come from another machine.

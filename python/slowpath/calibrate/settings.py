@@ -22,8 +22,8 @@ from slowpath.core import codes
 from slowpath.core.command import load
 from slowpath.core.errors import InputError, OptionError
 from slowpath.core.inputs import check_page
+from slowpath.core.quantities import parse_range
 from slowpath.core.spanned import parse_integer
-from slowpath.core.values import parse_range
 
 _TESTBED, _PRECISION, _SECONDS = "linux-xdp", 1.0, 2.5
 """Default values: name of the test bed, precision in percent, seconds for each experiment."""

@@ -20,8 +20,7 @@ from slowpath.bounds.report_path import format_ns
 from slowpath.chain.documents import ChainProgram, Guarantee
 from slowpath.chain.facts import maps_text
 from slowpath.chain.loading import LoadedChain, compiled_of, targets_of
-from slowpath.core.engine import chains
-from slowpath.core.engine.errors import MapsFile
+from slowpath.core.engine import MapsFile, chains
 from slowpath.core.engine.objects import Object, ProgramInfo, programs, read_object
 from slowpath.core.engine.targets import Target
 from slowpath.core.errors import InputError

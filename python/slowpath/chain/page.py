@@ -31,8 +31,7 @@ from slowpath.chain.report import (
     rehearsal_lines,
 )
 from slowpath.chain.report_types import Dropped, Frozen, Graphs, Pair, Proof, SourceLine
-from slowpath.core.html.elements import Column, Content, Html, element, join, table
-from slowpath.core.html.page import facts, page
+from slowpath.core.html.page import Column, Content, Html, element, facts, join, page, table
 
 _MAPS = [Column("map"), Column("entries", number=True), Column("the program")]
 

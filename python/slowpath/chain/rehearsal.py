@@ -15,9 +15,8 @@ from slowpath.bounds.options import WrittenOptions, read_request
 from slowpath.bounds.progress import PartWatcher, WorkWatch
 from slowpath.chain.documents import ChainProgram, OnDevice, Rehearsal
 from slowpath.chain.loading import LoadedChain, plan_for
-from slowpath.core.engine import chains, objects, rehearsals
-from slowpath.core.engine.current_stage import StageProgress
-from slowpath.core.engine.errors import MapsFile
+from slowpath.core.engine import MapsFile, chains, kernel, objects
+from slowpath.core.engine.analyses import StageProgress
 from slowpath.core.engine.kernel import Kernel, RewrittenRefusedError, open_kernel
 from slowpath.core.engine.report_types import RehearsalOnDevice, RehearsalReport
 from slowpath.core.errors import InputError, UnavailableError
@@ -92,12 +91,12 @@ def rehearse(
     if fused is None and not any(data for data, _ in rewritten.programs):
         return [None for _ in programs], None
     try:
-        kernel = open_kernel()
+        running = open_kernel()
     except UnavailableError as problem:
         reason = str(problem)
         results = [_not_compared(reason) if data else None for data, _ in rewritten.programs]
         return results, _not_compared(reason) if fused else None
-    stage = _Stage(kernel, options, _find_witness(options, stopping), stopping)
+    stage = _Stage(running, options, _find_witness(options, stopping), stopping)
     found = [
         None if data is None else stage.rehearse_program(number, programs[number], data, covers)
         for number, (data, covers) in enumerate(rewritten.programs)
@@ -130,12 +129,12 @@ class _Stage:
 
     def __init__(
         self,
-        kernel: Kernel,
+        running: Kernel,
         options: RehearsalOptions,
         witness: Witness | None,
         stopping: Stopping,
     ) -> None:
-        self._kernel, self._options, self._stopping = kernel, options, stopping
+        self._kernel, self._options, self._stopping = running, options, stopping
         self._seeds = [wire_bytes(witness)] if witness else _COMMON_PACKETS
         self._frozen = dict[str, object]()  # content of frozen maps, by their names in the chain
         if options.frozen is not None:
@@ -151,13 +150,13 @@ class _Stage:
         """
         subject = self._options.subject
         stages = [
-            rehearsals.Stage(*subject.objects[member], results, self._maps_of(member))
+            kernel.Stage(*subject.objects[member], results, self._maps_of(member))
             for member, results in chains.upstream_programs(subject, number)
         ]
         frozen = self._rename(number, self._frozen)
         if frozen and covers:
             covers = json.dumps([[packet, maps | frozen] for packet, maps in json.loads(covers)])
-        chain = rehearsals.Rehearsed(
+        chain = kernel.Rehearsed(
             stages,
             subject.objects[number],
             rewritten,
@@ -184,7 +183,7 @@ class _Stage:
             [packet, renamed(maps | self._frozen)]
             for packet, maps in json.loads(fused.covers or "[]")
         ]
-        chain = rehearsals.Rehearsed(
+        chain = kernel.Rehearsed(
             [],
             _find_program(fused.separate, fused.entry),
             fused.data,
@@ -200,8 +199,8 @@ class _Stage:
         result["notes"] = [note for note in result["notes"] if _NEXT not in note]
         return result
 
-    def _size(self, *, arbitrary: bool) -> rehearsals.Rehearsing:
-        return rehearsals.Rehearsing(
+    def _size(self, *, arbitrary: bool) -> kernel.Rehearsing:
+        return kernel.Rehearsing(
             self._options.packets,
             arbitrary=arbitrary,
             frames=min(self._options.packets, _FRAMES),
@@ -235,18 +234,18 @@ class _Stage:
         `why` is the reason for which it cannot be compared; the result contains it.
         """
         fused = objects.read_object("fused program", data)
-        chain = rehearsals.Rehearsed([], (fused, 0), data, _COMMON_PACKETS)
-        size = rehearsals.Rehearsing(1, rounds=0)
+        chain = kernel.Rehearsed([], (fused, 0), data, _COMMON_PACKETS)
+        size = kernel.Rehearsing(1, rounds=0)
         try:
-            rehearsals.rehearse(self._kernel, chain, size, self._stopping, look)
+            kernel.rehearse(self._kernel, chain, size, self._stopping, look)
         except (RewrittenRefusedError, InputError) as problem:
             return _not_compared(str(problem), refused=True)
         return _not_compared(why)
 
     def _compare(
         self,
-        chain: rehearsals.Rehearsed,
-        size: rehearsals.Rehearsing,
+        chain: kernel.Rehearsed,
+        size: kernel.Rehearsing,
         look: Callable[[StageProgress], None],
         generation: str | None = None,
     ) -> Rehearsal:
@@ -257,12 +256,12 @@ class _Stage:
         """
         raised = None
         try:
-            report = rehearsals.rehearse(self._kernel, chain, size, self._stopping, look)
+            report = kernel.rehearse(self._kernel, chain, size, self._stopping, look)
             if generation is not None:
                 # A tenth of the packets, without frames and timing.
                 short = size._replace(packets=size.packets // 10, rounds=0, frames=0)
                 changed = _raise_generation(chain, generation)
-                second = rehearsals.rehearse(self._kernel, changed, short, self._stopping, look)
+                second = kernel.rehearse(self._kernel, changed, short, self._stopping, look)
                 difference = second["difference"]
                 raised = difference is None and second["undetermined"] is None
                 if difference and report["difference"] is None:
@@ -347,7 +346,7 @@ def _on_device(report: RehearsalOnDevice) -> OnDevice:
     }
 
 
-def _raise_generation(chain: rehearsals.Rehearsed, generation: str) -> rehearsals.Rehearsed:
+def _raise_generation(chain: kernel.Rehearsed, generation: str) -> kernel.Rehearsed:
     """Return a comparison of the same programs after the map `generation` was raised.
 
     Other maps then have changed content, on which the rewritten program must not rely.

@@ -30,8 +30,7 @@ from slowpath.chain.loading import LoadedChain, conditions_of, load_chain, plans
 from slowpath.chain.rehearsal import RehearsalOptions, RewrittenPrograms, rehearse
 from slowpath.chain.shared import check_folder, object_file, run_watched, write_object
 from slowpath.core import codes, engine
-from slowpath.core.engine import chains
-from slowpath.core.engine.errors import MapsFile
+from slowpath.core.engine import MapsFile, chains
 from slowpath.core.errors import ExitCode, OptionError, stopped_code
 from slowpath.core.formats import Reporter
 from slowpath.core.inputs import check_output, check_page, read_text, write_text

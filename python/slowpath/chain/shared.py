@@ -5,7 +5,7 @@ from pathlib import Path
 
 from slowpath.bounds.progress import WorkWatch
 from slowpath.core import codes
-from slowpath.core.engine.current_stage import StageProgress
+from slowpath.core.engine.analyses import StageProgress
 from slowpath.core.errors import OptionError
 from slowpath.core.inputs import write_bytes, write_error
 from slowpath.core.jobs import Message

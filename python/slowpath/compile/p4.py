@@ -6,7 +6,7 @@ from pathlib import Path
 
 from slowpath.bounds.flags import cflags
 from slowpath.core import codes
-from slowpath.core.engine.errors import MapsFile
+from slowpath.core.engine import MapsFile
 from slowpath.core.errors import ExitCode, OptionError
 from slowpath.core.formats import write_lines
 from slowpath.core.inputs import read_text

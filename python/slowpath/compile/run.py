@@ -19,9 +19,8 @@ from slowpath.bounds.options import (
 from slowpath.bounds.outcomes import note_on
 from slowpath.compile.report import judge, undecided, verdict
 from slowpath.core import codes, engine
-from slowpath.core.engine import analyses, objects, targets
+from slowpath.core.engine import analyses, as_text, objects, targets
 from slowpath.core.engine.cache import Cache, digest
-from slowpath.core.engine.errors import as_text
 from slowpath.core.errors import ExitCode, InputError, OptionError, stopped_code
 from slowpath.core.formats import Reporter, write_lines
 from slowpath.core.jobs import Message

@@ -4,7 +4,7 @@ from slowpath.bounds.cli import BOUND
 from slowpath.bounds.flags import CACHE_DIR, CACHING
 from slowpath.core.command import Command, Example, Group, argument, deferred
 from slowpath.core.formats import JSON, STABLE, Formats
-from slowpath.core.settings.keys import KEYS
+from slowpath.core.settings import KEYS
 
 _RUN = "slowpath.config.run"
 _FORMATS = Formats(_RUN, table="settings_text", json=JSON)

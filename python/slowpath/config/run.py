@@ -15,16 +15,19 @@ from slowpath.core.engine import cache as kept
 from slowpath.core.errors import ExitCode, InputError
 from slowpath.core.formats import Reporter
 from slowpath.core.printable import one_line
-from slowpath.core.settings.files import (
+from slowpath.core.settings import (
+    KEYS,
     OWN,
+    REQUIRE,
     SHARED,
+    Origin,
     SettingsFile,
+    complete_from,
+    convert,
     examine,
     find_settings,
     read_settings,
 )
-from slowpath.core.settings.keys import KEYS, REQUIRE
-from slowpath.core.settings.values import Origin, complete_from, convert
 from slowpath.core.terminal import Line, error, grid, out
 
 

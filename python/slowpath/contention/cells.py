@@ -15,7 +15,7 @@ from slowpath.core import codes
 from slowpath.core.errors import InputError, UnavailableError
 from slowpath.core.extras import not_installed
 from slowpath.core.inputs import read_program, text_of, write_bytes
-from slowpath.core.tables import csv_lines, parse_json
+from slowpath.core.spanned import csv_lines, parse_json
 
 MAGIC = b"PAR1"
 """The first bytes of a Parquet file."""

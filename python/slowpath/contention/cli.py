@@ -3,7 +3,7 @@
 from slowpath.core.command import Command, Example, Group, Heading, argument, output_file, within
 from slowpath.core.extras import needs
 from slowpath.core.formats import JSON, OUTPUT, Formats
-from slowpath.core.values import percentage
+from slowpath.core.quantities import percentage
 
 PROFILES = Heading("Profiles")
 MODEL = Heading("Model")

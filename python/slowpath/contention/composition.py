@@ -16,6 +16,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from slowpath.contention.columns import TRAFFIC_NAMES, OwnContention
+from slowpath.contention.memory.features import Columns
 from slowpath.core.arrays import Floats, Indices
 
 Pattern = Literal["pipeline", "run-to-completion"]
@@ -63,8 +64,6 @@ def bottleneck(parts: Floats) -> Indices:
     """
     return np.asarray(parts.argmin(axis=0))
 
-
-Columns = Mapping[str, Floats]
 
 _ADDED = ("irt", "l2crd", "l2cwr", "memrd", "memwr", "wss_mb", "dma_mb", "score")
 

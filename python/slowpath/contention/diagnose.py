@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from slowpath.contention.columns import ATTRIBUTES as COLUMNS
 from slowpath.contention.options import Traffic, quiet_libraries, read_beside, read_traffic
-from slowpath.contention.packages import need
 from slowpath.core import codes, engine
 from slowpath.core.errors import Coded, ExitCode, OptionError
+from slowpath.core.extras import need_contention
 from slowpath.core.formats import Reporter
 from slowpath.core.inputs import check_output, check_page, write_error, write_text
 from slowpath.core.pictures import check_picture
+from slowpath.core.quantities import parse_range
 from slowpath.core.result_warnings import coded, codes_of
-from slowpath.core.values import parse_range
 
 if TYPE_CHECKING:
     from slowpath.contention.bottleneck import Setting, Swept
@@ -44,7 +44,7 @@ def run(given: Namespace, reporter: Reporter) -> ExitCode:
     check_picture(given.plot)
     for name, file in (("--html", given.html), ("--plot", given.plot)):
         check_output(name, file, [given.model, *read_beside(given.beside)])
-    need()
+    need_contention()
     traffic = read_traffic(given.traffic)
     swept = None if given.sweep is None else read_sweep(given.sweep)
     with quiet_libraries():

@@ -6,8 +6,7 @@ from slowpath.contention.options import LENGTH, MIXES, POLICIES, POLICY, SURE
 from slowpath.contention.profiling.setup import PLANS
 from slowpath.core.command import Command, Example, Heading, argument, output_folder, within
 from slowpath.core.formats import JSON, OUTPUT, Formats
-from slowpath.core.quantities import duration
-from slowpath.core.values import percentage, share_of_percentage
+from slowpath.core.quantities import duration, percentage, share_of_percentage
 
 ARRIVALS = Heading("Arrivals")
 PLACING = Heading("How to place functions")

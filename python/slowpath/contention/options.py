@@ -93,7 +93,7 @@ def read_recipe(name: str) -> str:
         OptionError: if no memory model has this name.
     """
     from slowpath.contention.memory.recipes import RECIPES
-    from slowpath.core.suggestions import unknown
+    from slowpath.core.spelling import unknown
 
     if name not in RECIPES:
         raise OptionError(codes.UNKNOWN_NAME, "--recipe", unknown("memory model", name, RECIPES))

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from slowpath.contention.cells import SUFFIX
 from slowpath.contention.options import quiet_libraries, read_beside, read_recipe, read_traffic
-from slowpath.contention.packages import need, need_parquet
 from slowpath.core import codes
 from slowpath.core.errors import Coded, ExitCode, OptionError
+from slowpath.core.extras import need_contention, need_parquet
 from slowpath.core.formats import Reporter
 from slowpath.core.inputs import check_output, check_page, write_error, write_text
 from slowpath.core.pictures import check_picture
@@ -36,7 +36,7 @@ def predict(given: Namespace, reporter: Reporter) -> ExitCode:
         UnavailableError: if a package is missing.
     """
     _check(given)
-    need()
+    need_contention()
     if given.output is not None and given.output.endswith(SUFFIX):
         need_parquet()
     with quiet_libraries():
@@ -247,7 +247,7 @@ def run(given: Namespace, reporter: Reporter) -> ExitCode:
     check_picture(given.plot)
     for option, file in (("--html", given.html), ("--plot", given.plot)):
         check_output(option, file, given.table)
-    need()
+    need_contention()
     names = [read_recipe(name) for name in given.recipe or ()]
     from slowpath.contention.model import rows_of
     from slowpath.contention.reading import read_memory

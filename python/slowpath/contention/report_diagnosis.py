@@ -14,8 +14,16 @@ from slowpath.contention.documents import (
 )
 from slowpath.contention.report import SHARE, interval_lines, throughput_unit
 from slowpath.core.html.chart import Chart, Curve, Points, colour, draw
-from slowpath.core.html.elements import Column, Html, element, join, table
-from slowpath.core.html.page import download, page, warning_boxes
+from slowpath.core.html.page import (
+    Column,
+    Html,
+    download,
+    element,
+    join,
+    page,
+    table,
+    warning_boxes,
+)
 from slowpath.core.pictures import picture, plain
 from slowpath.core.printable import csv_line, one_line
 from slowpath.core.quantities import about_percent, significant, with_interval

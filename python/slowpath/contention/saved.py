@@ -52,7 +52,7 @@ from slowpath.core.inputs import read_text
 from slowpath.core.printable import json_line
 from slowpath.core.result_warnings import codes_of
 from slowpath.core.schema.validation import ShapeError, check_shape, schema
-from slowpath.core.tables import parse_json
+from slowpath.core.spanned import parse_json
 
 _BY_NAME = {one.name: one for one in ALL}
 _CONTENTION = tuple(

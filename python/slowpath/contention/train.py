@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slowpath.contention.options import quiet_libraries, read_recipe
-from slowpath.contention.packages import need
 from slowpath.contention.profiling.folder import Declared, declared_by
 from slowpath.core import codes
 from slowpath.core.command import STANDARD_OUTPUT
 from slowpath.core.errors import Coded, ExitCode, InputError, OptionError
+from slowpath.core.extras import need_contention
 from slowpath.core.formats import Reporter
 from slowpath.core.inputs import check_output, write_text
 from slowpath.core.result_warnings import warn
@@ -37,7 +37,7 @@ def train(given: Namespace, reporter: Reporter) -> ExitCode:
         InputError: if a table cannot be used, or the model cannot be written.
         OptionError: if an option has a wrong value.
     """
-    need()
+    need_contention()
     from slowpath.contention.saved import written
 
     tables = tables_of(given.table)

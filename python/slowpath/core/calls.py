@@ -125,7 +125,7 @@ def arguments(command: Command, name: str, values: Mapping[str, object]) -> Name
     known = parameters(command)
     for word in values:
         if word not in known:
-            from slowpath.core.suggestions import unknown
+            from slowpath.core.spelling import unknown
 
             raise TypeError(f"slowpath {name} has {unknown('option', word, known)}")
     args = Namespace(outside=frozenset())
@@ -175,7 +175,7 @@ def _read(option: Option, value: object) -> object:
         raise OptionError(codes.INVALID_VALUE, named, "- is standard output; name a file")
     read, choices = option.settings.get("type"), option.settings.get("choices")
     if choices is not None and text not in choices:
-        from slowpath.core.suggestions import unknown
+        from slowpath.core.spelling import unknown
 
         raise OptionError(codes.UNKNOWN_NAME, named, unknown("value", text, choices))
     if read is None:

@@ -1,9 +1,12 @@
-"""Names the optional groups of packages (extras), and tells how to install them.
+"""Names the optional groups of packages (extras), and checks that their packages are installed.
 
 slowpath is in no package index, so no text may say that an index has it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+
+from slowpath.core import codes
+from slowpath.core.errors import UnavailableError
 
 _PACKAGES = {
     "distributed": ("distributed", "fleet"),
@@ -48,3 +51,42 @@ def missing_package(module: str | None, command: str) -> str | None:
     if extra == "models" and group in _LARGER:
         extra = group
     return not_installed([package], extra)
+
+
+_NEEDED = {"numpy": "numpy", "scipy": "scipy", "sklearn": "scikit-learn"}
+
+
+def need_contention() -> None:
+    """Check that NumPy and other required packages are installed.
+
+    Raises:
+        UnavailableError: if a package is missing; the error names it and the command that installs
+            it.
+    """
+    _find(_NEEDED, "contention")
+
+
+def need_parquet() -> None:
+    """Check that the Parquet library is installed (extra `parquet`).
+
+    Raises:
+        UnavailableError: if it is not installed.
+    """
+    _find({"pyarrow": "pyarrow"}, "parquet")
+
+
+def need_models(names: Sequence[str]) -> None:
+    """Check that the Python packages with these names are installed.
+
+    Raises:
+        UnavailableError: with the missing packages and the command that installs them.
+    """
+    _find(dict(zip(names, names, strict=True)), "models")
+
+
+def _find(packages: Mapping[str, str], extra: str) -> None:
+    from importlib.util import find_spec
+
+    missing = [name for module, name in packages.items() if find_spec(module) is None]
+    if missing:
+        raise UnavailableError(codes.MISSING_PACKAGE, not_installed(missing, extra))

@@ -72,7 +72,7 @@ class Parser(argparse.ArgumentParser):
 
     def reject(self, words: Sequence[str]) -> NoReturn:
         """Report words that no option or argument of the command takes; exit."""
-        from slowpath.core.suggestions import nearest
+        from slowpath.core.spelling import nearest
 
         word = next((word for word in words if word.startswith("-")), words[0])
         if not word.startswith("-"):
@@ -96,7 +96,7 @@ class Parser(argparse.ArgumentParser):
     def _check_value(self, action: argparse.Action, value: Any) -> None:  # noqa: ANN401 - argparse
         """Check that a value is one of the choices; called by argparse."""
         if action.choices is not None and value not in action.choices:
-            from slowpath.core.suggestions import unknown
+            from slowpath.core.spelling import unknown
 
             raise argparse.ArgumentError(action, unknown("value", str(value), action.choices))
 

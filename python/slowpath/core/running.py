@@ -1,12 +1,16 @@
-"""Runs a command with its arguments, for the command line and for Python programs."""
+"""Runs a command with its arguments, and sends its output to the file that `--output` names."""
 
+import os
+import sys
 from argparse import Namespace
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TypeVar
 
-from slowpath.core import codes
+from slowpath.core import codes, terminal
 from slowpath.core.command import Option
-from slowpath.core.errors import UnavailableError
+from slowpath.core.errors import ExitCode, UnavailableError
+from slowpath.core.inputs import NewFile, check_writable, write_error
 
 R = TypeVar("R")
 
@@ -40,3 +44,39 @@ def run_checked(
         if unavailable is None:
             raise
         raise UnavailableError(codes.MISSING_PACKAGE, unavailable) from None
+
+
+def run_into(file: str, run: Callable[[], int]) -> int:
+    """Run a command whose standard output goes to a file, and return its exit code.
+
+    The file is replaced when the command ends. It stays as it is if the command fails without a
+    result, or if the disk is full.
+
+    Raises:
+        InputError: if the file cannot be written.
+    """
+    check_writable(file)
+    try:
+        new = NewFile(file)
+    except OSError as problem:
+        raise write_error(file, problem) from None
+    screen = sys.stdout
+    try:
+        with open(new.descriptor, "w", encoding="utf-8", errors="backslashreplace") as stream:
+            sys.stdout = stream
+            terminal.name_output(file)
+            try:
+                code = run()
+            finally:
+                sys.stdout = screen
+                terminal.name_output(None)
+            try:
+                stream.flush()
+                if code == ExitCode.FINE or os.fstat(new.descriptor).st_size:
+                    new.keep()
+            except OSError as problem:
+                raise write_error(file, problem) from None
+    finally:
+        with suppress(OSError):
+            new.discard()
+    return code

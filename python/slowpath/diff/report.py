@@ -8,7 +8,7 @@ from typing import NamedTuple
 from slowpath.bounds.report_path import format_time
 from slowpath.bounds.report_rates import format_cycles
 from slowpath.core.printable import one_line
-from slowpath.core.review.markdown import markdown_code, markdown_text
+from slowpath.core.review import markdown_code, markdown_text
 from slowpath.core.schema.derived import cost_words, entries_words, is_found, verdict_of
 from slowpath.core.terminal import Line, grid
 from slowpath.diff.columns import Row, also_changed, cell, change_of, summary, within_error

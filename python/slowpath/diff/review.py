@@ -6,20 +6,23 @@ A finding about a program stands at the line whose cost rose most, else at the c
 from collections.abc import Iterator, Sequence
 
 from slowpath.core import engine
-from slowpath.core.review.findings import Case, Finding, Place, Review, rule_of
-from slowpath.core.review.github import github_lines
-from slowpath.core.review.junit import junit_lines
-from slowpath.core.review.places import Names, is_relative
-from slowpath.core.review.results import (
+from slowpath.core.findings import (
+    Case,
+    Finding,
+    Names,
+    Place,
+    Review,
     SlowestPath,
     amount,
     failed,
     file_place,
     guarantee_words,
     identity,
+    is_relative,
     program_name,
+    rule_of,
 )
-from slowpath.core.review.sarif import sarif_lines
+from slowpath.core.review import github_lines, junit_lines, sarif_lines
 from slowpath.core.schema.derived import cost_words
 from slowpath.diff.columns import Row, cell, change_of
 from slowpath.diff.filters import Failure, missing_reason

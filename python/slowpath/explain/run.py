@@ -67,7 +67,7 @@ def _nearest(number: int) -> str:
 
 def _similar(name: str) -> str:
     """Return a hint to a code with a similar name, or with a common word; empty without one."""
-    from slowpath.core.suggestions import did_you_mean, with_common_words
+    from slowpath.core.spelling import did_you_mean, with_common_words
 
     names = [one.name for one in ENTRIES]
     return did_you_mean(name, names) or with_common_words(name, names)

@@ -12,7 +12,7 @@ from slowpath.core.errors import OptionError
 from slowpath.core.quantities import duration
 
 if TYPE_CHECKING:
-    from slowpath.core.engine.errors import MapsFile
+    from slowpath.core.engine import MapsFile
     from slowpath.core.programs.sources import Clang
     from slowpath.insights.source.sources import Source
     from slowpath.insights.trace.request import RunSettings
@@ -109,7 +109,7 @@ def read_maps(options: Namespace) -> "MapsFile | None":
     """
     if options.maps is None:
         return None
-    from slowpath.core.engine.errors import MapsFile
+    from slowpath.core.engine import MapsFile
     from slowpath.core.inputs import read_text
     from slowpath.insights.source.sources import is_xdp
 

@@ -10,8 +10,7 @@ from typing import NamedTuple
 from slowpath.core import codes
 from slowpath.core.errors import InputError
 from slowpath.core.inputs import read_program, text_of
-from slowpath.core.spanned import Spanned, items, mapping, text, with_key
-from slowpath.core.tables import csv_lines, parse_json
+from slowpath.core.spanned import Spanned, csv_lines, items, mapping, parse_json, text, with_key
 
 _GZIP = b"\x1f\x8b"
 _COMPRESSED = ".gz"

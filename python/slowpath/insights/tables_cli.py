@@ -4,8 +4,7 @@ from argparse import ArgumentTypeError
 
 from slowpath.core.command import Command, Example, Heading, argument, output_file, within
 from slowpath.core.formats import JSON, OUTPUT, Formats
-from slowpath.core.quantities import duration
-from slowpath.core.values import percentage
+from slowpath.core.quantities import duration, percentage
 from slowpath.insights.cli import CODES, NEEDS
 
 LAYOUT = Heading("Layout")

@@ -33,12 +33,12 @@ from slowpath.core.command import Option
 from slowpath.core.errors import InputError, OptionError
 from slowpath.core.jobs import Message, Send
 from slowpath.core.jobs.stopping import Stopping
-from slowpath.core.links import documentation_of
 from slowpath.core.printable import one_line
 from slowpath.core.programs.clang import SourceError
 from slowpath.core.programs.headers import RecordingLoader
 from slowpath.core.quantities import about_percent
 from slowpath.core.schema.derived import TIMES, cost_words, refusal_text, verdict_of
+from slowpath.core.terminal import documentation_of
 from slowpath.lsp.places import Places, Position, Range
 
 _ERROR, _WARNING, _INFORMATION = 1, 2, 3

@@ -13,7 +13,7 @@ from slowpath.core import engine
 from slowpath.core.codes import INTERNAL_ERROR
 from slowpath.core.jobs import WorkerLostError
 from slowpath.core.jobs.supervision import ProcessWorker
-from slowpath.core.settings.files import OWN, SHARED
+from slowpath.core.settings import OWN, SHARED
 from slowpath.lsp.analysis import View, view_of
 from slowpath.lsp.buffers import Buffer, Buffers, Waiting, path_of
 from slowpath.lsp.messages import Connection, ErrorCode, Json

@@ -22,8 +22,7 @@ from slowpath.bounds.flags import (
 from slowpath.core.command import Command, Example, Heading, within
 from slowpath.core.extras import needs
 from slowpath.core.formats import JSON, OUTPUT, Formats
-from slowpath.core.quantities import duration
-from slowpath.core.values import percentage
+from slowpath.core.quantities import duration, percentage
 
 _MEASUREMENT = Heading("How to measure")
 _TRACE = Heading("Your own packets")

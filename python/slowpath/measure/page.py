@@ -9,8 +9,7 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 from slowpath.bounds.page_packet import field_cells, header_list, packet_table
-from slowpath.core.html.chart import Chart, Curve, Points, draw
-from slowpath.core.html.elements import Column, Content, Html, element, join, table
+from slowpath.core.html.chart import Chart, Curve, Points, Strip, draw, draw_strips
 from slowpath.core.html.explorer import (
     PATHS,
     card,
@@ -22,8 +21,17 @@ from slowpath.core.html.explorer import (
     switch,
     value,
 )
-from slowpath.core.html.page import facts, page, problem
-from slowpath.core.html.strips import Strip, draw_strips
+from slowpath.core.html.page import (
+    Column,
+    Content,
+    Html,
+    element,
+    facts,
+    join,
+    page,
+    problem,
+    table,
+)
 from slowpath.core.programs.packet import Packet
 from slowpath.core.programs.packet_fields import Field, header_fields
 from slowpath.core.result_warnings import coded

@@ -3,13 +3,18 @@
 from collections.abc import Iterator, Sequence
 
 from slowpath.core.errors import ExitCode
-from slowpath.core.review.findings import Case, Finding, Place, Review, Step, rule_of
-from slowpath.core.review.github import github_lines
-from slowpath.core.review.junit import junit_lines
-from slowpath.core.review.markdown import markdown_lines
-from slowpath.core.review.places import Names, is_relative
-from slowpath.core.review.results import path_lines
-from slowpath.core.review.sarif import sarif_lines
+from slowpath.core.findings import (
+    Case,
+    Finding,
+    Names,
+    Place,
+    Review,
+    Step,
+    is_relative,
+    path_lines,
+    rule_of,
+)
+from slowpath.core.review import github_lines, junit_lines, markdown_lines, sarif_lines
 from slowpath.measure.documents import (
     ComparedVersions,
     MeasureDocument,

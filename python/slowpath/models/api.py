@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from slowpath.core import codes
 from slowpath.core.errors import InputError, OptionError
-from slowpath.core.html.elements import preformatted
+from slowpath.core.extras import need_models
+from slowpath.core.html.page import preformatted
 from slowpath.core.printable import json_line
 from slowpath.core.results import Row, Table, csv_rows
 from slowpath.models.documents import Errors, FittedModel, Segment
@@ -21,7 +22,6 @@ from slowpath.models.options import (
     Options,
     Rule,
 )
-from slowpath.models.packages import need
 
 if TYPE_CHECKING:
     from slowpath.models.evaluation import Prediction
@@ -48,7 +48,7 @@ class Model(Table):
         Raises:
             InputError: when the text is not such output, or the extra `models` is missing.
         """
-        need(["numpy", "scipy"])
+        need_models(["numpy", "scipy"])
         from slowpath.models.files import read
 
         file, document = read("model", text)
@@ -81,7 +81,7 @@ class Model(Table):
         Raises:
             InputError: when x is not numeric, or has other columns than the model.
         """
-        need(["numpy", "scipy"])
+        need_models(["numpy", "scipy"])
         import numpy as np
 
         from slowpath.models.evaluation import error_known, evaluate
@@ -233,7 +233,7 @@ def fit(  # noqa: PLR0913 - one for each option of the command
         seed=seed,
     )
     _check(names, y, options)
-    need(["numpy", "scipy"])
+    need_models(["numpy", "scipy"])
     return _derived(data, names, y, (weight, spread), options)
 
 

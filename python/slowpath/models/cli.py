@@ -3,7 +3,7 @@
 from slowpath.core.command import Command, Example, Heading, argument, within
 from slowpath.core.extras import needs
 from slowpath.core.formats import JSON, OUTPUT, Formats
-from slowpath.core.values import percentage
+from slowpath.core.quantities import percentage
 from slowpath.models.metrics import METRICS
 from slowpath.models.options import DIRECTIONS, METHODS, MOST_SEGMENTS, RULES, Options
 

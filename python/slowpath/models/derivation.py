@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from slowpath.models import outliers, selection
+from slowpath.models import selection
 from slowpath.models.catalogue import TEMPLATES, WHOLE
 from slowpath.models.costs import (
     DETAILED,
@@ -19,6 +19,7 @@ from slowpath.models.costs import (
 )
 from slowpath.models.metrics import METRICS
 from slowpath.models.options import Options
+from slowpath.models.outliers import weights_by_model, weights_by_neighbours
 from slowpath.models.parts import FittedSegment, fitted_at_points, part_of, sensible, stays_near
 from slowpath.models.points import Series
 from slowpath.models.polynomial import templates_over
@@ -50,12 +51,12 @@ def _nothing() -> None:
 
 def derive(series: Series, options: Options, between: StepCallback = _nothing) -> Derived:
     """Derive the segments of a curve; `between` is called between steps."""
-    weights = outliers.weights_by_neighbours(series)
+    weights = weights_by_neighbours(series)
     now = series._replace(scale=series.scale / weights)
     parts = _segments(now, options, between)
     for _ in range(_ROUNDS):
         lengths = [part.piece.end - part.piece.begin for part in parts]
-        new = outliers.weights_by_model(fitted_at_points(parts, series), series, lengths)
+        new = weights_by_model(fitted_at_points(parts, series), series, lengths)
         if np.array_equal(new < 1, weights < 1):
             break
         weights = new

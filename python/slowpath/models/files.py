@@ -10,7 +10,7 @@ from slowpath.core import codes, engine
 from slowpath.core.errors import InputError
 from slowpath.core.inputs import read_text
 from slowpath.core.schema.validation import ShapeError, check_shape, schema
-from slowpath.core.tables import csv_lines, parse_json
+from slowpath.core.spanned import csv_lines, parse_json
 from slowpath.models.catalogue import BY_NAME
 from slowpath.models.documents import FitDocument, FittedModel, Predicted, Residuals, Segment
 from slowpath.models.polynomial import FUNCTIONS, NAME

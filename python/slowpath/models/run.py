@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from slowpath.bounds.progress import ProgressLines
 from slowpath.core import codes
 from slowpath.core.errors import Coded, ExitCode, InputError, OptionError
+from slowpath.core.extras import need_models
 from slowpath.core.formats import Reporter
 from slowpath.core.inputs import write_error
 from slowpath.core.pictures import check_picture
 from slowpath.core.result_warnings import warn
 from slowpath.models.documents import FittedModel, Predicted
 from slowpath.models.files import Table, document_of, read_table
-from slowpath.models.packages import need
 
 if TYPE_CHECKING:
     from slowpath.models.options import Options
@@ -32,7 +32,7 @@ def fit(given: Namespace, reporter: Reporter) -> ExitCode:
     """
     columns = _columns(given)
     check_picture(given.plot)
-    need(["numpy", "scipy"])
+    need_models(["numpy", "scipy"])
     others = [name for name in (given.weight, given.spread) if name is not None]
     table = read_table(given.file, [*columns, given.y, *others])
     query = None if given.query is None else read_table(given.query, columns)

@@ -17,8 +17,8 @@ from slowpath.contention.memory.features import Rows
 from slowpath.contention.memory.recipes import RECIPES, Recipe
 from slowpath.contention.model import rows_of
 from slowpath.contention.options import quiet_libraries
-from slowpath.contention.packages import need
 from slowpath.contention.reading import read_memory
+from slowpath.core.extras import need_contention
 from slowpath.core.inputs import read_text
 from slowpath.core.jobs.pool import StopRequested
 from slowpath.reproduce.comparison import NOT_COMPUTED, Plan, Quantity, compared
@@ -62,7 +62,7 @@ def flow_monitor(source: Source) -> Plan:
         InputError: if the rows are missing or damaged.
         UnavailableError: if a package is missing.
     """
-    need()
+    need_contention()
     [file, *_] = source.needed(*_FILES)
     rows = rows_of(read_memory([str(file)])) if file.suffix else _plain(source, file)
     names = list(_MODELS)

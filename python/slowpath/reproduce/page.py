@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from slowpath.core.html.chart import Chart, Curve, Points, Scale, colour, scale_of, tick_text
 from slowpath.core.html.chart import draw as draw_chart
-from slowpath.core.html.elements import Column, Html, element, join, table
-from slowpath.core.html.page import facts, page, warning_boxes
+from slowpath.core.html.page import Column, Html, element, facts, join, page, table, warning_boxes
 from slowpath.core.result_warnings import coded
 from slowpath.reproduce.comparison import quantities
 from slowpath.reproduce.documents import ComparedValue, Reproduction

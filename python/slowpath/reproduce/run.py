@@ -16,7 +16,7 @@ from slowpath.core.jobs.local_pool import LocalPool
 from slowpath.core.jobs.pool import PoolObserver, StopRequested, Unfinished
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
 from slowpath.core.result_warnings import codes_of
-from slowpath.core.suggestions import unknown
+from slowpath.core.spelling import unknown
 from slowpath.core.terminal import about_left, error
 from slowpath.reproduce.comparison import Plan, summary
 from slowpath.reproduce.documents import (

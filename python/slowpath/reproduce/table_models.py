@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from slowpath.core.extras import need_models
 from slowpath.core.jobs.pool import StopRequested
 from slowpath.models.api import fit
-from slowpath.models.packages import need
 from slowpath.reproduce.comparison import NOT_COMPUTED, Plan, Quantity, compared
 from slowpath.reproduce.documents import ComparedValue
 from slowpath.reproduce.source import Source
@@ -44,7 +44,7 @@ def table_entries(source: Source) -> Plan:
         InputError: if the points are missing.
         UnavailableError: if a package is missing.
     """
-    need(["numpy", "scipy"])
+    need_models(["numpy", "scipy"])
     [file, *_] = source.needed(
         "table-exact-entries/points.csv", "points.csv", "table_exact_entries.csv"
     )

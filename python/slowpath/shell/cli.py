@@ -8,7 +8,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 def _shell(name: str) -> str:
-    from slowpath.core.suggestions import unknown
+    from slowpath.core.spelling import unknown
 
     if name not in SHELLS:
         from argparse import ArgumentTypeError

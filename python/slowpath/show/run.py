@@ -8,9 +8,8 @@ from typing import NamedTuple
 from slowpath.bounds.options import check_page_file
 from slowpath.bounds.outcomes import note_on
 from slowpath.core import codes, engine
-from slowpath.core.engine import objects
+from slowpath.core.engine import as_text, objects
 from slowpath.core.engine.cache import Cache, digest
-from slowpath.core.engine.errors import as_text
 from slowpath.core.errors import Coded, ExitCode, InputError, stopped_code, worst
 from slowpath.core.formats import Reporter, json_items, stream_lines
 from slowpath.core.inputs import write_text

@@ -25,8 +25,8 @@ from slowpath.core.errors import OptionError
 from slowpath.core.inputs import read_program
 from slowpath.core.programs.clang import check_clang
 from slowpath.core.programs.sources import is_source
+from slowpath.core.quantities import parse_range
 from slowpath.core.schema.rates import METRICS
-from slowpath.core.values import parse_range
 
 _NAME = r"[A-Za-z_]\w*"
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)

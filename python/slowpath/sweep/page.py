@@ -6,9 +6,19 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 from slowpath.core.html.chart import Chart, Curve, Points, colour, draw
-from slowpath.core.html.elements import Column, Content, Html, element, prose, table
 from slowpath.core.html.explorer import card, hero, pairs, style, value
-from slowpath.core.html.page import download, page, problem, warning_boxes
+from slowpath.core.html.page import (
+    Column,
+    Content,
+    Html,
+    download,
+    element,
+    page,
+    problem,
+    prose,
+    table,
+    warning_boxes,
+)
 from slowpath.core.quantities import significant
 from slowpath.measure import disturbances
 from slowpath.measure.page_machine import complete_record, disturbance, machine_facts

@@ -112,7 +112,7 @@ def target_description(name: str) -> str:
     """
     text = targets.target_text(name)
     if text is None:
-        from slowpath.core.suggestions import did_you_mean
+        from slowpath.core.spelling import did_you_mean
 
         names = targets.target_names()
         hint = did_you_mean(name, names) or f"; choose one of {', '.join(names)}"

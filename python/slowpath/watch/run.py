@@ -24,7 +24,7 @@ from slowpath.core.inputs import NO_SUCH_FILE, STANDARD_INPUT
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
 from slowpath.core.programs.headers import RecordingLoader
 from slowpath.core.schema.results import Result
-from slowpath.core.settings.files import find_settings
+from slowpath.core.settings import find_settings
 from slowpath.core.terminal import Line, error, note, out_lines
 from slowpath.diff.pairs import match_programs
 from slowpath.watch.files import WatchedFiles

@@ -362,7 +362,7 @@ def shipped_experiment(name: str) -> Experiment:
         OptionError: when no experiment has this name.
     """
     if name not in (names := shipped_names()):
-        from slowpath.core.suggestions import did_you_mean, with_common_words
+        from slowpath.core.spelling import did_you_mean, with_common_words
 
         hint = did_you_mean(name, names) or with_common_words(name, names)
         if not hint:

@@ -16,8 +16,17 @@ from slowpath.calibrate.load.report import (
 )
 from slowpath.core import engine
 from slowpath.core.html.chart import Chart, Curve, Points, draw
-from slowpath.core.html.elements import Column, Content, Html, element, table
-from slowpath.core.html.page import download, facts, page, problem
+from slowpath.core.html.page import (
+    Column,
+    Content,
+    Html,
+    download,
+    element,
+    facts,
+    page,
+    problem,
+    table,
+)
 
 _COLUMNS = [
     Column("offered"),

@@ -15,8 +15,8 @@ from slowpath.core import codes
 from slowpath.core.command import load
 from slowpath.core.errors import InputError, OptionError, UnavailableError
 from slowpath.core.inputs import check_page
+from slowpath.core.quantities import parse_range
 from slowpath.core.spanned import parse_integer
-from slowpath.core.values import parse_range
 from slowpath.measure.machine_files import Files
 from slowpath.measure.processor import chosen_cpu, sibling_cpus
 

@@ -4,9 +4,9 @@ from argparse import Namespace
 from typing import TYPE_CHECKING
 
 from slowpath.contention.options import LENGTH, POLICY, check_noise, quiet_libraries
-from slowpath.contention.packages import need
 from slowpath.core import codes, engine
 from slowpath.core.errors import Coded, ExitCode, OptionError
+from slowpath.core.extras import need_contention
 from slowpath.core.formats import Reporter
 from slowpath.core.jobs.pool import check_place
 from slowpath.core.result_warnings import coded, codes_of
@@ -37,7 +37,7 @@ def run_place(given: Namespace, reporter: Reporter) -> ExitCode:
         UnavailableError: if a package is missing, or workers die.
     """
     _check(given)
-    need()
+    need_contention()
     policies = tuple(dict.fromkeys(given.policy or (POLICY,)))
     with quiet_libraries():
         report = _placed(given, policies)
@@ -140,7 +140,7 @@ def run_suggest(given: Namespace, reporter: Reporter) -> ExitCode:
         UnavailableError: if a package is missing.
     """
     check_noise(given)
-    need()
+    need_contention()
     with quiet_libraries():
         report = _suggested(given)
     reporter.write(report, warnings=coded(report["warnings"], report["warning_codes"]))

@@ -5,7 +5,6 @@ from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from slowpath.contention.packages import need
 from slowpath.contention.profiling import mixes
 from slowpath.contention.profiling.bubble_score import Level
 from slowpath.contention.profiling.folder import check_folder, write_profile
@@ -23,6 +22,7 @@ from slowpath.contention.profiling.setup import (
 from slowpath.core import codes, engine
 from slowpath.core.engine import neighbours
 from slowpath.core.errors import Coded, ExitCode, OptionError
+from slowpath.core.extras import need_contention
 from slowpath.core.formats import Reporter
 from slowpath.core.jobs.stopping import heeding_signals
 from slowpath.core.printable import one_line
@@ -103,7 +103,7 @@ def run(given: Namespace, reporter: Reporter) -> ExitCode:
         OptionError: if the description has no competitors that the `--plan` could choose.
     """
     until = None if given.deadline is None else time.monotonic() + given.deadline
-    need()
+    need_contention()
     from slowpath.contention.profiling.plans import planner
 
     setup = _setup(given)

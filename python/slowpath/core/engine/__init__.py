@@ -3,7 +3,14 @@
 The modules here do not depend on the command line and do not print.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
 from slowpath import _core
+from slowpath.core.codes import Code
+from slowpath.core.errors import InputError, StoppedError, with_code
+from slowpath.core.schema.derived import refusal_text
 from slowpath.core.schema.document import Document, schema_id
 
 
@@ -15,3 +22,49 @@ def version() -> str:
 def head(command: str, schema: str) -> Document:
     """Return the head of a JSON document of a command, with the name of its schema."""
     return {"slowpath": version(), "command": command, "schema": schema_id(schema)}
+
+
+class MapsFile(NamedTuple):
+    """The file that the option `--maps` names; it has the content of maps."""
+
+    name: str
+    text: str
+
+
+@contextmanager
+def errors_as_file_errors(file: str) -> Iterator[None]:
+    """Convert errors of the compiled engine into errors that name `file`, with all reasons.
+
+    Raises:
+        StoppedError: if the engine was stopped before it had a result.
+        InputError: if the engine reports another error.
+    """
+    try:
+        yield
+    except _core.Error as problem:
+        if problem.kind == "stopped":
+            raise StoppedError(Code(problem.code), file, str(problem)) from None
+        others = [with_code(refusal_text(each), each["code"]) for each in problem.refusals[1:]]
+        raise InputError(Code(problem.code), file, str(problem), others) from None
+
+
+@contextmanager
+def errors_as_maps_errors(file: str, maps: MapsFile | None) -> Iterator[None]:
+    """Convert engine errors into errors that name `file` or, for map content, the maps file.
+
+    Raises:
+        InputError: if the engine reports an error.
+    """
+    with errors_as_file_errors(file):
+        try:
+            yield
+        except _core.Error as problem:
+            if maps is None or problem.option != "--maps":
+                raise
+            line = "" if problem.line is None else f"line {problem.line}: "
+            raise InputError(Code(problem.code), maps.name, f"{line}{problem.what}") from None
+
+
+def as_text(file: str) -> str:
+    """Return the name of a file as Unicode text; undecodable bytes become escapes."""
+    return file.encode(errors="backslashreplace").decode()

@@ -1,11 +1,12 @@
 """Analyses and compiles programs with the engine, and passes on its progress messages."""
 
 import json
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+import threading
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from slowpath import _core
-from slowpath.core.engine.errors import as_text, errors_as_file_errors
+from slowpath.core.engine import as_text, errors_as_file_errors
 from slowpath.core.engine.objects import Subject
 from slowpath.core.engine.targets import Target
 from slowpath.core.jobs.stopping import Stopping
@@ -13,7 +14,6 @@ from slowpath.core.schema.results import Detail, Result
 
 if TYPE_CHECKING:
     from slowpath.core.schema.compiled import Compiled
-
 
 Message = tuple[Any, ...]
 """A message of an analysis: its type, followed by its values. `Run.take` lists all types."""
@@ -194,3 +194,45 @@ def messages(
 def outcome(text: str, detail: str, complete: bool = False) -> Outcome:
     """Parse the JSON texts of an analysis result and of its details for reports."""
     return Outcome(json.loads(text), text, json.loads(detail), complete)
+
+
+T = TypeVar("T")
+POLL_SECONDS = 0.1
+"""Seconds between two updates of the current stage."""
+
+
+class StageProgress(NamedTuple):
+    """Current stage of work in the compiled engine, and how far it is."""
+
+    subject: str  # such as the name of a program; empty: unknown
+    stage: str  # such as `rewriting`; empty: unknown
+    done: int  # completed units of the stage
+    unit: str  # unit of `done`; empty: nothing is counted
+
+
+class BackgroundWork(Generic[T]):
+    """A function call that runs on another thread."""
+
+    def __init__(self, work: Callable[[], T]) -> None:
+        self._done = list[T]()
+        self._failed = list[BaseException]()
+
+        def run() -> None:
+            try:
+                self._done.append(work())
+            except BaseException as problem:  # noqa: BLE001 - `result` raises it
+                self._failed.append(problem)
+
+        self._thread = threading.Thread(target=run, daemon=True)
+        self._thread.start()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for the end of the work, for at most `seconds`; return true if it has ended."""
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def result(self) -> T:
+        """Return the result of the work, or raise its exception."""
+        if self._failed:
+            raise self._failed[0]
+        return self._done[0]

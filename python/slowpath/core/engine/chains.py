@@ -8,9 +8,8 @@ from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from slowpath import _core
-from slowpath.core.engine.analyses import Message
-from slowpath.core.engine.current_stage import POLL_SECONDS, BackgroundWork
-from slowpath.core.engine.errors import MapsFile, errors_as_file_errors, errors_as_maps_errors
+from slowpath.core.engine import MapsFile, errors_as_file_errors, errors_as_maps_errors
+from slowpath.core.engine.analyses import POLL_SECONDS, BackgroundWork, Message
 from slowpath.core.engine.objects import Btf, Object
 from slowpath.core.jobs.stopping import Stopping
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from slowpath import _core
 from slowpath.core import codes
-from slowpath.core.engine.errors import errors_as_file_errors
+from slowpath.core.engine import errors_as_file_errors
 from slowpath.core.engine.report_types import Block, Surroundings
 from slowpath.core.errors import StoppedError, UnavailableError
 from slowpath.core.jobs.stopping import Stopping

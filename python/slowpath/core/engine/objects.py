@@ -6,12 +6,7 @@ from typing import NamedTuple
 
 from slowpath import _core
 from slowpath.core.codes import Code
-from slowpath.core.engine.errors import (
-    MapsFile,
-    as_text,
-    errors_as_file_errors,
-    errors_as_maps_errors,
-)
+from slowpath.core.engine import MapsFile, as_text, errors_as_file_errors, errors_as_maps_errors
 from slowpath.core.errors import InputError
 from slowpath.core.jobs.stopping import Stopping
 

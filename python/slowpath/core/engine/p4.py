@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, TypedDict, TypeVar, cast
 from slowpath import _core
 from slowpath.core import codes
 from slowpath.core.codes import Code
-from slowpath.core.engine.errors import MapsFile
+from slowpath.core.engine import MapsFile
 from slowpath.core.errors import InputError
 from slowpath.core.inputs import read_program
 

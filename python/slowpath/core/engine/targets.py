@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from slowpath import _core
 from slowpath.core import codes
-from slowpath.core.engine.errors import as_text
+from slowpath.core.engine import as_text
 from slowpath.core.errors import InputError
 
 Model = _core.Model

@@ -1,8 +1,8 @@
-"""Starts the worker process of the engine, and limits its time and memory.
+"""Starts workers of the engine, as processes or threads, and limits their time and memory.
 
-A crash, lack of memory, or an endless loop ends only the current job, not the command. The process
-is forked, so that jobs need no serialisation, and runs one job after the other. Messages have types
-that `marshal` can write.
+A crash, lack of memory, or an endless loop ends only the current job of a worker process, not the
+command. The process is forked, so that jobs need no serialisation, and runs one job after the
+other. Messages have types that `marshal` can write. No other module forks.
 
 Normally the engine itself stops at a deadline, at a memory limit, or on request, and returns its
 results so far. This module kills the process of a job that does not stop, and reports crashes.
@@ -12,11 +12,13 @@ import marshal
 import os
 import select
 import signal
+import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
-from slowpath.core.jobs import JobWorker, Message, WorkerLostError
-from slowpath.core.jobs.child import Child
+from slowpath.core.jobs import Job, JobWorker, Message, WorkerLostError
 from slowpath.core.jobs.stopping import SIGNALS, Stopping
 
 _LENGTH = 8  # bytes of the length that precedes each message
@@ -153,6 +155,53 @@ class _Process:
         for descriptor in (self._requests, self._errors):
             if descriptor >= 0:
                 os.close(descriptor)
+
+
+_FORKING = threading.Lock()
+"""Lock that is held during forks.
+
+Otherwise a child could inherit the pipe of another child, which would hide that child's death.
+"""
+
+
+class Child:
+    """A forked process whose output arrives through a pipe."""
+
+    def __init__(self, work: Callable[[int], int]) -> None:
+        """Fork, and call `work` in the new process with its end of the pipe.
+
+        `work` returns the exit code. `SIGNALS` are blocked until it unblocks them, so that it can
+        set handlers first.
+        """
+        with _FORKING:  # a cluster worker has several threads that fork
+            self.output, end = os.pipe()
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+            self.pid = os.fork()
+            if self.pid == 0:
+                code = 1
+                try:
+                    _FORKING.release()  # held by the only thread that the process has
+                    os.close(self.output)
+                    code = work(end)
+                finally:
+                    os._exit(code)  # skips cleanup, which is up to the parent
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            os.close(end)
+
+    def wait(self) -> tuple[int, float]:
+        """Wait until the process ends.
+
+        Return its exit code (or minus the signal number) and its CPU seconds.
+        """
+        _, status, used = os.wait4(self.pid, 0)
+        os.close(self.output)
+        return os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime
+
+    def kill(self) -> tuple[int, float]:
+        """Kill the process unless it has ended; return what `wait` returns."""
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+        return self.wait()
 
 
 def _serve(
@@ -294,3 +343,68 @@ def _lost(lost: WorkerLostError) -> EarlyEnd:
         return EarlyEnd("out of stack")
     reason = lost.text.splitlines()[-1] if lost.text else f"exit status {lost.status}"
     return EarlyEnd(reason, defect=True)
+
+
+class _Queue:
+    """A queue of messages between two threads; importing the module `queue` takes long."""
+
+    def __init__(self) -> None:
+        self._messages = deque[Message | WorkerLostError]()
+        self._count = threading.Semaphore(0)
+
+    def put(self, message: Message | WorkerLostError) -> None:
+        self._messages.append(message)
+        self._count.release()
+
+    def get(self, seconds: float) -> Message | WorkerLostError | None:
+        return self._messages.popleft() if self._count.acquire(timeout=seconds) else None
+
+
+class ThreadWorker:
+    """A worker that runs jobs on a thread of this process, for one small program.
+
+    For a trivial program, a worker process would add a sixth to the time, because both processes
+    copy the pages that they write to. The engine stops by itself at a deadline, at a memory limit,
+    and on request. If it does not stop, its thread is abandoned and ends with this process. The
+    advantage of a worker process is that a crash ends only that process. This matters if other
+    programs wait, or if the input is so large that a crash is likely.
+    """
+
+    def __init__(self, jobs: Sequence[Job]) -> None:
+        self._jobs = jobs
+        self._messages = _Queue()
+        self._stopping = Stopping()
+
+    def start(self, number: int, seconds: float | None) -> None:
+        """Start a job, given by its index; the caller has to receive all messages of the job."""
+        # A new queue drops later messages of an abandoned job.
+        messages, stopping = _Queue(), Stopping()
+        self._messages, self._stopping = messages, stopping
+        job = self._jobs[number]
+
+        def work() -> None:
+            try:
+                job(seconds, messages.put, stopping)
+            except BaseException as defect:  # noqa: BLE001 - the owner reports it
+                messages.put(WorkerLostError(1, f"{type(defect).__name__}: {defect}"))
+
+        threading.Thread(target=work, daemon=True).start()
+
+    def receive(self, seconds: float) -> Message | None:
+        """Return the next message of the job; None if none arrives within `seconds`.
+
+        Raises:
+            WorkerLostError: if the job has failed.
+        """
+        message = self._messages.get(seconds)
+        if isinstance(message, WorkerLostError):
+            raise message
+        return message
+
+    def stop(self) -> None:
+        """Ask the job to end with its results so far."""
+        self._stopping.ask()
+
+    def kill(self) -> None:
+        """Ask the job to end, and abandon its thread."""
+        self._stopping.ask()

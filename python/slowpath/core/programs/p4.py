@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from slowpath.core import codes
-from slowpath.core.engine.errors import MapsFile
+from slowpath.core.engine import MapsFile
 from slowpath.core.engine.p4 import (
     Fault,
     Form,

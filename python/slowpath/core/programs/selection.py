@@ -137,7 +137,7 @@ def no_match(selection: Selection, programs: Sequence[ProgramInfo] = ()) -> Opti
 
     The error has the section or program that is most similar to a glob, else all programs.
     """
-    from slowpath.core.suggestions import did_you_mean
+    from slowpath.core.spelling import did_you_mean
 
     sections, names = [one.section for one in programs], [one.name for one in programs]
     globs = [(glob, sections) for glob in selection.sections]

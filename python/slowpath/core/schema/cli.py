@@ -61,7 +61,7 @@ def print_schema(command: str) -> ExitCode:
     if name in names and version in {"", str(VERSION)}:
         command = name
     if command not in names:
-        from slowpath.core.suggestions import did_you_mean
+        from slowpath.core.spelling import did_you_mean
 
         known = did_you_mean(command, names) or f"; there are schemas of {', '.join(names)}"
         raise OptionError(codes.NO_JSON_OUTPUT, "COMMAND", f"no schema is named {command!r}{known}")

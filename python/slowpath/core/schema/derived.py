@@ -1,11 +1,15 @@
-"""Derives values and words for reports from the results of analyses."""
+"""Derives values and words for reports from results, and builds the results of failed analyses."""
 
 from collections.abc import Mapping
 
+from slowpath.core import codes
+from slowpath.core.errors import Coded
 from slowpath.core.schema.rates import Metric, as_metric
 from slowpath.core.schema.results import (
     Bound,
+    Detail,
     EstimatePart,
+    Failure,
     PathResult,
     RatedTime,
     Refusal,
@@ -186,3 +190,57 @@ def main_component(result: Result) -> str | None:
         ((rate, name) for name, rate in limited.items() if rate is not None), default=None
     )
     return next(iter(profile["cost"])) if slowest is None else slowest[1]
+
+
+NO_FAILURE: Failure = {
+    "code": codes.INTERNAL_ERROR,
+    "kind": "input",
+    "what": "",
+    "option": None,
+    "line": None,
+    "section": None,
+    "instruction": None,
+    "stopped": None,
+}
+"""Default values of a failure: an error in the program or its file."""
+NO_DETAIL: Detail = {
+    "paths": [],
+    "code": [],
+    "blocks": [],
+    "failure": None,
+    "unmatched": [],
+}
+"""Detail of a result without paths and code."""
+
+
+def failed_result(file: str, target: str, metric: str, error: Coded) -> Result:
+    """Return the result of a file that could not be analysed."""
+    return {
+        "file": file,
+        "section": None,
+        "program": "",
+        "kind": None,
+        "target": target,
+        "metric": metric,
+        "cores": 0,
+        "guarantee": None,
+        "naive": None,
+        "estimate": None,
+        "paths": [],
+        "profile": None,
+        "assumptions": [],
+        "cuts": [],
+        "notes": [],
+        "stats": {
+            "seconds": 0.0,
+            "candidates": 0,
+            "sat": 0,
+            "unsat": 0,
+            "nogoods": 0,
+            "solver_checks": 0,
+            "solver_seconds": 0.0,
+        },
+        "refusals": [],
+        "error": str(error),
+        "code": error.code,
+    }

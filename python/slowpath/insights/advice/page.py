@@ -5,8 +5,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 
 from slowpath.bounds.source_files import find_source
-from slowpath.core.html.elements import Column, Content, Html, element, join, table
-from slowpath.core.html.page import download, facts, page
+from slowpath.core.html.page import (
+    Column,
+    Content,
+    Html,
+    download,
+    element,
+    facts,
+    join,
+    page,
+    table,
+)
 from slowpath.core.quantities import number
 from slowpath.insights.advice.documents import AdviceGiven, AdviceReport
 from slowpath.insights.advice.report import (

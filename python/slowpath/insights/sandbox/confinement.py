@@ -13,7 +13,7 @@ import struct
 from contextlib import suppress
 from functools import cache
 
-from slowpath.core.jobs.child import Child
+from slowpath.core.jobs.supervision import Child
 
 _NETWORK = 0x40000000  # CLONE_NEWNET
 _NO_NEW_PRIVILEGES, _SECCOMP, _FILTER = 38, 22, 2  # of prctl(2)

@@ -13,8 +13,8 @@ import traceback
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
-from slowpath.core.jobs.child import Child
 from slowpath.core.jobs.stopping import SIGNALS
+from slowpath.core.jobs.supervision import Child
 from slowpath.insights.sandbox.confinement import leave_network, limit, refuse_calls
 from slowpath.insights.sandbox.faults import FaultError
 

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from slowpath.core.engine.errors import MapsFile
+from slowpath.core.engine import MapsFile
 
 PACKETS = 100_000
 BLOCK_LIMIT = 1_000_000

@@ -7,8 +7,7 @@ from itertools import count, cycle, islice
 from typing import NamedTuple, NoReturn
 
 from slowpath.core import codes
-from slowpath.core.engine import objects
-from slowpath.core.engine.errors import MapsFile
+from slowpath.core.engine import MapsFile, objects
 from slowpath.core.errors import InputError
 from slowpath.insights.source.entry import choose_entry
 from slowpath.insights.source.functions import Function

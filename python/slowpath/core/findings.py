@@ -1,10 +1,20 @@
-"""Makes findings from results of analyses: their words, and the lines of the slowest path."""
+"""Findings about programs for code review, and their derivation from results of analyses.
 
-from collections.abc import Sequence
+A command makes a `Review`, and the module `review` formats it.
+
+Files have their names relative to the root of the repository, as hosts of code reviews expect.
+Debug information has the names that the compiler got, or absolute paths of the machine that
+compiled. Both can differ from the checkout in which the command runs.
+"""
+
+import hashlib
+import os.path
+from collections.abc import Iterator, Sequence
 from itertools import groupby
+from pathlib import Path
+from typing import Literal, NamedTuple
 
-from slowpath.core.review.findings import Case, Finding, Place, Step
-from slowpath.core.review.places import Names, is_relative
+from slowpath.core.code_texts import BY_CODE, ENTRIES, Entry
 from slowpath.core.schema.derived import (
     cost_words,
     counted,
@@ -16,6 +26,177 @@ from slowpath.core.schema.derived import (
 )
 from slowpath.core.schema.rates import format_estimated_rate, format_rate
 from slowpath.core.schema.results import ProfileLine, Result
+from slowpath.core.terminal import address_of
+
+Level = Literal["error", "warning", "note"]
+"""Severity: `error` fails a gate, `warning` is a change for the worse, `note` tells a result."""
+
+
+class Rule(NamedTuple):
+    """A kind of finding, or the cause of a failed analysis, with its documentation."""
+
+    code: str  # `SP1302`
+    id: str
+    title: str  # in a few words
+    level: Level  # usual level of the findings
+    text: str  # its meaning, in sentences
+    remedy: str  # advice, in sentences
+
+    @property
+    def name(self) -> str:
+        """The identifier in the form that SARIF asks for: `MissedRequirement`."""
+        return "".join(word.capitalize() for word in self.id.split("-"))
+
+
+def _rule(one: Entry) -> Rule:
+    return Rule(one.code, one.name, one.title, one.level, one.cause, one.remedy)
+
+
+RULES = tuple(_rule(one) for one in ENTRIES if one.kind == "finding")
+"""All kinds of findings, in a fixed order."""
+_BY_ID = {rule.id: rule for rule in RULES}
+
+
+def rule_of(name: str) -> Rule:
+    """Return the rule with an identifier."""
+    return _BY_ID[name]
+
+
+def rule_with(code: str) -> Rule:
+    """Return the rule with a code: a kind of finding, or the cause of a failed analysis."""
+    return _rule(BY_CODE[code])
+
+
+def help_address(rule: Rule) -> str | None:
+    """Return the address of the documentation of a rule; None if the environment names none."""
+    return address_of(rule.code, rule.id)
+
+
+class Place(NamedTuple):
+    """A source line, or a whole file."""
+
+    file: str  # relative to the root of the repository, else absolute
+    line: int | None = None
+    text: str = ""  # of the line; empty if not known
+
+
+class Step(NamedTuple):
+    """A place with a note about it, such as a step of the slowest path."""
+
+    place: Place
+    note: str
+
+
+class Finding(NamedTuple):
+    """A statement about a program that belongs to a line, or to a file."""
+
+    rule: str  # identifier
+    level: Level
+    message: str  # sentences, one a line; the first is a summary
+    place: Place
+    identity: tuple[str, ...]  # tells findings of one rule apart, without numbers of lines
+    path: Sequence[Step] = ()  # the slowest path, in order of execution
+    cause: str | None = None  # code of the error that prevented the analysis
+
+    @property
+    def code(self) -> str:
+        """Code of the cause of a failed analysis, else of the rule.
+
+        Saved results can have the code of another version.
+        """
+        return self.cause if self.cause in BY_CODE else rule_of(self.rule).code
+
+    @property
+    def summary(self) -> str:
+        """The first line of the message."""
+        return self.message.partition("\n")[0]
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash that is the same in later runs, also if the line moved."""
+        text = "\0".join((self.rule, *self.identity))
+        return hashlib.sha256(text.encode(errors="backslashreplace")).hexdigest()[:32]
+
+
+class Case(NamedTuple):
+    """A program on a target, with all findings about it; the first one is the most important."""
+
+    file: str  # as in places
+    program: str  # name, or a name for a file that has none
+    target: str
+    seconds: float  # duration of the analysis or measurement
+    findings: Sequence[Finding]
+
+    @property
+    def label(self) -> str:
+        """Name of the program and its target in titles."""
+        return f"{self.program} on {self.target}" if self.target else self.program
+
+
+class Review(NamedTuple):
+    """All findings of a run of a command."""
+
+    command: str  # `bound`
+    version: str  # of slowpath
+    cases: Sequence[Case]
+
+    def findings(self) -> Iterator[tuple[Case, Finding]]:
+        """Yield all findings, each with its case."""
+        for case in self.cases:
+            for finding in case.findings:
+                yield case, finding
+
+
+def repository_root(folder: Path) -> Path:
+    """Return the nearest folder above or at `folder` with a Git repository, else `folder`."""
+    whole = folder.resolve()
+    return next((one for one in (whole, *whole.parents) if (one / ".git").exists()), whole)
+
+
+class Names:
+    """Finds files by their names in debug information, and names them relative to the root."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        """Create names for a command that runs in `folder` [default: the current one]."""
+        self._folder = (folder or Path()).resolve()
+        self._root = repository_root(self._folder)
+        self._known = dict[tuple[str, str], str]()
+
+    def name(self, file: str, program: str = "") -> str:
+        """Return the name of a file relative to the root, with `/`; else its absolute path.
+
+        `program` is the file of the program that has the name in its debug information; sources
+        may be beside it.
+        """
+        key = (file, program)
+        if key not in self._known:
+            found = self._find(Path(file), Path(program).parent)
+            self._known[key] = self._relative(found)
+        return self._known[key]
+
+    def _find(self, file: Path, beside: Path) -> Path:
+        """Return the path of a file that exists, if one fits the name."""
+        below = [self._root.joinpath(*file.parts[at:]) for at in range(1, len(file.parts))]
+        places = (file, beside / file, beside / file.name, *below)
+        for place in places:
+            path = self._folder / place
+            try:
+                if path.is_file():
+                    return path
+            except (OSError, ValueError):  # not a name of a file
+                continue
+        return self._folder / file
+
+    def _relative(self, path: Path) -> str:
+        plain = Path(os.path.normpath(path))  # keeps links, as Git does
+        below = plain.is_relative_to(self._root)
+        return (plain.relative_to(self._root) if below else plain).as_posix()
+
+
+def is_relative(name: str) -> bool:
+    """Return true if a name is relative to the root of the repository."""
+    return not name.startswith("/")
+
 
 _LONGEST = 500
 """Maximum number of steps of a path in execution order. GitHub shows up to 1000."""

@@ -1,1 +1,0 @@
-"""Findings about programs, and their formats for code review: SARIF, GitHub, JUnit, Markdown."""

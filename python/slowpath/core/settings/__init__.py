@@ -1,1 +1,0 @@
-"""Settings of a project: `slowpath.toml`, `[tool.slowpath]` of pyproject.toml, and variables."""
