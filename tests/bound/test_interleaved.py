@@ -3,8 +3,8 @@
 import csv
 
 from slowpath.bounds import report_rates
+from slowpath.bounds.report import COLUMNS, csv_row
 from slowpath.bounds.report_counts import guarantee_lines
-from slowpath.bounds.report_csv import COLUMNS, csv_row
 from slowpath.bounds.requirement import Decision, judge, parse_requirement
 from slowpath.core.schema.results import Bound, Result
 from support import make_bound, make_result

@@ -14,7 +14,7 @@ from browser import axe_violations
 from pages import check_contained, check_links, of_class, section
 from slowpath import bound
 from slowpath.bounds.page import Explored, bound_page
-from slowpath.bounds.page_anchors import ranges
+from slowpath.bounds.page_paths import ranges
 from slowpath.core.engine import analyses, objects, targets
 from slowpath.core.html.explorer import PATHS
 from slowpath.core.jobs.stopping import Stopping

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from slowpath.bounds.cli import FORMATS
-from slowpath.bounds.report_csv import COLUMNS
+from slowpath.bounds.report import COLUMNS
 from slowpath.bounds.report_rates import format_cycles, full_report
 from slowpath.core import codes
 from slowpath.core.errors import Coded

@@ -18,7 +18,7 @@ import yaml
 from code_registry import page
 from review_formats import check_schema
 from slowpath.app import ROOT as ALL
-from slowpath.bounds.report_csv import COLUMNS
+from slowpath.bounds.report import COLUMNS
 from slowpath.core.command import Command, Group, load
 from support import BLESS, ROOT, check_golden, slowpath, without_progress
 

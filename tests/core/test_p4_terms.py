@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from slowpath.bounds.p4_entries import table_entries
+from slowpath.bounds.p4_terms import table_entries
 from slowpath.core.engine import MapsFile
 from slowpath.core.engine.p4 import translate, translated
 from slowpath.core.programs.p4 import maps_of

@@ -13,8 +13,7 @@ from slowpath.bounds.options import DEFAULT_DEADLINE, WrittenOptions, read_reque
 from slowpath.bounds.outcomes import Analysed
 from slowpath.bounds.plan import Request
 from slowpath.bounds.progress import Watcher
-from slowpath.bounds.report import text_reporter
-from slowpath.bounds.report_csv import csv_header, csv_row
+from slowpath.bounds.report import csv_header, csv_row, text_reporter
 from slowpath.bounds.requirement import Decision, Judgement, judge
 from slowpath.core import codes
 from slowpath.core.engine import head

@@ -55,8 +55,7 @@ REPEATED = (
 
 def _bound(args: Namespace) -> int:
     from slowpath.bounds.caching import cache_of
-    from slowpath.bounds.requests import requests_of
-    from slowpath.bounds.run import Output, Place, run
+    from slowpath.bounds.run import Output, Place, requests_of, run
 
     if args.jobs is not None or args.scheduler is not None:
         from slowpath.core.jobs.pool import check_place

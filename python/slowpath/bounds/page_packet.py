@@ -2,10 +2,15 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-from slowpath.bounds.p4_terms import header_lines, parser_text, table_text
-from slowpath.bounds.page_anchors import Anchors
-from slowpath.bounds.page_paths import Way
-from slowpath.bounds.pipeline_terms import lookup_text, other_requirements, other_unknowns
+from slowpath.bounds.p4_terms import (
+    header_lines,
+    lookup_text,
+    other_requirements,
+    other_unknowns,
+    parser_text,
+    table_text,
+)
+from slowpath.bounds.page_paths import Anchors, Way
 from slowpath.bounds.report_path import given_text, map_rows, unknown_text
 from slowpath.core.html.explorer import pairs, region
 from slowpath.core.html.page import Column, Content, Html, element, join, table

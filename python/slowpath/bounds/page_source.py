@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from slowpath.bounds.page_anchors import Anchors
-from slowpath.bounds.page_paths import LineCost, Place, Way
+from slowpath.bounds.page_paths import Anchors, LineCost, Place, Way
 from slowpath.bounds.report_rates import format_cycles
 from slowpath.bounds.source_files import Source, find_source
 from slowpath.core.html.explorer import region

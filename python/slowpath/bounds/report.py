@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from slowpath.core import engine
 from slowpath.core.formats import ReportFile, json_end, json_start, write_lines
-from slowpath.core.printable import json_ascii, one_line
+from slowpath.core.printable import csv_line, json_ascii, one_line
 from slowpath.core.programs.sources import provenance_lines
 from slowpath.core.schema.derived import DESCRIBED_PATHS, is_count
 from slowpath.core.schema.rates import as_metric
-from slowpath.core.schema.results import Detail, Result
+from slowpath.core.schema.results import Bound, Detail, Result
 from slowpath.core.terminal import Line
 
 if TYPE_CHECKING:
@@ -154,14 +154,10 @@ class CsvReporter(Reporter):
 
     def start(self) -> Iterable[Line]:
         """Return the line with the names of the CSV columns."""
-        from slowpath.bounds.report_csv import csv_header
-
         return [Line(csv_header())]
 
     def add(self, result: Result, detail: Detail, text: str) -> Iterable[Line]:  # noqa: ARG002
         """Return the row of a result."""
-        from slowpath.bounds.report_csv import csv_row
-
         return [Line(csv_row(result))]
 
 
@@ -260,3 +256,97 @@ class TableReporter(TextReporter):
         self._waiting.clear()
         for table in self._tables.values():
             yield from table.notes()
+
+
+COLUMNS = (
+    "file",
+    "program",
+    "target",
+    "metric",
+    "cores",
+    "bitrate_bps",
+    "packetrate_pps",
+    "exact",
+    "stopped",
+    "bottleneck",
+    "naive_bitrate_bps",
+    "naive_packetrate_pps",
+    "naive_bottleneck",
+    "processing_cycles",
+    "dram_cycles",
+    "min_packet_size",
+    "packet",
+    "paths",
+    "assumptions",
+    "seconds",
+    "error",
+    "section",
+    "instructions",
+    "memory_accesses",
+    "naive_instructions",
+    "naive_memory_accesses",
+    "verdict",
+    "warm_ns",
+    "warm_low_ns",
+    "warm_high_ns",
+    "cold_ns",
+    "cold_low_ns",
+    "cold_high_ns",
+    "cold_entries",
+    "conditions",
+    "interleaved_bitrate_bps",
+    "interleaved_packetrate_pps",
+    "interleaved_instructions",
+    "interleaved_memory_accesses",
+)
+
+
+def csv_header() -> str:
+    """Return the names of the columns as a line, without line end."""
+    return csv_line(COLUMNS)
+
+
+def csv_row(result: Result) -> str:
+    """Return the row of a program as a line, without line end; unknown values are empty."""
+    keys = ("file", "program", "target", "metric", "cores", "error", "section")
+    row: dict[str, object] = {key: result[key] for key in keys}  # type: ignore[literal-required]
+    row |= {
+        "paths": len(result["paths"]),
+        "assumptions": len(result["assumptions"]),
+        "seconds": result["stats"]["seconds"],
+        "conditions": "; ".join(result["assumptions"]) or None,
+    }
+    guarantee, estimate = result["guarantee"], result["estimate"]
+    if guarantee is not None:
+        row |= {"verdict": guarantee["verdict"], "stopped": guarantee["stopped"]}
+        row |= {"exact": guarantee["exact"], **_bound("", guarantee)}
+    if result["naive"] is not None:
+        row |= _bound("naive_", result["naive"])
+    interleaved = result.get("interleaved")
+    if interleaved is not None:
+        row |= _bound("interleaved_", interleaved)
+    if estimate is not None:
+        for caches in ("warm", "cold"):
+            time = estimate[caches]
+            row |= {f"{caches}_{key}": time[key] for key in ("ns", "low_ns", "high_ns")}
+        row["cold_entries"] = estimate["cold"]["entries"]
+    if result["paths"]:
+        path = result["paths"][0]
+        row |= {
+            "processing_cycles": path["cost"].get("processing"),
+            "dram_cycles": path["cost"].get("dram"),
+            "min_packet_size": path["min_packet_size"],
+            "packet": path["witness"]["packet"],
+        }
+    return csv_line([row.get(column) for column in COLUMNS])
+
+
+def _bound(prefix: str, bound: Bound) -> dict[str, object]:
+    """Return the CSV values of a guarantee; the names of their columns begin with `prefix`."""
+    counts = {name.replace(" ", "_"): count for name, count in (bound["counts"] or {}).items()}
+    rates = {
+        "bitrate_bps": bound["bitrate_bps"],
+        "packetrate_pps": bound["packetrate_pps"],
+        "bottleneck": bound["bottleneck"],
+    }
+    return {f"{prefix}{name}": value for name, value in (rates | counts).items()}

@@ -4,12 +4,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
-from slowpath.bounds.p4_terms import header_lines, parser_text, table_text
-from slowpath.bounds.pipeline_terms import (
+from slowpath.bounds.p4_terms import (
+    header_lines,
     lookup_text,
     other_requirements,
     other_unknowns,
+    parser_text,
     state_text,
+    table_text,
 )
 from slowpath.core.printable import one_line
 from slowpath.core.programs.packet import hex_dump, memory_dump, witness_bytes

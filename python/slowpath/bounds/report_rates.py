@@ -1,4 +1,4 @@
-"""Prints guaranteed rates: a full report for one program, or a table for several programs.
+"""Prints guaranteed rates: a full report for one program, a table for several, or one line.
 
 The guarantee is a minimum of the metric, a bit rate or a packet rate. The other printed rate is
 that of the same path; other paths can have a lower one.
@@ -13,6 +13,7 @@ from slowpath.bounds.report_path import (
     count_of,
     detail_line,
     exactness,
+    format_ns,
     format_ranges,
     labelled,
     path_title,
@@ -23,9 +24,12 @@ from slowpath.bounds.report_path import (
 from slowpath.core.printable import one_line
 from slowpath.core.schema.derived import (
     condition,
+    counted,
     is_capped,
+    is_count,
     is_found,
     metric_rate,
+    metric_words,
     own_rate,
     program_label,
     rate_metric,
@@ -250,3 +254,27 @@ class CompactTable:
     def _row(self, file: str, cells: Sequence[str], *remarks: str) -> str:
         padded = (f"{cell:<{width}}" for cell, width in zip(cells, _WIDTHS, strict=True))
         return "  ".join([f"{file:<{self._label_width}}", *padded, *remarks]).rstrip()
+
+
+def brief(result: Result) -> str:
+    """Return the guarantee and the estimate of a result in one line; the error if there is none."""
+    guarantee, estimate = result["guarantee"], result["estimate"]
+    if guarantee is None:
+        return result["error"] or "no guarantee"
+    if is_count(result):
+        _, count = counted(guarantee["counts"] or {}, result["metric"])
+        text = f"at most {count:,} {metric_words(result['metric'])}"
+    else:
+        metric = rate_metric(result)
+        text = f"at least {format_rate(metric_rate(guarantee, metric), metric)}"
+    if not is_found(guarantee):
+        text += f" (a bound; the search stopped: {guarantee['stopped']})"
+    elif guarantee["exact"]:
+        text += " (exact)"
+    else:
+        text += " (exact under assumptions)"
+    if estimate is None:
+        return text
+    warm, cold = (format_ns(estimate[caches]["ns"]) for caches in ("warm", "cold"))
+    times = f"{warm} in any caches" if warm == cold else f"{warm} in warm, {cold} in cold caches"
+    return f"{text}, estimated {times}"

@@ -3,22 +3,20 @@
 The Python function in `bounds/api.py` returns the same results.
 """
 
+from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from slowpath.bounds.analyst import RunContext, Session, sessions_of
+from slowpath.bounds.flags import written_options
+from slowpath.bounds.multi_target import read_requests
 from slowpath.bounds.options import check_not_a_program, check_page_file, read_option
-from slowpath.bounds.outcomes import (
-    Analysed,
-    ComplaintsByTarget,
-    Unmatched,
-    note_on,
-    note_remarks,
-)
+from slowpath.bounds.outcomes import Analysed, ComplaintsByTarget, Unmatched, note_on, note_remarks
 from slowpath.bounds.plan import Request
 from slowpath.bounds.report import MakeReporter, Miss, Reporter, WithFiles
 from slowpath.core import codes
+from slowpath.core.engine.cache import Cache
 from slowpath.core.errors import ExitCode, worst
 from slowpath.core.formats import ReportFile
 from slowpath.core.inputs import check_writable, write_error, write_text
@@ -30,7 +28,6 @@ from slowpath.core.terminal import complain, error, out_lines
 
 if TYPE_CHECKING:
     from slowpath.core.jobs.pool import Pool
-
 
 Parts = Sequence[tuple[Request, Session]]
 """Pairs of a request and the session that analyses its programs."""
@@ -56,6 +53,30 @@ class Place(NamedTuple):
 
 HERE = Place()
 """This machine, one analysis at a time."""
+
+
+def requests_of(args: Namespace, files: Sequence[str], cache: Cache | None = None) -> list[Request]:
+    """Return the requests for files, one for each target, with the requirements of settings.
+
+    `args` has the options of `slowpath bound`; `args.requirements`, if present, is the table of
+    requirements of a settings file. `cache` has results of earlier analyses.
+
+    Raises:
+        OptionError: if an option is invalid.
+        InputError: if a requirement is invalid, or a file that an option names cannot be read.
+    """
+    written, table = written_options(args, files), getattr(args, "requirements", {})
+    if not table:
+        return read_requests(files, written, cache)
+    from slowpath.bounds.configured import read_requirements, with_requirements
+
+    # Options refuse assumptions without a requirement.
+    requests = read_requests(files, written._replace(accept_assumptions=False), cache)
+    required = read_requirements(table)
+    return [
+        with_requirements(one._replace(accept_assumptions=args.accept_assumptions), required)
+        for one in requests
+    ]
 
 
 def run(requests: Sequence[Request], output: Output, place: Place = HERE) -> ExitCode:
@@ -224,8 +245,8 @@ def _save_page(
     file: str, parts: Parts, found: Sequence[Sequence[Analysed]], stopping: Stopping
 ) -> None:
     """Write the page about all programs, after the analyses for other settings."""
+    from slowpath.bounds.analyst import alternatives
     from slowpath.bounds.page import Explored, bound_page
-    from slowpath.bounds.what_if import alternatives
     from slowpath.core import engine
 
     explored = list[Explored]()

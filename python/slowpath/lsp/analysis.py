@@ -18,16 +18,14 @@ from typing import Any, NamedTuple, NotRequired, TypedDict
 from slowpath.annotate.documents import AnnotatedLine, Annotation
 from slowpath.annotate.rows import annotation
 from slowpath.bounds.analyst import RunContext, Session
-from slowpath.bounds.brief import brief
 from slowpath.bounds.configured import with_settings
 from slowpath.bounds.outcomes import Analysed
 from slowpath.bounds.plan import Plan, Request, make_plan
 from slowpath.bounds.progress import Watcher
 from slowpath.bounds.report_path import exactness
-from slowpath.bounds.report_rates import format_cycles
-from slowpath.bounds.requests import requests_of
+from slowpath.bounds.report_rates import brief, format_cycles
 from slowpath.bounds.requirement import Decision, judge
-from slowpath.bounds.run import required_of
+from slowpath.bounds.run import requests_of, required_of
 from slowpath.core import codes
 from slowpath.core.command import Option
 from slowpath.core.errors import InputError, OptionError

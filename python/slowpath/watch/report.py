@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from slowpath.bounds.brief import brief
 from slowpath.bounds.report_path import exactness
+from slowpath.bounds.report_rates import brief
 from slowpath.core.printable import one_line
 from slowpath.core.schema.derived import program_label, verdict_of
 from slowpath.core.schema.results import Result

@@ -13,8 +13,7 @@ from slowpath.bounds.configured import with_settings
 from slowpath.bounds.outcomes import Analysed, ComplaintsByTarget, Unmatched
 from slowpath.bounds.plan import Plan, Request, make_plan
 from slowpath.bounds.progress import Watch, Watcher
-from slowpath.bounds.requests import requests_of
-from slowpath.bounds.run import check_requirement
+from slowpath.bounds.run import check_requirement, requests_of
 from slowpath.core import codes
 from slowpath.core.command import Option
 from slowpath.core.engine.analyses import Run
