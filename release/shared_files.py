@@ -3,9 +3,8 @@
 import sys
 from pathlib import Path
 
-from slowpath.shell.manual import manual_pages
-from slowpath.shell.scripts import bash, fish, zsh
-from slowpath.shell.words import places
+from slowpath.shell.completion import bash, fish, places, zsh
+from slowpath.shell.run import manual_pages
 
 COMPLETIONS = {
     "bash-completion/completions/slowpath": bash,

@@ -15,9 +15,8 @@ from slowpath.core.schema.results import Result
 from slowpath.diff.columns import make_row
 from slowpath.diff.filters import Gate, failures, parse_comparison
 from slowpath.diff.lines import changed_lines
-from slowpath.diff.machine_readable import csv_lines, json_lines
 from slowpath.diff.pairs import looks_saved, match_programs, read_saved
-from slowpath.diff.report import Report, markdown, table
+from slowpath.diff.report import Report, csv_lines, json_lines, markdown, table
 from support import make_bound, make_result, slowpath
 
 GOOD = {"slowpath": "0", "results": [make_result(), make_result(guarantee=None, error="no")]}

@@ -12,7 +12,7 @@ from zipfile import ZipFile
 import pytest
 
 from shared_files import COMPLETIONS
-from slowpath.shell.manual import manual_pages
+from slowpath.shell.run import manual_pages
 from support import ROOT
 
 LARGEST = 48_000_000

@@ -19,8 +19,8 @@ from slowpath.core.errors import ExitCode
 from slowpath.core.jobs.stopping import heeding_signals
 from slowpath.core.schema.derived import NO_DETAIL
 from slowpath.diff import run as diff_run
-from slowpath.diff.machine_readable import CSV_COLUMNS
 from slowpath.diff.pairs import Analyses, DiffInputs, load_sides
+from slowpath.diff.report import CSV_COLUMNS
 from support import ROOT, heed_interrupts, make_bound, make_result, save_results, slowpath
 
 PLAIN = "examples/alaw2ulaw.bpf.o"

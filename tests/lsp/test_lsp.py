@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from editor import Editor
-from slowpath.lsp.buffers import Buffer
 from slowpath.lsp.messages import ErrorCode
 from slowpath.lsp.places import Places
+from slowpath.lsp.server import Buffer
 from support import ROOT, slowpath, wait_until
 
 pytestmark = pytest.mark.usefixtures("with_clang")

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from editor import Editor
-from slowpath.lsp.buffers import path_of
 from slowpath.lsp.messages import Connection, ErrorCode, ProtocolError
 from slowpath.lsp.places import Places, units
+from slowpath.lsp.server import path_of
 from support import slowpath
 
 

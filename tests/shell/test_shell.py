@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from slowpath.shell.manual import manual_pages
-from slowpath.shell.words import Kind, places
+from slowpath.shell.completion import Kind, places
+from slowpath.shell.run import manual_pages
 from support import ROOT, commands, slowpath
 
 SHELLS = ("bash", "zsh", "fish")

@@ -13,7 +13,7 @@ import pytest
 from assemble import hashes, write_object
 from slowpath.core.programs.compilers import find_compiler
 from slowpath.core.programs.headers import prerequisites
-from slowpath.watch.files import WatchedFiles
+from slowpath.watch.run import WatchedFiles
 from support import ROOT, heed_interrupts, wait_until
 
 PLAIN, OPTIMISED = "alaw2ulaw.bpf.o", "alaw2ulaw_opt.bpf.o"

@@ -35,7 +35,7 @@ def _file_name(args: Namespace) -> str:
 
 def _compile(args: Namespace) -> int:
     if args.to != "nfp":
-        from slowpath.compile.p4 import write_translation
+        from slowpath.compile.run import write_translation
 
         return write_translation(args)
     if args.maps is not None:

@@ -16,8 +16,8 @@ from slowpath.core.formats import OUTPUT, Formats
 _FORMATS = Formats(
     "slowpath.diff.report",
     table="table",
-    json="slowpath.diff.machine_readable:json_lines",
-    csv="slowpath.diff.machine_readable:csv_lines",
+    json="slowpath.diff.report:json_lines",
+    csv="slowpath.diff.report:csv_lines",
     markdown="markdown",
     sarif="slowpath.diff.review:sarif",
     github="slowpath.diff.review:github",

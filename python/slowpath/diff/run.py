@@ -1,7 +1,9 @@
 """Runs the command `slowpath diff`."""
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from slowpath.bounds.options import WrittenOptions, check_page_file, repeat
@@ -9,8 +11,9 @@ from slowpath.bounds.outcomes import note_on
 from slowpath.bounds.requirement import Decision, judge, parse_requirement, reproduce
 from slowpath.core import codes, engine
 from slowpath.core.errors import ExitCode, InputError, OptionError, worst
+from slowpath.core.folders import program_files, result_files
 from slowpath.core.formats import Reporter, ReportFile
-from slowpath.core.inputs import write_text
+from slowpath.core.inputs import read_program, write_text
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
 from slowpath.core.programs.selection import Selection
 from slowpath.core.schema.derived import is_count, program_label
@@ -34,7 +37,6 @@ from slowpath.diff.filters import (
     parse_sort,
     sort_rows,
 )
-from slowpath.diff.folders import file_pairs
 from slowpath.diff.lines import changed_lines
 from slowpath.diff.pairs import (
     SELECTING,
@@ -45,6 +47,7 @@ from slowpath.diff.pairs import (
     Side,
     analyses_here,
     analyses_in,
+    looks_saved,
     match_programs,
     open_sides,
     results_of,
@@ -360,3 +363,43 @@ def _only(pair: Pair, selection: Selection) -> Selection:
     """
     plain = len(pair.names) == 1 and pair.names[0].isidentifier()
     return Selection(names=tuple(pair.names)) if plain else selection
+
+
+def file_pairs(sides: DiffInputs) -> list[tuple[str | None, str | None]]:
+    """Return the pairs of files to compare; None stands for a file that one folder lacks.
+
+    Two files are a pair. Files of two folders are a pair if they have the same path below the
+    folder. Programs count only if neither folder has results. A file with saved results and a
+    folder are a pair, whose programs are matched by name.
+
+    Raises:
+        InputError: if one is a folder and the other a program, or both folders are empty.
+    """
+    named = [str(sides.old), str(sides.new)]
+    folders = [name for name in named if Path(name).is_dir()]
+    if not folders:
+        return [(sides.old, sides.new)]
+    if len(folders) == 1:
+        other = next(name for name in named if name not in folders)
+        if looks_saved(read_program(other)):
+            return [(sides.old, sides.new)]
+        raise InputError(
+            codes.FILES_DO_NOT_MATCH,
+            folders[0],
+            "is a directory, but the other side is a program; name two directories, two files, or "
+            "saved results and a directory",
+        )
+    found = [result_files(name) for name in named]
+    if not any(found):
+        found = [program_files(name) for name in named]
+    if not any(found):
+        raise InputError(
+            codes.FOLDER_WITHOUT_FILES,
+            named[0],
+            "neither folder contains results (*.json) or programs",
+        )
+    old, new = (
+        {os.path.relpath(file, name): file for file in files}
+        for name, files in zip(named, found, strict=True)
+    )
+    return [(old.get(name), new.get(name)) for name in sorted({*old, *new})]

@@ -1,17 +1,20 @@
 """Runs the commands `slowpath completion`, `slowpath man` and `slowpath complete`."""
 
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from slowpath.app import ROOT
+from slowpath.core.command import ARGUMENTS, Command, Group, Option, load
 from slowpath.core.engine import objects
 from slowpath.core.errors import ExitCode, InputError
+from slowpath.core.help import names, usage
 from slowpath.core.inputs import read_program, write_error, write_text
+from slowpath.core.parser import Parser
 from slowpath.core.printable import one_line
 from slowpath.core.terminal import out, out_lines
-from slowpath.shell.manual import manual_pages
-from slowpath.shell.scripts import bash, fish, zsh
-from slowpath.shell.words import places
+from slowpath.shell.completion import bash, fish, places, zsh
 
 _SCRIPTS = {"bash": bash, "zsh": zsh, "fish": fish}
 
@@ -57,3 +60,61 @@ def print_names(what: str, words: Sequence[str]) -> ExitCode:
             names[program.section if what == "sections" else program.name] = None
     out_lines(name for name in names if name and name == one_line(name))
     return ExitCode.FINE
+
+
+def manual_pages() -> dict[str, list[str]]:
+    """Return the lines of each manual page by the name of its file."""
+    return {f"{path.replace(' ', '-')}.1": list(page) for path, page in _pages("slowpath", ROOT)}
+
+
+def _pages(path: str, member: Command | Group) -> Iterator[tuple[str, Iterable[str]]]:
+    yield path, _page(path, member)
+    if isinstance(member, Group):
+        if member.file_command is not None:
+            yield f"{path} file", _page(path, load(member.file_command))
+        for name, reference in member.commands.items():
+            yield from _pages(f"{path} {name}", load(reference))
+
+
+def _page(path: str, member: Command | Group) -> Iterator[str]:
+    title = path.replace(" ", "-")
+    summary, *paragraphs = member.help
+    yield f'.TH {_escaped(title.upper())} 1 "" slowpath "User commands"'
+    yield ".SH NAME"
+    yield f"{_escaped(title)} \\- {_escaped(summary[:1].lower() + summary[1:])}"
+    yield ".SH SYNOPSIS"
+    yield f".B {_escaped(usage(path, member))}"
+    if paragraphs:
+        yield ".SH DESCRIPTION"
+    for paragraph in paragraphs:
+        yield ".PP"
+        yield _escaped(paragraph)
+    if isinstance(member, Group):
+        yield ".SH COMMANDS"
+        for name, reference in member.commands.items():
+            yield from _item(f"{path} {name}".replace(" ", "-") + "(1)", load(reference).help[0])
+    entries = Parser(path, member).entries
+    for group in dict.fromkeys(entry.group for entry in entries):
+        yield f".SH {_escaped((group if group == ARGUMENTS else f'Options: {group}').upper())}"
+        for entry in entries:
+            if entry.group == group:
+                yield from _item(names(entry), *_texts(entry))
+    yield ".SH EXAMPLES"
+    for example in member.examples:
+        yield from _item(example.command, example.shows)
+
+
+def _texts(entry: Option) -> tuple[str, ...]:
+    return (f"{entry.summary}.", *([entry.more] if entry.more else []))
+
+
+def _item(head: str, *texts: str) -> Iterator[str]:
+    yield ".TP"
+    yield f".B {_escaped(head)}"
+    yield from map(_escaped, texts)
+
+
+def _escaped(text: str) -> str:
+    r"""Escape a text for roff: backslashes, hyphens, and a dot or quote at its beginning."""
+    escaped = re.sub(r"[\\-]", lambda found: {"\\": "\\e", "-": "\\-"}[found[0]], text)
+    return f"\\&{escaped}" if escaped[:1] in {".", "'"} else escaped

@@ -1,18 +1,26 @@
-"""Runs the command `slowpath watch`."""
+"""Runs the command `slowpath watch`: finds changed files, analyses them, and prints the changes.
+
+Polling works on all file systems, needs no package, and takes microseconds for each file. Content
+decides: a file that is only touched has not changed.
+"""
 
 import gc
 import time
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
+from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 from slowpath.bounds.analyst import RunContext, Session
 from slowpath.bounds.configured import with_settings
 from slowpath.bounds.outcomes import Analysed, ComplaintsByTarget, Unmatched
 from slowpath.bounds.plan import Plan, Request, make_plan
 from slowpath.bounds.progress import Watch, Watcher
+from slowpath.bounds.report_path import exactness
+from slowpath.bounds.report_rates import brief
 from slowpath.bounds.run import check_requirement, requests_of
 from slowpath.core import codes
 from slowpath.core.command import Option
@@ -21,13 +29,105 @@ from slowpath.core.errors import ExitCode, InputError, OptionError
 from slowpath.core.folders import expanded
 from slowpath.core.inputs import NO_SUCH_FILE, STANDARD_INPUT
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
+from slowpath.core.printable import one_line
 from slowpath.core.programs.headers import RecordingLoader
+from slowpath.core.schema.derived import program_label, verdict_of
 from slowpath.core.schema.results import Result
 from slowpath.core.settings import find_settings
 from slowpath.core.terminal import Line, error, note, out_lines
-from slowpath.diff.pairs import match_programs
-from slowpath.watch.files import WatchedFiles
-from slowpath.watch.report import change_lines, result_lines
+from slowpath.diff.columns import Row, also_changed, change_of, make_row
+from slowpath.diff.lines import changed_lines
+from slowpath.diff.pairs import Pair, match_programs
+from slowpath.diff.report import Report, table
+
+_CLOCK_TICK = 1.0
+"""Seconds for which equal times of a file do not prove equal content, because two saves can happen
+within one tick of a file system's clock."""
+_COARSE = 0.01
+"""Seconds by which times of files on Linux can be late: one tick of the kernel."""
+
+
+class _Stamp(NamedTuple):
+    """Metadata of a file that a save changes."""
+
+    modified: int  # nanoseconds
+    size: int
+    inode: int
+
+
+class _State:
+    """The last known content of a file."""
+
+    def __init__(self, file: str) -> None:
+        self.stamp: _Stamp | None = None  # None: missing, or changed just now
+        self.digest: bytes | None = None  # None: missing
+        self.previous = _stamp(file)  # at the previous look
+        self.read(file)
+
+    def read(self, file: str) -> bool:
+        """Read the content; return true if it has changed."""
+        before, stamp = self.digest, _stamp(file)
+        self.digest = _digest(file)
+        old = stamp is not None and time.time() - stamp.modified / 1e9 > _CLOCK_TICK
+        self.stamp = stamp if old else None
+        return self.digest != before
+
+
+class WatchedFiles:
+    """Files whose changes are found by calls of `changed`."""
+
+    def __init__(self) -> None:
+        self._states = dict[str, _State]()
+
+    def follow(self, files: Iterable[str], since: float | None = None) -> None:
+        """Watch exactly these files from now on; those that are watched already keep their state.
+
+        A new file that was modified after `since` (seconds, as `time.time`) counts as changed.
+        """
+        wanted = set(files)
+        for file in self._states.keys() - wanted:
+            del self._states[file]
+        for file in wanted - self._states.keys():
+            state = self._states[file] = _State(file)
+            modified = None if state.previous is None else state.previous.modified / 1e9
+            if since is not None and modified is not None and modified > since - _COARSE:
+                state.digest, state.stamp = b"", None
+
+    def changed(self) -> set[str]:
+        """Return the files whose content differs from that of the previous change.
+
+        A file that is being written counts only when two successive calls see the same state.
+        """
+        found = set[str]()
+        for file, state in self._states.items():
+            stamp = _stamp(file)
+            settled, state.previous = stamp == state.previous, stamp
+            is_known = stamp == state.stamp and stamp is not None
+            if not is_known and settled and state.read(file):
+                found.add(file)
+        return found
+
+    def pending(self) -> bool:
+        """Return true if a file was written since the last call of `changed`."""
+        return any(_stamp(file) != state.previous for file, state in self._states.items())
+
+
+def _stamp(file: str) -> _Stamp | None:
+    try:
+        found = Path(file).stat()
+    except (OSError, ValueError):
+        return None
+    return _Stamp(found.st_mtime_ns, found.st_size, found.st_ino)
+
+
+def _digest(file: str) -> bytes | None:
+    if not Path(file).is_file():  # a pipe could block forever
+        return None
+    try:
+        return sha256(Path(file).read_bytes()).digest()
+    except OSError:
+        return None
+
 
 _POLL_SECONDS = 0.1
 _FOLDER_SECONDS = 1.0
@@ -270,3 +370,27 @@ def _complain(problem: OptionError | InputError) -> None:
         error(problem.code, problem.option, problem.reason)
     else:
         error(problem.code, problem.file, problem.reason)
+
+
+def result_lines(results: Sequence[Result]) -> Iterator[Line]:
+    """Yield the bound and the estimate of each result, and the conditions of the bound."""
+    several = len({result["target"] for result in results}) > 1
+    for result in results:
+        name = program_label(result) + (f" on {result['target']}" if several else "")
+        yield Line(one_line(f"{name}: {brief(result)}"), "bold")
+        if verdict_of(result) == "conditional":
+            yield Line(f"  {exactness(result)}")
+
+
+def change_lines(pairs: Sequence[Pair], limit: int) -> Iterator[Line]:
+    """Yield the changes of programs since the previous good result; `limit` is that of lines."""
+    rows = [row for row in map(make_row, pairs) if _differs(row)]
+    if not rows:
+        yield Line("no bound or estimate has changed")
+        return
+    changes = [changed_lines(row.pair) for row in rows]
+    yield from table(Report("previous save", "this save", rows, changes, [], [], limit))
+
+
+def _differs(row: Row) -> bool:
+    return change_of(row) != "same" or bool(also_changed(row))
