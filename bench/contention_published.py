@@ -19,13 +19,14 @@ from pathlib import Path
 import numpy as np
 
 from slowpath.contention.memory.evaluation import Protocol, evaluate_all
-from slowpath.contention.memory.folds import Trainings, relative
 from slowpath.contention.memory.intervals import conformal
 from slowpath.contention.memory.recipes import Recipe
 from slowpath.contention.memory.selection import (
+    Trainings,
     candidates,
     candidates_and_baselines,
     errors_of,
+    relative,
     select,
 )
 from slowpath.contention.model import rows_of

@@ -17,7 +17,7 @@ from nic_simulation import (
     SimulatedRun,
     simulate,
 )
-from slowpath.contention.composition import total_contention
+from slowpath.contention.model import total_contention
 from slowpath.core import codes
 from slowpath.core.errors import InputError
 

@@ -12,7 +12,7 @@ from nic_profiles import function
 from simulated.functions import DEFAULT
 from simulated.kept import Kept
 from slowpath.contention.placement.fleet import Fleet, Mix, possible_mixes
-from slowpath.contention.placement.measured import Measured, measured
+from slowpath.contention.placement.shares import Measured, measured
 from slowpath.contention.placement.suggesting import suggest
 
 ROUNDS = 6

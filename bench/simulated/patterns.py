@@ -24,9 +24,8 @@ from run_to_completion import Accelerator, beside, beside_all, completion
 from simulated.functions import DEFAULT
 from simulated.kept import Kept
 from slowpath.contention.accelerators import CoRun, Others, measured_waits, throughputs
-from slowpath.contention.composition import COMPOSITIONS, Composition, Pattern
 from slowpath.contention.memory.recipes import fit_stage
-from slowpath.contention.model import choose, rows_of
+from slowpath.contention.model import COMPOSITIONS, Composition, Pattern, choose, rows_of
 from slowpath.contention.reading import read_memory
 
 Floats = NDArray[np.float64]

@@ -23,7 +23,7 @@ from simulated.kept import Kept
 from simulated.learnt import Known
 from slowpath.contention.accelerators import RequestTime, fit_request_time, throughputs
 from slowpath.contention.columns import AcceleratorProfile, Origin, Query
-from slowpath.contention.composition import total_contention
+from slowpath.contention.model import total_contention
 
 Floats = NDArray[np.float64]
 

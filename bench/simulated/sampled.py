@@ -31,13 +31,14 @@ from simulated.kept import Kept
 from slowpath.contention.memory.features import Rows
 from slowpath.contention.memory.recipes import RECIPES, fit_stage
 from slowpath.contention.model import rows_of
-from slowpath.contention.profiling.adaptive import active, adaptive
 from slowpath.contention.profiling.sampling import (
     Attribute,
     Plan,
     Point,
     Sample,
     Space,
+    active,
+    adaptive,
     full,
     measured,
     point,

@@ -18,9 +18,9 @@ from simulated.kept import Kept
 from simulated.probed import CACHE, Scores, Set, scores
 from simulated.profiled import QUIET, any_traffic, drawn, levels, memory_alone, profile
 from slowpath.contention.memory.features import Columns, Rows, cache_misses
-from slowpath.contention.memory.folds import Trainings, grouped_folds, relative
 from slowpath.contention.memory.intervals import conformal
 from slowpath.contention.memory.recipes import RECIPES, fit_stage
+from slowpath.contention.memory.selection import Trainings, grouped_folds, relative
 from slowpath.contention.model import rows_of
 from slowpath.contention.reading import read_memory
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from contention_tables import COUNTERS, MEMORY, columns, profile, throughput, write, write_memory
-from slowpath.contention.composition import Pattern
+from slowpath.contention.model import Pattern
 from slowpath.core.arrays import Floats
 
 MEMORY_MTBR = 300.0

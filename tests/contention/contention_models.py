@@ -4,10 +4,9 @@ import numpy as np
 
 from contention_tables import columns, profile
 from slowpath.contention.columns import AcceleratorProfile, Origin, OwnContention
-from slowpath.contention.composition import Pattern
 from slowpath.contention.memory.recipes import RECIPES
 from slowpath.contention.mixes import Kind
-from slowpath.contention.model import FunctionModel, Profiles, choose, learn
+from slowpath.contention.model import FunctionModel, Pattern, Profiles, choose, learn
 
 FLOWS, SIZE, MTBR = 10_000.0, 1500.0, 400.0
 

@@ -25,8 +25,8 @@ from slowpath.contention import saved
 from slowpath.contention.columns import MemoryProfile, Query
 from slowpath.contention.memory.evaluation import Protocol, evaluate, evaluate_all
 from slowpath.contention.memory.features import Rows
-from slowpath.contention.memory.folds import FOLDS, grouped_folds, groups
 from slowpath.contention.memory.recipes import RECIPES, Recipe, fit_stage
+from slowpath.contention.memory.selection import FOLDS, grouped_folds, groups
 from slowpath.contention.model import Profiles, choose, learn
 from slowpath.contention.model import rows_of as memory_rows
 from slowpath.contention.options import read_traffic

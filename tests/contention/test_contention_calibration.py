@@ -13,9 +13,8 @@ from contention_mixes import mixes, only_memory, write_folder, write_mixes
 from contention_wrong import FAST, run_command
 from slowpath.contention import saved
 from slowpath.contention.columns import Mixes
-from slowpath.contention.composition import Pattern
 from slowpath.contention.methods import widening
-from slowpath.contention.model import FunctionModel
+from slowpath.contention.model import FunctionModel, Pattern
 from slowpath.contention.prediction import predict
 from slowpath.contention.reading import read_mixes
 from slowpath.core.errors import InputError

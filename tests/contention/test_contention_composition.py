@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from contention_tables import profile
 from slowpath.contention.columns import OwnContention
-from slowpath.contention.composition import (
+from slowpath.contention.methods import fit_slomo
+from slowpath.contention.model import (
     COMPOSITIONS,
     Detected,
     better_of,
@@ -17,7 +18,6 @@ from slowpath.contention.composition import (
     run_to_completion,
     total_contention,
 )
-from slowpath.contention.methods import fit_slomo
 from slowpath.core.arrays import Floats
 
 SHARES = st.lists(st.floats(0.05, 1.0), min_size=1, max_size=4)

@@ -40,7 +40,7 @@ from slowpath.contention.profiling.mixes import (
     probed,
 )
 from slowpath.contention.profiling.profiler import RequestRow, request_time
-from slowpath.contention.profiling.reading import load_setup, read_setup
+from slowpath.contention.profiling.run import load_setup, read_setup
 from slowpath.contention.profiling.setup import Function, Program
 from slowpath.contention.reading import (
     read_accelerator,

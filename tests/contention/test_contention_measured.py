@@ -16,19 +16,19 @@ from scipy.optimize import linprog
 
 from contention_fleets import EXAMPLE, FLEET, fleet_of
 from slowpath.contention.placement.fleet import Mix, counts_of, possible_mixes
-from slowpath.contention.placement.measured import (
+from slowpath.contention.placement.prices import Column, ExpectedArrivals, Grown, cover
+from slowpath.contention.placement.reading import read_fleet, read_measured
+from slowpath.contention.placement.shares import (
     LEAST,
     ErrorModel,
     Measured,
     MonotonicBounds,
+    PredictedShares,
     _covariance,
     _variance,
     measured,
     rows_of,
 )
-from slowpath.contention.placement.prices import Column, ExpectedArrivals, Grown, cover
-from slowpath.contention.placement.reading import read_fleet, read_measured
-from slowpath.contention.placement.shares import PredictedShares
 from slowpath.contention.placement.suggesting import suggest
 from slowpath.core.errors import InputError
 from slowpath.core.schema.validation import schema

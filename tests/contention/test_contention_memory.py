@@ -9,14 +9,17 @@ from numpy.typing import NDArray
 from contention_tables import columns, profile, throughput
 from slowpath.contention.memory.evaluation import Protocol, evaluate
 from slowpath.contention.memory.features import SETS, cache_misses, columns_of, features
-from slowpath.contention.memory.folds import Trainings, grouped_folds, groups, relative
 from slowpath.contention.memory.intervals import TOGETHER, conformal, range_of
 from slowpath.contention.memory.recipes import RECIPES, fit_stage, training_key
 from slowpath.contention.memory.selection import (
+    Trainings,
     candidates,
     candidates_and_baselines,
     errors_of,
+    grouped_folds,
+    groups,
     held_out_ends,
+    relative,
     select,
 )
 from slowpath.contention.model import rows_of

@@ -15,10 +15,9 @@ from contention_tables import profile, write_memory, write_query, write_regex
 from contention_wrong import FAST, error_of, run_command
 from slowpath.contention.cli import PREDICT
 from slowpath.contention.columns import MemoryProfile, Query
-from slowpath.contention.composition import COMPOSITIONS, Pattern
 from slowpath.contention.memory.recipes import RECIPES, fit_stage
 from slowpath.contention.methods import METHODS, Method, predict_by
-from slowpath.contention.model import FunctionModel, learn, rows_of
+from slowpath.contention.model import COMPOSITIONS, FunctionModel, Pattern, learn, rows_of
 from slowpath.contention.model import Profiles as Measured
 from slowpath.contention.prediction import predict
 from slowpath.core.errors import InputError

@@ -19,7 +19,7 @@ from contention_models import MTBR, model
 from contention_tables import profile, write_memory
 from contention_wrong import FAST, error_of, run_command
 from slowpath.contention import saved
-from slowpath.contention.composition import Detected, Pattern, Reason
+from slowpath.contention.model import Detected, Pattern, Reason
 from slowpath.contention.prediction import choose_pattern, detect_pattern
 from slowpath.contention.reading import read_memory, read_mixes
 from slowpath.core.errors import InputError

@@ -29,7 +29,7 @@ from slowpath.contention.profiling.mixes import (
 )
 from slowpath.contention.profiling.plans import MachineProperties, planner
 from slowpath.contention.profiling.profiler import Audience, Found, Profiling
-from slowpath.contention.profiling.reading import load_setup, read_setup
+from slowpath.contention.profiling.run import load_setup, read_setup
 from slowpath.contention.profiling.setup import (
     PLANS,
     MemoryRange,

@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from slowpath.contention.memory.learners import Ridge
-from slowpath.contention.memory.processes import GaussianProcess, Likelihood, Roughness, scale_of
+from slowpath.contention.memory.regressors import GaussianProcess, Likelihood, Roughness, scale_of
 from slowpath.core.arrays import Floats
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of scikit-learn, about bounds of kernels

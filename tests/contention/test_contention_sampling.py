@@ -11,22 +11,20 @@ from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 
-from slowpath.contention.profiling.adaptive import (
-    ActiveSettings,
-    Settings,
-    active,
-    adaptive,
-    features_of,
-)
 from slowpath.contention.profiling.sampling import (
+    ActiveSettings,
     Attribute,
     Budget,
     Plan,
     Point,
     QuotaError,
     Sample,
+    Settings,
     Space,
+    active,
+    adaptive,
     ask,
+    features_of,
     full,
     measured,
     point,

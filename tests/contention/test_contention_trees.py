@@ -7,16 +7,21 @@ import pytest
 from sklearn.ensemble import GradientBoostingRegressor
 
 from contention_tables import columns, profile
-from slowpath.contention.memory import folds, processes
+from slowpath.contention.memory import regressors, selection
 from slowpath.contention.memory.evaluation import Protocol, evaluate_all
-from slowpath.contention.memory.folds import Trainings, training_folds
 from slowpath.contention.memory.intervals import conformal
 from slowpath.contention.memory.learners import PublishedTrees
 from slowpath.contention.memory.recipes import RECIPES, Member, fit_member, fit_stage
-from slowpath.contention.memory.selection import candidates, candidates_and_baselines, select
-from slowpath.contention.memory.trees import BoostedTrees, Settings
+from slowpath.contention.memory.regressors import BoostedTrees, Settings
+from slowpath.contention.memory.selection import (
+    Trainings,
+    candidates,
+    candidates_and_baselines,
+    select,
+    training_folds,
+)
 from slowpath.contention.model import rows_of
-from slowpath.contention.progress import ProgressLine, interruptible
+from slowpath.contention.options import ProgressLine, interruptible
 from slowpath.core.arrays import Floats
 from slowpath.core.jobs.local_pool import LocalPool
 from support import without_progress
@@ -89,7 +94,7 @@ def test_each_training_is_done_once(monkeypatch: pytest.MonkeyPatch) -> None:
         done.append((member, len(given)))
         return real(member, *given, **named)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(folds, "fit_member", counted)
+    monkeypatch.setattr(selection, "fit_member", counted)
     trainings = Trainings(rows_of(profile(30)))
     few = [RECIPES[name] for name in ("process-table", "rough-table", "average")]
     select(trainings, few)
@@ -127,7 +132,7 @@ def test_the_search_uses_some_of_many_rows(monkeypatch: pytest.MonkeyPatch) -> N
     rows, new = rows_of(profile(100)), profile(60, seed=9)
     errors = []
     for most in (50, 100):
-        monkeypatch.setattr(processes, "_SEARCHED", most)
+        monkeypatch.setattr(regressors, "_SEARCHED", most)
         stage = fit_stage(RECIPES["process-table"], rows)
         predicted = np.exp(stage.log_throughput(new.columns))
         errors.append(np.abs(predicted / new.throughput - 1).mean())
@@ -162,7 +167,7 @@ def test_progress_is_shown_after_a_second(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     now = 0.0
-    monkeypatch.setattr("slowpath.contention.progress.time.monotonic", lambda: now)
+    monkeypatch.setattr("slowpath.contention.options.time.monotonic", lambda: now)
     for live in (True, False):
         now = 0.0
         monkeypatch.setattr("slowpath.core.terminal.is_terminal", lambda _, live=live: live)

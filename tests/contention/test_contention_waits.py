@@ -22,9 +22,8 @@ from contention_wrong import FAST, error_of, run_command
 from slowpath.contention import saved
 from slowpath.contention.accelerators import co_runs_of, waits_by
 from slowpath.contention.columns import Clients, CoRuns, Origin, Query
-from slowpath.contention.composition import Pattern
 from slowpath.contention.mixes import predict_mixes
-from slowpath.contention.model import FunctionModel, Profiles, learn
+from slowpath.contention.model import FunctionModel, Pattern, Profiles, learn
 from slowpath.contention.prediction import predict, query_with_competitors
 from slowpath.contention.reading import read_memory, read_mixes
 from slowpath.core.arrays import Floats

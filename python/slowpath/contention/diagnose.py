@@ -182,7 +182,7 @@ def _changes(
 def _guess_warnings(setting: "Setting", now: "Diagnosed") -> Iterator[Coded]:
     """Yield a warning if the present setting is outside the range of the training rows."""
     if now["outside"]:
-        from slowpath.contention.outside import described
+        from slowpath.contention.model import described
 
         shown = described(now["outside"], _inputs(setting), setting.target.model)
         yield Coded(
@@ -195,7 +195,7 @@ def _guess_warnings(setting: "Setting", now: "Diagnosed") -> Iterator[Coded]:
 def _sweep_warnings(setting: "Setting", sweep: "DiagnosedSweep | None") -> Iterator[Coded]:
     """Yield a warning about values of a sweep outside the range of the training rows."""
     from slowpath.contention.bottleneck import with_attribute
-    from slowpath.contention.outside import described
+    from slowpath.contention.model import described
 
     points = [] if sweep is None else sweep["points"]
     outside = [one for one in points if one["diagnosis"]["outside"]]

@@ -24,10 +24,9 @@ import numpy as np
 
 from slowpath.contention.accelerators import co_runs_of, waits_by
 from slowpath.contention.columns import TRAFFIC_NAMES, MemoryProfile, Mixes, Query
-from slowpath.contention.composition import COMPOSITIONS, bottleneck
 from slowpath.contention.memory.features import Columns
 from slowpath.contention.memory.recipes import RECIPES, MemoryStage, fit_stage
-from slowpath.contention.model import FunctionModel, rows_of
+from slowpath.contention.model import COMPOSITIONS, FunctionModel, bottleneck, rows_of
 from slowpath.contention.prediction import (
     ACCELERATOR,
     MEMORY,

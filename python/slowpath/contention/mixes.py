@@ -12,8 +12,7 @@ import numpy as np
 
 from slowpath.contention.accelerators import throughputs
 from slowpath.contention.columns import TRAFFIC_NAMES, Clients, Query
-from slowpath.contention.composition import contention_at, together_by_row
-from slowpath.contention.model import FunctionModel
+from slowpath.contention.model import FunctionModel, contention_at, together_by_row
 from slowpath.contention.prediction import check_compatible, contention_of, predict
 from slowpath.core.arrays import Floats, Indices
 

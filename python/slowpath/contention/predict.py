@@ -209,7 +209,7 @@ def _about_alone(
 def _warnings(model: "FunctionModel", query: "Query", found: "Predictions") -> Iterator[Coded]:
     """Yield warnings about ignored columns of a query, and rows outside the training range."""
     from slowpath.contention.columns import MTBR
-    from slowpath.contention.outside import described
+    from slowpath.contention.model import described
 
     for name in query.left_out:
         yield Coded(
@@ -277,7 +277,7 @@ def _evaluated(given: Namespace, rows: "Rows", names: Sequence[str]) -> "list[Ev
     from slowpath.contention.memory.evaluation import Protocol, evaluate_all
     from slowpath.contention.memory.recipes import RECIPES
     from slowpath.contention.memory.selection import candidates_and_baselines
-    from slowpath.contention.progress import interruptible
+    from slowpath.contention.options import interruptible
     from slowpath.core.jobs.local_pool import LocalPool
 
     protocol = Protocol(given.repetitions, given.confidence / 100)

@@ -14,16 +14,16 @@ import numpy as np
 
 from slowpath.contention.accelerators import RequestTime, throughputs, waits_in
 from slowpath.contention.columns import TRAFFIC_NAMES, Clients, Mixes, OwnContention, Query
-from slowpath.contention.composition import (
+from slowpath.contention.memory.intervals import TOGETHER
+from slowpath.contention.model import (
     Detected,
+    FunctionModel,
     Pattern,
     Reason,
     better_of,
     contention_at,
     total_contention,
 )
-from slowpath.contention.memory.intervals import TOGETHER
-from slowpath.contention.model import FunctionModel
 from slowpath.core import codes
 from slowpath.core.arrays import Floats, Mask
 from slowpath.core.errors import InputError

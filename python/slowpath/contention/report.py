@@ -5,11 +5,10 @@ from typing import Literal, NamedTuple, TypedDict
 
 from slowpath.contention.cells import write_columns
 from slowpath.contention.columns import Query
-from slowpath.contention.composition import Reason
 from slowpath.contention.documents import PredictedRow, PredictionDocument
 from slowpath.contention.memory.recipes import RECIPES, Recipe
 from slowpath.contention.methods import METHODS, Method
-from slowpath.contention.model import FunctionModel
+from slowpath.contention.model import FunctionModel, Reason
 from slowpath.contention.prediction import Predictions, error_known
 from slowpath.contention.saved import written
 from slowpath.core import engine

@@ -33,7 +33,6 @@ from slowpath.contention.columns import (
     OwnContention,
     invalid_reason,
 )
-from slowpath.contention.composition import Detected, Reason
 from slowpath.contention.documents import (
     Checked,
     SavedDetection,
@@ -44,7 +43,7 @@ from slowpath.contention.documents import (
 )
 from slowpath.contention.memory.recipes import RECIPES, Kernels
 from slowpath.contention.memory.selection import Score
-from slowpath.contention.model import FunctionModel, ModelChoice, Profiles, learn
+from slowpath.contention.model import Detected, FunctionModel, ModelChoice, Profiles, Reason, learn
 from slowpath.contention.reading import FEWEST, FEWEST_REQUESTS, SAME
 from slowpath.core import codes, engine
 from slowpath.core.errors import Coded, InputError

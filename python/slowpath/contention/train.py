@@ -18,8 +18,7 @@ from slowpath.core.terminal import out
 
 if TYPE_CHECKING:
     from slowpath.contention.columns import MemoryProfile, Mixes
-    from slowpath.contention.composition import Pattern, Reason
-    from slowpath.contention.model import FunctionModel, Profiles
+    from slowpath.contention.model import FunctionModel, Pattern, Profiles, Reason
 
 
 _HAVE = {
@@ -129,8 +128,8 @@ def learned(
     from slowpath.contention.memory.recipes import RECIPES
     from slowpath.contention.methods import widening
     from slowpath.contention.model import choose, learn
+    from slowpath.contention.options import interruptible
     from slowpath.contention.prediction import choose_pattern, detect_pattern
-    from slowpath.contention.progress import interruptible
 
     profiles, mixes = _measured(tables)
     memory = profiles.memory

@@ -15,16 +15,20 @@ from typing import NamedTuple
 import numpy as np
 
 from slowpath.contention.memory.features import Rows
-from slowpath.contention.memory.folds import FOLDS, Trainings, grouped_folds, groups, relative
 from slowpath.contention.memory.intervals import conformal
 from slowpath.contention.memory.recipes import Recipe
 from slowpath.contention.memory.selection import (
+    FOLDS,
     Errors,
     Progress,
+    Trainings,
     candidates,
     end_errors,
     errors_of,
+    grouped_folds,
+    groups,
     no_progress,
+    relative,
     select,
 )
 from slowpath.core import codes

@@ -23,8 +23,8 @@ from typing import NamedTuple
 import numpy as np
 
 from slowpath.contention.memory.features import Columns, columns_of, logarithm
-from slowpath.contention.memory.folds import FOLDS, Trainings, training_folds
 from slowpath.contention.memory.recipes import Kernels, MemoryStage
+from slowpath.contention.memory.selection import FOLDS, Trainings, training_folds
 from slowpath.core.arrays import Floats, Indices, Mask
 
 

@@ -11,8 +11,15 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from slowpath.contention.memory.processes import ROUGH, SMOOTH, GaussianProcess, Roughness, scale_of
-from slowpath.contention.memory.trees import BoostedTrees, Settings
+from slowpath.contention.memory.regressors import (
+    ROUGH,
+    SMOOTH,
+    BoostedTrees,
+    GaussianProcess,
+    Roughness,
+    Settings,
+    scale_of,
+)
 from slowpath.core.arrays import Floats
 
 _PENALTIES = np.logspace(-2, 3, 16)

@@ -31,7 +31,7 @@ from slowpath.contention.memory.learners import (
 from slowpath.core.arrays import Floats, Mask
 
 if TYPE_CHECKING:
-    from slowpath.contention.memory.trees import BoostedTrees
+    from slowpath.contention.memory.regressors import BoostedTrees
 
 Target = Literal["throughput", "log throughput"]
 

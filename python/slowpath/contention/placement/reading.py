@@ -19,7 +19,7 @@ from slowpath.contention.columns import ATTRIBUTES, THROUGHPUT, Column, column_o
 from slowpath.contention.mixes import Kind
 from slowpath.contention.model import FunctionModel
 from slowpath.contention.placement.fleet import Arrivals, Fleet, Function, GroundTruth, Mix
-from slowpath.contention.placement.measured import Measured, measured
+from slowpath.contention.placement.shares import Measured, measured
 from slowpath.contention.prediction import check_compatible, contention_of
 from slowpath.core import codes
 from slowpath.core.arrays import Floats

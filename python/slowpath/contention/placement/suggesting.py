@@ -13,9 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from slowpath.contention.placement.fleet import Fleet, Mix, counts_of, possible_mixes
-from slowpath.contention.placement.measured import Measured, MonotonicBounds
 from slowpath.contention.placement.prices import Column, Cover, Demand, cover
-from slowpath.contention.placement.shares import PredictedShares
+from slowpath.contention.placement.shares import Measured, MonotonicBounds, PredictedShares
 from slowpath.core.arrays import Floats
 
 ARRIVALS = 100.0

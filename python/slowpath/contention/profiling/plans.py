@@ -18,14 +18,16 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from slowpath.contention.profiling.adaptive import Settings, active, adaptive
 from slowpath.contention.profiling.mixes import Client, Measured, MemBench, Point, Traffic
 from slowpath.contention.profiling.sampling import (
     NO_CONTENTION,
     Attribute,
     Plan,
     Sample,
+    Settings,
     Space,
+    active,
+    adaptive,
     ask,
     point,
 )

@@ -1,32 +1,65 @@
-"""Runs the command `slowpath contention profile`."""
+"""Runs the command `slowpath contention profile`, and reads the description of the profile.
+
+Each error in a description names the file, the line and the key. The page
+docs/reference/contention-files.md describes the format.
+"""
 
 import time
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from functools import partial
+from ipaddress import IPv4Address
+from pathlib import Path
+from typing import cast
 
 from slowpath.contention.profiling import mixes
 from slowpath.contention.profiling.bubble_score import Level
 from slowpath.contention.profiling.folder import check_folder, write_profile
 from slowpath.contention.profiling.machine import Machine, this_machine
 from slowpath.contention.profiling.profiler import Audience, Found, Profiling
-from slowpath.contention.profiling.reading import load_setup
 from slowpath.contention.profiling.setup import (
     ASKING,
     NOTHING_TO_CHOOSE,
+    PLANS,
     BubbleLevel,
+    ClientRange,
+    Effort,
+    Function,
+    MemoryRange,
+    Pattern,
+    Plan,
     PlanRecord,
     ProfileRecord,
+    Program,
+    Service,
     Setup,
+    Span,
+    Stage,
+    TrafficRange,
 )
 from slowpath.core import codes, engine
-from slowpath.core.engine import neighbours
-from slowpath.core.errors import Coded, ExitCode, OptionError
+from slowpath.core.engine import neighbours, objects
+from slowpath.core.errors import Coded, ExitCode, InputError, OptionError
 from slowpath.core.extras import need_contention
 from slowpath.core.formats import Reporter
+from slowpath.core.inputs import read_text
 from slowpath.core.jobs.stopping import heeding_signals
 from slowpath.core.printable import one_line
+from slowpath.core.programs.loading import load_program
+from slowpath.core.programs.selection import find_program
+from slowpath.core.programs.sources import Clang
 from slowpath.core.result_warnings import codes_of
+from slowpath.core.spanned import (
+    Number,
+    Spanned,
+    items,
+    name,
+    number,
+    read_spanned,
+    table,
+    text,
+    word,
+)
 from slowpath.core.terminal import Line, LiveLine, grid
 from slowpath.measure import disturbances, environment
 
@@ -185,3 +218,237 @@ def _record(
 
 def _levels(levels: Sequence[Level]) -> list[BubbleLevel]:
     return [{"megabytes": one.megabytes, "slowdown": one.slowdown} for one in levels]
+
+
+_PORT = Number("port", 0, 65_535, 53)
+
+
+def read_program(found: Spanned, folder: Path) -> Program:
+    """Read a program of a BPF object or C source; `folder` contains the description.
+
+    Raises:
+        InputError: if there is no such program, or its address or port is invalid.
+    """
+    parts = table(found, ("object",), ("program", "destination", "destination_port"))
+    wanted = text(parts["program"]) if "program" in parts else None
+    path = str(folder / text(parts["object"]))
+    try:
+        data = load_program(path, Clang(()))
+        read = objects.read_object(path, data)
+    except InputError as problem:
+        parts["object"].place.refuse(str(problem))
+    meant = find_program(path, data, objects.programs(read), wanted)
+    if isinstance(meant, str):
+        parts.get("program", parts["object"]).place.refuse(meant)
+    destination, port = parts.get("destination"), parts.get("destination_port")
+    return Program(
+        read,
+        meant.number,
+        None if destination is None else _address(destination),
+        None if port is None else number(port, _PORT),
+    )
+
+
+def _address(found: Spanned) -> str:
+    address = text(found)
+    try:
+        return str(IPv4Address(address))
+    except ValueError:
+        found.place.refuse(f"{address!r} is not an IPv4 address such as 192.0.2.1")
+
+
+_SIMPLE = ("flow-statistics", "nat")
+_SIZED = {
+    "router": ("prefixes", Number("prefixes", 1, 1_000_000, 10_000)),
+    "acl": ("rules", Number("rules", 1, 1_000_000, 1_000)),
+}
+_TOUCHES = ("updates", "copies")
+_FLOWS = Number("flows", 1, 1 << 24, 16_384)
+_SIZE = Number("bytes of a packet", 64, 9000, 1500)
+_SIZE_IN_KERNEL = Number("bytes of a packet", 64, 3500, 1500)  # as in `crates/ingress`
+_MTBR = Number("matches per MB", 0, 20_000, 600)
+_QUEUE = Number("requests in a queue", 1, 65_536, 256)
+_QUEUES = Number("queues", 1, 64, 1)
+_WORKING_SET = Number("bytes", 4096, 1 << 36, 1 << 22)
+_RATE = Number("per second", 1, 10**10, 10**6)
+_CONFIGURATIONS = Number("configurations", 1, 1000, 12)
+_MIXES = Number("mixes", 1, 100_000, 60)
+_PAIRS = Number("pairs of blocks", 1, 1000, 5)
+_BLOCK = Number("milliseconds", 5, 60_000, 100)
+_WARM = Number("milliseconds", 0, 60_000, 50)
+_REPETITIONS = Number("repetitions", 1, 1000, 5)
+_SEED = Number("seed", 0, 1 << 32, 0)
+_CPU = Number("CPU", 0, 65_535, 0)
+
+
+def load_setup(file: str) -> Setup:
+    """Read a description from a file.
+
+    Raises:
+        InputError: if the file cannot be read, or its content is invalid.
+        UnavailableError: if PyYAML is not installed.
+    """
+    return read_setup(file, read_text(file))
+
+
+def read_setup(file: str, content: str) -> Setup:
+    """Read a description from a text; `file` is its name in errors.
+
+    Raises:
+        InputError: if its content is invalid.
+        UnavailableError: if PyYAML is not installed.
+    """
+    if not content.strip():
+        raise InputError(
+            codes.FILE_EMPTY,
+            f"{file}:1",
+            "the description is empty; docs/reference/contention-files.md lists its keys",
+        )
+    content_table = table(
+        read_spanned(file, content),
+        ("schema", "name", "function", "traffic", "competitors"),
+        ("effort", "cpus"),
+    )
+    number(content_table["schema"], Number("version", 1, 1, 1))
+    function = _function(name(content_table["name"]), content_table["function"], Path(file).parent)
+    traffic = _traffic(content_table["traffic"], function)
+    memory, client = _competitors(content_table["competitors"], function)
+    effort = content_table.get("effort")
+    cpus = content_table.get("cpus")
+    return Setup(
+        function,
+        traffic,
+        memory,
+        client,
+        _effort({} if effort is None else table(effort, (), _EFFORT), memory),
+        None if cpus is None else _cpus(cpus),
+    )
+
+
+def _cpus(found: Spanned) -> tuple[int, ...]:
+    """Read a list of CPU numbers, and check that no number occurs twice."""
+    cpus = tuple(number(one, _CPU) for one in items(found))
+    if len({*cpus}) < len(cpus):
+        found.place.refuse("the list has a CPU twice; each thread needs its own CPU")
+    return cpus
+
+
+def _function(function_name: str, found: Spanned, folder: Path) -> Function:
+    if isinstance(found.value, dict) and "xdp" in found.value:
+        program = read_program(table(found, ("xdp",))["xdp"], folder)
+        return Function(function_name, (), None, "run-to-completion", _QUEUE.default, program)
+    parts = table(found, ("pattern",), ("stages", "accelerator", "queue"))
+    stages = parts.get("stages")
+    all_stages = () if stages is None else tuple(_stage(one) for one in items(stages))
+    accelerator = parts.get("accelerator")
+    service = None if accelerator is None else word(accelerator, ("regex", "compression"))
+    pattern = word(parts["pattern"], ("pipeline", "run-to-completion"))
+    if service is None and pattern == "pipeline":
+        parts["pattern"].place.refuse("a pipeline needs an `accelerator`")
+    if not all_stages and pattern == "pipeline":
+        parts["pattern"].place.refuse("a pipeline needs `stages` in front of its accelerator")
+    if not all_stages and service is None:
+        found.place.refuse("the function needs `stages` or an `accelerator`")
+    queue = _optional(parts, "queue", _QUEUE)
+    return Function(
+        function_name, all_stages, cast("Service | None", service), cast("Pattern", pattern), queue
+    )
+
+
+def _stage(found: Spanned) -> Stage:
+    if isinstance(found.value, str):
+        stage = word(found, (*_SIMPLE, *_SIZED))
+        if stage in _SIMPLE:
+            return stage
+        key, limits = _SIZED[stage]
+        return {stage: {key: limits.default}}
+    inside = table(found, (), tuple(_SIZED))
+    if len(inside) != 1:
+        found.place.refuse(f"the value must be one of {', '.join((*_SIMPLE, *_SIZED))}")
+    stage, parameters = next(iter(inside.items()))
+    key, limits = _SIZED[stage]
+    return {stage: {key: _optional(table(parameters, (), (key,)), key, limits)}}
+
+
+def _traffic(found: Spanned, function: Function) -> TrafficRange:
+    parts = table(found, ("flow_count", "packet_size_bytes"), ("mtbr",))
+    if function.service is None and "mtbr" in parts:
+        parts["mtbr"].place.refuse("the function needs an `accelerator`, which searches payloads")
+    return TrafficRange(
+        _span(parts["flow_count"], _FLOWS),
+        _span(parts["packet_size_bytes"], _SIZE if function.program is None else _SIZE_IN_KERNEL),
+        _span(parts["mtbr"], _MTBR) if "mtbr" in parts else Span(0, 0),
+    )
+
+
+def _competitors(
+    found: Spanned, function: Function
+) -> tuple[MemoryRange | None, ClientRange | None]:
+    parts = table(found, (), ("memory", "accelerator"))
+    memory, client = parts.get("memory"), parts.get("accelerator")
+    if memory is None and client is None:
+        found.place.refuse("the competitors need `memory` or `accelerator`")
+    if client is not None and function.service is None:
+        client.place.refuse("the function does not use an accelerator that it could share")
+    return (
+        None if memory is None else _memory(memory),
+        None if client is None else _client(client),
+    )
+
+
+def _memory(found: Spanned) -> MemoryRange:
+    parts = table(found, ("working_set_bytes",), ("rate", "touch", "configurations"))
+    touch = parts.get("touch")
+    touches = _TOUCHES if touch is None else tuple(word(one, _TOUCHES) for one in items(touch))
+    if not touches and touch is not None:
+        touch.place.refuse(f"the list is empty; it can have {', '.join(_TOUCHES)}")
+    return MemoryRange(
+        _span(parts["working_set_bytes"], _WORKING_SET),
+        _span(parts["rate"], _RATE) if "rate" in parts else None,
+        touches,
+        _optional(parts, "configurations", _CONFIGURATIONS),
+    )
+
+
+def _client(found: Spanned) -> ClientRange:
+    parts = table(found, (), ("packet_size_bytes", "mtbr", "rate", "queues"))
+    return ClientRange(
+        _optional(parts, "packet_size_bytes", _SIZE),
+        _span(parts["mtbr"], _MTBR) if "mtbr" in parts else Span(0, 1000),
+        _span(parts["rate"], _RATE) if "rate" in parts else None,
+        _optional(parts, "queues", _QUEUES),
+    )
+
+
+_EFFORT = ("mixes", "pairs", "block_ms", "warm_ms", "repetitions", "plan", "seed")
+
+
+def _effort(parts: dict[str, Spanned], memory: MemoryRange | None) -> Effort:
+    plan = parts.get("plan")
+    plan_name = cast("Plan", PLANS[0] if plan is None else word(plan, PLANS))
+    if plan is not None and plan_name in ASKING and memory is None:
+        plan.place.refuse(f"{plan_name} {NOTHING_TO_CHOOSE}")
+    return Effort(
+        _optional(parts, "mixes", _MIXES),
+        _optional(parts, "pairs", _PAIRS),
+        _optional(parts, "block_ms", _BLOCK) / 1000,
+        _optional(parts, "warm_ms", _WARM) / 1000,
+        _optional(parts, "repetitions", _REPETITIONS),
+        plan_name,
+        _optional(parts, "seed", _SEED),
+    )
+
+
+def _span(found: Spanned, limits: Number) -> Span:
+    """Read a range: one number, or a list with the smallest and the largest value."""
+    if not isinstance(found.value, list):
+        value = number(found, limits)
+        return Span(value, value)
+    ends = [number(one, limits) for one in found.value]
+    if len(ends) != 2 or ends[0] > ends[1]:  # noqa: PLR2004 - both ends
+        found.place.refuse("the value is not a range; write one number, or [least, greatest]")
+    return Span(ends[0], ends[1])
+
+
+def _optional(parts: dict[str, Spanned], key: str, limits: Number) -> int:
+    return number(parts[key], limits) if key in parts else limits.default
