@@ -28,7 +28,7 @@ from slowpath.calibrate.observations import observations
 from slowpath.core.engine import targets as engine
 from slowpath.core.engine.targets import described_target
 from slowpath.models.documents import FittedModel
-from slowpath.models.evaluation import evaluate
+from slowpath.models.parts import evaluate
 
 TARGET = "linux-xdp.toml"
 

@@ -28,8 +28,7 @@ from slowpath.core.errors import InputError
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.measure.bench import KernelBench
 from slowpath.measure.cold import last_level, measure_cold
-from slowpath.measure.machine_files import Files
-from slowpath.measure.processor import processor
+from slowpath.measure.machine import Files, processor
 from slowpath.measure.programs import PreparedProgram, prepare_program, slowest
 from slowpath.measure.sampling import ProgressCallbacks, StopCriteria, measure
 from slowpath.measure.statistics import quantile

@@ -16,10 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from slowpath.measure.statistics import half_width
-from slowpath.models.evaluation import evaluate
 from slowpath.models.fitting import fit
-from slowpath.models.metrics import error
-from slowpath.models.options import Options
+from slowpath.models.options import Options, error
+from slowpath.models.parts import evaluate
 from slowpath.models.points import points_of
 
 CURVES = Path(__file__).resolve().parent / "curves"

@@ -19,11 +19,9 @@ import numpy as np
 from slowpath.models.catalogue import TEMPLATES
 from slowpath.models.costs import Piece
 from slowpath.models.derivation import derive
-from slowpath.models.evaluation import evaluate
 from slowpath.models.fitting import fit
-from slowpath.models.metrics import error
-from slowpath.models.options import Options
-from slowpath.models.parts import FittedSegment, fitted_at_points, part_of
+from slowpath.models.options import Options, error
+from slowpath.models.parts import FittedSegment, evaluate, fitted_at_points, part_of
 from slowpath.models.points import Series, ordered, points_of, series_of
 
 POINTS, SHORTEST = 60, 8

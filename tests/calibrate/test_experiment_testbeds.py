@@ -26,7 +26,7 @@ from slowpath.calibrate.programs import dpdk, xdp
 from slowpath.calibrate.testbeds import dpdk as dpdk_bed
 from slowpath.core.errors import InputError, UnavailableError
 from slowpath.core.jobs.stopping import Stopping
-from slowpath.models.evaluation import evaluate as predict
+from slowpath.models.parts import evaluate as predict
 from support import CAMPAIGN
 
 # --- computed: cost of each step of the sweep, worked out by hand ---------------------------------

@@ -42,7 +42,7 @@ from slowpath.insights.layout.documents import CoalescingReport
 from slowpath.insights.placement.documents import StatePlacement
 from slowpath.insights.trace.documents import CountsReport
 from slowpath.measure.documents import MeasureDocument
-from slowpath.measure.pipelines.documents import PipelinesDocument
+from slowpath.measure.pipeline_documents import PipelinesDocument
 from slowpath.models.documents import FitDocument
 from slowpath.reproduce.documents import FigureList, Reproduction
 from slowpath.show.documents import CalibrationDocument, PipelineDocument

@@ -17,8 +17,7 @@ import slowpath
 from fit_tables import thinned
 from slowpath.core.command import Option
 from slowpath.models.cli import FIT
-from slowpath.models.metrics import METRICS
-from slowpath.models.options import DIRECTIONS, METHODS, MOST_SEGMENTS, RULES
+from slowpath.models.options import DIRECTIONS, METHODS, METRICS, MOST_SEGMENTS, RULES
 from support import ROOT
 from support import slowpath as command
 

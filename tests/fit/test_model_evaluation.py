@@ -16,9 +16,9 @@ from slowpath.core.arrays import Floats
 from slowpath.models import derivation
 from slowpath.models.catalogue import BY_NAME, TEMPLATES, WHOLE
 from slowpath.models.documents import FittedModel
-from slowpath.models.evaluation import evaluate
 from slowpath.models.fitting import fit
 from slowpath.models.options import Options
+from slowpath.models.parts import evaluate
 from slowpath.models.points import points_of
 from slowpath.models.polynomial import NAME
 from support import BLESS, CAMPAIGN, GOLDEN, rows

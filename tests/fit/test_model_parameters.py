@@ -5,9 +5,9 @@ import pytest
 
 from slowpath.core.arrays import Floats
 from slowpath.models.catalogue import BY_NAME, TEMPLATES
-from slowpath.models.evaluation import evaluate
 from slowpath.models.fitting import fit
 from slowpath.models.options import Options
+from slowpath.models.parts import evaluate
 from slowpath.models.points import Points, PointsError, points_of
 from slowpath.models.template import Batch, Curve, ParameterFloor, Template, pieces_of
 

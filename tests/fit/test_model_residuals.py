@@ -13,11 +13,10 @@ from slowpath.calibrate.derivation import models_text
 from slowpath.core.arrays import Floats
 from slowpath.core.errors import InputError
 from slowpath.models.documents import FittedModel
-from slowpath.models.evaluation import evaluate
 from slowpath.models.files import document_of, read
 from slowpath.models.fitting import fit
-from slowpath.models.metrics import error
-from slowpath.models.options import Options
+from slowpath.models.options import Options, error
+from slowpath.models.parts import evaluate
 from slowpath.models.points import Points, points_of
 from slowpath.models.report import text_report
 from slowpath.models.residuals import Noise, Walk, expected, most_likely

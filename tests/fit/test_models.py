@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from slowpath.core.arrays import Floats
 from slowpath.models.catalogue import TEMPLATES
 from slowpath.models.costs import Costs
-from slowpath.models.evaluation import Prediction, evaluate
+from slowpath.models.derivation import dynamic, exhaustive
 from slowpath.models.fitting import fit
 from slowpath.models.intervals import HeldOut, held_out
 from slowpath.models.options import Options
+from slowpath.models.parts import Prediction, evaluate
 from slowpath.models.points import Points, PointsError, points_of
-from slowpath.models.selection import dynamic, exhaustive
 from slowpath.models.template import Curve
 from support import CAMPAIGN
 

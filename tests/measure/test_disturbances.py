@@ -8,7 +8,7 @@ import pytest
 
 from slowpath.measure import disturbances, environment
 from slowpath.measure.environment import Environment
-from slowpath.measure.machine_files import Files
+from slowpath.measure.machine import Files
 
 CALM_TIME = {
     "user": 0.1,

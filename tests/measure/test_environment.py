@@ -18,16 +18,17 @@ from slowpath.measure.counters import (
     parse_ticks,
     read_counters,
 )
-from slowpath.measure.host import debugging_options, host, kernel_facts, relevant_parameters
-from slowpath.measure.machine_files import (
+from slowpath.measure.environment import debugging_options, host, kernel_facts, relevant_parameters
+from slowpath.measure.machine import (
     Files,
     chosen,
+    frequency_now,
     parse_cpus,
     parse_number,
     parse_size,
+    processor,
     show_cpus,
 )
-from slowpath.measure.processor import frequency_now, processor
 
 CPU = "sys/devices/system/cpu"
 TREE = {

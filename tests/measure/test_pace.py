@@ -7,7 +7,7 @@ import pytest
 
 from slowpath.measure import bench, environment
 from slowpath.measure.bench import Additions, CpuSpeed, PaceMeter
-from slowpath.measure.machine_files import Files
+from slowpath.measure.machine import Files
 
 
 @pytest.fixture(autouse=True)

@@ -11,8 +11,8 @@ from calibrating import needs_dpdk
 from slowpath import api
 from slowpath.core.schema.validation import schema
 from slowpath.main import main
-from slowpath.measure.pipelines import run
-from slowpath.measure.pipelines.run import _entries, _lookups, _obstacle, _Run
+from slowpath.measure import pipelines
+from slowpath.measure.pipelines import _entries, _lookups, _obstacle, _Run
 from support import ROOT, slowpath
 
 SPEC = """
@@ -119,7 +119,7 @@ def test_a_path_that_ends_dpdk_does_not_end_the_measurement(
     spec: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     needs_dpdk()
-    monkeypatch.setattr(run, "_OUT_PORTS", 1 << 32)
+    monkeypatch.setattr(pipelines, "_OUT_PORTS", 1 << 32)
     spec.write_text(SPEC.replace("PORT", "0xfffffff0"))
     words = ["slowpath", "measure", str(spec), "--seconds", "1", "--format", "json"]
     monkeypatch.setattr("sys.argv", [*words, "--paths", "all"])

@@ -51,7 +51,7 @@ from slowpath.explain.cli import EXPLAIN
 from slowpath.explain.documents import ExplainDocument, ExplainedCode
 from slowpath.measure.cli import MEASURE
 from slowpath.measure.documents import ComparedVersions, MeasureDocument, MeasuredProgram
-from slowpath.measure.pipelines.documents import MeasuredPipeline, PipelinesDocument
+from slowpath.measure.pipeline_documents import MeasuredPipeline, PipelinesDocument
 from slowpath.models.api import Model as Model
 from slowpath.models.api import fit as fit
 from slowpath.reproduce.cli import REPRODUCE

@@ -12,7 +12,7 @@ from slowpath.core.html.chart import Chart, Curve, Points, draw, scale_of, spark
 from slowpath.core.html.page import Content, Html, download, element
 from slowpath.core.printable import csv_line
 from slowpath.models.documents import FittedModel
-from slowpath.models.evaluation import Prediction, bends, evaluate
+from slowpath.models.parts import Prediction, bends, evaluate
 
 _PLACES = 60
 """Each segment is drawn as this number of straight lines."""

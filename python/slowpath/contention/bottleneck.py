@@ -1,7 +1,7 @@
 """Finds the resource that limits a function, and the traffic at which this resource changes.
 
 In both patterns, the bottleneck is the resource with the least partial throughput: the function's
-throughput with contention for this resource only (`composition.py`). Without the bottleneck, the
+throughput with contention for this resource only (`model.py`). Without the bottleneck, the
 next resource limits the function: the next stage of a pipeline, or the remaining time in
 run-to-completion. In both patterns, the margin is *next partial throughput / throughput - 1*.
 

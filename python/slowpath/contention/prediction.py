@@ -2,7 +2,7 @@
 
 The execution pattern is detected from mixes with competitors for memory and for the accelerator at
 once (Tomur paper, 4.2). For each pattern, models of the single resources predict these mixes, as a
-share of the solo throughput measured with each mix. `composition.better_of` compares the errors of
+share of the solo throughput measured with each mix. `model.better_of` compares the errors of
 both patterns.
 """
 

@@ -40,7 +40,7 @@ _FORMATS = Formats(
     junit="slowpath.measure.review:junit",
 )
 _PIPELINE_FORMATS = Formats(
-    "slowpath.measure.pipelines.report", table="pipelines_text", json=JSON, csv="pipelines_csv"
+    "slowpath.measure.report_document", table="pipelines_text", json=JSON, csv="pipelines_csv"
 )
 
 
@@ -84,7 +84,7 @@ def _measure(options: Namespace) -> int:
         html=options.html,
     )
     if are_pipelines:
-        from slowpath.measure.pipelines.run import as_pipelines, measure_pipelines
+        from slowpath.measure.pipelines import as_pipelines, measure_pipelines
 
         with as_pipelines(options.file, written.cflags) as names:
             return measure_pipelines(read_request(list(names), written), settings, names)

@@ -7,7 +7,7 @@ from slowpath.core.engine import kernel
 from slowpath.core.errors import InputError
 from slowpath.measure.bench import ColdBench
 from slowpath.measure.documents import ColdPath, MeasuredPath, MeasuredProgram
-from slowpath.measure.processor import Cache
+from slowpath.measure.machine import Cache
 from slowpath.measure.programs import PreparedProgram
 from slowpath.measure.sampling import Measured, ProgressCallbacks, StopCriteria, measure
 from slowpath.measure.statistics import Estimate, estimate

@@ -9,8 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypedDict
 
-from slowpath.measure.machine_files import Files, parse_number
-from slowpath.measure.processor import frequency_now
+from slowpath.measure.machine import Files, frequency_now, parse_number
 
 _TICKS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 """Names of the columns of /proc/stat. `user` and `nice` include the time of guests of this machine.

@@ -11,7 +11,7 @@ from slowpath.core import codes
 from slowpath.core.errors import Coded, with_code
 from slowpath.core.terminal import note
 from slowpath.measure.environment import Environment
-from slowpath.measure.machine_files import show_cpus
+from slowpath.measure.machine import show_cpus
 
 _HARDENED_FOR_ALL = 2
 _STOLEN = _WAITED = 0.005

@@ -27,8 +27,7 @@ from slowpath.measure.comparison import (
 from slowpath.measure.documents import ComparedVersions, MeasureDocument, MeasuredProgram, fail
 from slowpath.measure.environment import Environment
 from slowpath.measure.live import measure_program_live
-from slowpath.measure.machine_files import Files
-from slowpath.measure.processor import chosen_cpu, processor
+from slowpath.measure.machine import Files, chosen_cpu, processor
 from slowpath.measure.programs import (
     Choose,
     PreparedProgram,

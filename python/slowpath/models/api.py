@@ -24,7 +24,7 @@ from slowpath.models.options import (
 )
 
 if TYPE_CHECKING:
-    from slowpath.models.evaluation import Prediction
+    from slowpath.models.parts import Prediction
     from slowpath.models.points import Points
 
 
@@ -84,7 +84,7 @@ class Model(Table):
         need_models(["numpy", "scipy"])
         import numpy as np
 
-        from slowpath.models.evaluation import error_known, evaluate
+        from slowpath.models.parts import error_known, evaluate
 
         names = self.document["x"]
         try:
@@ -238,7 +238,7 @@ def fit(  # noqa: PLR0913 - one for each option of the command
 
 
 def _check(x: Sequence[str], y: str, options: Options) -> None:
-    from slowpath.models.metrics import METRICS
+    from slowpath.models.options import METRICS
 
     if not x or len(set(x)) < len(x) or y in x:
         raise OptionError(

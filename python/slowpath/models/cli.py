@@ -4,8 +4,7 @@ from slowpath.core.command import Command, Example, Heading, argument, within
 from slowpath.core.extras import needs
 from slowpath.core.formats import JSON, OUTPUT, Formats
 from slowpath.core.quantities import percentage
-from slowpath.models.metrics import METRICS
-from slowpath.models.options import DIRECTIONS, METHODS, MOST_SEGMENTS, RULES, Options
+from slowpath.models.options import DIRECTIONS, METHODS, METRICS, MOST_SEGMENTS, RULES, Options
 
 DATA = Heading("Data")
 MODEL = Heading("Model")

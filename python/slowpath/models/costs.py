@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from slowpath.core.arrays import Floats, Indices, Mask
-from slowpath.models.metrics import Metric
+from slowpath.models.options import Metric
 from slowpath.models.template import Batch, Curve, ParameterFloor, Template, pieces_of
 
 FEWEST = 3

@@ -1,15 +1,43 @@
-"""Derives the segments of a model, each with a fitted function, from a measured curve."""
+"""Derives the segments of a model, each with a fitted function, from a measured curve.
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+A search finds the best division of the curve into segments, and a rule selects one of the models.
+
+The searches return the best segments for each number of segments and each sum of ranks. Any
+criterion that weighs the loss against these two numbers has its optimum among the results.
+
+`dynamic` uses dynamic programming: the best m segments up to a point are the best m - 1 up to an
+earlier point, and one more (Bellman 1961), here for each sum of ranks. `exhaustive` has the same
+result; for each further segment it takes n times as long.
+
+The criterion is Schwarz's (BIC): the deviance of the points (see `costs.deviance`) plus k ln n. A
+cut is a parameter that is found by trying all positions, and counts for more than one (Zhang and
+Siegmund 2007). `bench/fit_recovery.py` and `bench/fit_curves.py` show both sides. A stricter rule
+recovers known models equally well, and a laxer one sees segments in noise. The laxer rule would
+suit real curves, which no template fits exactly.
+
+For very few points, an F test decides: it selects a function of more parameters if chance would
+improve the fit as much only once in twenty times. Exact points select a line, and so do four noisy
+points that rise clearly.
+
+The rule `margins` is from the paper. Its Eq. 3 compares two models, but "about as good" is not
+transitive: the selection among many models depends on their order. Here, all models are compared
+with the model of the least error, so the order has no effect. The paper's rank of several segments
+is a mean (Eq. 4), so further segments cost nothing.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations, product
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from slowpath.models import selection
+from slowpath.core.arrays import Floats, Indices, Mask
 from slowpath.models.catalogue import TEMPLATES, WHOLE
 from slowpath.models.costs import (
     DETAILED,
     Costs,
+    Piece,
     Restrictions,
     all_cuts,
     closer,
@@ -17,14 +45,261 @@ from slowpath.models.costs import (
     most_cuts,
     spread_out,
 )
-from slowpath.models.metrics import METRICS
-from slowpath.models.options import Options
-from slowpath.models.outliers import weights_by_model, weights_by_neighbours
+from slowpath.models.options import METRICS, Options
 from slowpath.models.parts import FittedSegment, fitted_at_points, part_of, sensible, stays_near
-from slowpath.models.points import Series
+from slowpath.models.points import Series, weights_by_model, weights_by_neighbours
 from slowpath.models.polynomial import templates_over
-from slowpath.models.selection import Segmentation, dynamic, exhaustive
 from slowpath.models.template import ParameterFloor
+
+
+class Segmentation(NamedTuple):
+    """A division of all points into segments, with its loss."""
+
+    loss: float  # deviance of the points, or their error for the rule `margins`
+    pieces: tuple[Piece, ...]
+
+
+Frontier: TypeAlias = dict[tuple[int, int], Segmentation]
+"""Best divisions into segments, by the number of segments and the sum of their ranks."""
+
+
+def dynamic(costs: Costs, most: int) -> Frontier:
+    """Return the best segments for each number of segments up to `most` and each sum of ranks.
+
+    A rank is the number of parameters of a segment's function.
+    """
+    loss, which = costs.cheapest()
+    size, top = len(costs.cuts), max(costs.ranks)
+    best: Floats = np.full((most * top + 1, size), np.inf)  # by sum of ranks and last cut
+    best[0, 0] = 0.0
+    steps: list[tuple[Indices, Indices]] = []
+    frontier: Frontier = {}
+    for number in range(1, most + 1):
+        now = np.full_like(best, np.inf)
+        previous_cut = np.zeros(best.shape, dtype=np.intp)
+        last_rank = np.zeros(best.shape, dtype=np.intp)
+        for place, rank in enumerate(costs.ranks):
+            sums = range((number - 1) * costs.ranks[0], (number - 1) * top + 1)
+            window = best[sums.start : sums.stop]
+            total = window[:, :, None] + loss[place][None]
+            cut = total.argmin(axis=1)
+            least = np.take_along_axis(total, cut[:, None, :], axis=1)[:, 0]
+            target = slice(sums.start + rank, sums.stop + rank)
+            better = least < now[target]
+            now[target] = np.where(better, least, now[target])
+            previous_cut[target] = np.where(better, cut, previous_cut[target])
+            last_rank[target] = np.where(better, place, last_rank[target])
+        steps.append((previous_cut, last_rank))
+        best = now
+        for ranks in np.flatnonzero(np.isfinite(best[:, size - 1])):
+            pieces = _trace_by_rank(costs, which, steps, int(ranks))
+            frontier[number, int(ranks)] = Segmentation(float(best[ranks, size - 1]), pieces)
+    return frontier
+
+
+def _trace_by_rank(
+    costs: Costs, which: Indices, steps: list[tuple[Indices, Indices]], ranks: int
+) -> tuple[Piece, ...]:
+    """Return the best segments of the whole curve with `ranks` parameters in total."""
+    pieces, end = [], len(costs.cuts) - 1
+    for previous_cut, last_rank in reversed(steps):
+        begin, place = int(previous_cut[ranks, end]), int(last_rank[ranks, end])
+        template = int(which[place, begin, end])
+        pieces.append(Piece(costs.cuts[begin], costs.cuts[end], template))
+        end, ranks = begin, ranks - costs.ranks[place]
+    return tuple(reversed(pieces))
+
+
+MOST = 3
+"""Maximum number of segments that an exhaustive search tries."""
+
+
+def exhaustive(costs: Costs, most: int) -> Frontier:
+    """Return the best segments for each number of segments and each sum of ranks.
+
+    The number is at most `most` and at most `MOST`. A rank is the number of parameters of a
+    segment's function.
+    """
+    loss, which = costs.cheapest()
+    last = len(costs.cuts) - 1
+    frontier: Frontier = {}
+    for number in range(1, min(most, MOST) + 1):
+        bounds = _bounds(last, number)
+        if not len(bounds):
+            continue
+        for places in product(range(len(costs.ranks)), repeat=number):
+            total = sum(
+                loss[place][bounds[:, at], bounds[:, at + 1]] for at, place in enumerate(places)
+            )
+            least = int(np.argmin(total))
+            found = float(np.asarray(total)[least])
+            ranks = sum(costs.ranks[place] for place in places)
+            known = frontier.get((number, ranks))
+            if np.isfinite(found) and (known is None or found < known.loss):
+                pieces = tuple(_pieces(costs, which, bounds[least], places))
+                frontier[number, ranks] = Segmentation(found, pieces)
+    return frontier
+
+
+def _bounds(last: int, number: int) -> Indices:
+    """Return all divisions into `number` segments, as rows of cut indices with both ends."""
+    inner = list(combinations(range(1, last), number - 1))
+    return np.array([(0, *between, last) for between in inner], dtype=np.intp)
+
+
+def _pieces(
+    costs: Costs, which: Indices, bounds: Indices, places: tuple[int, ...]
+) -> Iterator[Piece]:
+    for at, place in enumerate(places):
+        begin, end = int(bounds[at]), int(bounds[at + 1])
+        yield Piece(costs.cuts[begin], costs.cuts[end], int(which[place, begin, end]))
+
+
+CUT = 2.0
+"""Weight of a cut between segments in the criterion, as a number of parameters."""
+PREDICTIONS = 0.5
+"""Weight of a parameter in the criterion if only predictions count, for any number of points."""
+
+
+def score(found: Segmentation, segments: int, ranks: int, points: int, price: float) -> float:
+    """Return a division's value of the criterion (less is better); a parameter costs `price`.
+
+    The value is infinite if too few points remain to estimate the spread.
+    """
+    size = ranks + CUT * (segments - 1)
+    return found.loss + size * price if size + 2 < points else math.inf
+
+
+def best_by_criterion(
+    frontier: Frontier, points: int, segments: int | None, price: float | None = None
+) -> Segmentation:
+    """Return the division with the least criterion among those with `segments` segments.
+
+    If no division has this number of segments, the closest number counts. If there are too few
+    points for the criterion, the division of the lowest rank is returned. `price` replaces the cost
+    of a parameter.
+    """
+    price = math.log(points) if price is None else price
+    counts = {number for number, _ in frontier}
+    only = None if segments is None else min(counts, key=lambda number: abs(number - segments))
+    sizes = [size for size in frontier if only is None or size[0] == only]
+
+    def order(size: tuple[int, int]) -> tuple[float, int]:
+        segments, ranks = size
+        return score(frontier[size], segments, ranks, points, price), sum(size)
+
+    return frontier[min(sizes, key=order)]
+
+
+FEW = 4
+"""Maximum number of points at which an F test selects the function; with more points, the criterion
+decides."""
+_BY_CHANCE = 0.05
+
+
+def best_by_f_test(costs: Costs) -> Segmentation:
+    """Return one segment with the simplest function on which no other function clearly improves."""
+    from scipy.special import fdtrc
+
+    points = costs.cuts[-1]
+    losses = costs.whole()
+    ranks = np.array([template.rank for template in costs.templates])
+    chosen = _least(losses, ranks == ranks[np.isfinite(losses)].min())
+    for rank in costs.ranks:
+        added, left = rank - ranks[chosen], points - rank
+        if added <= 0 or left <= 0:
+            continue
+        other = _least(losses, ranks == rank)
+        if not np.isfinite(losses[other]):
+            continue
+        ratio = (losses[chosen] / losses[other] - 1) / added * left
+        if fdtrc(added, left, max(float(ratio), 0.0)) < _BY_CHANCE:
+            chosen = other
+    return Segmentation(float(losses[chosen]), (Piece(0, points, chosen),))
+
+
+def _least(losses: Floats, among: Mask) -> int:
+    return int(np.where(among, losses, np.inf).argmin())
+
+
+class Margins(NamedTuple):
+    """Amounts by which a simpler model's error may be above the least; the larger one applies."""
+
+    relative: float
+    least: float
+
+    def above(self, error: float) -> float:
+        """Return the largest error that still counts as equal to `error`."""
+        return error + max(error * self.relative, self.least)
+
+
+def best_by_margins(
+    costs: Costs, margins: Margins, most: int, segments: int | None
+) -> Segmentation:
+    """Select a division with up to `most` segments by the rule `margins`."""
+    error, chosen = _templates(costs, margins)
+    found = _combined(costs, error, chosen, most)
+    counts = {number for number, _ in found}
+    only = None if segments is None else min(counts, key=lambda number: abs(number - segments))
+    left = {size: one for size, one in found.items() if only is None or size[0] == only}
+    limit = margins.above(min(one.loss for one in left.values()))
+    good = [size for size in left if left[size].loss <= limit]
+    return left[min(good, key=lambda size: (size[1], left[size].loss, size[0]))]
+
+
+def _templates(costs: Costs, margins: Margins) -> tuple[Floats, Indices]:
+    """Return the error and the index of the selected template for each segment."""
+    ranks = np.array([template.rank for template in costs.templates])
+    least = costs.errors.min(axis=0)
+    limit = least + np.maximum(least * margins.relative, margins.least)
+    good = costs.errors <= limit
+    with np.errstate(invalid="ignore"):  # for some segments, no template is allowed
+        order = np.where(good, ranks[:, None] + costs.errors / (1 + 2 * limit), np.inf)
+    chosen = order.argmin(axis=0)
+    return costs.errors[chosen, np.arange(len(costs.pairs))], chosen
+
+
+def _combined(
+    costs: Costs, error: Floats, chosen: Indices, most: int
+) -> dict[tuple[int, int], Segmentation]:
+    """Return the segments with the least error, by number of segments and sum of ranks.
+
+    Ranks are summed over points, as for Eq. 4 of the paper.
+    """
+    size, points = len(costs.cuts), costs.cuts[-1]
+    ranks = [template.rank for template in costs.templates]
+    top = max(ranks) * points + 1
+    best: Floats = np.full((size, top), np.inf)
+    best[0, 0] = 0.0
+    steps: list[Indices] = []
+    found = {}
+    for number in range(1, most + 1):
+        now, last_pair = np.full_like(best, np.inf), np.full(best.shape, -1)
+        for pair, (at, to) in enumerate(costs.pairs):
+            length = costs.cuts[to] - costs.cuts[at]
+            shift = length * ranks[chosen[pair]]
+            total = best[at, : top - shift] + error[pair] * length / points
+            better = total < now[to, shift:]
+            now[to, shift:][better] = total[better]
+            last_pair[to, shift:][better] = pair
+        steps.append(last_pair)
+        best = now
+        for rank in np.flatnonzero(np.isfinite(best[size - 1])):
+            pieces = _trace(costs, chosen, steps, int(rank))
+            found[number, int(rank)] = Segmentation(float(best[size - 1, rank]), pieces)
+    return found
+
+
+def _trace(costs: Costs, chosen: Indices, steps: list[Indices], rank: int) -> tuple[Piece, ...]:
+    pieces, to = [], len(costs.cuts) - 1
+    for last_pair in reversed(steps):
+        pair = int(last_pair[to, rank])
+        at = costs.pairs[pair][0]
+        begin, end = costs.cuts[at], costs.cuts[to]
+        pieces.append(Piece(begin, end, int(chosen[pair])))
+        to, rank = at, rank - (end - begin) * costs.templates[chosen[pair]].rank
+    return tuple(reversed(pieces))
+
 
 _SIGNS = {"increasing": 1, "decreasing": -1}
 _MORE = 2
@@ -113,7 +388,7 @@ def _best(
     if found:
         options = options._replace(most_segments=min(options.most_segments, len(found) + _MORE))
     # Functions whose parameters cost ln n each are trustworthy between points, too.
-    trusted = options.select != "margins" and not options.detailed and len(series.x) > selection.FEW
+    trusted = options.select != "margins" and not options.detailed and len(series.x) > FEW
     while True:
         pieces = _select(costs, options).pieces
         parts = tuple(part_of(series, one, templates[one.template], rules) for one in pieces)
@@ -147,19 +422,19 @@ def _select(costs: Costs, options: Options) -> Segmentation:
     """
     most = options.segments or options.most_segments
     if options.select == "margins":
-        limits = selection.Margins(options.margin, options.least_margin)
-        return selection.best_by_margins(costs, limits, most, options.segments)
-    if costs.cuts[-1] <= selection.FEW:
-        return selection.best_by_f_test(costs)
-    each = selection.PREDICTIONS if options.detailed else None
+        limits = Margins(options.margin, options.least_margin)
+        return best_by_margins(costs, limits, most, options.segments)
+    if costs.cuts[-1] <= FEW:
+        return best_by_f_test(costs)
+    each = PREDICTIONS if options.detailed else None
     search = exhaustive if options.search == "exhaustive" else dynamic
     known = costs.usual is not None
-    found = selection.best_by_criterion(search(costs, most), costs.cuts[-1], options.segments, each)
+    found = best_by_criterion(search(costs, most), costs.cuts[-1], options.segments, each)
     for _ in range(0 if known else _ROUNDS):
         before = found.pieces
         costs.usual = costs.spread(before)
         segmentations = search(costs, most)
-        found = selection.best_by_criterion(segmentations, costs.cuts[-1], options.segments, each)
+        found = best_by_criterion(segmentations, costs.cuts[-1], options.segments, each)
         if found.pieces == before:
             break
     return found

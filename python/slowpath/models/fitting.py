@@ -10,7 +10,6 @@ import numpy as np
 from slowpath.core.arrays import Floats
 from slowpath.models.derivation import Derived, derive
 from slowpath.models.documents import Errors, FittedModel, Parameter, Residuals, Segment
-from slowpath.models.evaluation import evaluate
 from slowpath.models.intervals import (
     FOLDS,
     HeldOut,
@@ -22,7 +21,7 @@ from slowpath.models.intervals import (
     spread_of,
 )
 from slowpath.models.options import Options
-from slowpath.models.parts import FittedSegment
+from slowpath.models.parts import FittedSegment, evaluate
 from slowpath.models.points import (
     Points,
     PointsError,

@@ -23,12 +23,9 @@ import numpy as np
 from slowpath.core.arrays import Floats
 from slowpath.models.costs import FINEST
 from slowpath.models.documents import Errors, FittedModel
-from slowpath.models.evaluation import Prediction, evaluate
-from slowpath.models.metrics import METRICS, error
-from slowpath.models.options import Options
-from slowpath.models.outliers import usual_in
-from slowpath.models.parts import FittedSegment, at_points
-from slowpath.models.points import Points, Series
+from slowpath.models.options import METRICS, Options, error
+from slowpath.models.parts import FittedSegment, Prediction, at_points, evaluate
+from slowpath.models.points import Points, Series, usual_in
 
 Derive: TypeAlias = Callable[[Points], FittedModel]
 FOLDS = 5
@@ -135,7 +132,7 @@ _DRAWS = 1000
 _PRIOR = 4.0
 """Number of points that the spread of the whole curve counts as in the spread of a segment."""
 _FAR = 5.0 * 1.4826
-"""Multiple of the median deviation above which a point is an outlier, see `outliers`."""
+"""Multiple of the median deviation above which a point is an outlier, see `points`."""
 _LEVERAGE = 0.99
 _SAME = 1e-10
 """Relative difference in effect below which two parameters cannot be told apart."""

@@ -1,6 +1,14 @@
-"""Options that control how a model is derived from measured points."""
+"""Options that control how a model is derived from measured points, and the metrics of its errors.
 
-from typing import Literal, NamedTuple, TypeAlias, get_args
+NumPy is imported where it is used, as the command line only needs the names of metrics.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias, get_args
+
+if TYPE_CHECKING:
+    from slowpath.core.arrays import Floats
 
 Rule: TypeAlias = Literal["criterion", "margins", "held-out"]
 Direction: TypeAlias = Literal["increasing", "decreasing"]
@@ -15,11 +23,11 @@ class Options(NamedTuple):
     """Options of the derivation of a model. The defaults suit most data."""
 
     metric: str = "smape"
-    """Error metric of reports, by which `margins` and `held-out` also select models (`metrics`)."""
+    """Error metric of reports, by which `margins` and `held-out` also select models (`METRICS`)."""
     select: Rule = "criterion"
-    """Rule that selects templates and the number of segments (`selection`)."""
+    """Rule that selects templates and the number of segments (`derivation`)."""
     search: Method = "dynamic"
-    """Method that finds segments (`selection`); `extrema` restricts the cuts (`costs`)."""
+    """Method that finds segments (`derivation`); `extrema` restricts the cuts (`costs`)."""
     segments: int | None = None
     """Number of segments; None if the rule decides."""
     most_segments: int = MOST_SEGMENTS
@@ -47,3 +55,77 @@ class Options(NamedTuple):
     least_margin: float = 0.001
     """For the rule `margins`: absolute error that a simpler model may add; the larger of both
     margins counts."""
+
+
+class Metric(Protocol):
+    """A metric for the distance between fitted and measured values; it is zero if they are equal.
+
+    The distance is a function of a mean over points, so that errors of segments can be combined.
+    """
+
+    def each(self, measured: "Floats", fitted: "Floats") -> "Floats":
+        """Return the distance between measured and fitted value of each point, to be averaged."""
+
+    def whole(self, mean: float) -> float:
+        """Return the error that follows from `mean`, the mean of the points' results of `each`."""
+
+
+class Smape:
+    """Symmetric mean absolute percentage error, in the form of Scholz et al. 2021, Eq. 1.
+
+    |fitted - measured| / (|fitted| + |measured|): between 0 and 1, defined everywhere.
+    """
+
+    def each(self, measured: "Floats", fitted: "Floats") -> "Floats":
+        """Return |fitted - measured| / (|fitted| + |measured|) by point; zero if both are zero."""
+        import numpy as np
+
+        size = np.abs(measured) + np.abs(fitted)
+        return np.abs(fitted - measured) / np.where(size > 0, size, 1.0)
+
+    def whole(self, mean: float) -> float:
+        """Return the error that follows from `mean`, the mean of the points' results of `each`.
+
+        It is equal to the mean.
+        """
+        return mean
+
+
+class Mape:
+    """Mean absolute percentage error, as a share: |fitted - measured| / |measured|."""
+
+    def each(self, measured: "Floats", fitted: "Floats") -> "Floats":
+        """Return |fitted - measured| / |measured| by point; infinite if only `measured` is zero."""
+        import numpy as np
+
+        distance, size = np.abs(fitted - measured), np.abs(measured)
+        nonzero, undefined = size > 0, np.where(distance > 0, np.inf, 0.0)
+        return np.where(nonzero, distance / np.where(nonzero, size, 1.0), undefined)
+
+    def whole(self, mean: float) -> float:
+        """Return the error that follows from `mean`, the mean of the points' results of `each`.
+
+        It is equal to the mean.
+        """
+        return mean
+
+
+class Rmse:
+    """Root of the mean squared error, in the unit of y; large errors count most."""
+
+    def each(self, measured: "Floats", fitted: "Floats") -> "Floats":
+        """Return the squared error of each point."""
+        return (fitted - measured) ** 2
+
+    def whole(self, mean: float) -> float:
+        """Return the error that follows from `mean`, the mean of squared errors: its root."""
+        return math.sqrt(mean)
+
+
+METRICS: Mapping[str, Metric] = {"smape": Smape(), "mape": Mape(), "rmse": Rmse()}
+
+
+def error(name: str, measured: "Floats", fitted: "Floats") -> float:
+    """Return the error of fitted values by the metric of this name."""
+    metric = METRICS[name]
+    return metric.whole(float(metric.each(measured, fitted).mean()))

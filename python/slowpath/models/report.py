@@ -11,7 +11,7 @@ from slowpath.core.pictures import picture
 from slowpath.core.printable import csv_line, one_line
 from slowpath.core.terminal import Line, grid
 from slowpath.models.documents import Errors, FitDocument, FittedModel, Predicted, Segment
-from slowpath.models.evaluation import EXACT, Prediction, bends, error_known, evaluate
+from slowpath.models.parts import EXACT, Prediction, bends, error_known, evaluate
 from slowpath.models.points import Points
 
 _DIGITS = 4

@@ -127,7 +127,7 @@ def _watched(given: Namespace, points: "Points", options: "Options") -> FittedMo
 def _predicted(model: FittedModel, columns: Sequence[str], query: Table) -> list[Predicted]:
     import numpy as np
 
-    from slowpath.models.evaluation import evaluate
+    from slowpath.models.parts import evaluate
     from slowpath.models.points import PointsError
     from slowpath.models.report import prediction_rows
 

@@ -23,7 +23,7 @@ from slowpath.core.schema.results import Result
 from slowpath.measure import environment
 from slowpath.measure.bench import PaceMeter
 from slowpath.measure.environment import Environment
-from slowpath.measure.processor import chosen_cpu
+from slowpath.measure.machine import chosen_cpu
 from slowpath.measure.programs import PreparedProgram, measure_together, prepare_program, slowest
 from slowpath.measure.sampling import UNMEASURED, Progress, StopCriteria
 from slowpath.sweep.definitions import Point, SweepRequest, flags, words

@@ -27,7 +27,7 @@ static int refuse(const char *format, ...)
 	return -1;
 }
 
-#include "../../../../python/slowpath/measure/pipelines/spec.h"
+#include "../../../../python/slowpath/measure/pipeline_spec.h"
 
 #include <rte_eal.h>
 #include <rte_mbuf.h>

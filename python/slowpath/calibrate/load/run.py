@@ -30,8 +30,7 @@ from slowpath.core.errors import ExitCode, InputError
 from slowpath.core.formats import Reporter
 from slowpath.core.jobs.stopping import Stopping, heeding_signals
 from slowpath.core.terminal import LiveLine, error, note_progress
-from slowpath.measure.machine_files import Files
-from slowpath.measure.processor import sibling_cpus
+from slowpath.measure.machine import Files, sibling_cpus
 
 _SEARCH = 0.5  # share of the time of a program that the search takes, approximately
 _TRIALS = 25  # usual number of trials of a search

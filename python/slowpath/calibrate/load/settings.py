@@ -17,8 +17,7 @@ from slowpath.core.errors import InputError, OptionError, UnavailableError
 from slowpath.core.inputs import check_page
 from slowpath.core.quantities import parse_range
 from slowpath.core.spanned import parse_integer
-from slowpath.measure.machine_files import Files
-from slowpath.measure.processor import chosen_cpu, sibling_cpus
+from slowpath.measure.machine import Files, chosen_cpu, sibling_cpus
 
 _SHARES = (0.1, 0.5, 0.7)  # default rates, as shares of the highest rate without loss (RFC 2544)
 _RATES, _MOST_RATES, _MOST_SHARE = 10, 100, 4.0

@@ -30,7 +30,7 @@ from slowpath.core.errors import InputError
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.measure import environment
 from slowpath.measure.dpdk import Process, start, toolchain
-from slowpath.measure.processor import chosen_cpu
+from slowpath.measure.machine import chosen_cpu
 
 _FEWEST = 3  # minimum number of visits to all points
 _LOOK = 3  # number of visits before the first check of the precision; grows by half with each check

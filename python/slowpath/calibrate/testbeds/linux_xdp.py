@@ -29,7 +29,7 @@ from slowpath.core.errors import InputError
 from slowpath.core.jobs.stopping import Stopping
 from slowpath.measure import environment
 from slowpath.measure.bench import KernelBench, PaceMeter, random_runs
-from slowpath.measure.processor import chosen_cpu
+from slowpath.measure.machine import chosen_cpu
 from slowpath.measure.sampling import Outcome, Progress, StopCriteria, measure
 
 _LARGEST = 4 << 20

@@ -22,8 +22,7 @@ from slowpath.core.engine import neighbours
 from slowpath.core.engine.kernel import Kernel, open_kernel
 from slowpath.core.engine.report_types import Surroundings
 from slowpath.core.errors import UnavailableError
-from slowpath.measure.machine_files import Files
-from slowpath.measure.processor import processor
+from slowpath.measure.machine import Files, processor
 from slowpath.measure.statistics import quantile
 
 _PROBES = (64 * 1024, 64 * 1024 * 1024)  # limits of the probe's working set, bytes

@@ -1,6 +1,6 @@
 """Planners, which choose the next point to measure, and the plans that a description can name.
 
-The plans `adaptive` and `active` (`adaptive.py`) choose rows of the memory model: competitor,
+The plans `adaptive` and `active` (`sampling.py`) choose rows of the memory model: competitor,
 number of flows and packet size. Other kinds of mixes do not help this model, and request times are
 measured separately. So of six mixes (points with competitors), one has competitors at the
 accelerator, and one has both kinds; these are drawn as by the plan `random`.

@@ -1,5 +1,5 @@
 
-//@ include ../../../../measure/pipelines/spec.h
+//@ include ../../../../measure/pipeline_spec.h
 
 /* The input port and the output port of a pipeline, with their arguments. */
 struct ports {

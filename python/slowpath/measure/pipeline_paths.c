@@ -35,7 +35,7 @@ static int refuse(const char *format, ...)
 	return -1;
 }
 
-#include "spec.h"
+#include "pipeline_spec.h"
 
 #include <rte_cycles.h>
 #include <rte_eal.h>

@@ -31,8 +31,8 @@ from slowpath.core.schema.results import (
 from slowpath.core.terminal import LiveLine, error
 from slowpath.measure import disturbances, environment
 from slowpath.measure.dpdk import Process, Toolchain, start, toolchain
-from slowpath.measure.pipelines.documents import MeasuredPipeline, PipelinesDocument, TimedPath
-from slowpath.measure.processor import chosen_cpu
+from slowpath.measure.machine import chosen_cpu
+from slowpath.measure.pipeline_documents import MeasuredPipeline, PipelinesDocument, TimedPath
 from slowpath.measure.programs import slowest, slowest_to_fastest
 from slowpath.measure.settings import Settings
 from slowpath.measure.statistics import Estimate, estimate
@@ -245,7 +245,7 @@ class _Bed:
         """Time paths until they are precise enough, or the time is over; fill their records."""
         if not self._is_compiled:
             say(f"{label}: compiling")
-            self._tools.compile(_SOURCES / "paths.c", self._binary)
+            self._tools.compile(_SOURCES / "pipeline_paths.c", self._binary)
             self._is_compiled = True
         texts = [one.text for one in paths]
         baselines = dict[int, int]()  # by number of input ports, the number of the baseline's path

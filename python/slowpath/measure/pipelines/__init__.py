@@ -1,1 +1,0 @@
-"""Measures paths of pipelines in DPDK's interpreter."""
