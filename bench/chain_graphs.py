@@ -14,7 +14,7 @@ from slowpath.chain.page_graphs import flow_of
 from slowpath.chain.report_types import Graphs
 from slowpath.core.engine import chains
 from slowpath.core.html.flow import Flow, picture, shape
-from slowpath.core.jobs.stopping import heeding_signals
+from slowpath.core.jobs import heeding_signals
 from slowpath.core.programs.sources import Clang
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -25,7 +25,7 @@ from slowpath.bounds.analyst import RunContext, Session
 from slowpath.bounds.options import WrittenOptions, choose_target, read_request
 from slowpath.core.engine import kernel, targets
 from slowpath.core.errors import InputError
-from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.jobs import Stopping
 from slowpath.measure.bench import KernelBench
 from slowpath.measure.cold import last_level, measure_cold
 from slowpath.measure.machine import Files, processor

@@ -23,7 +23,7 @@ from typing import Any
 from slowpath.bounds.analyst import RunContext, Session
 from slowpath.bounds.options import WrittenOptions, read_request
 from slowpath.core.engine import kernel
-from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.jobs import Stopping
 from slowpath.measure.programs import prepare_program, slowest_to_fastest
 from slowpath.measure.sampling import DISTURBED, Reference
 from slowpath.measure.statistics import quantile

@@ -20,7 +20,7 @@ from slowpath.bounds.analyst import RunContext, Session
 from slowpath.bounds.options import WrittenOptions, read_request
 from slowpath.bounds.outcomes import Analysed
 from slowpath.core.engine import kernel
-from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.jobs import Stopping
 from slowpath.measure.comparison import FEWEST_LOADS, SamePacket, compare
 from slowpath.measure.documents import ComparedPath
 from slowpath.measure.programs import prepare_program, slowest

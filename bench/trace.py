@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 
 from slowpath.core.engine import analyses, objects, targets
-from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.jobs import Stopping
 
 
 def main() -> None:

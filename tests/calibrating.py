@@ -18,7 +18,7 @@ from slowpath.calibrate.testbeds import TESTBEDS
 from slowpath.core import inputs
 from slowpath.core.command import load
 from slowpath.core.engine import kernel, objects
-from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.jobs import Stopping
 from slowpath.core.programs.clang import compile_c
 from slowpath.core.programs.sources import Clang
 from slowpath.measure.dpdk import missing

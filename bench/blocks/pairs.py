@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from slowpath.core.engine.objects import Given, ProgramInfo
 from slowpath.core.errors import InputError
-from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.jobs import Stopping
 from slowpath.core.programs.sources import Clang
 from slowpath.insights.blocks.backend import Assembler
 from slowpath.insights.blocks.counted import UNREACHED, Module, compiled_for_card, count, load

@@ -16,7 +16,7 @@ from chains import tail_calls
 from chains.description import median, slowpath, write
 from slowpath.core.engine import kernel, objects
 from slowpath.core.engine.report_types import RehearsalReport
-from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.jobs import Stopping
 from slowpath.core.programs.packet import wire_bytes
 from slowpath.core.schema.results import Witness
 

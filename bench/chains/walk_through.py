@@ -11,7 +11,7 @@ from figures import Column, Row
 
 from chains.description import EXAMPLES, ROOT, median, slowpath
 from slowpath.core.engine import kernel, objects
-from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.jobs import Stopping
 from slowpath.core.programs.packet import wire_bytes
 
 VARIANTS = ("load_balancer", "load_balancer_rolled", "load_balancer_card")

@@ -15,7 +15,7 @@ from slowpath.bounds.options import WrittenOptions, read_request
 from slowpath.bounds.outcomes import Analysed
 from slowpath.core.engine import kernel, targets
 from slowpath.core.errors import InputError
-from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.jobs import Stopping
 from slowpath.measure.bench import KernelBench
 from slowpath.measure.programs import PreparedProgram, prepare_program, slowest
 from slowpath.measure.sampling import Measured, StopCriteria, measure

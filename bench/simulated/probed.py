@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nic_profiles import Bench, MemBench, competitors
 from simulated.kept import Kept
-from slowpath.contention.profiling import bubble_score
+from slowpath.contention.profiling import machine
 
 if TYPE_CHECKING:
     from nic_simulation import SimulatedClient
@@ -33,7 +33,7 @@ class Scores(NamedTuple):
     added: dict[Set, float]  # sum over each bench alone, as predictions do for functions
 
 
-PROBE = bubble_score.probe_bytes(CACHE, PRIVATE)
+PROBE = machine.probe_bytes(CACHE, PRIVATE)
 """Probe size in bytes as on hosts: a third of the cache, but at least twice the private cache."""
 
 
@@ -42,16 +42,16 @@ def scores(kept: Kept, sets: Sequence[Set], size: int = PROBE) -> Scores:
 
     The scores of the single competitors in the sets are measured, too.
     """
-    sizes = bubble_score.levels(CACHE, _LEVELS)
+    sizes = machine.bubble_sizes(CACHE, _LEVELS)
     bubbles = [
-        (MemBench("stream", each / bubble_score.MEGABYTE / _INSTANCES, None, _INSTANCES),)
+        (MemBench("stream", each / machine.MEGABYTE / _INSTANCES, None, _INSTANCES),)
         for each in sizes
     ]
     singles = list(dict.fromkeys((_single(one),) for some in sets for one in some))
     felt = _slowdowns(kept, size, [*bubbles, *sets, *singles])
-    curve = bubble_score.calibrated(
+    curve = machine.calibrated(
         [
-            bubble_score.Level(each / bubble_score.MEGABYTE, felt[bubble])
+            machine.Level(each / machine.MEGABYTE, felt[bubble])
             for each, bubble in zip(sizes, bubbles, strict=True)
         ]
     )

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from slowpath.annotate.documents import Annotation
-from slowpath.annotate.report import annotation_report, headline
-from slowpath.annotate.rows import annotation
-from slowpath.bounds.source_files import find_source
+from slowpath.annotate.report import annotation, annotation_report, headline
+from slowpath.core.programs.sources import find_source
 from slowpath.core.schema.derived import main_component
 from slowpath.core.schema.results import Detail
 from support import ROOT, make_bound, make_profile, make_result, slowpath

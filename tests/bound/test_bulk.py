@@ -23,10 +23,10 @@ from slowpath.bounds.multi_target import named_targets, read_requests
 from slowpath.bounds.options import WrittenOptions
 from slowpath.core import engine
 from slowpath.core.errors import ExitCode, OptionError, UnavailableError
+from slowpath.core.jobs import Stopping
 from slowpath.core.jobs.local_pool import LocalPool
 from slowpath.core.jobs.memory import default_limit
 from slowpath.core.jobs.pool import NO_OBSERVER, Pool, PoolObserver, Unfinished
-from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.schema.derived import NO_DETAIL
 from support import ROOT, heed_interrupts, make_result, slowpath
 from test_schema import check

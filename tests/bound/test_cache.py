@@ -26,7 +26,7 @@ from slowpath.core.engine import analyses
 from slowpath.core.engine.cache import Cache, default_folder
 from slowpath.core.engine.targets import Description
 from slowpath.core.errors import Coded
-from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.jobs import Stopping
 from slowpath.core.programs.loading import KernelBtf
 from slowpath.core.programs.selection import Selection
 from support import ROOT, commands, slowpath

@@ -17,7 +17,7 @@ from slowpath.bounds.page import Explored, bound_page
 from slowpath.bounds.page_paths import ranges
 from slowpath.core.engine import analyses, objects, targets
 from slowpath.core.html.explorer import PATHS
-from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.jobs import Stopping
 from slowpath.core.programs.packet_fields import header_fields
 from support import ROOT, slowpath
 from test_html import HOSTILE, parsed, texts

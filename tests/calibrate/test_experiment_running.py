@@ -11,7 +11,7 @@ from slowpath.calibrate.experiments.documents import Sample
 from slowpath.calibrate.experiments.folder import RunFolder
 from slowpath.calibrate.experiments.running import RunCallbacks, blocks_left, run, run_settings
 from slowpath.calibrate.experiments.specification import Experiment, shipped_experiment
-from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.jobs import Stopping
 from slowpath.measure import environment
 from slowpath.measure.bench import CpuSpeed
 from slowpath.measure.environment import Environment

@@ -25,7 +25,7 @@ from slowpath.calibrate.experiments.specification import (
 from slowpath.calibrate.programs import dpdk, xdp
 from slowpath.calibrate.testbeds import dpdk as dpdk_bed
 from slowpath.core.errors import InputError, UnavailableError
-from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.jobs import Stopping
 from slowpath.models.parts import evaluate as predict
 from support import CAMPAIGN
 

@@ -27,7 +27,7 @@ from slowpath.calibrate.load.settings import LoadSettings, load_cpus
 from slowpath.calibrate.programs import swx
 from slowpath.core.engine.kernel import OfferedTrial
 from slowpath.core.errors import InputError
-from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.jobs import Stopping
 from support import slowpath
 from test_load import document, texts, wait_for
 

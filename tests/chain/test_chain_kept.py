@@ -11,8 +11,7 @@ import pytest
 from slowpath.app import app
 from slowpath.core.engine import chains
 from slowpath.core.errors import ExitCode
-from slowpath.core.jobs import Message, supervision
-from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.jobs import Message, Stopping, supervision
 from slowpath.core.jobs.supervision import ProcessWorker
 from support import ROOT
 from test_schema import check

@@ -8,7 +8,7 @@ from slowpath.core.engine import kernel, objects
 from slowpath.core.engine.kernel import RewrittenRefusedError
 from slowpath.core.engine.report_types import RehearsalReport
 from slowpath.core.errors import InputError
-from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.jobs import Stopping
 from support import ROOT
 
 OBJECTS = ROOT / "crates/slowpath/tests/objects"

@@ -13,7 +13,7 @@ from oracles import compared
 from running_kernel import needs_kernel
 from slowpath.core.engine import kernel, objects
 from slowpath.core.engine.report_types import RehearsalReport
-from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.jobs import Stopping
 from slowpath.core.programs.loading import load_program
 from slowpath.core.programs.sources import Clang
 from support import ROOT, slowpath

@@ -2,7 +2,7 @@
 
 import pytest
 
-from slowpath.contention.profiling import bubble_score, machine, profiler
+from slowpath.contention.profiling import machine, profiler
 
 _CACHE = 1 << 20
 _LEVELS = 3
@@ -14,8 +14,8 @@ def shorten_profiles(monkeypatch: pytest.MonkeyPatch) -> None:
     Otherwise, bubbles and the probe are as large as the machine's cache, and other load on the
     machine delays each block. Real threads still run on the CPUs, next to each other.
     """
-    levels = bubble_score.levels
-    monkeypatch.setattr(bubble_score, "levels", lambda _cache, _count: levels(_CACHE, _LEVELS))
+    sizes = machine.bubble_sizes
+    monkeypatch.setattr(profiler, "bubble_sizes", lambda _cache, _count: sizes(_CACHE, _LEVELS))
     monkeypatch.setattr(machine, "_PROBES", (64 << 10, 64 << 10))
     monkeypatch.setattr(machine, "_OBSERVATIONS", 20)
     monitor = machine.CpuMonitor

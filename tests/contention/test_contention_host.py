@@ -22,9 +22,15 @@ from sklearn.isotonic import IsotonicRegression
 from contention_short import shorten_profiles
 from running_kernel import needs_kernel
 from slowpath.app import app
-from slowpath.contention.profiling.bubble_score import FELT, Level, calibrated, levels, probe_bytes
 from slowpath.contention.profiling.folder import TABLES, queued_time
-from slowpath.contention.profiling.machine import CpuMonitor
+from slowpath.contention.profiling.machine import (
+    FELT,
+    CpuMonitor,
+    Level,
+    bubble_sizes,
+    calibrated,
+    probe_bytes,
+)
 from slowpath.contention.profiling.mixes import (
     Client,
     CpuAssignment,
@@ -295,7 +301,7 @@ def test_a_score_is_the_bubble_that_disturbs_as_much() -> None:
         assert curve.score(curve.slowdown(size)) == pytest.approx(size)
     assert curve.score(0.99) == 0
     assert curve.score(99) == 16
-    assert levels(32 << 20, 9)[::8] == [1 << 18, 1 << 26]
+    assert bubble_sizes(32 << 20, 9)[::8] == [1 << 18, 1 << 26]
     with pytest.raises(ValueError, match="no levels"):
         calibrated([])
 

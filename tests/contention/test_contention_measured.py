@@ -16,7 +16,7 @@ from scipy.optimize import linprog
 
 from contention_fleets import EXAMPLE, FLEET, fleet_of
 from slowpath.contention.placement.fleet import Mix, counts_of, possible_mixes
-from slowpath.contention.placement.prices import Column, ExpectedArrivals, Grown, cover
+from slowpath.contention.placement.policies import Column, ExpectedArrivals, Grown, cover
 from slowpath.contention.placement.reading import read_fleet, read_measured
 from slowpath.contention.placement.shares import (
     LEAST,

@@ -26,8 +26,7 @@ from slowpath.contention.placement.fleet import (
     possible_mixes,
 )
 from slowpath.contention.placement.policies import POLICIES as ONLINE
-from slowpath.contention.placement.policies import TURNED_AWAY, Placement, place
-from slowpath.contention.placement.prices import Demand, Prices
+from slowpath.contention.placement.policies import TURNED_AWAY, Demand, Placement, Prices, place
 from slowpath.contention.placement.reading import read_arrivals, read_fleet, read_truth
 from slowpath.contention.placement.running import (
     OPTIMAL,

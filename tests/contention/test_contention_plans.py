@@ -41,7 +41,7 @@ from slowpath.contention.profiling.setup import (
 from slowpath.contention.reading import read_memory
 from slowpath.core import codes
 from slowpath.core.errors import InputError, StoppedError
-from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.jobs import Stopping
 from support import ROOT, slowpath
 
 TINY = ROOT / "tests/contention/contention_tiny.yaml"

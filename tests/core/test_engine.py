@@ -15,7 +15,7 @@ from slowpath.bounds.progress import describe
 from slowpath.core.engine import analyses, objects, targets
 from slowpath.core.engine.analyses import Options, Outcome, Progress, Run, messages
 from slowpath.core.engine.objects import Subject
-from slowpath.core.jobs.stopping import heeding_signals
+from slowpath.core.jobs import heeding_signals
 from support import ROOT, heed_interrupts
 
 FEATURES = "crates/bpf/tests/data/features.bpf.o"

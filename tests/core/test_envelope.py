@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from slowpath.core.schema.document import VERSION
+from slowpath.core.schema import VERSION
 from slowpath.core.schema.validation import check_shape, schema, schema_names
 from successful_calls import FRESH, SLOW, every_command
 from support import slowpath

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from slowpath.core.folders import expanded, program_files
+from slowpath.core.inputs import expanded, program_files
 from slowpath.core.parser import Parser
 from support import ROOT, commands, slowpath
 

@@ -6,8 +6,8 @@ from collections import defaultdict
 
 import pytest
 
+from option_meanings import MEANINGS
 from slowpath.core.command import ARGUMENTS, Option
-from slowpath.core.option_meanings import MEANINGS
 from slowpath.core.parser import Parser, read
 from slowpath.core.quantities import parse_range, percentage, share_of_percentage
 from slowpath.core.spelling import RENAMED, Renamed, respelled

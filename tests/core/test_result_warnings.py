@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from slowpath.core import codes, result_warnings, terminal
+from slowpath.core import codes, formats, terminal
 from slowpath.core.errors import Coded, with_code
-from slowpath.core.result_warnings import warn, warning_lines
+from slowpath.core.formats import warn, warning_lines
 from support import ROOT, slowpath, without_codes
 from test_html import parsed, texts
 
@@ -19,7 +19,7 @@ PACKAGE = ROOT / "python/slowpath"
 ALLOWED = {
     "bounds/caching.py": "warns of the cache, not of results",
     "core/code_texts.py": "examples",
-    "core/result_warnings.py": "writes them",
+    "core/formats.py": "writes them",
     "core/results.py": "the view of a result in notebooks",
     "core/spelling.py": "warns of spellings, not of results",
     "diff/filters.py": "warns of spellings, not of results",
@@ -59,7 +59,7 @@ def test_a_terminal_shows_a_warning_once(
 ) -> None:
     """Check that standard error lacks warnings if the table is on the same terminal."""
     left = iter([True] * terminals + [False] * 2)
-    monkeypatch.setattr(result_warnings, "is_terminal", lambda _: next(left))
+    monkeypatch.setattr(formats, "is_terminal", lambda _: next(left))
     warn([Coded(codes.EXTRAPOLATED, "a.csv: a guess")], in_table=in_table)
     assert capsys.readouterr().err == ("warning: a.csv: a guess [SP0902]\n" if shown else "")
 
@@ -72,7 +72,7 @@ def test_a_pipe_or_file_shows_a_warning_once(tmp_path: Path, redirection: str, t
     program = (
         "from slowpath.core import codes\n"
         "from slowpath.core.errors import Coded\n"
-        "from slowpath.core.result_warnings import warn, warning_lines\n"
+        "from slowpath.core.formats import warn, warning_lines\n"
         "from slowpath.core.terminal import out_lines\n"
         "warnings = [Coded(codes.EXTRAPOLATED, 'a.csv: a guess')]\n"
         "out_lines(warning_lines(warnings))\n"

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from slowpath.core.errors import InputError
 from slowpath.core.schema.results import Result
-from slowpath.diff.columns import make_row
+from slowpath.diff.changes import changed_lines, make_row
 from slowpath.diff.filters import Gate, failures, parse_comparison
-from slowpath.diff.lines import changed_lines
 from slowpath.diff.pairs import looks_saved, match_programs, read_saved
 from slowpath.diff.report import Report, csv_lines, json_lines, markdown, table
 from support import make_bound, make_result, slowpath

@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator, ValidationError
 from document_schemas import DOCUMENTS, document_schema
 from document_types import GENERATED, modules
 from schema_tables import MARKS, fill_in, tables_needed
-from slowpath.core.schema.document import VERSION, Document
+from slowpath.core.schema import VERSION, Document
 from slowpath.core.schema.validation import (
     NO_DOCUMENTS,
     ShapeError,

@@ -157,7 +157,6 @@ def test_help_imports_no_engine() -> None:
         "parser",
         "printable",
         "quantities",
-        "result_warnings",
         "spelling",
         "terminal",
     )

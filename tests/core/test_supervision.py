@@ -16,9 +16,8 @@ from slowpath.bounds.progress import Watch
 from slowpath.core import codes
 from slowpath.core.engine.analyses import Run
 from slowpath.core.errors import InputError
-from slowpath.core.jobs import JobWorker, Message, Send
+from slowpath.core.jobs import JobWorker, Message, Send, Stopping, heeding_signals
 from slowpath.core.jobs.isolated_job import IsolatedJob
-from slowpath.core.jobs.stopping import Stopping, heeding_signals
 from slowpath.core.jobs.supervision import EarlyEnd, ProcessWorker, ThreadWorker, await_job
 from support import heed_interrupts, without_progress
 

@@ -16,7 +16,7 @@ from slowpath.bounds.analyst import Analyst
 from slowpath.bounds.options import WrittenOptions
 from slowpath.core.engine import analyses
 from slowpath.core.errors import ExitCode
-from slowpath.core.jobs.stopping import heeding_signals
+from slowpath.core.jobs import heeding_signals
 from slowpath.core.schema.derived import NO_DETAIL
 from slowpath.diff import run as diff_run
 from slowpath.diff.pairs import Analyses, DiffInputs, load_sides

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowpath.diff.columns import NUMBER_SUFFIXES, NUMBERS, Row, make_row
+from slowpath.diff.changes import NUMBER_SUFFIXES, NUMBERS, Row, make_row
 from slowpath.diff.filters import (
     Comparison,
     Filter,

@@ -12,9 +12,16 @@ from slowpath.core.errors import Coded, InputError
 from slowpath.core.printable import one_line
 from slowpath.core.schema.derived import failed_result
 from slowpath.core.schema.results import Profile, ProfileLine, Result
-from slowpath.diff.columns import also_changed, cell, change_of, format_percent, make_row, summary
+from slowpath.diff.changes import (
+    also_changed,
+    cell,
+    change_of,
+    changed_lines,
+    format_percent,
+    make_row,
+    summary,
+)
 from slowpath.diff.filters import Gate, failures, parse_comparison
-from slowpath.diff.lines import changed_lines
 from slowpath.diff.pairs import Pair, match_programs
 from slowpath.diff.report import Report, markdown, table
 from support import make_bound, make_profile, make_result

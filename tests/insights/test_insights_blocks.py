@@ -10,7 +10,7 @@ import pytest
 
 from insights_counted import error_of
 from slowpath.core.engine import objects
-from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.jobs import Stopping
 from slowpath.core.programs.clang import compile_c
 from slowpath.core.programs.sources import Clang
 from slowpath.insights.blocks.block_map import BpfInstruction, layout, slots_of

@@ -12,7 +12,7 @@ import pytest
 from compiler import accepted_compilers, needs_clang
 from insights_counted import EXAMPLES, error_of, fewer_unless_campaign
 from slowpath.core.errors import StoppedError
-from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.jobs import Stopping
 from slowpath.core.programs.sources import Clang
 from slowpath.insights.blocks import run as blocks_run
 from slowpath.insights.blocks.documents import Question

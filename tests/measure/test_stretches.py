@@ -11,7 +11,7 @@ from running_kernel import HOT, measured, needs_kernel
 from slowpath.core.schema.validation import schema
 from slowpath.measure.conclusions import conclude_where
 from slowpath.measure.documents import Breakdown, MeasuredStretch
-from slowpath.measure.stretches import PrefixTimes, stretch_times
+from slowpath.measure.programs import PrefixTimes, stretch_times
 from support import ROOT, remembered
 
 

@@ -12,7 +12,7 @@ import pytest
 import oracles
 from artefact import LISTINGS, write_clone, write_listings, write_summary
 from slowpath.core.errors import InputError
-from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.jobs import Stopping
 from slowpath.reproduce import run as command
 from slowpath.reproduce.comparison import Quantity, compared, summary
 from slowpath.reproduce.guarantees import bit_rates

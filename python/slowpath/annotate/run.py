@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from slowpath.annotate.documents import Annotation
-from slowpath.annotate.report import annotation_report, headline
-from slowpath.annotate.rows import annotation, find_sources
+from slowpath.annotate.report import annotation, annotation_report, find_sources, headline
 from slowpath.bounds.analyst import RunContext, sessions_of
 from slowpath.bounds.options import check_page_file
 from slowpath.bounds.outcomes import Analysed, ComplaintsByTarget, Unmatched, note_remarks
@@ -13,7 +12,7 @@ from slowpath.core import engine
 from slowpath.core.errors import ExitCode, worst
 from slowpath.core.formats import Reporter, json_items, stream_lines
 from slowpath.core.inputs import write_text
-from slowpath.core.jobs.stopping import heeding_signals
+from slowpath.core.jobs import heeding_signals
 from slowpath.core.programs.sources import provenance, provenance_lines
 from slowpath.core.schema.results import Result
 from slowpath.core.terminal import Line, note

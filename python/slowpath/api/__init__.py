@@ -42,8 +42,8 @@ from slowpath.core.calls import interface, run
 from slowpath.core.errors import InputError as InputError
 from slowpath.core.errors import OptionError as OptionError
 from slowpath.core.results import Result, Row, aligned, flat
+from slowpath.core.schema import Document
 from slowpath.core.schema.compiled import Compiled, Verification
-from slowpath.core.schema.document import Document
 from slowpath.core.schema.shown import BpfObject
 from slowpath.diff.cli import DIFF
 from slowpath.diff.documents import ComparedProgram, DiffDocument, StoppedProgram

@@ -21,8 +21,7 @@ from slowpath.core import codes
 from slowpath.core.codes import Code
 from slowpath.core.engine import analyses, objects, targets
 from slowpath.core.errors import Coded, InputError, stopped_code
-from slowpath.core.jobs import Job, JobWorker, Message, Send
-from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.jobs import Job, JobWorker, Message, Send, Stopping
 from slowpath.core.jobs.supervision import EarlyEnd, await_job
 from slowpath.core.printable import json_line
 from slowpath.core.programs.loading import KernelBtf

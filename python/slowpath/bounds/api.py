@@ -19,9 +19,9 @@ from slowpath.core import codes
 from slowpath.core.engine import head
 from slowpath.core.engine.analyses import Progress, Run
 from slowpath.core.errors import OptionError
-from slowpath.core.folders import expanded
 from slowpath.core.html.page import preformatted
-from slowpath.core.jobs.stopping import heeding_signals
+from slowpath.core.inputs import expanded
+from slowpath.core.jobs import heeding_signals
 from slowpath.core.printable import one_line
 from slowpath.core.programs.packet import frame, hex_dump, wire_bytes, witness_bytes, write_pcap
 from slowpath.core.programs.selection import Selection

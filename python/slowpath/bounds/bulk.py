@@ -29,8 +29,8 @@ from slowpath.core import codes, engine
 from slowpath.core.engine import analyses, objects, targets
 from slowpath.core.engine.analyses import Run
 from slowpath.core.errors import Coded, UnavailableError
+from slowpath.core.jobs import Stopping
 from slowpath.core.jobs.pool import Pool, PoolObserver, StopRequested, Unfinished
-from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.programs.loading import KernelBtf, SerializedBtf
 from slowpath.core.terminal import about_left
 

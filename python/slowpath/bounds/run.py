@@ -20,7 +20,7 @@ from slowpath.core.engine.cache import Cache
 from slowpath.core.errors import ExitCode, worst
 from slowpath.core.formats import ReportFile
 from slowpath.core.inputs import check_writable, write_error, write_text
-from slowpath.core.jobs.stopping import Stopping, heeding_signals
+from slowpath.core.jobs import Stopping, heeding_signals
 from slowpath.core.programs.sources import provenance
 from slowpath.core.schema.rates import Requirement
 from slowpath.core.schema.results import Result

@@ -4,7 +4,7 @@ from typing import TypedDict
 
 from slowpath.calibrate.experiments.documents import CalibratedExperiment, Point
 from slowpath.calibrate.experiments.specification import Experiment, Metric
-from slowpath.core.schema.document import Document, Warned
+from slowpath.core.schema import Document, Warned
 
 
 class ListedBed(TypedDict):

@@ -25,9 +25,8 @@ from slowpath.core import codes, engine, terminal
 from slowpath.core.engine import targets
 from slowpath.core.errors import Coded, ExitCode, worst
 from slowpath.core.extras import need_models
-from slowpath.core.formats import Reporter
-from slowpath.core.jobs.stopping import heeding_signals
-from slowpath.core.result_warnings import codes_of
+from slowpath.core.formats import Reporter, codes_of
+from slowpath.core.jobs import heeding_signals
 from slowpath.core.terminal import error, note, note_progress
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from slowpath.chain.report_types import (
     Proof,
     SourceLine,
 )
-from slowpath.core.schema.document import Document
+from slowpath.core.schema import Document
 
 
 class Fact(TypedDict):

@@ -24,7 +24,7 @@ from slowpath.core.engine import MapsFile, chains
 from slowpath.core.engine.objects import Object, ProgramInfo, programs, read_object
 from slowpath.core.engine.targets import Target
 from slowpath.core.errors import InputError
-from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.jobs import Stopping
 from slowpath.core.printable import aligned_line, one_line
 from slowpath.core.programs.loading import KernelBtf
 from slowpath.core.schema.derived import counted, metric_rate, metric_words

@@ -1,20 +1,27 @@
-"""Loads chain descriptions, the objects that they name, and the target of each device."""
+"""Loads chain descriptions, the objects that they name, and the target of each device.
+
+Rewriting them runs in worker processes, and rewritten programs become object files.
+"""
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from slowpath.bounds.multi_target import applicable
 from slowpath.bounds.options import WrittenOptions, check_valid, choose_target, read_request
 from slowpath.bounds.plan import Plan, Request, Task
+from slowpath.bounds.progress import WorkWatch
 from slowpath.core import codes
 from slowpath.core.engine import chains, objects
+from slowpath.core.engine.analyses import StageProgress
 from slowpath.core.engine.p4 import translated
 from slowpath.core.engine.targets import Target
-from slowpath.core.errors import Coded, InputError
-from slowpath.core.inputs import read_program, text_of
+from slowpath.core.errors import Coded, InputError, OptionError
+from slowpath.core.inputs import read_program, text_of, write_bytes, write_error
+from slowpath.core.jobs import Message, Stopping
+from slowpath.core.jobs.isolated_job import IsolatedJob
 from slowpath.core.programs.loading import load_program
 from slowpath.core.programs.selection import find_program
 from slowpath.core.programs.sources import Clang, advice_for, is_source
@@ -310,3 +317,68 @@ def _compiled(loaded: LoadedChain, devices: Iterable[tuple[str | None, Target]])
         if target.compiles
         for member in loaded.chain.on_device(device)
     ]
+
+
+def run_watched(
+    work: Callable[[Stopping], Iterator[Message]],
+    watch: WorkWatch,
+    stopping: Stopping,
+    seconds: float | None,
+    memory: int | None,
+) -> tuple[Message | None, str | None]:
+    """Run work in a worker process, limited to `seconds` and `memory` bytes, and show its stages.
+
+    Return the last message of the work, if any, and the reason if the work ended early.
+
+    Raises:
+        InputError: if the work cannot be done.
+    """
+    results = list[Message]()
+
+    def take(message: Message) -> None:
+        match message:
+            case ("doing", *stage):
+                watch.take(StageProgress(*stage))
+            case _:
+                results.append(message)
+
+    with IsolatedJob(memory, lambda _seconds, stopping: work(stopping)) as job:
+        stopped = job.run(seconds, stopping, take, watch.look)
+    return results[-1] if results else None, stopped
+
+
+def check_folder(output: Path | None) -> None:
+    """Check that the value of `--output` is a folder, or can become one.
+
+    Raises:
+        OptionError: if it, or what it is in, is an existing file.
+    """
+    if output is None:
+        return
+    existing = next(path for path in (output, *output.absolute().parents) if path.exists())
+    if not existing.is_dir():
+        raise OptionError(
+            codes.FOLDER_EXPECTED,
+            "--output",
+            f"{existing} is a file, not a folder; name another one",
+        )
+
+
+def object_file(folder: Path, name: str) -> Path:
+    """Return the path in `folder` of the object file for a program of this name."""
+    return folder / f"{name}.bpf.o"
+
+
+def write_object(folder: Path, name: str, data: bytes) -> str:
+    """Write an object file, creating its folder if necessary, and return its path.
+
+    Raises:
+        InputError: if the file cannot be written.
+    """
+    path = object_file(folder, name)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise write_error(str(path), problem) from None
+    write_bytes(str(path), data)
+    return str(path)

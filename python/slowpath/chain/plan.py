@@ -15,17 +15,15 @@ from slowpath.bounds.flags import written_options
 from slowpath.bounds.options import memory_or_share
 from slowpath.bounds.progress import WorkWatch, ending
 from slowpath.chain.documents import HotSpot, PlanReport
-from slowpath.chain.loading import load_members
+from slowpath.chain.loading import check_folder, load_members, run_watched, write_object
 from slowpath.chain.report_types import AsIs, GreatestCost
-from slowpath.chain.shared import check_folder, run_watched, write_object
 from slowpath.core import engine
 from slowpath.core.engine import chains
 from slowpath.core.engine.cache import Cache
 from slowpath.core.errors import ExitCode, stopped_code
 from slowpath.core.formats import Reporter
 from slowpath.core.inputs import read_program, read_text
-from slowpath.core.jobs import Message
-from slowpath.core.jobs.stopping import Stopping, heeding_signals
+from slowpath.core.jobs import Message, Stopping, heeding_signals
 from slowpath.core.printable import one_line
 from slowpath.core.programs.loading import KernelBtf
 from slowpath.core.programs.sources import Clang, is_source, provenance, provenance_lines

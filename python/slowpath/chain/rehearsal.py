@@ -20,7 +20,7 @@ from slowpath.core.engine.analyses import StageProgress
 from slowpath.core.engine.kernel import Kernel, RewrittenRefusedError, open_kernel
 from slowpath.core.engine.report_types import RehearsalOnDevice, RehearsalReport
 from slowpath.core.errors import InputError, UnavailableError
-from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.jobs import Stopping
 from slowpath.core.programs.packet import wire_bytes
 from slowpath.core.programs.selection import Selection
 from slowpath.core.schema.results import Witness

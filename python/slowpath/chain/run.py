@@ -26,16 +26,24 @@ from slowpath.bounds.progress import WorkWatch, ending
 from slowpath.bounds.run import Output, report
 from slowpath.chain.documents import ChainReport, Fused, must_not_load
 from slowpath.chain.guarantees import GuaranteeRequest, find_guarantees, known_facts
-from slowpath.chain.loading import LoadedChain, conditions_of, load_chain, plans_of, targets_of
+from slowpath.chain.loading import (
+    LoadedChain,
+    check_folder,
+    conditions_of,
+    load_chain,
+    object_file,
+    plans_of,
+    run_watched,
+    targets_of,
+    write_object,
+)
 from slowpath.chain.rehearsal import RehearsalOptions, RewrittenPrograms, rehearse
-from slowpath.chain.shared import check_folder, object_file, run_watched, write_object
 from slowpath.core import codes, engine
 from slowpath.core.engine import MapsFile, chains
 from slowpath.core.errors import ExitCode, OptionError, stopped_code
 from slowpath.core.formats import Reporter
 from slowpath.core.inputs import check_output, check_page, read_text, write_text
-from slowpath.core.jobs import Message
-from slowpath.core.jobs.stopping import Stopping, heeding_signals
+from slowpath.core.jobs import Message, Stopping, heeding_signals
 from slowpath.core.programs.loading import KernelBtf
 from slowpath.core.programs.sources import Clang, provenance
 from slowpath.core.terminal import error

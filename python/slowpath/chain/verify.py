@@ -10,15 +10,13 @@ from slowpath.bounds.flags import written_options
 from slowpath.bounds.options import memory_or_share, read_option, read_options
 from slowpath.bounds.progress import WorkWatch, ending
 from slowpath.chain.documents import VerifyReport
-from slowpath.chain.loading import LoadedChain, load_chain
+from slowpath.chain.loading import LoadedChain, load_chain, run_watched
 from slowpath.chain.report_types import FinalState
-from slowpath.chain.shared import run_watched
 from slowpath.core import codes, engine
 from slowpath.core.engine import chains, objects
 from slowpath.core.errors import Coded, ExitCode, InputError
 from slowpath.core.formats import Reporter
-from slowpath.core.jobs import Message
-from slowpath.core.jobs.stopping import Stopping, heeding_signals
+from slowpath.core.jobs import Message, Stopping, heeding_signals
 from slowpath.core.printable import one_line
 from slowpath.core.programs.loading import KernelBtf, load_program
 from slowpath.core.programs.selection import find_program

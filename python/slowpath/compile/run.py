@@ -26,11 +26,9 @@ from slowpath.core.engine.cache import Cache, digest
 from slowpath.core.errors import ExitCode, InputError, OptionError, stopped_code
 from slowpath.core.formats import Reporter, write_lines
 from slowpath.core.inputs import read_text
-from slowpath.core.jobs import Message
+from slowpath.core.jobs import Message, Stopping, heeding_signals
 from slowpath.core.jobs.isolated_job import IsolatedJob
-from slowpath.core.jobs.stopping import Stopping, heeding_signals
 from slowpath.core.programs.loading import KernelBtf, load_program
-from slowpath.core.programs.p4 import swx_entries, to_c, to_swx
 from slowpath.core.programs.selection import (
     Selection,
     choose,
@@ -347,6 +345,8 @@ def write_translation(args: Namespace) -> ExitCode:
         raise OptionError(codes.OPTION_WITHOUT_EFFECT, "--maps", reason)
     if args.to == "swx":
         return _write_pipeline(args, flags)
+    from slowpath.core.programs.p4 import to_c
+
     write_lines(_lines(to_c(args.file, flags)), args.output)
     return ExitCode.FINE
 
@@ -366,6 +366,8 @@ def _write_pipeline(args: Namespace, flags: Sequence[str]) -> ExitCode:
     if args.maps is not None and args.output is None:
         reason = "the option writes entries to files beside the pipeline; add --output FILE.spec"
         raise OptionError(codes.OPTION_NEEDS_OPTION, "--maps", reason)
+    from slowpath.core.programs.p4 import swx_entries, to_swx
+
     pipeline = to_swx(args.file, flags)
     maps = None if args.maps is None else MapsFile(args.maps, read_text(args.maps))
     entries, spec = swx_entries(args.file, flags, maps)

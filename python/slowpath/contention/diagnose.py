@@ -9,11 +9,10 @@ from slowpath.contention.options import Traffic, quiet_libraries, read_beside, r
 from slowpath.core import codes, engine
 from slowpath.core.errors import Coded, ExitCode, OptionError
 from slowpath.core.extras import need_contention
-from slowpath.core.formats import Reporter
+from slowpath.core.formats import Reporter, coded, codes_of
 from slowpath.core.inputs import check_output, check_page, write_error, write_text
 from slowpath.core.pictures import check_picture
 from slowpath.core.quantities import parse_range
-from slowpath.core.result_warnings import coded, codes_of
 
 if TYPE_CHECKING:
     from slowpath.contention.bottleneck import Setting, Swept

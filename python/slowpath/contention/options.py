@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from slowpath.core import codes
 from slowpath.core.errors import OptionError
-from slowpath.core.jobs.stopping import handling_signals
+from slowpath.core.jobs import handling_signals
 from slowpath.core.terminal import LiveLine, about_left, note_progress
 
 if TYPE_CHECKING:

@@ -9,10 +9,9 @@ from slowpath.contention.options import quiet_libraries, read_beside, read_recip
 from slowpath.core import codes
 from slowpath.core.errors import Coded, ExitCode, OptionError
 from slowpath.core.extras import need_contention, need_parquet
-from slowpath.core.formats import Reporter
+from slowpath.core.formats import Reporter, warn
 from slowpath.core.inputs import check_output, check_page, write_error, write_text
 from slowpath.core.pictures import check_picture
-from slowpath.core.result_warnings import warn
 
 if TYPE_CHECKING:
     from slowpath.contention.columns import Query

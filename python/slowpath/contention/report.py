@@ -13,9 +13,9 @@ from slowpath.contention.prediction import Predictions, error_known
 from slowpath.contention.saved import written
 from slowpath.core import engine
 from slowpath.core.errors import Coded
+from slowpath.core.formats import codes_of
 from slowpath.core.printable import csv_line, json_line, one_line
 from slowpath.core.quantities import significant, with_interval
-from slowpath.core.result_warnings import codes_of
 from slowpath.core.terminal import Line, grid
 
 SHARE = "share_of_solo"

@@ -47,9 +47,9 @@ from slowpath.contention.model import Detected, FunctionModel, ModelChoice, Prof
 from slowpath.contention.reading import FEWEST, FEWEST_REQUESTS, SAME
 from slowpath.core import codes, engine
 from slowpath.core.errors import Coded, InputError
+from slowpath.core.formats import codes_of
 from slowpath.core.inputs import read_text
 from slowpath.core.printable import json_line
-from slowpath.core.result_warnings import codes_of
 from slowpath.core.schema.validation import ShapeError, check_shape, schema
 from slowpath.core.spanned import parse_json
 

@@ -11,9 +11,8 @@ from slowpath.core import codes
 from slowpath.core.command import STANDARD_OUTPUT
 from slowpath.core.errors import Coded, ExitCode, InputError, OptionError
 from slowpath.core.extras import need_contention
-from slowpath.core.formats import Reporter
+from slowpath.core.formats import Reporter, warn
 from slowpath.core.inputs import check_output, write_text
-from slowpath.core.result_warnings import warn
 from slowpath.core.terminal import out
 
 if TYPE_CHECKING:

@@ -1,19 +1,25 @@
-"""Handles the option `--format`: it chooses the reporter for the format and writes the report.
+"""Handles the option `--format`: chooses the reporter, and writes the report with its warnings.
 
 Every command line imports this module, so it imports only fast modules.
+
+A table ends with the warnings about a result, and a page begins with them. JSON documents have the
+key `warnings` (`slowpath.core.schema.Warned`). CSV has no place for sentences. Standard error has
+them for all formats, except if it leads to the same terminal, pipe or file as the table.
 """
 
+import os
+import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
 from slowpath.core import codes
+from slowpath.core.codes import Code
 from slowpath.core.command import Heading, Option, load
-from slowpath.core.errors import Coded, OptionError
-from slowpath.core.printable import aligned_line, json_line
-from slowpath.core.result_warnings import warn, warning_lines
-from slowpath.core.terminal import Line, out, out_lines
+from slowpath.core.errors import Coded, OptionError, with_code
+from slowpath.core.printable import aligned_line, json_line, one_line
+from slowpath.core.terminal import Line, is_terminal, note, out, out_lines
 
 OUTPUT = Heading("Output")
 """Heading in help texts above the options that control the output."""
@@ -253,3 +259,43 @@ def write_lines(lines: Lines, file: str | None) -> None:
 
     texts = [line.text if isinstance(line, Line) else line for line in lines]
     write_text(file, "".join(f"{aligned_line(text)}\n" for text in texts))
+
+
+def warning_lines(warnings: Sequence[Coded]) -> Iterator[Line]:
+    """Yield the warnings as the last lines of a table, after an empty line."""
+    if warnings:
+        yield Line("")
+    for text in warnings:
+        yield Line(one_line(with_code(f"warning: {text}", text.code)), "yellow")
+
+
+def warn(warnings: Sequence[Coded], *, in_table: bool = False) -> None:
+    """Write warnings to standard error, unless its reader sees a table with them.
+
+    `in_table` is true if standard output has a table that ends with them.
+    """
+    if in_table and _read_together():
+        return
+    for text in warnings:
+        note(with_code(f"warning: {text}", text.code))
+
+
+def codes_of(warnings: Iterable[Coded]) -> list[str]:
+    """Return the codes of warnings, for the key `warning_codes` of documents."""
+    return [text.code for text in warnings]
+
+
+def coded(texts: Iterable[str], codes: Iterable[str]) -> list[Coded]:
+    """Return the warnings of a document, which keeps texts and codes in two lists."""
+    return [Coded(Code(code), text) for text, code in zip(texts, codes, strict=True)]
+
+
+def _read_together() -> bool:
+    """Return true if both output streams lead to a terminal, or to the same pipe or file."""
+    if is_terminal(sys.stdout) and is_terminal(sys.stderr):
+        return True
+    try:
+        one, other = (os.fstat(stream.fileno()) for stream in (sys.stdout, sys.stderr))
+    except (OSError, ValueError):  # a closed stream, or one without a file (`io.StringIO`)
+        return False
+    return os.path.samestat(one, other)

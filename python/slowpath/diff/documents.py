@@ -2,8 +2,8 @@
 
 from typing import TypedDict
 
-from slowpath.core.schema.document import Document
-from slowpath.diff.columns import Change, Value
+from slowpath.core.schema import Document
+from slowpath.diff.changes import Change, Value
 
 
 class ChangedLine(TypedDict):

@@ -16,15 +16,7 @@ from slowpath.core.errors import with_code
 from slowpath.core.schema.derived import COLD_NS, TIMES
 from slowpath.core.schema.rates import parse_rate
 from slowpath.core.terminal import note
-from slowpath.diff.columns import (
-    NAMES,
-    NOT_AVAILABLE,
-    NUMBERS,
-    TEXTS,
-    Row,
-    Value,
-    cell,
-)
+from slowpath.diff.changes import NAMES, NOT_AVAILABLE, NUMBERS, TEXTS, Row, Value, cell
 
 _COMPARISON = re.compile(
     r"\s*(?P<column>[A-Za-z][\w-]*)\s*(?P<operator>==|!=|<>|<=|>=|=|<|>)\s*(?P<value>\S(.*\S)?)\s*",

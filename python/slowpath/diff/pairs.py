@@ -18,9 +18,8 @@ from slowpath.core import codes
 from slowpath.core.engine import targets
 from slowpath.core.engine.cache import Cache
 from slowpath.core.errors import ExitCode, InputError, OptionError, with_code
-from slowpath.core.folders import program_files, result_files
-from slowpath.core.inputs import NO_SUCH_FILE, read_program
-from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.inputs import NO_SUCH_FILE, program_files, read_program, result_files
+from slowpath.core.jobs import Stopping
 from slowpath.core.programs.selection import no_match
 from slowpath.core.schema.derived import program_label
 from slowpath.core.schema.results import Result, Verdict

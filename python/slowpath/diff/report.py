@@ -14,13 +14,16 @@ from slowpath.core.review import markdown_code, markdown_text
 from slowpath.core.schema.derived import cost_words, entries_words, is_found, verdict_of
 from slowpath.core.schema.results import Result
 from slowpath.core.terminal import Line, grid
-from slowpath.diff.columns import (
+from slowpath.diff.changes import (
     NAMES,
     NOT_AVAILABLE,
     NUMBER_SUFFIXES,
     NUMBERS,
     TEXT_SUFFIXES,
     TEXTS,
+    Changes,
+    LineChange,
+    Place,
     Row,
     Value,
     also_changed,
@@ -31,7 +34,6 @@ from slowpath.diff.columns import (
 )
 from slowpath.diff.documents import ChangedLine, ComparedProgram, StoppedProgram
 from slowpath.diff.filters import Failure
-from slowpath.diff.lines import Changes, LineChange, Place
 
 _SUFFIXES = ("_a", "_b", "_diff", "_pct")
 _STYLES = {"worse": "red", "better": "green", "unknown": "red"}

@@ -24,9 +24,8 @@ from slowpath.core.findings import (
 )
 from slowpath.core.review import github_lines, junit_lines, sarif_lines
 from slowpath.core.schema.derived import cost_words
-from slowpath.diff.columns import Row, cell, change_of
+from slowpath.diff.changes import Changes, LineChange, Row, cell, change_of, changed_lines
 from slowpath.diff.filters import Failure, missing_reason
-from slowpath.diff.lines import Changes, LineChange, changed_lines
 from slowpath.diff.report import Report
 
 

@@ -11,16 +11,15 @@ from slowpath.bounds.outcomes import note_on
 from slowpath.bounds.requirement import Decision, judge, parse_requirement, reproduce
 from slowpath.core import codes, engine
 from slowpath.core.errors import ExitCode, InputError, OptionError, worst
-from slowpath.core.folders import program_files, result_files
 from slowpath.core.formats import Reporter, ReportFile
-from slowpath.core.inputs import read_program, write_text
-from slowpath.core.jobs.stopping import Stopping, heeding_signals
+from slowpath.core.inputs import program_files, read_program, result_files, write_text
+from slowpath.core.jobs import Stopping, heeding_signals
 from slowpath.core.programs.selection import Selection
 from slowpath.core.schema.derived import is_count, program_label
 from slowpath.core.schema.rates import Rate, Requirement
 from slowpath.core.schema.results import Result
 from slowpath.core.terminal import complain, error
-from slowpath.diff.columns import Row, change_of, make_row, numbers_of
+from slowpath.diff.changes import Row, change_of, changed_lines, make_row, numbers_of
 from slowpath.diff.filters import (
     AllowOptions,
     Comparison,
@@ -37,7 +36,6 @@ from slowpath.diff.filters import (
     parse_sort,
     sort_rows,
 )
-from slowpath.diff.lines import changed_lines
 from slowpath.diff.pairs import (
     SELECTING,
     Analyses,

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, NotRequired, TypedDict
 
 from slowpath.annotate.documents import AnnotatedLine, Annotation
-from slowpath.annotate.rows import annotation
+from slowpath.annotate.report import annotation
 from slowpath.bounds.analyst import RunContext, Session
 from slowpath.bounds.configured import with_settings
 from slowpath.bounds.outcomes import Analysed
@@ -29,8 +29,7 @@ from slowpath.bounds.run import requests_of, required_of
 from slowpath.core import codes
 from slowpath.core.command import Option
 from slowpath.core.errors import InputError, OptionError
-from slowpath.core.jobs import Message, Send
-from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.jobs import Message, Send, Stopping
 from slowpath.core.printable import one_line
 from slowpath.core.programs.clang import SourceError
 from slowpath.core.programs.headers import RecordingLoader

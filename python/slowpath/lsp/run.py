@@ -12,8 +12,8 @@ from typing import NoReturn
 from slowpath.core import codes
 from slowpath.core.command import Option
 from slowpath.core.errors import ExitCode
+from slowpath.core.jobs import handling_signals
 from slowpath.core.jobs.memory import default_limit
-from slowpath.core.jobs.stopping import handling_signals
 from slowpath.core.jobs.supervision import ProcessWorker
 from slowpath.core.terminal import error, note
 from slowpath.lsp.analysis import buffer_job

@@ -85,7 +85,7 @@ _CODES = {
 
 
 def warnings(found: Sequence[Disturbance]) -> list[Coded]:
-    """Return the warnings, without notes, as texts for `slowpath.core.result_warnings`."""
+    """Return the warnings, without notes, as texts for `slowpath.core.formats`."""
     return [_coded(each) for each in found if each["severity"] == "warning"]
 
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Literal, NotRequired, TypedDict
 
 from slowpath.core.errors import Coded
-from slowpath.core.result_warnings import codes_of
-from slowpath.core.schema.document import Document
+from slowpath.core.formats import codes_of
+from slowpath.core.schema import Document
 from slowpath.measure.disturbances import Disturbance
 from slowpath.measure.environment import Environment
 

@@ -9,6 +9,7 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 from slowpath.bounds.page_packet import field_cells, header_list, packet_table
+from slowpath.core.formats import coded
 from slowpath.core.html.chart import Chart, Curve, Points, Strip, draw, draw_strips
 from slowpath.core.html.explorer import (
     PATHS,
@@ -34,7 +35,6 @@ from slowpath.core.html.page import (
 )
 from slowpath.core.programs.packet import Packet
 from slowpath.core.programs.packet_fields import Field, header_fields
-from slowpath.core.result_warnings import coded
 from slowpath.measure.conclusions import initial_maps, largest, untimed_packets, where
 from slowpath.measure.disturbances import code_of
 from slowpath.measure.documents import (

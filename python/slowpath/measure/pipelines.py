@@ -18,7 +18,7 @@ from slowpath.core import codes, engine
 from slowpath.core.engine.p4 import printed_pipeline
 from slowpath.core.errors import Coded, ExitCode, worst
 from slowpath.core.inputs import read_program
-from slowpath.core.jobs.stopping import Stopping, heeding_signals
+from slowpath.core.jobs import Stopping, heeding_signals
 from slowpath.core.programs.p4 import to_swx
 from slowpath.core.programs.sources import is_p4
 from slowpath.core.schema.results import (

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator, Sequence
 from slowpath.core import codes
 from slowpath.core.codes import Code
 from slowpath.core.errors import Coded, with_code
+from slowpath.core.formats import coded
 from slowpath.core.printable import csv_line, one_line
-from slowpath.core.result_warnings import coded
 from slowpath.core.terminal import Line, grid
 from slowpath.measure.conclusions import largest, where
 from slowpath.measure.documents import (

@@ -6,9 +6,9 @@ The formats are text and CSV.
 from collections.abc import Iterator, Sequence
 
 from slowpath.core.errors import with_code
+from slowpath.core.formats import coded
 from slowpath.core.printable import csv_line
 from slowpath.core.programs.sources import provenance_lines
-from slowpath.core.result_warnings import coded
 from slowpath.core.terminal import Line, grid
 from slowpath.measure.conclusions import initial_maps, untimed_packets
 from slowpath.measure.documents import (

@@ -11,7 +11,7 @@ from slowpath.core.engine.kernel import open_kernel, open_station
 from slowpath.core.engine.objects import check_capture
 from slowpath.core.errors import ExitCode, InputError, worst
 from slowpath.core.inputs import write_text
-from slowpath.core.jobs.stopping import Stopping, heeding_signals
+from slowpath.core.jobs import Stopping, heeding_signals
 from slowpath.core.programs.sources import is_source, provenance
 from slowpath.core.terminal import complain, error
 from slowpath.measure import disturbances, environment

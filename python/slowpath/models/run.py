@@ -8,10 +8,9 @@ from slowpath.bounds.progress import ProgressLines
 from slowpath.core import codes
 from slowpath.core.errors import Coded, ExitCode, InputError, OptionError
 from slowpath.core.extras import need_models
-from slowpath.core.formats import Reporter
+from slowpath.core.formats import Reporter, warn
 from slowpath.core.inputs import write_error
 from slowpath.core.pictures import check_picture
-from slowpath.core.result_warnings import warn
 from slowpath.models.documents import FittedModel, Predicted
 from slowpath.models.files import Table, document_of, read_table
 

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from slowpath.chain.loading import load_chain
 from slowpath.core.engine import chains
+from slowpath.core.jobs import Stopping
 from slowpath.core.jobs.pool import StopRequested
-from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.programs.loading import KernelBtf
 from slowpath.core.programs.sources import Clang
 from slowpath.reproduce.comparison import NOT_COMPUTED, Plan, Quantity, compared

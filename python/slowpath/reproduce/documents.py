@@ -2,7 +2,7 @@
 
 from typing import TypedDict
 
-from slowpath.core.schema.document import Document, Warned
+from slowpath.core.schema import Document, Warned
 
 
 class ArtefactSource(TypedDict):

@@ -23,8 +23,8 @@ from slowpath.core.engine import objects
 from slowpath.core.engine.analyses import Options, compile_messages
 from slowpath.core.errors import InputError
 from slowpath.core.inputs import read_program
+from slowpath.core.jobs import Stopping
 from slowpath.core.jobs.pool import StopRequested
-from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.schema.results import Result
 from slowpath.reproduce.comparison import NOT_COMPUTED, Plan, Quantity, compared
 from slowpath.reproduce.documents import ComparedValue

@@ -10,12 +10,11 @@ from slowpath.core import codes, engine
 from slowpath.core.codes import Code
 from slowpath.core.command import load
 from slowpath.core.errors import ExitCode, InputError, OptionError, stopped_code
-from slowpath.core.formats import Reporter
+from slowpath.core.formats import Reporter, codes_of
 from slowpath.core.inputs import check_page, write_text
+from slowpath.core.jobs import Stopping, heeding_signals
 from slowpath.core.jobs.local_pool import LocalPool
 from slowpath.core.jobs.pool import PoolObserver, StopRequested, Unfinished
-from slowpath.core.jobs.stopping import Stopping, heeding_signals
-from slowpath.core.result_warnings import codes_of
 from slowpath.core.spelling import unknown
 from slowpath.core.terminal import about_left, error
 from slowpath.reproduce.comparison import Plan, summary

@@ -3,7 +3,7 @@
 from typing import TypedDict
 
 from slowpath.core.engine.p4 import PipelineAction, PipelineTable
-from slowpath.core.schema.document import Document
+from slowpath.core.schema import Document
 
 
 class Calibration(TypedDict):

@@ -13,9 +13,8 @@ from slowpath.core.engine.cache import Cache, digest
 from slowpath.core.errors import Coded, ExitCode, InputError, stopped_code, worst
 from slowpath.core.formats import Reporter, json_items, stream_lines
 from slowpath.core.inputs import write_text
-from slowpath.core.jobs import Message
+from slowpath.core.jobs import Message, Stopping, heeding_signals
 from slowpath.core.jobs.isolated_job import IsolatedJob
-from slowpath.core.jobs.stopping import Stopping, heeding_signals
 from slowpath.core.programs.loading import KernelBtf, load_program
 from slowpath.core.programs.selection import Selection, no_match
 from slowpath.core.programs.sources import (

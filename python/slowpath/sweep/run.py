@@ -10,7 +10,7 @@ from slowpath.core import codes, engine
 from slowpath.core.errors import Coded, ExitCode, InputError, OptionError, UnavailableError, worst
 from slowpath.core.formats import Reporter
 from slowpath.core.inputs import read_program, write_error, write_text
-from slowpath.core.jobs.stopping import Stopping, heeding_signals
+from slowpath.core.jobs import Stopping, heeding_signals
 from slowpath.core.pictures import check_picture
 from slowpath.core.programs.sources import provenance
 from slowpath.core.terminal import error, note

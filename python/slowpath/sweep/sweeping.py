@@ -17,7 +17,7 @@ from slowpath.bounds.progress import Watch
 from slowpath.core import terminal
 from slowpath.core.engine import kernel
 from slowpath.core.errors import Coded, ExitCode, OptionError
-from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.jobs import Stopping
 from slowpath.core.schema.derived import estimate_notes, is_count, reservation
 from slowpath.core.schema.results import Result
 from slowpath.measure import environment

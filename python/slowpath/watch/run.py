@@ -26,17 +26,15 @@ from slowpath.core import codes
 from slowpath.core.command import Option
 from slowpath.core.engine.analyses import Run
 from slowpath.core.errors import ExitCode, InputError, OptionError
-from slowpath.core.folders import expanded
-from slowpath.core.inputs import NO_SUCH_FILE, STANDARD_INPUT
-from slowpath.core.jobs.stopping import Stopping, heeding_signals
+from slowpath.core.inputs import NO_SUCH_FILE, STANDARD_INPUT, expanded
+from slowpath.core.jobs import Stopping, heeding_signals
 from slowpath.core.printable import one_line
 from slowpath.core.programs.headers import RecordingLoader
 from slowpath.core.schema.derived import program_label, verdict_of
 from slowpath.core.schema.results import Result
 from slowpath.core.settings import find_settings
 from slowpath.core.terminal import Line, error, note, out_lines
-from slowpath.diff.columns import Row, also_changed, change_of, make_row
-from slowpath.diff.lines import changed_lines
+from slowpath.diff.changes import Row, also_changed, change_of, changed_lines, make_row
 from slowpath.diff.pairs import Pair, match_programs
 from slowpath.diff.report import Report, table
 

@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 from slowpath.calibrate.experiments.components import COMPONENTS
 from slowpath.calibrate.experiments.documents import Sample
 from slowpath.calibrate.experiments.specification import Experiment, Metric
-from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.jobs import Stopping
 from slowpath.measure.environment import Environment
 
 

@@ -17,7 +17,7 @@ from slowpath.calibrate.experiments.folder import Block, Record, RunFolder, RunS
 from slowpath.calibrate.experiments.specification import Experiment, Metric, swept_values
 from slowpath.core import codes, engine
 from slowpath.core.errors import InputError
-from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.jobs import Stopping
 from slowpath.core.programs.sources import provenance
 from slowpath.measure.statistics import quantile
 

@@ -3,7 +3,7 @@
 from typing import Literal, TypedDict
 
 from slowpath.calibrate.load.search import Limit
-from slowpath.core.schema.document import Document
+from slowpath.core.schema import Document
 
 Attachment = Literal["native", "generic", "dpdk-swx"]
 """Place where a program runs: in the driver, in the kernel's generic code, or in DPDK's interpreter

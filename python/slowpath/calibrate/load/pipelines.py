@@ -23,7 +23,7 @@ from slowpath.calibrate.testbeds.dpdk import write_pipelines
 from slowpath.core import codes
 from slowpath.core.engine.kernel import OfferedTrial
 from slowpath.core.errors import InputError
-from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.jobs import Stopping
 from slowpath.measure.dpdk import Link, Process, start, toolchain
 
 NOTES = (

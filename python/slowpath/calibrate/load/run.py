@@ -28,7 +28,7 @@ from slowpath.core import codes, engine
 from slowpath.core.engine.kernel import OfferedTrial
 from slowpath.core.errors import ExitCode, InputError
 from slowpath.core.formats import Reporter
-from slowpath.core.jobs.stopping import Stopping, heeding_signals
+from slowpath.core.jobs import Stopping, heeding_signals
 from slowpath.core.terminal import LiveLine, error, note_progress
 from slowpath.measure.machine import Files, sibling_cpus
 

@@ -11,7 +11,7 @@ from slowpath.calibrate.testbeds import LOAD
 from slowpath.calibrate.testbeds.linux_xdp import witness_of
 from slowpath.calibrate.testbeds.xdp_files import Compiler, Written, XdpFiles
 from slowpath.core.engine import kernel, objects
-from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.jobs import Stopping
 
 NOTES = (
     "One kernel sends, forwards and receives, so rates include its virtual devices and are not "

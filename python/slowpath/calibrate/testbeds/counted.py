@@ -17,7 +17,7 @@ from slowpath.calibrate.programs.xdp import ENDING, ENTRY, FOLDER, xdp_program
 from slowpath.calibrate.testbeds.xdp_files import FLAGS, Written, XdpFiles
 from slowpath.core import codes
 from slowpath.core.errors import InputError
-from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.jobs import Stopping
 from slowpath.core.programs.selection import Selection
 
 _SECONDS = 20.0

@@ -27,7 +27,7 @@ from slowpath.calibrate.experiments.specification import Experiment, swept_value
 from slowpath.calibrate.programs import dpdk, swx
 from slowpath.core import codes
 from slowpath.core.errors import InputError
-from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.jobs import Stopping
 from slowpath.measure import environment
 from slowpath.measure.dpdk import Process, start, toolchain
 from slowpath.measure.machine import chosen_cpu

@@ -26,7 +26,7 @@ from slowpath.calibrate.programs.xdp import ENDING, FOLDER, xdp_program
 from slowpath.calibrate.testbeds.xdp_files import Compiler, Pair, Written, XdpFiles
 from slowpath.core.engine import kernel, objects, targets
 from slowpath.core.errors import InputError
-from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.jobs import Stopping
 from slowpath.measure import environment
 from slowpath.measure.bench import KernelBench, PaceMeter, random_runs
 from slowpath.measure.machine import chosen_cpu

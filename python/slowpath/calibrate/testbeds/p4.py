@@ -15,7 +15,7 @@ from slowpath.calibrate.experiments.specification import Experiment, swept_value
 from slowpath.calibrate.programs.p4 import FOLDER, p4_program
 from slowpath.core import codes
 from slowpath.core.errors import InputError
-from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.jobs import Stopping
 
 _COMPILER = "p4c"
 _CHECK = ("--target", "bmv2", "--arch", "v1model", "--parse-only")

@@ -2,7 +2,7 @@
 
 from typing import TypedDict
 
-from slowpath.core.schema.document import Warned
+from slowpath.core.schema import Warned
 
 
 class Placed(TypedDict):

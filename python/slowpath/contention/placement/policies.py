@@ -1,4 +1,4 @@
-"""Policies that place each arriving function on a NIC (Tomur paper, 7.5.1).
+"""Policies that place each arriving function on a NIC (Tomur paper, 7.5.1), and their bid prices.
 
 - `monopolise`: one NIC for each function.
 - `greedy`: the NIC with the most free cores, if they suffice.
@@ -10,17 +10,301 @@
 
 If no NIC fits, the fleet uses another one, up to its limit; beyond the limit, the arrival is turned
 away. NICs are numbered in the order of first use; of equals, the first is chosen.
+
+A promise is a share of its solo throughput that a function has to keep. A place is capacity for one
+instance of a function in a mix of functions on a NIC. Promises of a function are nested: a place
+that keeps 95 % also keeps 90 %. So a place belongs to the largest promise that it keeps, and
+surplus places are handed down to the next smaller promise. The linear program has a row for each
+function and promise, `places + handed down >= wanted`. It has a column for each mix of a new NIC,
+and for each mix that a NIC in use can still become. The number of NICs in use limits the columns of
+the second kind. Dual variables are the prices, in NICs, of a place that keeps a promise.
+
+The linear program finds the fewest NICs, as a fraction, for the expected arrivals. They follow the
+proportions that the fleet declares, and increasingly those observed. The value of a NIC's free
+places is that of the best mix it can become, at these prices. A newcomer is placed where this value
+falls least, or on a new NIC if that is cheaper. (Bid-price control: Talluri and van Ryzin, "An
+analysis of bid-price controls for network revenue management", Management Science 44, 1998.) The
+first-fit policy puts promises of 80 and of 95 % on the same NICs, where the strictest promise
+limits all.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from slowpath.contention.placement.fleet import Arrivals, Fleet, possible_mixes
-from slowpath.contention.placement.prices import Demand, Prices
-from slowpath.contention.placement.shares import PredictedShares
-from slowpath.core.arrays import Floats, Indices
+from slowpath.contention.placement.fleet import Arrivals, Fleet, Mix, counts_of, possible_mixes
+from slowpath.contention.placement.shares import PredictedShares, Shares
+from slowpath.core.arrays import Floats, Indices, Mask
+
+NONE = -1
+"""Row index that stands for places which keep no promise."""
+
+
+class ExpectedArrivals(NamedTuple):
+    """Expected number of arrivals, with one row for each function and promised throughput share.
+
+    Rows are sorted by function, then by ascending promise.
+    """
+
+    function: Indices
+    promise: Floats
+    arrivals: Floats
+
+    def levels(self, kept: Floats) -> Indices:
+        """Return the row of the largest promise that each function keeps in each mix.
+
+        The result has the axes `[mix, function]`; it is `NONE` where no promise is kept. `kept` has
+        shares of solo throughput.
+        """
+        found = np.full(kept.shape, NONE, dtype=np.intp)
+        for function in np.unique(self.function):
+            rows = np.flatnonzero(self.function == function)
+            below = np.searchsorted(self.promise[rows], kept[:, function], side="right")
+            found[:, function] = np.where(below > 0, rows[0] + below - 1, NONE)
+        return found
+
+
+class Column(NamedTuple):
+    """Columns of the linear program: one for each mix of functions that a NIC can have."""
+
+    places: Floats  # `[column, function]`
+    levels: Indices  # rows of `ExpectedArrivals`
+
+
+class Grown(NamedTuple):
+    """Equal NICs in use, and the larger mixes of functions that they can still become."""
+
+    nics: int
+    columns: Column
+
+
+class Cover(NamedTuple):
+    """Solution of the linear program: the fewest NICs for the expected arrivals."""
+
+    nics: Floats  # number of new NICs with each mix
+    prices: Floats  # price of a place, by row of `ExpectedArrivals`
+    total: float  # number of new NICs
+
+
+def cover(wanted: ExpectedArrivals, mixes: Column, grown: Sequence[Grown] = ()) -> Cover:
+    """Find how many NICs of each mix serve the expected arrivals with the fewest new NICs.
+
+    Variables of the linear program are mixes of new NICs and of NICs in use (`grown`).
+
+    Arrivals with a promise that no mix keeps are left out. They get a NIC alone, where the promise
+    can break.
+    """
+    from scipy.optimize import linprog
+    from scipy.sparse import coo_array, hstack, vstack
+
+    rows, count = len(wanted.function), len(mixes.places)
+    parts = [_matrix(rows, one) for one in (mixes, *(one.columns for one in grown))]
+    places = hstack([*parts, _handed_down(wanted)]).tocsr()
+    owner = np.repeat(np.arange(len(grown)), [part.shape[1] for part in parts[1:]])
+    limits = coo_array(
+        (np.ones(len(owner)), (owner, count + np.arange(len(owner)))),
+        shape=(len(grown), places.shape[1]),
+    )
+    cost = np.zeros(places.shape[1])
+    cost[:count] = 1.0
+    arrivals = np.where(_keepable(wanted, mixes), wanted.arrivals, 0.0)
+    found = linprog(
+        cost,
+        A_ub=vstack([-places, limits]),
+        b_ub=np.concatenate([-arrivals, [one.nics for one in grown]]),
+        method="highs",
+    )
+    return Cover(found.x[:count], -found.ineqlin.marginals[:rows], float(found.fun))
+
+
+def _matrix(rows: int, column: Column) -> Any:  # noqa: ANN401 - SciPy has no types
+    """Return the number of places, by row of `ExpectedArrivals` and by mix (column)."""
+    from scipy.sparse import coo_array
+
+    at, function = np.nonzero((column.places > 0) & (column.levels != NONE))
+    where = (column.levels[at, function], at)
+    return coo_array((column.places[at, function], where), shape=(rows, len(column.places)))
+
+
+def _handed_down(wanted: ExpectedArrivals) -> Any:  # noqa: ANN401 - SciPy has no types
+    """Return a matrix whose columns move a place from a promise to the next smaller one."""
+    from scipy.sparse import coo_array
+
+    taken = np.flatnonzero(wanted.function[1:] == wanted.function[:-1]) + 1
+    columns = np.arange(len(taken))
+    where = (np.concatenate([taken, taken - 1]), np.concatenate([columns, columns]))
+    values = np.repeat([-1.0, 1.0], len(taken))
+    return coo_array((values, where), shape=(len(wanted.function), len(taken)))
+
+
+def _keepable(wanted: ExpectedArrivals, mixes: Column) -> Mask:
+    """Return true for each row of `wanted` whose promise is kept in at least one mix."""
+    highest = np.where(mixes.places > 0, mixes.levels, NONE).max(axis=0, initial=NONE)
+    kept: Mask = np.arange(len(wanted.function)) <= highest[wanted.function]
+    return kept
+
+
+_DECLARED = np.array([30.0, 100.0, 300.0, 1000.0, 3000.0, 10000.0])
+"""Candidate weights of the declared proportions, in arrivals; the likeliest one is used."""
+DRAWS = 4
+"""Number of random futures for average prices. One is too few for rare functions and promises; more
+than four are no better."""
+
+
+class Demand:
+    """Expected arrivals by function and promise, learnt from declared and observed arrivals."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self._declared = dict[tuple[int, float], float]()
+        for at, function in enumerate(fleet.functions):
+            for promise in function.sla:
+                self._declared[at, promise] = 1 / len(fleet.functions) / len(function.sla)
+        self._come = dict.fromkeys(self._declared, 0)
+        self._draw = np.random.default_rng(0)
+
+    def add(self, function: int, promise: float) -> None:
+        """Count an observed arrival of a function with this promised share of solo throughput."""
+        key = function, promise
+        self._come[key] = self._come.get(key, 0) + 1
+
+    def expected(self, arrivals: float) -> ExpectedArrivals:
+        """Return the expected number of arrivals for each function and promised throughput share.
+
+        They add up to `arrivals`.
+        """
+        keys = sorted(self._come)
+        come = np.array([self._come[key] for key in keys], dtype=float)
+        declared = np.array([self._declared.get(key, 0.0) for key in keys])
+        weights = come + _trust(declared, come) * declared
+        return ExpectedArrivals(
+            np.array([function for function, _ in keys], dtype=np.intp),
+            np.array([promise for _, promise in keys]),
+            weights * arrivals / weights.sum(),
+        )
+
+    def futures(self, arrivals: int) -> list[ExpectedArrivals]:
+        """Return several random samples of future arrivals; each sample has `arrivals` arrivals."""
+        mean = self.expected(arrivals)
+        shares = mean.arrivals / mean.arrivals.sum()
+        return [
+            mean._replace(arrivals=self._draw.multinomial(arrivals, shares).astype(float))
+            for _ in range(DRAWS)
+        ]
+
+
+def _trust(declared: Floats, come: Floats) -> float:
+    """Return the likeliest weight of the declared proportions, as a number of arrivals.
+
+    The observed arrivals have a Dirichlet-multinomial distribution.
+    """
+    from scipy.special import gammaln
+
+    known = declared > 0
+    prior = _DECLARED[:, None] * declared[known]
+    likely = (gammaln(prior + come[known]) - gammaln(prior)).sum(axis=1)
+    likely += gammaln(_DECLARED) - gammaln(_DECLARED + come[known].sum())
+    return float(_DECLARED[likely.argmax()])
+
+
+class Room(NamedTuple):
+    """The larger mixes that a NIC's mix of functions can become when functions are added."""
+
+    rows: Indices  # rows of the larger mixes in the table of shares
+    additional: Floats  # additional places, `[larger mix, function]`
+
+
+class Prices:
+    """Computes the value of free places on NICs from prices of the linear program."""
+
+    def __init__(self, shares: Shares, mixes: Sequence[Mix]) -> None:
+        """Prepare to value free capacity in `mixes`, which are all in the table `shares`."""
+        self._kept = shares.kept
+        self._rows = shares.rows(mixes)
+        self._counts = counts_of(mixes, self._kept.shape[1])
+        self._at = {int(row): at for at, row in enumerate(self._rows)}
+        self._room = dict[int, Room]()
+        self._values = dict[int, Floats]()
+        self._worth = np.zeros_like(self._counts)
+
+    def renew(self, futures: Sequence[ExpectedArrivals], rows: Indices, promised: Floats) -> None:
+        """Compute prices for several random samples of future arrivals, and store their means.
+
+        `rows` has the mix of each NIC in use (row of the table of shares), `promised` its largest
+        promises.
+
+        All futures have the same functions and promises. Prices are averaged because those of one
+        future only reflect its last arrivals. (Talluri and van Ryzin, "A randomized linear
+        programming method for computing network bid prices", Transportation Science 33, 1999.)
+        """
+        levels = futures[0].levels(self._kept[self._rows])
+        mixes, grown = Column(self._counts, levels), self._grown(levels, rows, promised)
+        prices = np.mean([cover(one, mixes, grown).prices for one in futures], axis=0)
+        # A place that keeps no promise has no value.
+        self._worth = np.append(prices, 0.0)[levels]
+        self._values.clear()
+
+    def _grown(self, levels: Indices, rows: Indices, promised: Floats) -> list[Grown]:
+        """Return the larger mixes that NICs in use can have without breaking promises.
+
+        NICs with the same mix and promises are grouped. `levels` is the result of
+        `ExpectedArrivals.levels`.
+        """
+        if not len(rows):
+            return []
+        alike, nics = np.unique(
+            np.column_stack([rows.astype(float), promised]), axis=0, return_counts=True
+        )
+        found = []
+        for (row, *least), count in zip(alike, nics, strict=True):
+            room = self._room_of(int(row))
+            fits = np.flatnonzero((self._kept[room.rows] >= least).all(axis=1))
+            at = [self._at[int(one)] for one in room.rows[fits]]
+            if len(at) > 1:  # the first is the mix itself
+                found.append(Grown(int(count), Column(room.additional[fits], levels[at])))
+        return found
+
+    def worth(self) -> Floats:
+        """Return the value, in NICs, of each mix's places, with the axes `[mix, function]`.
+
+        A whole mix is worth at most one NIC.
+        """
+        return self._counts * self._worth
+
+    def values(self, rows: Indices, promised: Floats) -> Floats:
+        """Return the value, in NICs, of the free places of each NIC.
+
+        `rows` has the mix of each NIC (row of the table of shares); `promised` has its largest
+        promise to each function.
+        """
+        found = np.zeros(len(rows))
+        for row in np.unique(rows):
+            same = np.flatnonzero(rows == row)
+            room = self._room_of(int(row))
+            fits = (self._kept[room.rows] >= promised[same][:, None]).all(axis=2)
+            found[same] = np.where(fits, self._value_of(int(row)), 0.0).max(axis=1)
+        return found
+
+    def _value_of(self, row: int) -> Floats:
+        """Return the value of additional places in each larger mix that a mix can become.
+
+        `row` is the row of the smaller mix in the table of shares.
+        """
+        found = self._values.get(row)
+        if found is None:
+            room = self._room_of(row)
+            at = [self._at[int(one)] for one in room.rows]
+            found = self._values[row] = (room.additional * self._worth[at]).sum(axis=1)
+        return found
+
+    def _room_of(self, row: int) -> Room:
+        found = self._room.get(row)
+        if found is None:
+            has = self._counts[self._at[row]]
+            larger = np.flatnonzero((self._counts >= has).all(axis=1))
+            found = self._room[row] = Room(self._rows[larger], self._counts[larger] - has)
+        return found
+
 
 _WAITING = 0.93
 """Value of a place used later, relative to a place used now, if the number of arrivals is unknown.

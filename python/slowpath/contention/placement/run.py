@@ -7,9 +7,8 @@ from slowpath.contention.options import LENGTH, POLICY, check_noise, quiet_libra
 from slowpath.core import codes, engine
 from slowpath.core.errors import Coded, ExitCode, OptionError
 from slowpath.core.extras import need_contention
-from slowpath.core.formats import Reporter
+from slowpath.core.formats import Reporter, coded, codes_of
 from slowpath.core.jobs.pool import check_place
-from slowpath.core.result_warnings import coded, codes_of
 from slowpath.core.terminal import first_few
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """Suggests mixes to measure, such that the measurements save the most NICs.
 
 With a required probability (`--confidence`), functions of unmeasured mixes are credited with low
-shares. A fleet uses only a few of all mixes. So a plan (`prices.cover`) is made for the arrivals
+shares. A fleet uses only a few of all mixes. So a plan (`policies.cover`) is made for the arrivals
 that the fleet declares, as if all predictions were true. The unmeasured mixes in this plan are
 worth measuring. If there are too many of them, the least used ones are dropped, and the plan is
 made again. A measured mix also gives information about all mixes that lack some of its functions.
@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from slowpath.contention.placement.fleet import Fleet, Mix, counts_of, possible_mixes
-from slowpath.contention.placement.prices import Column, Cover, Demand, cover
+from slowpath.contention.placement.policies import Column, Cover, Demand, cover
 from slowpath.contention.placement.shares import Measured, MonotonicBounds, PredictedShares
 from slowpath.core.arrays import Floats
 

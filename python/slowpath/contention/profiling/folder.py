@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, cast, get_args
 
-from slowpath.contention.profiling.bubble_score import MEGABYTE
-from slowpath.contention.profiling.machine import Machine
+from slowpath.contention.profiling.machine import MEGABYTE, Machine
 from slowpath.contention.profiling.mixes import Client, Measured
 from slowpath.contention.profiling.profiler import Found, request_time
 from slowpath.contention.profiling.setup import Pattern, ProfileRecord, Setup

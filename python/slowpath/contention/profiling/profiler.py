@@ -5,8 +5,16 @@ import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from slowpath.contention.profiling import bubble_score, mixes
-from slowpath.contention.profiling.machine import CpuMonitor, Machine
+from slowpath.contention.profiling import mixes
+from slowpath.contention.profiling.machine import (
+    MEGABYTE,
+    Calibration,
+    CpuMonitor,
+    Level,
+    Machine,
+    bubble_sizes,
+    calibrated,
+)
 from slowpath.contention.profiling.mixes import (
     Measured,
     MemBench,
@@ -22,7 +30,7 @@ from slowpath.contention.profiling.setup import PlanRecord, Setup, Span
 from slowpath.core import codes
 from slowpath.core.engine.neighbours import Mix
 from slowpath.core.errors import StoppedError
-from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.jobs import Stopping
 
 _LEVELS = 9  # number of bubble sizes that calibrate the probe
 _RATIOS = 5  # number of match ratios with measured request times
@@ -53,8 +61,8 @@ class OwnRow(NamedTuple):
 class Probed(NamedTuple):
     """Calibration of the probe: its slowdown beside bubbles of known working sets."""
 
-    measured: tuple[bubble_score.Level, ...]
-    calibration: bubble_score.Calibration
+    measured: tuple[Level, ...]
+    calibration: Calibration
     largest_shift: float  # largest deviation of the probe's rate alone from its median, a share
 
 
@@ -183,19 +191,19 @@ class Profiling:
             )
 
     def _probed(self) -> Probed:
-        levels, alone = list[bubble_score.Level](), list[float]()
-        sizes = bubble_score.levels(self._machine.cache_bytes, _LEVELS)
+        levels, alone = list[Level](), list[float]()
+        sizes = bubble_sizes(self._machine.cache_bytes, _LEVELS)
         for at, size in enumerate(sizes, 1):
             self._audience.show(f"calibrating the probe: level {at} of {len(sizes)}")
             turns = self._beside_probe(MemBench(size, "copies", None))
             alone.append(turns.alone.value)
-            levels.append(bubble_score.Level(size / bubble_score.MEGABYTE, turns.slowdown))
+            levels.append(Level(size / MEGABYTE, turns.slowdown))
         center = statistics.median(alone)
         shift = max(abs(one / center - 1) for one in alone)
-        return Probed(tuple(levels), bubble_score.calibrated(levels), shift)
+        return Probed(tuple(levels), calibrated(levels), shift)
 
-    def _score(self, competitor: MemBench, calibration: bubble_score.Calibration) -> float:
-        size = competitor.working_set / bubble_score.MEGABYTE
+    def _score(self, competitor: MemBench, calibration: Calibration) -> float:
+        size = competitor.working_set / MEGABYTE
         self._audience.show(f"measuring the score of a competitor over {size:.1f} MB")
         return calibration.score(self._beside_probe(competitor).slowdown)
 
@@ -220,7 +228,7 @@ class Profiling:
             found.append(RequestRow(mtbr, _reciprocal(rate)))
         return tuple(found)
 
-    def _own(self, calibration: bubble_score.Calibration) -> tuple[OwnRow, ...]:
+    def _own(self, calibration: Calibration) -> tuple[OwnRow, ...]:
         """Measure the contention that the function causes, for several flow and packet sizes."""
         flows, size, mtbr = self._setup.traffic
         function, machine = self._setup.function, self._machine

@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import cast
 
 from slowpath.contention.profiling import mixes
-from slowpath.contention.profiling.bubble_score import Level
 from slowpath.contention.profiling.folder import check_folder, write_profile
-from slowpath.contention.profiling.machine import Machine, this_machine
+from slowpath.contention.profiling.machine import Level, Machine, this_machine
 from slowpath.contention.profiling.profiler import Audience, Found, Profiling
 from slowpath.contention.profiling.setup import (
     ASKING,
@@ -41,14 +40,13 @@ from slowpath.core import codes, engine
 from slowpath.core.engine import neighbours, objects
 from slowpath.core.errors import Coded, ExitCode, InputError, OptionError
 from slowpath.core.extras import need_contention
-from slowpath.core.formats import Reporter
+from slowpath.core.formats import Reporter, codes_of
 from slowpath.core.inputs import read_text
-from slowpath.core.jobs.stopping import heeding_signals
+from slowpath.core.jobs import heeding_signals
 from slowpath.core.printable import one_line
 from slowpath.core.programs.loading import load_program
 from slowpath.core.programs.selection import find_program
 from slowpath.core.programs.sources import Clang
-from slowpath.core.result_warnings import codes_of
 from slowpath.core.spanned import (
     Number,
     Spanned,

@@ -6,7 +6,7 @@ The folder's `environment.json` describes the machine (`measure/environment.py`)
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict, get_args
 
-from slowpath.core.schema.document import Warned
+from slowpath.core.schema import Warned
 
 if TYPE_CHECKING:
     from slowpath.core.engine.neighbours import Object

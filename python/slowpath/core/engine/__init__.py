@@ -10,8 +10,7 @@ from typing import NamedTuple
 from slowpath import _core
 from slowpath.core.codes import Code
 from slowpath.core.errors import InputError, StoppedError, with_code
-from slowpath.core.schema.derived import refusal_text
-from slowpath.core.schema.document import Document, schema_id
+from slowpath.core.schema import Document, schema_id
 
 
 def version() -> str:
@@ -44,6 +43,8 @@ def errors_as_file_errors(file: str) -> Iterator[None]:
     except _core.Error as problem:
         if problem.kind == "stopped":
             raise StoppedError(Code(problem.code), file, str(problem)) from None
+        from slowpath.core.schema.derived import refusal_text  # slow to import
+
         others = [with_code(refusal_text(each), each["code"]) for each in problem.refusals[1:]]
         raise InputError(Code(problem.code), file, str(problem), others) from None
 

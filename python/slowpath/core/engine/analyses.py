@@ -1,7 +1,6 @@
 """Analyses and compiles programs with the engine, and passes on its progress messages."""
 
 import json
-import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
@@ -9,7 +8,7 @@ from slowpath import _core
 from slowpath.core.engine import as_text, errors_as_file_errors
 from slowpath.core.engine.objects import Subject
 from slowpath.core.engine.targets import Target
-from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.jobs import Stopping
 from slowpath.core.schema.results import Detail, Result
 
 if TYPE_CHECKING:
@@ -214,6 +213,8 @@ class BackgroundWork(Generic[T]):
     """A function call that runs on another thread."""
 
     def __init__(self, work: Callable[[], T]) -> None:
+        import threading
+
         self._done = list[T]()
         self._failed = list[BaseException]()
 

@@ -11,7 +11,7 @@ from slowpath import _core
 from slowpath.core.engine import MapsFile, errors_as_file_errors, errors_as_maps_errors
 from slowpath.core.engine.analyses import POLL_SECONDS, BackgroundWork, Message
 from slowpath.core.engine.objects import Btf, Object
-from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.jobs import Stopping
 
 Chain = _core.Chain
 """A chain of programs; `read_chain` returns it."""

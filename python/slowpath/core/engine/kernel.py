@@ -16,7 +16,7 @@ from slowpath.core.engine.analyses import POLL_SECONDS, BackgroundWork, StagePro
 from slowpath.core.engine.objects import Object, Subject
 from slowpath.core.engine.report_types import RehearsalReport, TraceReport
 from slowpath.core.errors import DisagreementError, InputError, UnavailableError
-from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.jobs import Stopping
 
 Refusal = InputError
 """The error that functions of this module raise if the kernel rejects a request."""

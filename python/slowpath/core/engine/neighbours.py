@@ -9,7 +9,7 @@ from slowpath.core import codes
 from slowpath.core.engine import errors_as_file_errors
 from slowpath.core.engine.report_types import Block, Surroundings
 from slowpath.core.errors import StoppedError, UnavailableError
-from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.jobs import Stopping
 
 Kernel = _core.Kernel
 """The running kernel; from `kernel.open_kernel`."""

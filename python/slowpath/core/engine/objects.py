@@ -8,7 +8,7 @@ from slowpath import _core
 from slowpath.core.codes import Code
 from slowpath.core.engine import MapsFile, as_text, errors_as_file_errors, errors_as_maps_errors
 from slowpath.core.errors import InputError
-from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.jobs import Stopping
 
 Object = _core.Object
 """A file with programs, read into memory by `read_object`."""

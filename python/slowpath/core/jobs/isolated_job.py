@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterator
 from types import TracebackType
 
 from slowpath.core.errors import InputError, StoppedError
-from slowpath.core.jobs import Message, Send
-from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.jobs import Message, Send, Stopping
 from slowpath.core.jobs.supervision import ProcessWorker, await_job
 
 Work = Callable[..., Iterator[Message]]

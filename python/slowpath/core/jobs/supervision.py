@@ -18,8 +18,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from slowpath.core.jobs import Job, JobWorker, Message, WorkerLostError
-from slowpath.core.jobs.stopping import SIGNALS, Stopping
+from slowpath.core.jobs import SIGNALS, Job, JobWorker, Message, Stopping, WorkerLostError
 
 _LENGTH = 8  # bytes of the length that precedes each message
 _CHUNK = 1 << 20

@@ -21,8 +21,8 @@ from slowpath.core import codes
 from slowpath.core.codes import Code
 from slowpath.core.errors import InputError, StoppedError
 from slowpath.core.inputs import STANDARD_INPUT, read_program
+from slowpath.core.jobs import handling_signals
 from slowpath.core.jobs.memory import default_limit
-from slowpath.core.jobs.stopping import handling_signals
 from slowpath.core.programs.compilers import (
     Compiler,
     CompilerError,

@@ -57,7 +57,7 @@ def load_program(file: str, clang: Clang) -> bytes:
 
 def _error_for_folder(folder: str) -> InputError:
     """Return the error for a folder in place of a file: it names files in it."""
-    from slowpath.core.folders import program_files
+    from slowpath.core.inputs import program_files
     from slowpath.core.terminal import first_few
 
     names = [os.path.relpath(file, folder) for file in program_files(folder)]

@@ -1,17 +1,19 @@
-"""Recognises kinds of program files: objects, listings, C, assembler, LLVM IR.
+"""Recognises kinds of program files (objects, listings, C, LLVM IR), and finds sources of programs.
 
 Files are recognised by their content or their name, so that errors can name the kind. Otherwise all
 unsupported files would be reported as invalid listings.
+
+A source file is used only if it agrees with all lines in the object's debug information.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple, NotRequired, TypedDict
 
 from slowpath.core import codes
-from slowpath.core.errors import Coded
-from slowpath.core.inputs import STANDARD_INPUT, read_program
+from slowpath.core.errors import Coded, InputError
+from slowpath.core.inputs import STANDARD_INPUT, read_program, read_text
 from slowpath.core.printable import one_line
 from slowpath.core.terminal import Line
 
@@ -197,3 +199,59 @@ def provenance_lines(document: Mapping[str, object]) -> Iterator[Line]:
     if "compiler" in document:
         yield Line("")
         yield Line(one_line(f"compiled by {document['compiler']}"))
+
+
+_LONGEST_TEXT = 200
+"""Characters of a line that pipelines of P4 programs have (`LONGEST_TEXT` in crates/p4/src/swx)."""
+
+
+class Source(NamedTuple):
+    """The lines of a source file, or the reason for not using them."""
+
+    lines: Sequence[str]  # empty: file not found or not used
+    remark: str | None
+
+    def text(self, line: int) -> str | None:
+        """Return the text of a line, counted from 1; None if it is unknown."""
+        return self.lines[line - 1] if 0 < line <= len(self.lines) else None
+
+
+def find_source(file: str, program: str, known: Mapping[int, str]) -> Source:
+    """Search for a source file under its name in the debug information, and beside the program.
+
+    `program` is the file of the program; `known` has the texts in the object by line number.
+    """
+    from pathlib import Path
+
+    remark = None
+    folder = Path(program).parent
+    for candidate in dict.fromkeys((Path(file), folder / file, folder / Path(file).name)):
+        if not candidate.is_file():
+            continue
+        try:
+            read = read_text(str(candidate)).split("\n")
+        except InputError as problem:
+            remark = f"{problem}; only the lines in the object are shown"
+            continue
+        wrong = next((n for n, text in known.items() if not _agrees(read, n, text)), None)
+        if wrong is None:
+            return Source([_printed(line) for line in read], None)
+        remark = (
+            f"{candidate} differs from the compiled source in line {wrong}; only the "
+            "lines in the object are shown"
+        )
+    return Source((), remark)
+
+
+def _printed(line: str) -> str:
+    """Format a line as the engine formats the lines in an object."""
+    return line.rstrip().replace("\t", "    ")
+
+
+def _agrees(lines: Sequence[str], number: int, text: str) -> bool:
+    if not text:
+        return number <= len(lines)  # no text in the object to compare with
+    if number > len(lines):
+        return False
+    line, words = lines[number - 1].rstrip(), text.split()
+    return words in (line.split(), line[:_LONGEST_TEXT].split())

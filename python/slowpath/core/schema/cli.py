@@ -52,7 +52,7 @@ def print_schema(command: str) -> ExitCode:
     Raises:
         OptionError: if the command is unknown or does not write JSON.
     """
-    from slowpath.core.schema.document import VERSION
+    from slowpath.core.schema import VERSION
     from slowpath.core.schema.validation import schema_names, schema_text
     from slowpath.core.terminal import out_lines
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import NoneType
 from typing import Any
 
-from slowpath.core.schema.document import Document, schema_id
+from slowpath.core.schema import Document, schema_id
 
 NO_DOCUMENTS = frozenset({"experiment"})
 """Schemas of files that users write."""

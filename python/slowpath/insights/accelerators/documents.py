@@ -2,7 +2,7 @@
 
 from typing import Literal, NotRequired, TypedDict
 
-from slowpath.core.schema.document import Document
+from slowpath.core.schema import Document
 
 Kind = Literal["crc", "checksum", "hash", "cipher", "lpm"]
 

@@ -9,8 +9,7 @@ from typing import Any
 from slowpath.core import engine
 from slowpath.core.errors import ExitCode
 from slowpath.core.formats import Reporter
-from slowpath.core.jobs import Message
-from slowpath.core.jobs.stopping import Stopping, heeding_signals
+from slowpath.core.jobs import Message, Stopping, heeding_signals
 from slowpath.core.programs.sources import provenance
 from slowpath.insights.accelerators.documents import (
     Accelerated,

@@ -2,7 +2,7 @@
 
 from typing import Literal, NotRequired, TypedDict
 
-from slowpath.core.schema.document import Document
+from slowpath.core.schema import Document
 from slowpath.insights.accelerators.documents import Unexamined
 from slowpath.insights.advice.statics import StaticAccess, StaticLoop, StaticStructure
 from slowpath.insights.demands.documents import CardUse

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from slowpath.core import codes
 from slowpath.core.errors import InputError, StoppedError
-from slowpath.core.jobs import Message
+from slowpath.core.jobs import Message, Stopping
 from slowpath.core.jobs.isolated_job import Work
-from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.programs.sources import Clang
 from slowpath.insights.accelerators.library_calls import LibraryUse
 from slowpath.insights.accelerators.run import examine_unit, examined

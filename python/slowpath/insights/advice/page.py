@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 
-from slowpath.bounds.source_files import find_source
 from slowpath.core.html.page import (
     Column,
     Content,
@@ -16,6 +15,7 @@ from slowpath.core.html.page import (
     page,
     table,
 )
+from slowpath.core.programs.sources import find_source
 from slowpath.core.quantities import number
 from slowpath.insights.advice.documents import AdviceGiven, AdviceReport
 from slowpath.insights.advice.report import (

@@ -4,10 +4,9 @@ from argparse import Namespace
 
 from slowpath.core import codes
 from slowpath.core.errors import Coded, ExitCode, OptionError
-from slowpath.core.formats import Reporter
+from slowpath.core.formats import Reporter, warn
 from slowpath.core.inputs import check_output, check_page, write_text
-from slowpath.core.jobs.stopping import heeding_signals
-from slowpath.core.result_warnings import warn
+from slowpath.core.jobs import heeding_signals
 from slowpath.insights.options import read_maps, read_work, require_trace, run_settings
 from slowpath.insights.source.unit import require_llvmlite, require_numpy
 

@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 from slowpath.core import codes
 from slowpath.core.errors import StoppedError
-from slowpath.core.jobs import Send, WorkerLostError
-from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.jobs import Send, Stopping, WorkerLostError
 from slowpath.core.jobs.supervision import ProcessWorker
 from slowpath.insights.source.bpf_steps import CPU, TRIPLE
 

@@ -10,7 +10,7 @@ import llvmlite.binding as llvm
 from slowpath.core import codes
 from slowpath.core.engine import analyses, objects, targets
 from slowpath.core.errors import InputError, StoppedError
-from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.jobs import Stopping
 from slowpath.core.programs.loading import KernelBtf
 from slowpath.core.programs.selection import UNKNOWN
 from slowpath.insights.blocks import accesses

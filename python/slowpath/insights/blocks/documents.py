@@ -3,7 +3,7 @@
 from typing import Literal, NamedTuple, NotRequired, TypedDict
 
 from slowpath.core.programs.sources import Clang
-from slowpath.core.schema.document import Document
+from slowpath.core.schema import Document
 
 TARGET = "agilio-cx-2x40"
 """Card for which instructions are predicted."""

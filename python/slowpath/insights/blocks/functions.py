@@ -8,7 +8,7 @@ import llvmlite.binding as llvm
 from slowpath.core import codes
 from slowpath.core.engine import objects
 from slowpath.core.errors import InputError, StoppedError
-from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.jobs import Stopping
 from slowpath.insights.blocks.block_map import BpfInstruction, layout, slots_of
 from slowpath.insights.blocks.counted import CountedProgram, Made, Module, check, count
 from slowpath.insights.blocks.documents import PredictedProgram, Question, Uncounted

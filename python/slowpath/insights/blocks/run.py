@@ -8,8 +8,7 @@ from pathlib import Path
 from slowpath.core import codes, engine
 from slowpath.core.errors import ExitCode, InputError, StoppedError
 from slowpath.core.formats import Reporter
-from slowpath.core.jobs import Message
-from slowpath.core.jobs.stopping import Stopping, heeding_signals
+from slowpath.core.jobs import Message, Stopping, heeding_signals
 from slowpath.core.programs.sources import provenance
 from slowpath.insights.blocks.counted import counted_programs
 from slowpath.insights.blocks.documents import (

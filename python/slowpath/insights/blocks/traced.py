@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from slowpath.core import codes
 from slowpath.core.errors import InputError
-from slowpath.core.jobs import Message
-from slowpath.core.jobs.stopping import Stopping
+from slowpath.core.jobs import Message, Stopping
 from slowpath.core.programs.sources import Clang
 from slowpath.insights.blocks.documents import Question
 from slowpath.insights.source.framework import is_support

@@ -4,7 +4,7 @@ from typing import TypedDict
 
 import numpy as np
 
-from slowpath.core.schema.document import Warned
+from slowpath.core.schema import Warned
 from slowpath.insights.cores.curves import Query
 from slowpath.insights.cores.groups import FUNCTIONS, PAIRS, Groups
 from slowpath.insights.cores.knee import CORES

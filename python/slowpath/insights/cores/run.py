@@ -5,10 +5,9 @@ from collections.abc import Iterator
 
 from slowpath.core import codes, engine
 from slowpath.core.errors import Coded, ExitCode, OptionError
-from slowpath.core.formats import Reporter
+from slowpath.core.formats import Reporter, codes_of
 from slowpath.core.printable import csv_line, one_line
 from slowpath.core.quantities import significant
-from slowpath.core.result_warnings import codes_of
 from slowpath.core.terminal import Line, first_few, grid
 from slowpath.insights.cores import model as curve_model
 from slowpath.insights.cores import pairs

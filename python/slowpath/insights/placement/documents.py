@@ -2,7 +2,7 @@
 
 from typing import Literal, TypedDict
 
-from slowpath.core.schema.document import Document
+from slowpath.core.schema import Document
 
 
 class PlacedPart(TypedDict):

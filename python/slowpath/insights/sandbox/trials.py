@@ -13,7 +13,7 @@ import traceback
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
-from slowpath.core.jobs.stopping import SIGNALS
+from slowpath.core.jobs import SIGNALS
 from slowpath.core.jobs.supervision import Child
 from slowpath.insights.sandbox.confinement import leave_network, limit, refuse_calls
 from slowpath.insights.sandbox.faults import FaultError

@@ -12,9 +12,8 @@ from typing import Any
 from slowpath.core import codes
 from slowpath.core.errors import InputError, UnavailableError
 from slowpath.core.extras import not_installed
-from slowpath.core.jobs import Message
+from slowpath.core.jobs import Message, Stopping
 from slowpath.core.jobs.isolated_job import IsolatedJob, Work
-from slowpath.core.jobs.stopping import Stopping
 from slowpath.insights.source.calls import find_entry
 from slowpath.insights.source.entry import pointer_target_variables, uses_dpdk
 from slowpath.insights.source.framework import is_ours

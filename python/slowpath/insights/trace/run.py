@@ -8,7 +8,7 @@ from slowpath.core import codes
 from slowpath.core.errors import Coded, ExitCode, OptionError
 from slowpath.core.formats import Reporter
 from slowpath.core.inputs import check_output, write_text
-from slowpath.core.jobs.stopping import heeding_signals
+from slowpath.core.jobs import heeding_signals
 from slowpath.core.printable import csv_line, one_line
 from slowpath.core.programs.sources import provenance_lines
 from slowpath.core.quantities import number

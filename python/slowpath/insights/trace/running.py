@@ -16,9 +16,8 @@ from typing import NamedTuple
 from slowpath.core import codes
 from slowpath.core.engine.objects import Captured, captured
 from slowpath.core.errors import InputError, StoppedError
-from slowpath.core.jobs import Message
+from slowpath.core.jobs import Message, Stopping
 from slowpath.core.jobs.isolated_job import Work
-from slowpath.core.jobs.stopping import Stopping
 from slowpath.core.programs.sources import Clang
 from slowpath.insights.source.sources import Source
 from slowpath.insights.source.unit import CompiledUnit, UnitWorker

@@ -1,7 +1,7 @@
 """Meanings of the options that several commands have with different help texts.
 
 The same name has the same meaning in all commands. Help texts may add facts about the command, such
-as its default. `tests/core/test_option_meanings.py` compares all commands with this table.
+as its default. `test_option_meanings.py` compares all commands with this table.
 """
 
 from typing import NamedTuple
