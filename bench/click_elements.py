@@ -21,8 +21,7 @@ from typing import NamedTuple
 
 from slowpath.core.errors import InputError, StoppedError
 from slowpath.core.programs.sources import Clang
-from slowpath.insights.source.framework import aliases
-from slowpath.insights.source.sources import load_source
+from slowpath.insights.source.sources import aliases, load_source
 from slowpath.insights.trace.request import RunSettings
 from slowpath.insights.trace.running import run
 

@@ -28,10 +28,11 @@ from blocks.pairs import Pair, Slot, pairs
 from blocks.trees import grown
 
 from slowpath.core.errors import InputError
-from slowpath.insights.blocks.learnt import AdditiveModel, Costs, Described, TreeModel
+from slowpath.insights.blocks.lowering import Described
+from slowpath.insights.blocks.predicted import AdditiveModel, Costs, TreeModel
 
 ROOT = Path(__file__).parent.parent
-MODELS = ROOT / "python/slowpath/insights/blocks/models"
+MODELS = ROOT / "python/slowpath/insights/models"
 PROGRAMS = 8  # in a generated source
 HELD_OUT = 5  # a fifth of the sources determines the model's error
 Row = tuple[str, Pair]

@@ -12,8 +12,7 @@ import random
 import time
 from pathlib import Path
 
-from slowpath.insights.placement.costs import COST
-from slowpath.insights.placement.problem import COPY, Access, Card, Case, Structure
+from slowpath.insights.placement.problem import COPY, COST, Access, Card, Case, Structure
 from slowpath.insights.placement.reading import read_cases
 from slowpath.insights.placement.solving import place
 

@@ -30,8 +30,8 @@ from estimation import simpler, stored
 
 from slowpath.calibrate.experiments.folder import ExperimentFolder, RunFolder
 from slowpath.calibrate.observations import observations
-from slowpath.calibrate.programs.xdp import ENTRY
 from slowpath.calibrate.testbeds.xdp_files import FLAGS
+from slowpath.calibrate.testbeds.xdp_programs import ENTRY
 from slowpath.core.programs.clang import compile_c
 from slowpath.core.programs.sources import Clang
 

@@ -9,27 +9,27 @@ from typing import NamedTuple
 
 import numpy as np
 
-from slowpath.insights.cores.curves import Curves
+from slowpath.insights.cores.assessment import advise, beside, of_columns
+from slowpath.insights.cores.curves import CORES, Curves, knees
 from slowpath.insights.cores.functions import CRC, Array, Functions, flag
-from slowpath.insights.cores.groups import FUNCTIONS, Groups, Paired
-from slowpath.insights.cores.knee import CORES, knees
+from slowpath.insights.cores.groups import FIRST, FUNCTIONS, SECOND, Groups, Paired
 from slowpath.insights.cores.network import works
 from slowpath.insights.cores.pairs import position_bias
-from slowpath.insights.cores.scores import FIRST, SECOND
-from slowpath.insights.demands.draws import (
+from slowpath.insights.cores.prices import (
     DRAWS,
+    ELEMENTS,
     WIDER,
     Draws,
+    Fits,
     drawn,
     interval,
+    needed,
+    prices_of,
+    published,
     repeated,
     throughput,
 )
-from slowpath.insights.demands.neighbours import of_columns
-from slowpath.insights.demands.prices import Fits, needed, prices_of
-from slowpath.insights.demands.published import ELEMENTS, published
-from slowpath.insights.demands.sharing import advise, beside
-from slowpath.reproduce.cores_evaluation import at_cores, curves_of, inside
+from slowpath.reproduce.insights import at_cores, curves_of, inside
 
 _GIGA = 1e9
 

@@ -27,12 +27,10 @@ from demands_evaluation import (
 )
 from slowpath.insights.cores import model
 from slowpath.insights.cores import pairs as pairing
-from slowpath.insights.cores.curves import Curves, read_curves
+from slowpath.insights.cores.curves import CORES, Curves, read_curves
 from slowpath.insights.cores.groups import read_measured
-from slowpath.insights.cores.knee import CORES
-from slowpath.insights.demands.draws import DRAWS, WIDER
-from slowpath.insights.demands.prices import prices_of, shipped_fits
-from slowpath.reproduce.cores_evaluation import curves_of
+from slowpath.insights.cores.prices import DRAWS, WIDER, prices_of, shipped_fits
+from slowpath.reproduce.insights import curves_of
 
 CONFIDENCE = 0.9
 

@@ -7,14 +7,13 @@ from pathlib import Path
 from unittest.mock import patch
 
 import oracles
-from slowpath.calibrate.experiments.bed import Limits, TestBed
 from slowpath.calibrate.experiments.documents import CalibratedExperiment
 from slowpath.calibrate.experiments.evaluation import evaluate
 from slowpath.calibrate.experiments.folder import RunFolder
-from slowpath.calibrate.experiments.running import RunCallbacks, run, run_settings
+from slowpath.calibrate.experiments.running import Limits, RunCallbacks, TestBed, run, run_settings
 from slowpath.calibrate.experiments.specification import Experiment
-from slowpath.calibrate.programs.xdp import ENTRY, XdpProgram
 from slowpath.calibrate.testbeds import TESTBEDS
+from slowpath.calibrate.testbeds.xdp_programs import ENTRY, XdpProgram
 from slowpath.core import inputs
 from slowpath.core.command import load
 from slowpath.core.engine import kernel, objects

@@ -10,13 +10,12 @@ from typing import Any
 from slowpath.core.errors import InputError
 from slowpath.core.programs.sources import Clang
 from slowpath.insights.accelerators.candidates import does_work, user_functions
-from slowpath.insights.accelerators.classifier import features
+from slowpath.insights.accelerators.classifier import features, sequences
 from slowpath.insights.accelerators.identify import Identification
-from slowpath.insights.accelerators.sequences import sequences
-from slowpath.insights.sandbox.confinement import leave_network
 from slowpath.insights.source.calls import reachable_functions
 from slowpath.insights.source.sources import load_source
 from slowpath.insights.source.unit import CompiledUnit
+from slowpath.insights.trials import leave_network
 
 _SECONDS = 420.0
 

@@ -14,8 +14,15 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold
 from sklearn.svm import LinearSVC
 
-from slowpath.insights.accelerators.classifier import Model, probability, read_model
-from slowpath.insights.accelerators.sequences import Ends, Words, occurs, places_after
+from slowpath.insights.accelerators.classifier import (
+    Ends,
+    Model,
+    Words,
+    occurs,
+    places_after,
+    probability,
+    read_model,
+)
 
 KINDS = ("crc", "checksum", "hash", "cipher", "lpm")
 _PATTERNS = 14

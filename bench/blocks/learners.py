@@ -18,7 +18,7 @@ from blocks import networks
 from blocks.convolution import Convolution
 from blocks.lstm import Lstm
 from blocks.usual import usual
-from slowpath.insights.blocks.learnt import AdditiveModel, group
+from slowpath.insights.blocks.predicted import AdditiveModel, group
 
 Numbers = NDArray[np.float64]
 Blocks = Sequence[Sequence[str]]

@@ -9,11 +9,17 @@ from slowpath.core.errors import InputError
 from slowpath.core.jobs import Stopping
 from slowpath.core.programs.sources import Clang
 from slowpath.insights.blocks.backend import Assembler
-from slowpath.insights.blocks.counted import UNREACHED, Module, compiled_for_card, count, load
-from slowpath.insights.blocks.counting import counted
+from slowpath.insights.blocks.counted import (
+    UNREACHED,
+    Module,
+    compiled_for_card,
+    count,
+    counted,
+    load,
+)
 from slowpath.insights.blocks.documents import Question
-from slowpath.insights.blocks.learnt import Described
 from slowpath.insights.blocks.lowering import (
+    Described,
     Machine,
     Prepared,
     blocks,
@@ -24,7 +30,7 @@ from slowpath.insights.blocks.lowering import (
 )
 from slowpath.insights.blocks.tokens import Describer
 from slowpath.insights.source.bpf_steps import compile_to_ir, lowered
-from slowpath.insights.source.map_types import with_known_maps
+from slowpath.insights.source.metadata import with_known_maps
 
 
 class Pair(NamedTuple):

@@ -1,4 +1,4 @@
-"""Trains the prefix tree of instruction words that `slowpath.insights.blocks.learnt` uses."""
+"""Trains the prefix tree of instruction words that `slowpath.insights.blocks.predicted` uses."""
 
 from collections import defaultdict
 from collections.abc import Iterable

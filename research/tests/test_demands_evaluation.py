@@ -6,10 +6,9 @@ import pytest
 import oracles
 from demands_evaluation import Settings, beside_others, chosen, compared, left_out
 from insights_tables import published_curves, published_groups
-from slowpath.insights.demands.assessment import card
-from slowpath.insights.demands.prices import shipped_fits
-from slowpath.reproduce.colocation_evaluation import groups_at
-from slowpath.reproduce.cores_evaluation import curves_of
+from slowpath.insights.cores.assessment import card
+from slowpath.insights.cores.prices import shipped_fits
+from slowpath.reproduce.insights import curves_of, groups_at
 
 
 @pytest.mark.parametrize("traffic", ["hit", "miss"])

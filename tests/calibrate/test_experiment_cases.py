@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from slowpath.calibrate.experiments.bed import Job
+from slowpath.calibrate.experiments.running import Job
 from slowpath.calibrate.experiments.specification import (
     shipped_experiment,
     swept_values,

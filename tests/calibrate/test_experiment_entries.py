@@ -11,8 +11,8 @@ import oracles
 from calibrating import prepared
 from running_kernel import needs_kernel
 from slowpath.calibrate.experiments.specification import read_experiment
-from slowpath.calibrate.programs.packet import address_of, prefix_of, prefix_shape
-from slowpath.calibrate.programs.xdp import xdp_program
+from slowpath.calibrate.testbeds.generation import address_of, prefix_of, prefix_shape
+from slowpath.calibrate.testbeds.xdp_programs import xdp_program
 
 WIDTHS = st.sampled_from([4, 8, 12, 16])
 

@@ -19,11 +19,11 @@ from slowpath.calibrate.experiments.specification import (
     swept_values,
     with_range,
 )
-from slowpath.calibrate.programs.dpdk import dpdk_program
-from slowpath.calibrate.programs.p4 import p4_program
-from slowpath.calibrate.programs.packet import address_of, key_offset
-from slowpath.calibrate.programs.swx import swx_driver, swx_pipelines
-from slowpath.calibrate.programs.xdp import xdp_program
+from slowpath.calibrate.testbeds.dpdk_programs import dpdk_program
+from slowpath.calibrate.testbeds.generation import address_of, key_offset
+from slowpath.calibrate.testbeds.p4 import p4_program
+from slowpath.calibrate.testbeds.swx_programs import swx_driver, swx_pipelines
+from slowpath.calibrate.testbeds.xdp_programs import xdp_program
 from support import GOLDEN, check_golden
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from slowpath.calibrate.experiments.components import MIXES
-from slowpath.calibrate.programs.mixture import MAKERS, mixture
+from slowpath.calibrate.testbeds.xdp_programs import MAKERS, mixture
 
 
 @pytest.mark.parametrize("mix", MIXES)

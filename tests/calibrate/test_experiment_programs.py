@@ -17,9 +17,9 @@ from slowpath.calibrate.experiments.specification import (
     shipped_names,
     swept_values,
 )
-from slowpath.calibrate.programs.template import TemplateError, expand
-from slowpath.calibrate.programs.xdp import xdp_program
+from slowpath.calibrate.testbeds.generation import TemplateError, expand
 from slowpath.calibrate.testbeds.linux_xdp import BED
+from slowpath.calibrate.testbeds.xdp_programs import xdp_program
 from slowpath.core.errors import InputError
 from support import CAMPAIGN, GOLDEN, check_golden
 

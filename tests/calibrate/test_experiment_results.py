@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from slowpath.calibrate.experiments.documents import Measurement, Sample
 from slowpath.calibrate.experiments.evaluation import evaluate
-from slowpath.calibrate.experiments.folder import ExperimentFolder, RunFolder
-from slowpath.calibrate.experiments.samples import (
+from slowpath.calibrate.experiments.folder import (
+    ExperimentFolder,
+    RunFolder,
     joint_deviations,
     points_csv,
     read_samples,

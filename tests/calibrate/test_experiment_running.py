@@ -6,10 +6,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from slowpath.calibrate.experiments.bed import BlockResult, Job, Limits, TestBed
 from slowpath.calibrate.experiments.documents import Sample
 from slowpath.calibrate.experiments.folder import RunFolder
-from slowpath.calibrate.experiments.running import RunCallbacks, blocks_left, run, run_settings
+from slowpath.calibrate.experiments.running import (
+    BlockResult,
+    Job,
+    Limits,
+    RunCallbacks,
+    TestBed,
+    blocks_left,
+    run,
+    run_settings,
+)
 from slowpath.calibrate.experiments.specification import Experiment, shipped_experiment
 from slowpath.core.jobs import Stopping
 from slowpath.measure import environment

@@ -18,14 +18,13 @@ from slowpath.calibrate.experiments.specification import (
     swept_values,
     with_range,
 )
-from slowpath.calibrate.programs import swx
-from slowpath.calibrate.programs.swx import (
+from slowpath.calibrate.testbeds import dpdk, swx_programs
+from slowpath.calibrate.testbeds.swx_programs import (
     Pipelines,
     expected_packet,
     swx_driver,
     swx_pipelines,
 )
-from slowpath.calibrate.testbeds import dpdk
 from slowpath.core.errors import InputError
 from support import GOLDEN, check_golden
 
@@ -206,7 +205,7 @@ def test_pipelines_that_do_not_do_what_they_should_are_not_timed(
         text = found.component.text.replace(right, wrong)
         return found._replace(component=found.component._replace(text=text))
 
-    monkeypatch.setattr(swx, "swx_pipelines", mistaken)
+    monkeypatch.setattr(swx_programs, "swx_pipelines", mistaken)
     found = calibrated(tmp_path, "dpdk-swx", experiment)["measurement"]
     reasons = {one["value"]: one["reason"] for one in found["errors"]}
     if message is None:

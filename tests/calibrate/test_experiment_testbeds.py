@@ -22,8 +22,8 @@ from slowpath.calibrate.experiments.specification import (
     shipped_names,
     with_range,
 )
-from slowpath.calibrate.programs import dpdk, xdp
 from slowpath.calibrate.testbeds import dpdk as dpdk_bed
+from slowpath.calibrate.testbeds import dpdk_programs, xdp_programs
 from slowpath.core.errors import InputError, UnavailableError
 from slowpath.core.jobs import Stopping
 from slowpath.models.parts import evaluate as predict
@@ -226,14 +226,14 @@ def test_look_ups_on_dpdk_that_are_wrong_are_not_timed(
     swept = shipped["component"]["sweep"]["parameter"]
     experiment = with_range(shipped, *((3, 3) if swept == "entries" else (4, 4)), 1)
 
-    right_program = dpdk.dpdk_program
+    right_program = dpdk_programs.dpdk_program
 
     def mistaken(experiment: Experiment) -> str:
         text = right_program(experiment)
         assert text.count(right) == 1
         return text.replace(right, wrong)
 
-    monkeypatch.setattr(dpdk, "dpdk_program", mistaken)
+    monkeypatch.setattr(dpdk_programs, "dpdk_program", mistaken)
     errors = calibrated(tmp_path, "dpdk", experiment)["measurement"]["errors"]
     assert [message in one["reason"] for one in errors] == ([True] if message else [])  # type: ignore[operator]
 
@@ -330,7 +330,7 @@ def test_a_test_bed_says_why_it_is_none_for_an_experiment() -> None:
         with pytest.raises(InputError, match=message):
             metric_on(bed, experiment)  # type: ignore[arg-type]
     text = (
-        xdp.FOLDER.parent.parent.parent / "experiments/catalogue/table-lru-entries.yaml"
+        xdp_programs.FOLDER.parent.parent.parent / "experiments/catalogue/table-lru-entries.yaml"
     ).read_text()
     other = read_experiment("x", text.replace("testbeds: [linux-xdp", "testbeds: [dpdk"))
     with pytest.raises(InputError, match="dpdk supports only map: hash"):
@@ -401,7 +401,9 @@ def test_a_test_bed_says_why_it_is_none_for_an_experiment() -> None:
 def test_what_a_test_bed_lacks_of_tables_is_said(
     bed: str, name: str, old: str, new: str, message: str
 ) -> None:
-    text = (xdp.FOLDER.parent.parent.parent / f"experiments/catalogue/{name}.yaml").read_text()
+    text = (
+        xdp_programs.FOLDER.parent.parent.parent / f"experiments/catalogue/{name}.yaml"
+    ).read_text()
     text = re.sub(r"metrics: .*", "metrics: [ns, instructions]", text)
     text = re.sub(r"testbeds: .*", f"testbeds: [{bed}]", text.replace(old, new))
     with pytest.raises(InputError, match=message):

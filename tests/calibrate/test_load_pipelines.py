@@ -20,11 +20,10 @@ from slowpath.calibrate.experiments.specification import (
     with_range,
 )
 from slowpath.calibrate.load import run
-from slowpath.calibrate.load.bed import Offering
-from slowpath.calibrate.load.pipelines import open_pipelines
+from slowpath.calibrate.load.beds import Offering, open_pipelines
 from slowpath.calibrate.load.run import _unfit
 from slowpath.calibrate.load.settings import LoadSettings, load_cpus
-from slowpath.calibrate.programs import swx
+from slowpath.calibrate.testbeds import swx_programs
 from slowpath.core.engine.kernel import OfferedTrial
 from slowpath.core.errors import InputError
 from slowpath.core.jobs import Stopping
@@ -45,15 +44,15 @@ def offering(folder: Path, name: str, right: str = "", wrong: str = "") -> Itera
     """Start the first pipeline of an experiment, with one part of its text replaced."""
     needs_dpdk()
     needs_two_cpus()
-    known = swx.swx_pipelines
+    known = swx_programs.swx_pipelines
 
-    def changed(experiment: Experiment, value: int) -> swx.Pipelines:
+    def changed(experiment: Experiment, value: int) -> swx_programs.Pipelines:
         found = known(experiment, value)
         assert right in found.component.text
         text = found.component.text.replace(right, wrong) if right else found.component.text
         return found._replace(component=found.component._replace(text=text))
 
-    with patch.object(swx, "swx_pipelines", changed):
+    with patch.object(swx_programs, "swx_pipelines", changed):
         bed = open_pipelines(settings(folder, name, load_cpus(None)), Stopping())
         with bed as programs, next(programs).open() as found:
             yield found

@@ -9,21 +9,21 @@ import pytest
 from running_kernel import needs_kernel
 from slowpath.bounds.default_target import keep_calibration
 from slowpath.calibrate import run
-from slowpath.calibrate.derivation import Derived
+from slowpath.calibrate.derivation import (
+    Base,
+    Derived,
+    GrowthSample,
+    growth_ratio,
+    models_of,
+    quick_experiments,
+    scaled_calls,
+)
 from slowpath.calibrate.description import (
     PARAMETERS,
     CallPrice,
     Quality,
     is_quick,
     parameters_of,
-)
-from slowpath.calibrate.quick import (
-    Base,
-    GrowthSample,
-    growth_ratio,
-    models_of,
-    quick_experiments,
-    scaled_calls,
 )
 from slowpath.core.engine import targets
 from slowpath.core.engine.targets import described_target

@@ -13,7 +13,7 @@ from slowpath.calibrate.experiments.specification import (
     shipped_names,
     swept_values,
 )
-from slowpath.calibrate.programs.swx import swx_pipelines
+from slowpath.calibrate.testbeds.swx_programs import swx_pipelines
 from slowpath.core.errors import OptionError
 from support import GOLDEN, check_golden, slowpath
 

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from oracles import missing
-from slowpath.insights.source.framework import HEADERS
+from slowpath.insights.source.sources import HEADERS
 
 
 def native(folder: Path, source: Path) -> ctypes.CDLL:

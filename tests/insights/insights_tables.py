@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 
 import oracles
-from slowpath.insights.cores.curves import Curves, read_curves
+from slowpath.insights.cores.curves import CORES, Curves, read_curves
 from slowpath.insights.cores.functions import COMPUTE, CRC, ELEMENTS, NEEDED, OPTIONAL, USUAL, flag
 from slowpath.insights.cores.groups import FUNCTIONS, PAIRS, Groups, Paired, read_measured
-from slowpath.insights.cores.knee import CORES
 
 Function = dict[str, int]
 

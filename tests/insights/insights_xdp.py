@@ -10,7 +10,7 @@ from typing import NamedTuple
 from slowpath.core.engine import MapsFile
 from slowpath.core.engine.objects import Captured
 from slowpath.core.programs.sources import Clang
-from slowpath.insights.accelerators.harness.bench import noise_of
+from slowpath.insights.accelerators.proofs.harness import noise_of
 from slowpath.insights.source.entry import choose_entry
 from slowpath.insights.source.unit import CompiledUnit
 from slowpath.insights.trace.execution import Execution

@@ -19,13 +19,14 @@ import pytest
 from accelerated.learning import frequent_patterns
 
 from slowpath.core.jobs.supervision import Child
+from slowpath.insights import trials
+from slowpath.insights.accelerators.classifier import GAP, occurs
 from slowpath.insights.accelerators.groups import names_fit
-from slowpath.insights.accelerators.harness.bench import noise_of
+from slowpath.insights.accelerators.proofs import reference_ciphers
 from slowpath.insights.accelerators.proofs.crc import kernel_and_solution, prove_crc
-from slowpath.insights.accelerators.proofs.routing import Roles
-from slowpath.insights.accelerators.references import ciphers
-from slowpath.insights.accelerators.references.digests import DIGESTS, Digest
-from slowpath.insights.accelerators.references.hashes import (
+from slowpath.insights.accelerators.proofs.digests import DIGESTS, Digest
+from slowpath.insights.accelerators.proofs.harness import noise_of
+from slowpath.insights.accelerators.proofs.reference_hashes import (
     SIMPLE,
     Route,
     lookup,
@@ -36,19 +37,24 @@ from slowpath.insights.accelerators.references.hashes import (
     xxh32,
     xxh64,
 )
-from slowpath.insights.accelerators.references.sums import (
+from slowpath.insights.accelerators.proofs.reference_sums import (
     Crc,
     adler32,
     ones_complement_sum,
     reverse,
 )
-from slowpath.insights.accelerators.sequences import GAP, occurs
-from slowpath.insights.sandbox import trials
-from slowpath.insights.sandbox.confinement import can_refuse_calls, limit, refuse_calls
-from slowpath.insights.sandbox.native import SIZE, CompiledModule, Native, Region
-from slowpath.insights.sandbox.trials import Attempt, CrashRecord, Series
+from slowpath.insights.accelerators.proofs.routing import Roles
+from slowpath.insights.native import SIZE, CompiledModule, Native, Region
 from slowpath.insights.source.functions import Function, functions_of
 from slowpath.insights.source.modules import machine
+from slowpath.insights.trials import (
+    Attempt,
+    CrashRecord,
+    Series,
+    can_refuse_calls,
+    limit,
+    refuse_calls,
+)
 
 TEXT = b"123456789"
 FOX = b"The quick brown fox jumps over the lazy dog"
@@ -231,22 +237,25 @@ def test_ciphers_have_published_values() -> None:
         (32, "8ea2b7ca516745bfeafc49904b496089"),
     ):
         key = bytes(range(size))
-        assert ciphers.aes_encrypt(plain, key).hex() == expected  # FIPS 197
-        assert ciphers.aes_decrypt(bytes.fromhex(expected), key) == plain
+        assert reference_ciphers.aes_encrypt(plain, key).hex() == expected  # FIPS 197
+        assert reference_ciphers.aes_decrypt(bytes.fromhex(expected), key) == plain
     key, block = bytes.fromhex("133457799bbcdff1"), bytes.fromhex("0123456789abcdef")
-    assert ciphers.des_encrypt(block, key).hex() == "85e813540f0ab405"
+    assert reference_ciphers.des_encrypt(block, key).hex() == "85e813540f0ab405"
     for size in (8, 16, 24):
         longer = (plain + plain)[:size]
-        assert ciphers.des_decrypt(ciphers.des_encrypt(block, longer), longer) == block
+        assert (
+            reference_ciphers.des_decrypt(reference_ciphers.des_encrypt(block, longer), longer)
+            == block
+        )
     nonce = bytes.fromhex("000000090000004a00000000")
-    stream = ciphers.chacha20(bytes(range(32)), nonce, 1, 16)
+    stream = reference_ciphers.chacha20(bytes(range(32)), nonce, 1, 16)
     assert stream.hex() == "10f1e7e4d13b5915500fdd1fa32071c4"  # RFC 8439
-    assert ciphers.salsa20(b"\x80" + bytes(31), bytes(8), 8).hex() == "e3be8fdd8beca2e3"
-    assert ciphers.rc4(b"Key", 9).hex() == "eb9f7781b734ca72a7"
-    assert ciphers.tea_encrypt(bytes(8), bytes(16), "big").hex() == "41ea3a0a94baa940"
-    crypted = ciphers.xtea_encrypt(b"ABCDEFGH", bytes(range(16)), "big")
+    assert reference_ciphers.salsa20(b"\x80" + bytes(31), bytes(8), 8).hex() == "e3be8fdd8beca2e3"
+    assert reference_ciphers.rc4(b"Key", 9).hex() == "eb9f7781b734ca72a7"
+    assert reference_ciphers.tea_encrypt(bytes(8), bytes(16), "big").hex() == "41ea3a0a94baa940"
+    crypted = reference_ciphers.xtea_encrypt(b"ABCDEFGH", bytes(range(16)), "big")
     assert crypted.hex() == "497df3d072612cb5"
-    assert ciphers.xtea_decrypt(crypted, bytes(range(16)), "big") == b"ABCDEFGH"
+    assert reference_ciphers.xtea_decrypt(crypted, bytes(range(16)), "big") == b"ABCDEFGH"
 
 
 def test_the_longest_prefix_counts() -> None:

@@ -13,7 +13,7 @@ from slowpath.core.engine import objects
 from slowpath.core.jobs import Stopping
 from slowpath.core.programs.clang import compile_c
 from slowpath.core.programs.sources import Clang
-from slowpath.insights.blocks.block_map import BpfInstruction, layout, slots_of
+from slowpath.insights.blocks.backend import BpfInstruction, layout, slots_of
 from slowpath.insights.blocks.report import blocks_text
 from slowpath.insights.source.bpf_steps import compile_to_ir, lowered
 from support import GOLDEN, ROOT, check_golden, remembered, slowpath

@@ -12,9 +12,9 @@ import pytest
 
 from compiler import needs_clang
 from insights_counted import error_of, fewer_unless_campaign
-from slowpath.insights.blocks.learnt import AdditiveModel, group, shipped_model
-from slowpath.insights.blocks.learnt import shipped_tree as grown_tree
 from slowpath.insights.blocks.pointers import IrModule
+from slowpath.insights.blocks.predicted import AdditiveModel, group, shipped_model
+from slowpath.insights.blocks.predicted import shipped_tree as grown_tree
 from slowpath.insights.blocks.tokens import Describer
 from slowpath.insights.source.functions import functions_of
 from support import ROOT, slowpath
@@ -110,7 +110,7 @@ def test_weights_are_added_up() -> None:
 
 
 def test_shipped_model_is_small_and_knows_words() -> None:
-    file = ROOT / "python/slowpath/insights/blocks/models/additive.json"
+    file = ROOT / "python/slowpath/insights/models/additive.json"
     assert file.stat().st_size < 1 << 20
     model = shipped_model()
     assert all(weight >= 0 for weight in model.weights.values())

@@ -16,10 +16,9 @@ from insights_counted import error_of
 from slowpath.core.errors import StoppedError
 from slowpath.core.programs.sources import Clang
 from slowpath.insights.blocks import backend
-from slowpath.insights.blocks.backend import assembler
-from slowpath.insights.blocks.block_map import layout
-from slowpath.insights.blocks.learnt import NOTHING, Costs, Described, TreeModel, shipped_tree
+from slowpath.insights.blocks.backend import assembler, layout
 from slowpath.insights.blocks.lowering import (
+    Described,
     Machine,
     Prepared,
     described,
@@ -27,6 +26,7 @@ from slowpath.insights.blocks.lowering import (
     lower,
     machine_of,
 )
+from slowpath.insights.blocks.predicted import NOTHING, Costs, TreeModel, shipped_tree
 from slowpath.insights.source.bpf_steps import compile_to_ir, lowered
 from support import ROOT
 from test_insights_blocks import blocks_of, predicted
@@ -143,7 +143,7 @@ def test_the_tree_uses_the_longest_known_context() -> None:
 
 
 def test_shipped_tree_is_small_and_predicts_no_negative_cost() -> None:
-    file = ROOT / "python/slowpath/insights/blocks/models/tree.json"
+    file = ROOT / "python/slowpath/insights/models/tree.json"
     assert file.stat().st_size < 1 << 18
     saved = json.loads(file.read_text())
     assert all(

@@ -18,20 +18,21 @@ from jsonschema import Draft202012Validator
 from compiler import needs_clang
 from oracles import compared, folder
 from slowpath.core.schema.validation import schema
-from slowpath.insights.layout.heuristics import access_vectors, clustered, clusters
 from slowpath.insights.layout.problem import (
     Block,
+    Described,
     Element,
     Order,
     Variable,
     accesses,
     natural_alignment,
     offsets,
+    read_elements,
     size_of,
     weighted,
 )
-from slowpath.insights.layout.reading import Described, read_elements
 from slowpath.insights.layout.run import advise, by_clusters, layout
+from slowpath.insights.layout.search import access_vectors, clustered, clusters
 from support import GOLDEN, check_golden, slowpath
 
 EXAMPLE = Path("examples/insights/connection.json")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from insights_files import refusal, write
-from slowpath.insights.layout.reading import read_elements
+from slowpath.insights.layout.problem import read_elements
 from support import slowpath
 
 Found = dict[str, Any]

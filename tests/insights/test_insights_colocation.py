@@ -9,7 +9,15 @@ import numpy as np
 import pytest
 
 from insights_tables import drawn, group_rows, plain, write_lines
-from slowpath.insights.cores.groups import PAIRS, Groups, read_groups, read_measured
+from slowpath.insights.cores.groups import (
+    NAMES,
+    PAIRS,
+    Groups,
+    read_groups,
+    read_measured,
+    scores,
+    totals,
+)
 from slowpath.insights.cores.pairs import (
     SHIPPED,
     learn,
@@ -21,7 +29,6 @@ from slowpath.insights.cores.pairs import (
     written,
 )
 from slowpath.insights.cores.queueing import Array
-from slowpath.insights.cores.scores import NAMES, scores, totals
 from support import slowpath
 
 ORDER = (2, 0, 3, 1)

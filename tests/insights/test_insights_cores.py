@@ -18,9 +18,8 @@ from insights_tables import (
     query_rows,
     write_csv,
 )
-from slowpath.insights.cores.curves import read_curves, read_query
+from slowpath.insights.cores.curves import CORES, advise, knees, read_curves, read_query
 from slowpath.insights.cores.functions import functions_of
-from slowpath.insights.cores.knee import CORES, advise, knees
 from slowpath.insights.cores.model import (
     TRAFFIC,
     advised,

@@ -27,7 +27,7 @@ from insights_counted import (
     trace,
 )
 from oracles import missing
-from slowpath.insights.accelerators.harness.bench import noise_of
+from slowpath.insights.accelerators.proofs.harness import noise_of
 from slowpath.insights.trace import execution
 from slowpath.insights.trace.running import run
 from support import GOLDEN, ROOT, check_golden, slowpath

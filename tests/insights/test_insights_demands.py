@@ -1,4 +1,4 @@
-"""Tests advice on cores and neighbours from counts (`insights/demands/`), and costs of memory."""
+"""Tests advice on cores and neighbours from counts (`cores/assessment.py`), and costs of memory."""
 
 import json
 from pathlib import Path
@@ -16,18 +16,36 @@ from insights_tables import (
     write_lines,
 )
 from slowpath.core.errors import InputError
-from slowpath.insights.advice.card import work_of
+from slowpath.insights.advice.resources import work_of
+from slowpath.insights.cores.assessment import (
+    CORE_COUNTS,
+    LIMITS,
+    advise,
+    assess,
+    beside,
+    card,
+    curve,
+    numbered,
+    read_neighbours,
+    typical,
+)
+from slowpath.insights.cores.assessment_documents import CardPart, CardUse, CardWork
+from slowpath.insights.cores.curves import CORES
 from slowpath.insights.cores.functions import functions_of
-from slowpath.insights.cores.knee import CORES
 from slowpath.insights.cores.network import TIMES
-from slowpath.insights.demands.assessment import assess, card
-from slowpath.insights.demands.documents import CardPart, CardUse, CardWork
-from slowpath.insights.demands.draws import PLACES, Draws, drawn, throughput
-from slowpath.insights.demands.neighbours import typical
-from slowpath.insights.demands.prices import EMEM, IMEM, prices_of
-from slowpath.insights.demands.published import ELEMENTS, HALF, packets_of, published
-from slowpath.insights.demands.reading import numbered, read_neighbours
-from slowpath.insights.demands.sharing import CORE_COUNTS, LIMITS, advise, beside, curve
+from slowpath.insights.cores.prices import (
+    ELEMENTS,
+    EMEM,
+    HALF,
+    IMEM,
+    PLACES,
+    Draws,
+    drawn,
+    packets_of,
+    prices_of,
+    published,
+    throughput,
+)
 from slowpath.insights.trace.request import RunSettings
 from slowpath.insights.trace.running import run
 from support import ROOT

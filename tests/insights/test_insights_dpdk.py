@@ -28,7 +28,7 @@ from insights_counted import (
     trace,
 )
 from slowpath.insights.advice.report import advice_text
-from slowpath.insights.source.framework import FIND
+from slowpath.insights.source.sources import FIND
 from support import ROOT, slowpath
 from test_insights_blocks import blocks_of, predicted
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from insights_counted import EXAMPLES, counted, error_of, frames_of, results, trace
-from slowpath.insights.source.framework import FIND, HEADERS, address_form
+from slowpath.insights.source.sources import FIND, HEADERS, address_form
 from support import ROOT
 from test_insights_dpdk import compiler
 

@@ -17,7 +17,7 @@ from insights_counted import (
     trace,
 )
 from slowpath.core.engine.objects import captured
-from slowpath.insights.source.framework import aliases
+from slowpath.insights.source.sources import aliases
 from support import ROOT, slowpath
 
 pytest.importorskip("llvmlite.binding")

@@ -10,7 +10,7 @@ import pytest
 
 from insights_counted import EXAMPLES, counted, error_of, frames_of, sent, structures, trace
 from insights_native import native
-from slowpath.insights.source.framework import companions, package_flags
+from slowpath.insights.source.sources import companions, package_flags
 from support import ROOT
 
 pytest.importorskip("llvmlite.binding")

@@ -6,6 +6,7 @@ import pytest
 from insights_tables import drawn, plain
 from slowpath.insights.cores import network
 from slowpath.insights.cores.functions import Array, functions_of
+from slowpath.insights.cores.model import Measured, fit
 from slowpath.insights.cores.network import (
     COMPUTING,
     COUNT,
@@ -22,7 +23,6 @@ from slowpath.insights.cores.network import (
     throughput,
     works,
 )
-from slowpath.insights.cores.network_fitting import Measured, fit
 from slowpath.insights.cores.queueing import THREADS, Demands, busy, solve
 
 IMEM = 0

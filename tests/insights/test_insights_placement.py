@@ -22,8 +22,6 @@ from insights_files import small, write
 from oracles import compared, folder
 from slowpath.core.schema.validation import schema
 from slowpath.insights.placement.bounds import fix_variables, least, relaxed
-from slowpath.insights.placement.costs import COST, THROUGHPUT, Objective, value
-from slowpath.insights.placement.heuristics import first_fit, fits, improved, local_search
 from slowpath.insights.placement.integer_program import (
     IntegerProgram,
     Row,
@@ -32,15 +30,27 @@ from slowpath.insights.placement.integer_program import (
 )
 from slowpath.insights.placement.problem import (
     COPY,
+    COST,
+    THROUGHPUT,
     Access,
     Card,
     Case,
+    Objective,
     PartCounts,
     Structure,
     ThroughputLimits,
+    Units,
+    units,
+    value,
 )
-from slowpath.insights.placement.solving import OutOfTime, place
-from slowpath.insights.placement.units import Units, units
+from slowpath.insights.placement.solving import (
+    OutOfTime,
+    first_fit,
+    fits,
+    improved,
+    local_search,
+    place,
+)
 from support import CAMPAIGN, GOLDEN, ROOT, check_golden, slowpath
 
 EXAMPLE = ROOT / "examples/insights/udp_counter.json"

@@ -18,10 +18,15 @@ llvm = pytest.importorskip("llvmlite.binding")
 np = pytest.importorskip("numpy")
 
 from slowpath.core.errors import InputError  # noqa: E402
-from slowpath.insights.accelerators.harness.bench import noise_of  # noqa: E402
+from slowpath.insights.accelerators.proofs.harness import noise_of  # noqa: E402
 from slowpath.insights.source.layouts import Field, Spot, Type, descend, locate  # noqa: E402
-from slowpath.insights.source.modules import bracketed_prefix, split_at_commas  # noqa: E402
-from slowpath.insights.source.operands import Access, accesses, callee_of  # noqa: E402
+from slowpath.insights.source.modules import (  # noqa: E402  # noqa: E402
+    Access,
+    accesses,
+    bracketed_prefix,
+    callee_of,
+    split_at_commas,
+)
 from slowpath.insights.trace.instrumentation import BEGINS, CALLS, RETURNS, AccessSite  # noqa: E402
 from slowpath.insights.trace.memory import Area, MemoryMap, Structure  # noqa: E402
 from slowpath.insights.trace.recording import RECORDS, Recorder  # noqa: E402

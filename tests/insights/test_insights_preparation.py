@@ -10,7 +10,7 @@ preparation = pytest.importorskip("slowpath.insights.source.unit")
 from slowpath.core.errors import InputError  # noqa: E402
 from slowpath.core.programs.sources import Clang  # noqa: E402
 from slowpath.insights.accelerators import candidates  # noqa: E402
-from slowpath.insights.accelerators.harness.bench import noise_of  # noqa: E402
+from slowpath.insights.accelerators.proofs.harness import noise_of  # noqa: E402
 from slowpath.insights.source.calls import find_entry, reachable_functions, recursive, roots  # noqa: E402
 from slowpath.insights.source.entry import choose_entry  # noqa: E402
 from slowpath.insights.source.functions import (  # noqa: E402

@@ -8,7 +8,7 @@ import pytest
 
 from insights_counted import EXAMPLES, FOLDER, counted, reported, structures, trace
 from slowpath.core.quantities import number
-from slowpath.insights.accelerators.harness.bench import noise_of
+from slowpath.insights.accelerators.proofs.harness import noise_of
 
 pytest.importorskip("llvmlite.binding")
 pytestmark = pytest.mark.usefixtures("with_clang")

@@ -12,7 +12,7 @@ from running_kernel import needs_kernel
 from slowpath.core.engine import MapsFile
 from slowpath.core.programs.clang import compile_c
 from slowpath.core.programs.sources import Clang
-from slowpath.insights.accelerators.harness.bench import noise_of
+from slowpath.insights.accelerators.proofs.harness import noise_of
 from support import slowpath
 from test_insights_blocks import blocks_of, predicted
 from xdp_compared import compare

@@ -5,9 +5,9 @@ import pytest
 
 import oracles
 from insights_tables import published_groups
+from slowpath.insights.cores.groups import Scores
 from slowpath.insights.cores.pairs import learn, predicted
-from slowpath.insights.cores.scores import Scores
-from slowpath.reproduce.colocation_evaluation import (
+from slowpath.reproduce.insights import (
     agreement,
     groups_at,
     higher_is_better,

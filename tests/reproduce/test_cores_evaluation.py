@@ -6,7 +6,7 @@ import pytest
 import oracles
 from insights_tables import published_curves
 from slowpath.insights.cores.model import TRAFFIC, learn, shipped
-from slowpath.reproduce.cores_evaluation import at_cores, compared, curves_of
+from slowpath.reproduce.insights import at_cores, compared_curves, curves_of
 
 
 def test_throughput_between_points_is_on_lines() -> None:
@@ -24,7 +24,7 @@ def test_published_functions_that_were_left_out(traffic: str, seen: int, knee: f
     order = np.random.default_rng(0).permutation(len(curves.names))
     left = curves_of(curves, np.sort(order[seen:]))
     model = learn(curves_of(curves, np.sort(order[:seen])), members=2)
-    found = compared(model, left, 0.9)
+    found = compared_curves(model, left, 0.9)
     assert found.knee.mean() <= knee
     assert found.throughput.mean() <= 0.035
     assert found.latency.mean() <= 0.06
@@ -36,7 +36,7 @@ def test_published_functions_that_were_left_out(traffic: str, seen: int, knee: f
 def test_the_shipped_model_knows_its_functions() -> None:
     for traffic in TRAFFIC:
         curves = published_curves(traffic)
-        found = compared(shipped(traffic), curves, 0.9)
+        found = compared_curves(shipped(traffic), curves, 0.9)
         assert found.knee.mean() < 1.1
         assert found.throughput.mean() < 0.016
         oracles.compared("insights", len(curves.names), f"shipped predictions ({traffic})")

@@ -17,8 +17,7 @@ from slowpath.reproduce import run as command
 from slowpath.reproduce.comparison import Quantity, compared, summary
 from slowpath.reproduce.guarantees import bit_rates
 from slowpath.reproduce.predictions import PublishedFiles, read_published
-from slowpath.reproduce.registry import PAPERS
-from slowpath.reproduce.source import Source
+from slowpath.reproduce.registry import PAPERS, Source
 from slowpath.reproduce.table_models import entries_in
 from support import GOLDEN, ROOT, check_golden, slowpath
 from test_html import parsed, texts

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from pages import Element, check_contained, check_links, of_class, section
-from slowpath.show.blocks import called, functions, referenced_map
-from slowpath.show.page import show_page
+from slowpath.show.page import called, functions, referenced_map, show_page
 from support import ROOT, slowpath
 from test_html import HOSTILE, parsed, texts
 

@@ -17,10 +17,18 @@ from slowpath.core.calls import interface, run
 from slowpath.core.results import Result
 from slowpath.insights.accelerators.documents import Accelerated, AcceleratorsReport, Alike
 from slowpath.insights.blocks.documents import BlocksReport, PredictedProgram
-from slowpath.insights.cli import ACCELERATORS, ADVICE, BLOCKS, COUNTS
+from slowpath.insights.cli import (
+    ACCELERATORS,
+    ADVICE,
+    BLOCKS,
+    COALESCING,
+    COLOCATION,
+    CORES,
+    COUNTS,
+    PLACEMENT,
+)
 from slowpath.insights.layout.documents import CoalescingReport, ElementLayout
 from slowpath.insights.placement.documents import PlacementCase, StatePlacement
-from slowpath.insights.tables_cli import COALESCING, COLOCATION, CORES, PLACEMENT
 from slowpath.insights.trace.documents import CountedStructure, CountsReport
 
 if TYPE_CHECKING:  # these modules import packages of extras

@@ -16,11 +16,11 @@ _COMPARISON = Formats(
     "slowpath.calibrate.comparison", table="text_report", json=JSON, csv="comparison_csv"
 )
 _LOAD = Formats("slowpath.calibrate.load.report", table="load_text", json=JSON, csv="load_csv")
-_CATALOGUE = Formats("slowpath.calibrate.listing", table="text_report", json=JSON, csv="list_csv")
+_CATALOGUE = Formats("slowpath.calibrate.report", table="catalogue_text", json=JSON, csv="list_csv")
 
 
 def _calibrate(options: Namespace) -> int:
-    from slowpath.calibrate.listing import list_all
+    from slowpath.calibrate.report import list_all
     from slowpath.calibrate.run import calibrate
     from slowpath.calibrate.settings import compared_runs, read_settings
 

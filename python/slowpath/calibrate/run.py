@@ -13,13 +13,12 @@ from slowpath.bounds.default_target import (
     keep_calibration,
 )
 from slowpath.bounds.options import check_valid
-from slowpath.calibrate.derivation import Derived, derive
+from slowpath.calibrate.derivation import Derived, derive, nearest_base
 from slowpath.calibrate.description import is_quick
 from slowpath.calibrate.experiments.documents import IMPRECISE, CalibratedExperiment
 from slowpath.calibrate.experiments.evaluation import evaluate_all
 from slowpath.calibrate.experiments.folder import write
 from slowpath.calibrate.experiments.running import RunCallbacks, blocks_left, run, run_settings
-from slowpath.calibrate.quick import nearest_base
 from slowpath.calibrate.settings import Settings
 from slowpath.core import codes, engine, terminal
 from slowpath.core.engine import targets

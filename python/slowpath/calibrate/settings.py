@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from slowpath.bounds.options import read_option
-from slowpath.calibrate.experiments.bed import Limits, TestBed
+from slowpath.calibrate.derivation import PRECISION, SECONDS, quick_experiments
 from slowpath.calibrate.experiments.folder import ExperimentFolder, RunFolder
-from slowpath.calibrate.experiments.running import metric_on
+from slowpath.calibrate.experiments.running import Limits, TestBed, metric_on
 from slowpath.calibrate.experiments.specification import (
     Experiment,
     load_experiment,
@@ -16,7 +16,6 @@ from slowpath.calibrate.experiments.specification import (
     shipped_names,
     with_range,
 )
-from slowpath.calibrate.quick import PRECISION, SECONDS, quick_experiments
 from slowpath.calibrate.testbeds import LOAD, QUICK, TESTBEDS
 from slowpath.core import codes
 from slowpath.core.command import load

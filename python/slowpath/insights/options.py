@@ -132,7 +132,7 @@ def split_setup(setup: list[str] | None) -> tuple[list[str], list[str]]:
 
 def run_settings(options: Namespace, maps: "MapsFile | None") -> "RunSettings":
     """Return the settings of a run over a packet trace, from the command-line options."""
-    from slowpath.insights.source.framework import SETUP as CODE
+    from slowpath.insights.source.sources import SETUP as CODE
     from slowpath.insights.trace.request import RunSettings
 
     functions, code = split_setup(options.setup)

@@ -17,7 +17,7 @@ from slowpath.core.programs.loading import KernelBtf
 from slowpath.core.programs.sources import Clang
 from slowpath.reproduce.comparison import NOT_COMPUTED, Plan, Quantity, compared
 from slowpath.reproduce.documents import ComparedValue
-from slowpath.reproduce.source import Source
+from slowpath.reproduce.registry import Source
 
 _SLOT = 8
 """Bytes of a BPF instruction."""

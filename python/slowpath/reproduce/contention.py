@@ -23,7 +23,7 @@ from slowpath.core.inputs import read_text
 from slowpath.core.jobs.pool import StopRequested
 from slowpath.reproduce.comparison import NOT_COMPUTED, Plan, Quantity, compared
 from slowpath.reproduce.documents import ComparedValue
-from slowpath.reproduce.source import Source
+from slowpath.reproduce.registry import Source
 
 CHOSEN = "chosen anew in each fold"
 _FILES = ("memory-train.csv", "profile/flowmon/yala_mem_train", "profile/flowmon/tomur_mem_train")

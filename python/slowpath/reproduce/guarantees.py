@@ -37,7 +37,7 @@ from slowpath.reproduce.predictions import (
     read_published,
     read_summary,
 )
-from slowpath.reproduce.source import Source
+from slowpath.reproduce.registry import Source
 
 if TYPE_CHECKING:
     from slowpath.core.schema.compiled import Compiled

@@ -2,7 +2,7 @@
 
 The tables are those of docs/reference/insights-files.md, with the numbers of the authors'
 repository. Predictions are judged by cross-validation: models do not see the rows that they
-predict.
+predict. All six pairs of each group of four functions were measured.
 """
 
 import warnings
@@ -12,28 +12,149 @@ from typing import NamedTuple
 import numpy as np
 
 from slowpath.core.jobs.pool import StopRequested
-from slowpath.insights.cores.curves import Curves, read_curves
-from slowpath.insights.cores.groups import Groups, Paired, read_measured
-from slowpath.insights.cores.knee import CORES, knees
-from slowpath.insights.cores.model import TRAFFIC, learn
+from slowpath.insights.cores.curves import CORES, Curves, knees, read_curves
+from slowpath.insights.cores.groups import (
+    FUNCTIONS,
+    NAMES,
+    Alone,
+    Groups,
+    Paired,
+    Scores,
+    read_measured,
+    scores,
+)
+from slowpath.insights.cores.model import TRAFFIC, CoresModel, advised, learn, predict
 from slowpath.insights.cores.network import works
 from slowpath.insights.cores.pairs import learn as learn_pairs
 from slowpath.insights.cores.pairs import predicted
 from slowpath.insights.cores.queueing import Array
-from slowpath.insights.cores.scores import NAMES
 from slowpath.insights.source.unit import require_numpy
-from slowpath.reproduce.colocation_evaluation import (
-    COUNTS,
-    agreement,
-    groups_at,
-    truth,
-    without_solo,
-)
 from slowpath.reproduce.comparison import NOT_COMPUTED, Plan, Quantity, compared
-from slowpath.reproduce.cores_evaluation import Outcome, at_cores, curves_of
-from slowpath.reproduce.cores_evaluation import compared as judged
 from slowpath.reproduce.documents import ComparedValue
-from slowpath.reproduce.source import Source
+from slowpath.reproduce.registry import Source
+
+# --- deviations of predictions from measurements --------------------------------------------------
+
+COUNTS = (1, 2, 3)
+"""Numbers of best pairs for which the overlap of prediction and measurement is computed."""
+
+
+class Agreement(NamedTuple):
+    """Agreement of a predicted co-location score with the measured score, by group."""
+
+    overlap: Array  # see `overlap`, for each of COUNTS, shape (groups, 3)
+    loss: Array  # see `loss`, shape (groups,)
+
+
+def groups_at(groups: Groups, pairs: Paired, places: np.ndarray) -> tuple[Groups, Paired]:
+    """Return the groups and pairs whose group indices are in `places`."""
+    members = (places[:, None] * FUNCTIONS + np.arange(FUNCTIONS)).ravel()
+    part = Groups(
+        groups.file,
+        tuple(groups.names[at] for at in places),
+        groups.functions.selected(members),
+        tuple(groups.unusual[at] for at in members),
+        Alone(*(one[places] for one in groups.alone)),
+    )
+    return part, Paired(*(one[places] for one in pairs))
+
+
+def without_solo(groups: Groups) -> Groups:
+    """Return the groups with unknown measurements of functions that run alone."""
+    unmeasured = np.full(groups.alone.throughput.shape, np.nan)
+    return groups._replace(alone=Alone(unmeasured, unmeasured))
+
+
+def truth(groups: Groups, pairs: Paired) -> Scores:
+    """Return the co-location scores that follow from measured throughput and latency."""
+    return scores(groups.alone.throughput, groups.alone.latency, *pairs)
+
+
+def higher_is_better(found: Scores, name: str) -> Array:
+    """Return the score with this name such that higher is better: latency scores are negated."""
+    score: Array = getattr(found, name)
+    return -score if name.startswith("latency") else score
+
+
+def overlap(true: Array, predicted: Array, count: int) -> Array:
+    """Return the share of the `count` best pairs that are predicted to be among them, by group.
+
+    Args:
+        true: measured scores, higher is better, shape (groups, 6).
+        predicted: predicted scores, shape (groups, 6).
+        count: number of best pairs.
+    """
+    best = [np.argsort(-one, axis=1, kind="stable")[:, :count] for one in (true, predicted)]
+    same = best[0][:, :, None] == best[1][:, None, :]
+    return np.asarray(same.any(2).mean(1))
+
+
+def loss(true: Array, predicted: Array) -> Array:
+    """Return the loss from choosing the pair that is predicted to be best, by group.
+
+    The loss is a share of the measured score of the best pair.
+    """
+    best = true.max(1)
+    chosen = true[np.arange(len(true)), predicted.argmax(1)]
+    return np.asarray((best - chosen) / np.abs(best))
+
+
+def agreement(true: Scores, found: Scores, name: str) -> Agreement:
+    """Compare measured and predicted values of the score named `name`."""
+    one, other = higher_is_better(true, name), higher_is_better(found, name)
+    return Agreement(
+        np.stack([overlap(one, other, count) for count in COUNTS], 1), loss(one, other)
+    )
+
+
+class Outcome(NamedTuple):
+    """Errors of predicted throughput curves and advised numbers of cores, by function."""
+
+    knee: Array  # |predicted - measured| in cores
+    plain: Array  # |knee of the predicted curve - measured knee| in cores
+    throughput: Array  # |predicted / measured - 1|, mean over the curve
+    latency: Array  # |predicted / measured - 1|, mean over the curve
+    covered: Array  # 1 if the interval contains the measured knee
+    width: Array  # width of the interval, cores
+    share: Array  # measured throughput at the advised cores / maximum measured throughput
+
+
+def curves_of(curves: Curves, places: np.ndarray) -> Curves:
+    """Return the curves of the functions with the given indices."""
+    names = tuple(curves.names[at] for at in places)
+    functions = curves.functions.selected(places)
+    return Curves(names, functions, curves.throughput[places], curves.latency[places])
+
+
+def at_cores(throughput: Array, cores: Array) -> Array:
+    """Return the throughput of each curve at a number of cores, by linear interpolation."""
+    return np.array(
+        [np.interp(at, CORES, curve) for at, curve in zip(cores, throughput, strict=True)]
+    )
+
+
+def inside(low: np.ndarray, high: np.ndarray, measured: np.ndarray) -> Array:
+    """Return 1 for each measured value that lies in its interval, else 0."""
+    return np.asarray((low <= measured) & (measured <= high), float)
+
+
+def compared_curves(model: CoresModel, curves: Curves, confidence: float) -> Outcome:
+    """Predict the curves of functions, and compare them with the measured curves."""
+    points = predict(model, curves.functions, CORES)
+    advice = advised(model, curves.functions, confidence).advice
+    truth = knees(curves.throughput)
+    return Outcome(
+        np.abs(advice.cores - truth).astype(float),
+        np.abs(knees(points.throughput) - truth).astype(float),
+        np.abs(points.throughput / curves.throughput - 1).mean(1),
+        np.abs(points.latency / curves.latency - 1).mean(1),
+        inside(advice.low, advice.high, truth),
+        (advice.high - advice.low).astype(float),
+        at_cores(curves.throughput, advice.cores.astype(float)) / curves.throughput.max(1),
+    )
+
+
+# --- figures of the paper -------------------------------------------------------------------------
 
 FOLDS = 5
 _CONFIDENCE = 0.9
@@ -123,7 +244,7 @@ def cores_of_fold(
     part, held_out = curves_of(curves, seen), curves_of(curves, left)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = judged(learn(part, seed=fold.seed), held_out, _CONFIDENCE)
+        found = compared_curves(learn(part, seed=fold.seed), held_out, _CONFIDENCE)
         trees = _trees(part, held_out)
     measured = knees(held_out.throughput)
     at_knee = at_cores(held_out.throughput, measured.astype(float))

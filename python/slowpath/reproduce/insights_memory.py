@@ -9,19 +9,25 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from slowpath.core.jobs.pool import StopRequested
-from slowpath.insights.layout.problem import Order, accesses, weighted
-from slowpath.insights.layout.reading import Described as DescribedElement
-from slowpath.insights.layout.reading import read_elements
+from slowpath.insights.layout.problem import Described as DescribedElement
+from slowpath.insights.layout.problem import Order, accesses, read_elements, weighted
 from slowpath.insights.layout.run import layout
-from slowpath.insights.placement.costs import COST, THROUGHPUT, costs, throughput
-from slowpath.insights.placement.problem import Case, PartCounts, ThroughputLimits
+from slowpath.insights.placement.problem import (
+    COST,
+    THROUGHPUT,
+    Case,
+    PartCounts,
+    ThroughputLimits,
+    costs,
+    throughput,
+)
 from slowpath.insights.placement.problem import Described as DescribedCase
 from slowpath.insights.placement.reading import read_cases
 from slowpath.insights.placement.solving import place
 from slowpath.insights.source.unit import require_numpy
 from slowpath.reproduce.comparison import NOT_COMPUTED, Plan, Quantity, compared
 from slowpath.reproduce.documents import ComparedValue
-from slowpath.reproduce.source import Source
+from slowpath.reproduce.registry import Source
 
 _COST = Quantity("cost of the accesses of a packet")
 _ACCESSES = "memory accesses for each packet, with windows of {} bytes"

@@ -24,8 +24,7 @@ from slowpath.reproduce.documents import (
     PublishedFigure,
     Reproduction,
 )
-from slowpath.reproduce.registry import PAPERS, Figure, Paper
-from slowpath.reproduce.source import Source
+from slowpath.reproduce.registry import PAPERS, Figure, Paper, Source
 
 _SOON = 1.0
 """Seconds until the progress line appears."""

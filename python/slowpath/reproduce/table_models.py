@@ -14,7 +14,7 @@ from slowpath.core.jobs.pool import StopRequested
 from slowpath.models.api import fit
 from slowpath.reproduce.comparison import NOT_COMPUTED, Plan, Quantity, compared
 from slowpath.reproduce.documents import ComparedValue
-from slowpath.reproduce.source import Source
+from slowpath.reproduce.registry import Source
 
 _ENTRIES, _COST = "entries", "cost"
 _ENDS = (100.0, 1000.0, 100_000.0)

@@ -20,10 +20,10 @@ from slowpath.core.quantities import duration
 
 _FORMATS = Formats("slowpath.show.run", table="objects_text", json="objects_json")
 _TARGET_FORMATS = Formats(
-    "slowpath.show.calibrations", table="calibrations_text", json="calibrations_json"
+    "slowpath.show.text_files", table="calibrations_text", json="calibrations_json"
 )
 _PIPELINE_FORMATS = Formats(
-    "slowpath.show.pipelines", table="pipelines_text", json="pipelines_json"
+    "slowpath.show.text_files", table="pipelines_text", json="pipelines_json"
 )
 _TARGET = ".toml"
 
@@ -31,7 +31,7 @@ _TARGET = ".toml"
 def _show(args: Namespace) -> int:
     targets = [file for file in args.file if file.endswith(_TARGET)]
     if targets:
-        from slowpath.show.calibrations import show_calibrations
+        from slowpath.show.text_files import show_calibrations
 
         if len(targets) < len(args.file):
             raise OptionError(
@@ -47,7 +47,7 @@ def _show(args: Namespace) -> int:
     from slowpath.bounds.default_target import SWITCH, default_target
 
     if default_target(args.file) == SWITCH:
-        from slowpath.show.pipelines import show_pipelines
+        from slowpath.show.text_files import show_pipelines
 
         if args.html is not None:
             raise OptionError(

@@ -20,12 +20,13 @@ from slowpath.calibrate.experiments.documents import (
     ModelDocument,
     Point,
 )
-from slowpath.calibrate.experiments.folder import ExperimentFolder, write
-from slowpath.calibrate.experiments.samples import (
+from slowpath.calibrate.experiments.folder import (
+    ExperimentFolder,
     joint_deviations,
     points_csv,
     standard_error,
     summarise,
+    write,
 )
 from slowpath.calibrate.experiments.specification import Experiment, settings_at
 from slowpath.core.inputs import write_error

@@ -10,7 +10,15 @@ from typing import NamedTuple
 
 from slowpath.calibrate.experiments.folder import write
 from slowpath.calibrate.experiments.specification import swept_values
-from slowpath.calibrate.load.bed import MARK, OfferedProgram, Offering
+from slowpath.calibrate.load.beds import (
+    MARK,
+    PIPELINE_NOTES,
+    XDP_NOTES,
+    OfferedProgram,
+    Offering,
+    open_pipelines,
+    open_xdp,
+)
 from slowpath.calibrate.load.documents import (
     Latency,
     LoadDocument,
@@ -18,12 +26,8 @@ from slowpath.calibrate.load.documents import (
     OfferedRate,
     PacketFates,
 )
-from slowpath.calibrate.load.pipelines import NOTES as PIPELINE_NOTES
-from slowpath.calibrate.load.pipelines import open_pipelines
 from slowpath.calibrate.load.search import Offer, highest_rate
 from slowpath.calibrate.load.settings import LoadSettings
-from slowpath.calibrate.load.xdp import NOTES as XDP_NOTES
-from slowpath.calibrate.load.xdp import open_xdp
 from slowpath.core import codes, engine
 from slowpath.core.engine.kernel import OfferedTrial
 from slowpath.core.errors import ExitCode, InputError

@@ -1,4 +1,4 @@
-"""Test beds that measure or compute the costs of experiments, one module each."""
+"""Test beds, which measure or compute the costs of experiments, and their program generators."""
 
 from collections.abc import Mapping
 

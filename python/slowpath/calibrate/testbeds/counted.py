@@ -10,11 +10,11 @@ from contextlib import contextmanager
 
 from slowpath.bounds.analyst import RunContext, Session
 from slowpath.bounds.options import WrittenOptions, read_request
-from slowpath.calibrate.experiments.bed import BlockResult, Job, Limits, TestBed
 from slowpath.calibrate.experiments.documents import Sample
+from slowpath.calibrate.experiments.running import BlockResult, Job, Limits, TestBed
 from slowpath.calibrate.experiments.specification import Experiment, swept_values
-from slowpath.calibrate.programs.xdp import ENDING, ENTRY, FOLDER, xdp_program
 from slowpath.calibrate.testbeds.xdp_files import FLAGS, Written, XdpFiles
+from slowpath.calibrate.testbeds.xdp_programs import ENDING, ENTRY, FOLDER, xdp_program
 from slowpath.core import codes
 from slowpath.core.errors import InputError
 from slowpath.core.jobs import Stopping

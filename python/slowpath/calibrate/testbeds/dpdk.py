@@ -19,12 +19,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from slowpath.calibrate.experiments.bed import BlockResult, Job, Limits, TestBed
 from slowpath.calibrate.experiments.documents import IMPRECISE, Sample
-from slowpath.calibrate.experiments.folder import write
-from slowpath.calibrate.experiments.samples import summarise
+from slowpath.calibrate.experiments.folder import summarise, write
+from slowpath.calibrate.experiments.running import BlockResult, Job, Limits, TestBed
 from slowpath.calibrate.experiments.specification import Experiment, swept_values
-from slowpath.calibrate.programs import dpdk, swx
+from slowpath.calibrate.testbeds import dpdk_programs, swx_programs
 from slowpath.core import codes
 from slowpath.core.errors import InputError
 from slowpath.core.jobs import Stopping
@@ -178,16 +177,16 @@ class Dpdk(DpdkTestBed):
 
     name = target = "dpdk"
     says = "Times programs on DPDK in user space, with packets in memory"
-    templates, ending = dpdk.FOLDER, ".c"
+    templates, ending = dpdk_programs.FOLDER, ".c"
 
     def check(self, experiment: Experiment) -> None:
         """Reject experiments that the test bed does not support, see `TestBed.check`."""
-        dpdk.dpdk_program(experiment)
+        dpdk_programs.dpdk_program(experiment)
 
     def write(self, job: Job) -> Program:
         """Write the C source of an experiment's program into the folder of the job."""
         source = job.folder / f"{job.experiment['name']}.c"
-        write(source, dpdk.dpdk_program(job.experiment))
+        write(source, dpdk_programs.dpdk_program(job.experiment))
         return Program(source)
 
 
@@ -196,12 +195,12 @@ class DpdkSwx(DpdkTestBed):
 
     name = target = "dpdk-swx"
     says = "Times pipelines of the P4 compiler p4c in DPDK's interpreter"
-    templates, ending = swx.FOLDER, ".spec"
+    templates, ending = swx_programs.FOLDER, ".spec"
 
     def check(self, experiment: Experiment) -> None:
         """Reject experiments that the test bed does not support, see `TestBed.check`."""
-        swx.swx_driver(experiment)
-        swx.swx_pipelines(experiment, swept_values(experiment)[0])
+        swx_programs.swx_driver(experiment)
+        swx_programs.swx_pipelines(experiment, swept_values(experiment)[0])
 
     def write(self, job: Job) -> Program:
         """Write the program and, for each point, two pipelines with input and expected outputs.
@@ -212,7 +211,7 @@ class DpdkSwx(DpdkTestBed):
         for value in job.points:
             write_pipelines(job.experiment, value, job.folder)
         source = job.folder / f"{job.experiment['name']}.c"
-        write(source, swx.swx_driver(job.experiment))
+        write(source, swx_programs.swx_driver(job.experiment))
         return Program(source, (str(job.folder),))
 
 
@@ -222,13 +221,13 @@ class LoadedSwx(DpdkSwx):
     def check(self, experiment: Experiment) -> None:
         """Reject experiments that the test bed does not support, see `TestBed.check`."""
         super().check(experiment)
-        swx.swx_load(experiment)
+        swx_programs.swx_load(experiment)
 
 
-def write_pipelines(experiment: Experiment, value: int, folder: Path) -> swx.Pipelines:
+def write_pipelines(experiment: Experiment, value: int, folder: Path) -> swx_programs.Pipelines:
     """Write the pipelines for a value of the swept parameter, with input and expected outputs."""
     name = f"{experiment['component']['sweep']['parameter']}-{value}"
-    found = swx.swx_pipelines(experiment, value)
+    found = swx_programs.swx_pipelines(experiment, value)
     write(folder / f"{name}.packet", found.packet.hex() + "\n")
     for role, pipeline in ((name, found.component), (f"{name}.without", found.baseline)):
         write(folder / f"{role}.spec", pipeline.text)

@@ -14,16 +14,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from slowpath.calibrate.experiments.bed import BlockResult, Job, Limits, TestBed
 from slowpath.calibrate.experiments.documents import IMPRECISE, Sample
+from slowpath.calibrate.experiments.running import BlockResult, Job, Limits, TestBed
 from slowpath.calibrate.experiments.specification import (
     Experiment,
     numeric_value,
     settings_at,
     swept_values,
 )
-from slowpath.calibrate.programs.xdp import ENDING, FOLDER, xdp_program
 from slowpath.calibrate.testbeds.xdp_files import Compiler, Pair, Written, XdpFiles
+from slowpath.calibrate.testbeds.xdp_programs import ENDING, FOLDER, xdp_program
 from slowpath.core.engine import kernel, objects, targets
 from slowpath.core.errors import InputError
 from slowpath.core.jobs import Stopping

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from slowpath.calibrate.experiments.folder import write
 from slowpath.calibrate.experiments.specification import Experiment
-from slowpath.calibrate.programs.xdp import ENTRY, XdpProgram, empty_program, xdp_program
+from slowpath.calibrate.testbeds.xdp_programs import ENTRY, XdpProgram, empty_program, xdp_program
 from slowpath.core import codes
 from slowpath.core.engine import objects
 from slowpath.core.errors import InputError

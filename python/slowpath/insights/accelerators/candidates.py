@@ -5,16 +5,14 @@ from collections.abc import Collection, Mapping, Sequence
 
 import llvmlite.binding as llvm
 
+from slowpath.insights.accelerators.classifier import innermost, words
 from slowpath.insights.accelerators.library_calls import LibraryUse
-from slowpath.insights.accelerators.sequences import innermost, words
-from slowpath.insights.sandbox.externals import is_allowed
-from slowpath.insights.sandbox.native import has_callable_prototype
-from slowpath.insights.source.calls import reachable_functions
-from slowpath.insights.source.framework import SUPPORT, is_ours
-from slowpath.insights.source.framework_calls import framework
+from slowpath.insights.native import has_callable_prototype, is_allowed
+from slowpath.insights.source.calls import framework, reachable_functions
 from slowpath.insights.source.functions import Function, loops
 from slowpath.insights.source.metadata import Metadata
 from slowpath.insights.source.modules import Module
+from slowpath.insights.source.sources import SUPPORT, is_ours
 
 
 def without_inlined(

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
-from slowpath.insights.accelerators.harness.bench import Bench, kinds
+from slowpath.insights.accelerators.proofs.harness import Bench, kinds
 from slowpath.insights.accelerators.proofs.routing import Roles, entry_layout
 from slowpath.insights.source.functions import Function
 

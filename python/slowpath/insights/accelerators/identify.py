@@ -25,10 +25,10 @@ from slowpath.insights.accelerators.groups import (
     streams,
     tables,
 )
-from slowpath.insights.accelerators.harness.bench import Bench
 from slowpath.insights.accelerators.library_calls import uses
 from slowpath.insights.accelerators.proofs import block_ciphers, stream_ciphers
 from slowpath.insights.accelerators.proofs.digests import stream_attempts
+from slowpath.insights.accelerators.proofs.harness import Bench
 from slowpath.insights.accelerators.proofs.routing import Roles
 from slowpath.insights.accelerators.proofs.routing_tables import lookup_attempts
 from slowpath.insights.accelerators.proofs.stream_ciphers import rc4_attempts
@@ -38,9 +38,9 @@ from slowpath.insights.accelerators.singles import (
     unproved_lookup,
     unproved_reason,
 )
-from slowpath.insights.sandbox.trials import Attempt, CrashRecord, Series
 from slowpath.insights.source.calls import reachable_functions
 from slowpath.insights.source.unit import CompiledUnit
+from slowpath.insights.trials import Attempt, CrashRecord, Series
 
 _SECONDS = 8.0
 """CPU seconds for all attempts on one function."""

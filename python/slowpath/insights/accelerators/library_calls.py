@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 from slowpath.insights.accelerators.documents import Called
 from slowpath.insights.source.calls import dominated_by
-from slowpath.insights.source.framework import is_support
 from slowpath.insights.source.functions import Function, Instruction
 from slowpath.insights.source.metadata import Metadata
-from slowpath.insights.source.operands import callee_of
+from slowpath.insights.source.modules import callee_of
+from slowpath.insights.source.sources import is_support
 
 _MAX_NESTING = 64
 """Maximum nesting of scopes, and of inlined calls."""

@@ -115,8 +115,8 @@ def examine_unit(
     from slowpath.insights.accelerators.classifier import classify
     from slowpath.insights.accelerators.identify import Identification
     from slowpath.insights.accelerators.library_calls import final_changes
-    from slowpath.insights.sandbox.confinement import can_refuse_calls, leave_network
     from slowpath.insights.source.modules import llvm_version
+    from slowpath.insights.trials import can_refuse_calls, leave_network
 
     until = monotonic() + (_NO_DEADLINE if seconds is None else seconds)
     network = leave_network()

@@ -8,24 +8,6 @@ from typing import Any
 
 from slowpath.core.terminal import first_few
 from slowpath.insights.accelerators.candidates import is_substantial, looks_up, undefined_callees
-from slowpath.insights.accelerators.harness.bench import Bench, BoundFunction
-from slowpath.insights.accelerators.harness.oracles import Oracle, digest_oracles
-from slowpath.insights.accelerators.harness.signatures import (
-    MOST_PARAMETERS,
-    Interpretation,
-    Slot,
-    interpretations,
-    number_for,
-    polynomials,
-    sized_interpretations,
-)
-from slowpath.insights.accelerators.harness.steps import (
-    Stepping,
-    step_oracles,
-    steppings,
-    table_oracles,
-    words_oracles,
-)
 from slowpath.insights.accelerators.library_calls import LibraryUse, credited_function
 from slowpath.insights.accelerators.proofs.block_ciphers import (
     direct_attempts,
@@ -34,18 +16,37 @@ from slowpath.insights.accelerators.proofs.block_ciphers import (
 )
 from slowpath.insights.accelerators.proofs.crc import prove_crc
 from slowpath.insights.accelerators.proofs.digests import block_attempts, prove_whole
+from slowpath.insights.accelerators.proofs.harness import (
+    MOST_PARAMETERS,
+    Bench,
+    BoundFunction,
+    Interpretation,
+    Slot,
+    interpretations,
+    number_for,
+    polynomials,
+    sized_interpretations,
+)
 from slowpath.insights.accelerators.proofs.hashes import keyed_attempts, prove_hash
+from slowpath.insights.accelerators.proofs.oracles import Oracle, digest_oracles
+from slowpath.insights.accelerators.proofs.reference_sums import reverse
 from slowpath.insights.accelerators.proofs.routing import entries_attempts
+from slowpath.insights.accelerators.proofs.step_oracles import (
+    Stepping,
+    step_oracles,
+    steppings,
+    table_oracles,
+    words_oracles,
+)
 from slowpath.insights.accelerators.proofs.stream_ciphers import (
     cipher_attempts,
     core_attempts,
     rc4_attempts,
 )
 from slowpath.insights.accelerators.proofs.sums import prove_sum, prove_update
-from slowpath.insights.accelerators.references.sums import reverse
-from slowpath.insights.sandbox.trials import Attempt
-from slowpath.insights.source.framework import is_framework
 from slowpath.insights.source.functions import Function
+from slowpath.insights.source.sources import is_framework
+from slowpath.insights.trials import Attempt
 
 _BULK_NAME = re.compile("bulk|burst|multi|x[248]$", re.IGNORECASE)
 """Names of library functions that look up several items in one call."""

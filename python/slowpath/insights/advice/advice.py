@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 from slowpath.insights.accelerators.documents import AcceleratorsReport
 from slowpath.insights.advice.statics import Statics
 from slowpath.insights.blocks.traced import Executed
-from slowpath.insights.demands.documents import CardUse
+from slowpath.insights.cores.assessment_documents import CardUse
 from slowpath.insights.layout.documents import ElementLayout
 from slowpath.insights.placement.documents import PlacementCase
 from slowpath.insights.trace.documents import CountedStructure, CountsReport

@@ -5,7 +5,7 @@ from typing import Literal, NotRequired, TypedDict
 from slowpath.core.schema import Document
 from slowpath.insights.accelerators.documents import Unexamined
 from slowpath.insights.advice.statics import StaticAccess, StaticLoop, StaticStructure
-from slowpath.insights.demands.documents import CardUse
+from slowpath.insights.cores.assessment_documents import CardUse
 
 
 class AdviceGiven(TypedDict):

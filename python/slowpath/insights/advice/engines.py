@@ -23,7 +23,7 @@ from slowpath.insights.advice.advice import (
     Traced,
     instructions,
 )
-from slowpath.insights.advice.pointers import UnknownCall
+from slowpath.insights.advice.statics import UnknownCall
 from slowpath.insights.blocks.traced import in_llvm
 from slowpath.insights.output import percent, quantity, rounded
 from slowpath.insights.source.calls import dominated_by, reachable_from

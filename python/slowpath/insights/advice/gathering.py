@@ -19,13 +19,12 @@ from slowpath.core.programs.sources import Clang
 from slowpath.insights.accelerators.library_calls import LibraryUse
 from slowpath.insights.accelerators.run import examine_unit, examined
 from slowpath.insights.advice.advice import Evidence, Placed, Traced
-from slowpath.insights.advice.card import work_of
-from slowpath.insights.advice.pointers import UnknownCall
-from slowpath.insights.advice.statics import Statics, first_functions, statics_of
+from slowpath.insights.advice.resources import work_of
+from slowpath.insights.advice.statics import Statics, UnknownCall, first_functions, statics_of
 from slowpath.insights.blocks.traced import Executed, Trace, executed, in_llvm
-from slowpath.insights.demands.documents import CardUse
+from slowpath.insights.cores.assessment_documents import CardUse
 from slowpath.insights.layout.documents import ElementLayout
-from slowpath.insights.layout.reading import elements_of
+from slowpath.insights.layout.problem import elements_of
 from slowpath.insights.layout.run import WIDTH
 from slowpath.insights.layout.run import advise as arrange
 from slowpath.insights.placement.reading import StatedLevels, cases_of, read_stated_levels
@@ -38,7 +37,7 @@ from slowpath.insights.trace.running import Run, counted, run_unit
 from slowpath.insights.trace.xdp_sources import load_runnable
 
 if TYPE_CHECKING:
-    from slowpath.insights.demands.neighbours import Neighbour
+    from slowpath.insights.cores.assessment import Neighbour
 
 
 _PLACEMENT_SECONDS = 10.0
@@ -113,15 +112,14 @@ def gather(request: AdviceRequest, stopping: Stopping) -> Evidence:
 
 
 def _neighbours(request: AdviceRequest) -> "list[Neighbour]":
-    from slowpath.insights.demands.assessment import card
-    from slowpath.insights.demands.reading import numbered, read_neighbours
+    from slowpath.insights.cores.assessment import card, numbered, read_neighbours
 
     known = card()
     return numbered([one for file in request.beside for one in read_neighbours(known, file)])
 
 
 def _card(traced: Traced, others: "Sequence[Neighbour]") -> CardUse:
-    from slowpath.insights.demands.assessment import assess, card
+    from slowpath.insights.cores.assessment import assess, card
 
     return assess(card(), work_of(traced.counts, traced.placed), others)
 

@@ -19,7 +19,6 @@ from slowpath.insights.advice.advice import (
     instructions,
     unit,
 )
-from slowpath.insights.advice.card import scaling, sharing
 from slowpath.insights.advice.documents import (
     AdviceGiven,
     AdviceReport,
@@ -29,7 +28,13 @@ from slowpath.insights.advice.documents import (
     PresentStructure,
 )
 from slowpath.insights.advice.engines import accelerating
-from slowpath.insights.advice.memory import accesses_in_source, packing, placing
+from slowpath.insights.advice.resources import (
+    accesses_in_source,
+    packing,
+    placing,
+    scaling,
+    sharing,
+)
 from slowpath.insights.source.sources import is_source
 from slowpath.insights.trace.documents import CountedStructure
 

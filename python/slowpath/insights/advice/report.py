@@ -11,7 +11,7 @@ from slowpath.core.quantities import about_percent, number, significant, with_in
 from slowpath.core.terminal import Line, grid
 from slowpath.insights.advice.documents import AdviceGiven, AdviceReport
 from slowpath.insights.advice.statics import StaticLoop, StaticStructure
-from slowpath.insights.demands.documents import CardUse
+from slowpath.insights.cores.assessment_documents import CardUse
 from slowpath.insights.output import MEANS, percent, quantity
 
 _COLUMNS = (

@@ -9,12 +9,13 @@ from slowpath.core import codes
 from slowpath.core.engine import objects
 from slowpath.core.errors import InputError, StoppedError
 from slowpath.core.jobs import Stopping
-from slowpath.insights.blocks.block_map import BpfInstruction, layout, slots_of
+from slowpath.insights.blocks.backend import BpfInstruction, layout, slots_of
 from slowpath.insights.blocks.counted import CountedProgram, Made, Module, check, count
 from slowpath.insights.blocks.documents import PredictedProgram, Question, Uncounted
 from slowpath.insights.blocks.pointers import IrModule, Kind
 from slowpath.insights.blocks.wrapping import ADDED, Wrapped, wrapped
 from slowpath.insights.source.bpf_steps import lowered, optimise_for_bpf, packed, read
+from slowpath.insights.source.calls import RECEIVING
 from slowpath.insights.source.entry import (
     ACCEPTED_SIGNATURES,
     Entry,
@@ -23,7 +24,6 @@ from slowpath.insights.source.entry import (
     packet_functions,
     with_pointer_targets,
 )
-from slowpath.insights.source.framework_calls import RECEIVING
 from slowpath.insights.source.functions import functions_of
 from slowpath.insights.source.modules import variables_of
 

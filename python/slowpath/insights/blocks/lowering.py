@@ -19,9 +19,7 @@ import llvmlite.binding as llvm
 from slowpath.core.engine.objects import Functions, Given, read_functions
 from slowpath.core.errors import InputError
 from slowpath.core.programs.sources import Clang
-from slowpath.insights.blocks.backend import Assembler, assembler
-from slowpath.insights.blocks.block_map import BpfInstruction, layout
-from slowpath.insights.blocks.learnt import Described
+from slowpath.insights.blocks.backend import Assembler, BpfInstruction, assembler, layout
 from slowpath.insights.source.bpf_steps import CPU, LAYOUT, TRIPLE, compile_to_ir, named
 from slowpath.insights.source.functions import Parameter, functions_of
 from slowpath.insights.source.modules import (
@@ -47,6 +45,15 @@ _ORDERED = re.compile(r" (?:seq_cst|acq_rel|acquire|release)(?=$|[ ,])")
 """Memory orderings for which newer LLVM versions read memory even if the result is unused."""
 _COPY_PREFIX = "slowpath_"
 """Name prefix of functions that replace copies of unknown length."""
+
+
+class Described(NamedTuple):
+    """A BPF instruction, described by words for the learnt models."""
+
+    block: str  # name of the LLVM block
+    words: tuple[str, ...]
+    pieces: int  # card instructions that follow from the access's length and alignment alone
+    pointee: str  # kind of memory that it accesses; empty: none
 
 
 def legal(text: str) -> str:

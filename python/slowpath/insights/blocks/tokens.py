@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from slowpath.insights.blocks.pointers import Traced
 from slowpath.insights.source.functions import Block, Instruction
-from slowpath.insights.source.operands import (
+from slowpath.insights.source.modules import (
     arguments,
     call_target,
     parts,

@@ -15,10 +15,9 @@ from slowpath.core.errors import InputError
 from slowpath.core.jobs import Message, Stopping
 from slowpath.core.programs.sources import Clang
 from slowpath.insights.blocks.documents import Question
-from slowpath.insights.source.framework import is_support
 from slowpath.insights.source.functions import Block, Function
 from slowpath.insights.source.metadata import Metadata
-from slowpath.insights.source.sources import Source
+from slowpath.insights.source.sources import Source, is_support
 from slowpath.insights.source.unit import CompiledUnit, UnitWorker
 from slowpath.insights.trace.documents import CountsReport
 from slowpath.insights.trace.request import RunLimits, RunSettings

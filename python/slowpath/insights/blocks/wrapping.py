@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from slowpath.core import codes
 from slowpath.core.errors import InputError
+from slowpath.insights.source.calls import FETCHED, RECEIVE, framework, rewrite_line
 from slowpath.insights.source.entry import Entry, Role
-from slowpath.insights.source.framework_calls import FETCHED, RECEIVE, framework, rewrite_line
 from slowpath.insights.source.functions import Function
 from slowpath.insights.source.modules import split_at_commas
 from slowpath.insights.source.pointer_parameters import PointerTarget

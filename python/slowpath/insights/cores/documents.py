@@ -5,13 +5,11 @@ from typing import TypedDict
 import numpy as np
 
 from slowpath.core.schema import Warned
-from slowpath.insights.cores.curves import Query
-from slowpath.insights.cores.groups import FUNCTIONS, PAIRS, Groups
-from slowpath.insights.cores.knee import CORES
+from slowpath.insights.cores.curves import CORES, Query
+from slowpath.insights.cores.groups import FUNCTIONS, PAIRS, Groups, Scores
+from slowpath.insights.cores.groups import NAMES as SCORES
 from slowpath.insights.cores.model import CoresModel, advised, predict
 from slowpath.insights.cores.pairs import PairsModel, predicted, surprising
-from slowpath.insights.cores.scores import NAMES as SCORES
-from slowpath.insights.cores.scores import Scores
 from slowpath.insights.output import rounded
 
 
@@ -89,7 +87,7 @@ __all__ = ["SCORES", "ColocationReport", "Group", "Pair", "groups_of"]
 
 
 class Pair(TypedDict):
-    """Two functions that share the SmartNIC, and their scores from the ranking (`scores.py`).
+    """Two functions that share the SmartNIC, and their scores from the ranking (`groups.py`).
 
     Functions are numbered from 1 in their group.
     """

@@ -19,7 +19,19 @@ from numpy.typing import NDArray
 
 from slowpath.insights.cores import network
 from slowpath.insights.cores import network as delays
-from slowpath.insights.cores.groups import FUNCTIONS, GROUP_CORES, PAIRS, Alone, Groups, Paired
+from slowpath.insights.cores.groups import (
+    FIRST,
+    FUNCTIONS,
+    GROUP_CORES,
+    PAIRS,
+    SECOND,
+    Alone,
+    Groups,
+    Paired,
+    Scores,
+    scores,
+)
+from slowpath.insights.cores.model import Measured, fit
 from slowpath.insights.cores.network import (
     Amounts,
     SavedNetwork,
@@ -29,9 +41,7 @@ from slowpath.insights.cores.network import (
     throughput,
     works,
 )
-from slowpath.insights.cores.network_fitting import Measured, fit
 from slowpath.insights.cores.queueing import Array, Demands, solve
-from slowpath.insights.cores.scores import FIRST, SECOND, Scores, scores
 
 _GIGA = 1e9
 _ROUNDS = 12
@@ -219,7 +229,7 @@ def _latency(
     return delays.fit(settings, times, groups.alone.latency.reshape(-1, 1))
 
 
-SHIPPED = Path(__file__).parent / "models" / "pairs.json"
+SHIPPED = Path(__file__).parents[1] / "models" / "pairs.json"
 
 
 class SavedPairs(TypedDict):

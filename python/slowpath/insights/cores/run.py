@@ -21,8 +21,8 @@ from slowpath.insights.cores.documents import (
     groups_of,
     points_of,
 )
+from slowpath.insights.cores.groups import NAMES as SCORES
 from slowpath.insights.cores.groups import read_groups, read_measured
-from slowpath.insights.cores.scores import NAMES as SCORES
 from slowpath.insights.output import (
     SHOWN,
     check_output,

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from slowpath.core import engine
 from slowpath.core.errors import ExitCode
 from slowpath.core.formats import Reporter
-from slowpath.insights.layout import exact
+from slowpath.insights.layout import search
 from slowpath.insights.layout.documents import (
     CoalescingReport,
     ComparedLayout,
@@ -16,28 +16,29 @@ from slowpath.insights.layout.documents import (
     Pack,
     TouchedBlock,
 )
-from slowpath.insights.layout.exact import best_order
-from slowpath.insights.layout.heuristics import (
-    access_vectors,
-    clustered,
-    clusters,
-    cost,
-    good_order,
-    tidied,
-)
 from slowpath.insights.layout.problem import (
+    Described,
     Element,
     MergedElement,
     Order,
     Variable,
     accesses,
     offsets,
+    read_elements,
     size_of,
     weighted,
     windows,
 )
-from slowpath.insights.layout.reading import Described, read_elements
 from slowpath.insights.layout.report import c_struct
+from slowpath.insights.layout.search import (
+    access_vectors,
+    best_order,
+    clustered,
+    clusters,
+    cost,
+    good_order,
+    tidied,
+)
 
 _MOST_CLUSTERS = 16
 """Maximum number of clusters to try if the file states no number."""
@@ -55,7 +56,7 @@ class Layout(NamedTuple):
 
 
 def layout(
-    element: Element, width: int, known: Sequence[Order] = (), max_steps: int = exact.MAX_STEPS
+    element: Element, width: int, known: Sequence[Order] = (), max_steps: int = search.MAX_STEPS
 ) -> Layout:
     """Return the order of variables with the fewest accesses.
 

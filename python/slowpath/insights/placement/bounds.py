@@ -24,8 +24,7 @@ import numpy as np
 
 from slowpath.core.arrays import Floats
 from slowpath.insights.placement.integer_program import IntegerProgram, matrix
-from slowpath.insights.placement.problem import Case
-from slowpath.insights.placement.units import Units
+from slowpath.insights.placement.problem import Case, Units
 
 _LARGEST = 200_000
 """Maximum number of entries of a table; `least` gives up if copies need a larger table."""

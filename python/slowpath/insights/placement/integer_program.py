@@ -31,8 +31,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from slowpath.core.arrays import Floats
-from slowpath.insights.placement.problem import Case, ThroughputLimits
-from slowpath.insights.placement.units import Units
+from slowpath.insights.placement.problem import Case, ThroughputLimits, Units
 
 Terms = Mapping[int, float]
 """The terms of a linear sum: a coefficient for each variable, by index."""

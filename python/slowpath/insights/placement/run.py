@@ -8,16 +8,6 @@ from typing import NamedTuple
 from slowpath.core import codes, engine
 from slowpath.core.errors import ExitCode, InputError
 from slowpath.core.formats import Reporter
-from slowpath.insights.placement.costs import (
-    COST,
-    THROUGHPUT,
-    Objective,
-    Throughput,
-    copy_price,
-    costs,
-    price,
-    throughput,
-)
 from slowpath.insights.placement.documents import (
     ComparedPlacement,
     PlacedPart,
@@ -26,7 +16,21 @@ from slowpath.insights.placement.documents import (
     Through,
     Unpriced,
 )
-from slowpath.insights.placement.problem import COPY, Case, Described, PartCounts, StatedPlacement
+from slowpath.insights.placement.problem import (
+    COPY,
+    COST,
+    THROUGHPUT,
+    Case,
+    Described,
+    Objective,
+    PartCounts,
+    StatedPlacement,
+    Throughput,
+    copy_price,
+    costs,
+    price,
+    throughput,
+)
 from slowpath.insights.placement.solving import OutOfTime, Placement, place
 from slowpath.insights.source.unit import require_numpy
 

@@ -20,9 +20,8 @@ from slowpath.core.errors import InputError, StoppedError
 from slowpath.core.inputs import read_program
 from slowpath.core.programs.clang import OBJECT, Form, compile_c
 from slowpath.core.programs.sources import Clang
-from slowpath.insights.source.framework import is_support
 from slowpath.insights.source.modules import bracketed_prefix, split_at_commas
-from slowpath.insights.source.sources import compile_source
+from slowpath.insights.source.sources import compile_source, is_support
 
 TRIPLE, CPU = "bpf", "v3"
 """BPF's name in LLVM, and the version of its instruction set that `OBJECT` requests."""

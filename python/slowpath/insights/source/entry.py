@@ -17,10 +17,9 @@ from slowpath.insights.source.calls import (
     roots,
     source_functions,
 )
-from slowpath.insights.source.framework import ELEMENT
 from slowpath.insights.source.functions import Function, Parameter
 from slowpath.insights.source.pointer_parameters import PointerTarget, TargetFinder
-from slowpath.insights.source.sources import CPLUSPLUS
+from slowpath.insights.source.sources import CPLUSPLUS, ELEMENT
 
 Role = Literal[
     "element",

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from slowpath.core import codes
 from slowpath.core.errors import InputError
-from slowpath.insights.source.framework import is_engine, is_support
 from slowpath.insights.source.metadata import DeclaredParameter, Line, Metadata
 from slowpath.insights.source.modules import Module
+from slowpath.insights.source.sources import is_engine, is_support
 
 _DEFINE = re.compile(r'^define .*?@("(?:[^"\\]|\\.)*"|[\w.$-]+)\(.*?(?:!dbg !(\d+))?[^!]*\{$')
 _LABEL = re.compile(r'^("(?:[^"\\]|\\.)*"|[\w.$-]+):')

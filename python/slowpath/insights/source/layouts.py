@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from slowpath.insights.source.framework import is_ours
 from slowpath.insights.source.metadata import Line, Metadata, Node
+from slowpath.insights.source.sources import is_ours
 
 _DEEPEST = 32
 _BITS = "bits"

@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 from slowpath.core import codes
 from slowpath.core.errors import InputError
-from slowpath.insights.source.framework import is_support
 from slowpath.insights.source.functions import Function
 from slowpath.insights.source.layouts import Layouts, Type
 from slowpath.insights.source.metadata import Metadata, Node
 from slowpath.insights.source.modules import bracketed_prefix, split_at_commas
+from slowpath.insights.source.sources import is_support
 
 _NAMED = r'%(?:"[^"]*"|[\w.$-]+)'
 _PARAMETER = re.compile(rf"({_NAMED})$")

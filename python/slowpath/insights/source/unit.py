@@ -16,12 +16,11 @@ from slowpath.core.jobs import Message, Stopping
 from slowpath.core.jobs.isolated_job import IsolatedJob, Work
 from slowpath.insights.source.calls import find_entry
 from slowpath.insights.source.entry import pointer_target_variables, uses_dpdk
-from slowpath.insights.source.framework import is_ours
 from slowpath.insights.source.functions import Function, functions_of
 from slowpath.insights.source.layouts import Layouts
 from slowpath.insights.source.metadata import Metadata
 from slowpath.insights.source.modules import Module, keep_crc_loops, optimise, read_module
-from slowpath.insights.source.sources import Source
+from slowpath.insights.source.sources import Source, is_ours
 
 _STATE = re.compile(
     r'^@("(?:[^"\\]|\\.)*"|[\w.$-]+) = internal (?:unnamed_addr )?global ', re.MULTILINE

@@ -10,7 +10,7 @@ import numpy as np
 from slowpath.core import codes
 from slowpath.core.errors import InputError
 from slowpath.core.terminal import first_few
-from slowpath.insights.sandbox.native import protect_page
+from slowpath.insights.native import protect_page
 from slowpath.insights.source.entry import Entry
 from slowpath.insights.source.layouts import Layouts, Variable
 from slowpath.insights.source.pointer_parameters import PointerTarget

@@ -10,9 +10,8 @@ from slowpath.insights.source.entry import Entry
 from slowpath.insights.source.functions import Function
 from slowpath.insights.source.layouts import descend
 from slowpath.insights.source.metadata import Line
-from slowpath.insights.source.operands import callee_of
+from slowpath.insights.source.modules import callee_of
 from slowpath.insights.source.sources import is_source
-from slowpath.insights.trace.allocations import ALLOCATORS
 from slowpath.insights.trace.documents import (
     CountedBlock,
     CountedCall,
@@ -26,7 +25,7 @@ from slowpath.insights.trace.documents import (
     Traffic,
 )
 from slowpath.insights.trace.execution import Execution, Outcome
-from slowpath.insights.trace.memory import Structure
+from slowpath.insights.trace.memory import ALLOCATORS, Structure
 
 ACTIONS = ("XDP_ABORTED", "XDP_DROP", "XDP_PASS", "XDP_TX", "XDP_REDIRECT")
 """Names of the actions that an XDP program returns, by value (include/uapi/linux/bpf.h)."""

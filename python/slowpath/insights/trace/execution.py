@@ -16,16 +16,13 @@ import numpy as np
 from slowpath.core import codes
 from slowpath.core.engine.objects import Captured
 from slowpath.core.errors import InputError, StoppedError
-from slowpath.insights.sandbox.externals import is_allowed
-from slowpath.insights.sandbox.native import SIZE, CompiledModule, Region
-from slowpath.insights.sandbox.trials import Series
+from slowpath.insights.native import SIZE, CompiledModule, Region, is_allowed
 from slowpath.insights.source.calls import find_entry
 from slowpath.insights.source.entry import Entry, with_pointer_targets
-from slowpath.insights.source.framework import ELEMENT, SUPPORT, is_ours
 from slowpath.insights.source.metadata import Line
 from slowpath.insights.source.modules import variables_of
+from slowpath.insights.source.sources import ELEMENT, SUPPORT, is_ours
 from slowpath.insights.source.unit import CompiledUnit
-from slowpath.insights.trace.allocations import Allocations
 from slowpath.insights.trace.buffers import Buffers, ParameterMemory
 from slowpath.insights.trace.failure import (
     CONFIGURATION,
@@ -39,7 +36,7 @@ from slowpath.insights.trace.failure import (
     uninitialised_notes,
 )
 from slowpath.insights.trace.instrumentation import RECORD, Addresses, instrument
-from slowpath.insights.trace.memory import Area, Heap, memory_map
+from slowpath.insights.trace.memory import Allocations, Area, Heap, memory_map
 from slowpath.insights.trace.packets import (
     NONE,
     LoadedEntry,
@@ -63,10 +60,10 @@ from slowpath.insights.trace.xdp_map_contents import (
     contents_of,
     inner_tables,
 )
+from slowpath.insights.trace.xdp_maps import CONTEXT, PACKETS, Arena, Store, tables_of
 from slowpath.insights.trace.xdp_maps import DESCRIPTOR_BYTES as DESCRIBED
-from slowpath.insights.trace.xdp_maps import tables_of
-from slowpath.insights.trace.xdp_memory import CONTEXT, PACKETS, Arena, Store
 from slowpath.insights.trace.xdp_sources import unfilled_maps
+from slowpath.insights.trials import Series
 
 _THREADS = re.compile(r"^@(\S+) = [^\n]*?\bthread_local\b", re.MULTILINE)
 _SETUP_FUEL = 1 << 31

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from slowpath.insights.source.functions import Function, Instruction, unquoted
-from slowpath.insights.source.operands import Kind, accesses, callee_of
-from slowpath.insights.trace.allocations import ALLOCATORS, Allocation, Allocations, result_of
+from slowpath.insights.source.modules import Kind, accesses, callee_of
+from slowpath.insights.trace.memory import ALLOCATORS, Allocation, Allocations, result_of
 
 RECORD = 16
 """Bytes of a record: an address (8), a number (4) and a size (4)."""

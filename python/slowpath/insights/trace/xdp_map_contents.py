@@ -24,10 +24,10 @@ from slowpath.insights.trace.xdp_maps import (
     QUEUE,
     RING,
     STACK,
+    Store,
     Table,
     table_of,
 )
-from slowpath.insights.trace.xdp_memory import Store
 
 _FILLED = (HASH, ARRAY, PROGRAMS, LRU, LPM, PORTS, QUEUE, STACK, BLOOM, *OF_MAPS)
 _INNER = ".inner"

@@ -10,7 +10,7 @@ from functools import cache, partial
 from itertools import permutations, product
 from typing import Any, NamedTuple
 
-from slowpath.insights.accelerators.harness.bench import (
+from slowpath.insights.accelerators.proofs.harness import (
     CONTEXT,
     DATA,
     KEY,
@@ -21,8 +21,8 @@ from slowpath.insights.accelerators.harness.bench import (
     kinds,
     noise_of,
 )
-from slowpath.insights.accelerators.proofs.inputs import finding, swap_words
-from slowpath.insights.accelerators.references.ciphers import (
+from slowpath.insights.accelerators.proofs.oracles import finding, swap_words
+from slowpath.insights.accelerators.proofs.reference_ciphers import (
     AES_KEY_SIZES,
     AES_SIZE,
     DES_SIZE,
@@ -37,7 +37,7 @@ from slowpath.insights.accelerators.references.ciphers import (
     xtea_decrypt,
     xtea_encrypt,
 )
-from slowpath.insights.sandbox.trials import Attempt
+from slowpath.insights.trials import Attempt
 
 _TRIALS = 24
 _NUMBER_VALUES = (0, 1, 16, 128, 32, 256, 10, 14, 8, 24, 192, 12, 4, 64)

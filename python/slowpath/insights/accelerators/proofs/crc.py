@@ -10,10 +10,9 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise, product
 from typing import Any, NamedTuple
 
-from slowpath.insights.accelerators.harness.bench import noise_of
-from slowpath.insights.accelerators.harness.oracles import Oracle
-from slowpath.insights.accelerators.proofs.inputs import finding, samples, swap_words
-from slowpath.insights.accelerators.references.sums import Crc, name_of, reverse, times_x
+from slowpath.insights.accelerators.proofs.harness import noise_of
+from slowpath.insights.accelerators.proofs.oracles import Oracle, finding, samples, swap_words
+from slowpath.insights.accelerators.proofs.reference_sums import Crc, name_of, reverse, times_x
 
 _MOST_FREE = 8
 """Maximum number of unknowns that the equations leave undetermined; all of their values are tried.

@@ -5,7 +5,7 @@ from functools import partial
 from itertools import permutations, product
 from typing import Any
 
-from slowpath.insights.accelerators.harness.bench import (
+from slowpath.insights.accelerators.proofs.harness import (
     CONTEXT,
     DATA,
     KEY,
@@ -16,16 +16,22 @@ from slowpath.insights.accelerators.harness.bench import (
     kinds,
     noise_of,
 )
-from slowpath.insights.accelerators.harness.oracles import Oracle
-from slowpath.insights.accelerators.proofs.inputs import (
+from slowpath.insights.accelerators.proofs.oracles import (
+    Oracle,
     Sample,
     evaluate,
     finding,
     samples,
     swap_words,
 )
-from slowpath.insights.accelerators.references.hashes import MIXERS, SIMPLE, Hash, siphash, toeplitz
-from slowpath.insights.sandbox.trials import Attempt
+from slowpath.insights.accelerators.proofs.reference_hashes import (
+    MIXERS,
+    SIMPLE,
+    Hash,
+    siphash,
+    toeplitz,
+)
+from slowpath.insights.trials import Attempt
 
 _MIN_LENGTH = 4
 """Minimum length in bytes if all messages have one length: on short messages, hashes may coincide.

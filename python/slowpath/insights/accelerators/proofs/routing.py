@@ -9,7 +9,7 @@ from functools import partial
 from itertools import permutations, product
 from typing import Any, NamedTuple
 
-from slowpath.insights.accelerators.harness.bench import (
+from slowpath.insights.accelerators.proofs.harness import (
     CONTEXT,
     OUT,
     Bench,
@@ -19,11 +19,11 @@ from slowpath.insights.accelerators.harness.bench import (
     kinds,
     noise_of,
 )
-from slowpath.insights.accelerators.proofs.inputs import finding
-from slowpath.insights.accelerators.references.hashes import BITS, Route, lookup
-from slowpath.insights.sandbox.trials import Attempt
+from slowpath.insights.accelerators.proofs.oracles import finding
+from slowpath.insights.accelerators.proofs.reference_hashes import BITS, Route, lookup
 from slowpath.insights.source.functions import Function
 from slowpath.insights.source.metadata import Member
+from slowpath.insights.trials import Attempt
 
 _ROUTES = 120
 _ADDRESSES = 1500

@@ -7,7 +7,7 @@ from functools import cache, partial
 from itertools import product
 from typing import Any
 
-from slowpath.insights.accelerators.harness.bench import (
+from slowpath.insights.accelerators.proofs.harness import (
     CONTEXT,
     KEY,
     NONCE,
@@ -18,6 +18,7 @@ from slowpath.insights.accelerators.harness.bench import (
     kinds,
     noise_of,
 )
+from slowpath.insights.accelerators.proofs.reference_hashes import BITS, Route, lookup
 from slowpath.insights.accelerators.proofs.routing import (
     TABLE_SIZE,
     Roles,
@@ -29,9 +30,8 @@ from slowpath.insights.accelerators.proofs.routing import (
     some_routes,
     table_calls,
 )
-from slowpath.insights.accelerators.references.hashes import BITS, Route, lookup
-from slowpath.insights.sandbox.native import SIZE
-from slowpath.insights.sandbox.trials import Attempt, CrashRecord
+from slowpath.insights.native import SIZE
+from slowpath.insights.trials import Attempt, CrashRecord
 
 _SLOT = 16
 """Bytes of memory for each prefix; prefixes share no memory, as functions may keep their addresses.

@@ -9,7 +9,8 @@ from functools import cache, partial
 from itertools import permutations, product
 from typing import Any
 
-from slowpath.insights.accelerators.harness.bench import (
+from slowpath.insights.accelerators.proofs import reference_ciphers
+from slowpath.insights.accelerators.proofs.harness import (
     CONTEXT,
     DATA,
     KEY,
@@ -22,9 +23,8 @@ from slowpath.insights.accelerators.harness.bench import (
     kinds,
     noise_of,
 )
-from slowpath.insights.accelerators.proofs.inputs import finding
-from slowpath.insights.accelerators.references import ciphers
-from slowpath.insights.sandbox.trials import Attempt
+from slowpath.insights.accelerators.proofs.oracles import finding
+from slowpath.insights.trials import Attempt
 
 _BLOCK, _BEHIND = 64, 64
 _OFFSETS = range(0, 80, 4)
@@ -35,8 +35,8 @@ _NUMBERS = (0, 1, 20, 10, 64, 12, 8)
 Label = tuple[str, int, bool, int]
 """Cipher, number of rounds, whether the input is added at the end, and offset of the input."""
 _CORES: dict[str, Callable[..., bytes]] = {
-    "ChaCha": ciphers.chacha_core,
-    "Salsa20": ciphers.salsa_core,
+    "ChaCha": reference_ciphers.chacha_core,
+    "Salsa20": reference_ciphers.salsa_core,
 }
 
 
@@ -139,9 +139,9 @@ def _direct_known() -> tuple[bytes, bytes, dict[bytes, tuple[str, int, int]]]:
     found = {}
     for counter in (0, 1):
         for size in (8, 12):
-            stream = ciphers.chacha20(key, nonce[:size], counter, _BLOCK)
+            stream = reference_ciphers.chacha20(key, nonce[:size], counter, _BLOCK)
             found[stream] = ("ChaCha20", size, counter)
-    found[ciphers.salsa20(key, nonce[:8], _BLOCK)] = ("Salsa20", 8, 0)
+    found[reference_ciphers.salsa20(key, nonce[:8], _BLOCK)] = ("Salsa20", 8, 0)
     return key, nonce, found
 
 
@@ -176,9 +176,9 @@ def _enciphered(
     for _ in range(_TRIALS):
         some, other = noise.randbytes(32), noise.randbytes(16)
         expected = (
-            ciphers.chacha20(some, other[:size], counter, _MESSAGE)
+            reference_ciphers.chacha20(some, other[:size], counter, _MESSAGE)
             if cipher == "ChaCha20"
-            else ciphers.salsa20(some, other[:size], _MESSAGE, counter)
+            else reference_ciphers.salsa20(some, other[:size], _MESSAGE, counter)
         )
         if run(noise.randbytes(_MESSAGE), some, other) != expected:
             return None
@@ -195,7 +195,7 @@ def _message_lengths(count: int) -> Iterator[tuple[int, ...]]:
 @cache
 def _rc4_known(size: int) -> tuple[bytes, bytes]:
     key = noise_of(59).randbytes(32)
-    return key, ciphers.rc4(key[:size], _MESSAGE)
+    return key, reference_ciphers.rc4(key[:size], _MESSAGE)
 
 
 def rc4_attempts(bench: Bench, begin: str, work: str) -> Iterator[Attempt]:
@@ -238,7 +238,7 @@ def _rc4(outcome: Callable[[bytes, bytes], bytes], size: int) -> dict[str, Any] 
         return None
     noise = noise_of(61)
     some = [(noise.randbytes(32), noise.randbytes(_MESSAGE)) for _ in range(_TRIALS)]
-    expected_streams = [ciphers.rc4(one[:size], _MESSAGE) for one, _ in some]
+    expected_streams = [reference_ciphers.rc4(one[:size], _MESSAGE) for one, _ in some]
     outputs = [outcome(one, text) for one, text in some]
     parameters = {"key": "any length"}
     if outputs == expected_streams:

@@ -7,23 +7,26 @@ modulo 65535. So each argument has a coefficient of 1, -1, 256 or -256.
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from slowpath.insights.accelerators.harness.bench import (
+from slowpath.insights.accelerators.proofs.harness import (
     Bench,
     BoundFunction,
     InitialBytes,
     Memory,
+    Slot,
     noise_of,
 )
-from slowpath.insights.accelerators.harness.oracles import (
+from slowpath.insights.accelerators.proofs.oracles import (
     Oracle,
     ResultLocation,
+    Sample,
     WholeWordOracle,
+    evaluate,
+    finding,
     name_of,
     result_name,
+    samples,
 )
-from slowpath.insights.accelerators.harness.signatures import Slot
-from slowpath.insights.accelerators.proofs.inputs import Sample, evaluate, finding, samples
-from slowpath.insights.accelerators.references.sums import (
+from slowpath.insights.accelerators.proofs.reference_sums import (
     ADLER,
     FLETCHERS,
     WORD,

@@ -31,7 +31,7 @@ enum {
 };
 enum { ANY, NEW, EXISTING, LOCKED = 4 };
 
-/* Description of a map, written before the first packet (trace/xdp_memory.py). */
+/* Description of a map, written before the first packet (trace/xdp_maps.py). */
 struct map {
 	uint32_t kind, key_size, value_size, entries;
 	uint32_t buckets, slots, stride, key_at, value_at; /* bloom filter: buckets are hashes */
@@ -673,7 +673,7 @@ WORK long bpf_xdp_store_bytes(struct frame *frame, uint32_t at, const void *from
 
 typedef int program(struct frame *frame);
 
-/* `_setjmp` and `longjmp`, which sources may not call (sandbox/externals.py). */
+/* `_setjmp` and `longjmp`, which sources may not call (native.py). */
 __attribute__((returns_twice)) int slowpath_xdp_mark(jmp_buf here);
 __attribute__((noreturn)) void slowpath_xdp_return(jmp_buf there, int result);
 
@@ -682,14 +682,14 @@ struct back {
 	jmp_buf here;
 	struct back *before;
 };
-_Static_assert(sizeof(struct back) <= 1024, "trace/xdp_host_ir.py makes more room");
+_Static_assert(sizeof(struct back) <= 1024, "trace/xdp_sources.py makes more room");
 
 static struct back *slowpath_xdp_back;
 static struct frame *slowpath_xdp_frame;
 static program *volatile slowpath_xdp_next; /* volatile: read again after each jump */
 static uint32_t slowpath_xdp_jumps;
 
-/* Called before and after a function with tail calls (trace/xdp_host_ir.py). */
+/* Called before and after a function with tail calls (trace/xdp_sources.py). */
 __attribute__((used)) void slowpath_xdp_enter(struct back *back)
 {
 	back->before = slowpath_xdp_back;

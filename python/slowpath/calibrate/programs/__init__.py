@@ -1,1 +1,0 @@
-"""Generates the programs of experiments from templates, for each test bed."""

@@ -1,1 +1,0 @@
-"""Calls compiled functions of a module to compare their results with reference algorithms."""

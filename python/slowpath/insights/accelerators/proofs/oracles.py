@@ -1,0 +1,404 @@
+"""Wraps functions as oracles, which take bytes and a seed, and generates inputs to compare them.
+
+An oracle has the same interface whatever the C signature of its function is.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
+from typing import Any, NamedTuple, Protocol
+
+from slowpath.insights.accelerators.proofs.harness import (
+    BoundFunction,
+    InitialBytes,
+    Interpretation,
+    Memory,
+    Noise,
+    noise_of,
+)
+from slowpath.insights.native import differing_ranges
+
+_PROBE = 8
+"""Length of the data in a first call, in elements."""
+_MOST_BYTES = 4096
+_CONTENTS = 2
+"""Number of further memory contents to try, because results may be equal by chance."""
+
+
+class Oracle(Protocol):
+    """A wrapped function that maps bytes, and perhaps a seed, to a number, as checksums do."""
+
+    bits: int
+    """Width of the result in bits."""
+    unit: int
+    """The length of the data in bytes must be a multiple of this number."""
+    fixed: int | None
+    """The only length of data in bytes that the function accepts; None if it accepts several
+    lengths.
+    """
+    most: int
+    """Maximum length of data in bytes."""
+    text: bool
+    """True if data must not contain a zero byte."""
+    seed_bits: int
+    """Width of the seed in bits; 0 without a seed."""
+    seed_name: str
+    shift: int
+    """Offset of the data from the start of a page in bytes."""
+    words: int
+    """Declared size in bytes of an element of data; it is also the alignment of the data."""
+    result: str
+    """Describes where the function stores its result; empty if it returns the result."""
+
+    def value(self, data: bytes, seed: int = 0) -> int:
+        """Return the function's result for `data` and `seed`."""
+
+
+class ResultLocation(NamedTuple):
+    """Location of a function's result: in bytes of a memory, or in the return value."""
+
+    bits: int
+    memory: Memory | None = None
+    offset: int = 0
+
+    def read(self, result: int) -> int:
+        """Return the number at this location after a call whose return value was `result`."""
+        if self.memory is None:
+            return result
+        return int.from_bytes(self.memory.read(self.bits // 8, self.offset), "little")
+
+
+class SeedLocation(NamedTuple):
+    """Source of a function's seed: a numeric parameter, or bytes of a memory."""
+
+    bits: int
+    parameter: int | None
+    memory: Memory | None = None
+    offset: int = 0
+
+
+class DigestOracle:
+    """An oracle that calls a function with a pointer to the data."""
+
+    def __init__(  # noqa: PLR0913 - facts about one function
+        self,
+        bound: BoundFunction,
+        reading: Interpretation,
+        place: ResultLocation,
+        *,
+        seed: SeedLocation | None,
+        unit_bits: int,
+        fixed: int | None,
+    ) -> None:
+        self._bound, self._place, self._seed = bound, place, seed
+        self.bits = place.bits
+        self._unit_bits = unit_bits
+        self.unit = max(1, unit_bits // 8)
+        self.fixed = fixed
+        self.text = reading.extent == "text"
+        self.seed_bits = 0 if seed is None else seed.bits
+        self.seed_name = "" if seed is None else seed_name(bound, seed)
+        self.shift = 0
+        self.words = max(1, _pointee(bound, reading.data))
+        self.result = result_name(bound, place)
+        self.most = fixed or _longest(bound, unit_bits)
+
+    def value(self, data: bytes, seed: int = 0) -> int:
+        """Return the function's result for `data` and `seed`."""
+        length = 8 * len(data) // self._unit_bits
+        written = data + b"\0" if self.text else data
+        numbers, given = seed_arguments(self._seed, seed)
+        result = self._bound.call(written, length, numbers, given, self.shift)
+        return self._place.read(result)
+
+
+def seed_arguments(
+    seed: SeedLocation | None, value: int
+) -> tuple[dict[int, int], list[InitialBytes]]:
+    """Convert a seed to arguments: numbers by parameter index, and initial bytes of memories."""
+    if seed is None:
+        return {}, []
+    if seed.memory is None:
+        return {seed.parameter or 0: value}, []
+    return {}, [InitialBytes(seed.memory, seed.offset, value.to_bytes(seed.bits // 8, "little"))]
+
+
+def seed_name(bound: BoundFunction, seed: SeedLocation) -> str:
+    """Return the name that a seed has in the source code."""
+    if seed.memory is None:
+        return name_of(bound, seed.parameter or 0)
+    return memory_name(bound, seed.memory, seed.offset)
+
+
+def result_name(bound: BoundFunction, place: ResultLocation) -> str:
+    """Describe the location of a result by names in the source code; empty for the return value."""
+    return "" if place.memory is None else f"in {memory_name(bound, place.memory, place.offset)}"
+
+
+def memory_name(bound: BoundFunction, memory: Memory, offset: int) -> str:
+    """Describe the byte at an offset in a memory by names in the source code."""
+    if memory.parameter is None:
+        named = f"the variable {memory.variable}"
+        return named if not offset else f"{named} + {offset}"
+    name = name_of(bound, memory.parameter)
+    return f"*{name}" if not offset else f"{name} + {offset}"
+
+
+def digest_oracles(bound: BoundFunction, reading: Interpretation) -> Iterator[DigestOracle]:
+    """Yield oracles for a function whose parameters include data.
+
+    `reading` assigns roles to the parameters. Nothing is yielded if no result depends on the data.
+    """
+    extent = _extent(bound, reading)
+    if extent is None:
+        return
+    unit_bits, fixed = extent
+    parameters = bound.function.parameters
+    seeds = [
+        SeedLocation(parameters[at].bits, at) for at in reading.numbers if parameters[at].bits > 1
+    ]
+    for place in _result_locations(bound, reading, unit_bits, fixed):
+        inside = list[SeedLocation | None](seeds)
+        if place.memory is not None:
+            inside = [SeedLocation(place.bits, None, place.memory, place.offset), *inside]
+        for seed in (*inside, None):
+            yield DigestOracle(bound, reading, place, seed=seed, unit_bits=unit_bits, fixed=fixed)
+
+
+def outcomes(bound: BoundFunction, data: bytes, length: int) -> tuple[int, list[bytes]]:
+    """Call a function; return its return value, and the content of its memories after the call."""
+    result = bound.call(data, length)
+    return result, [memory.read() for memory in bound.memories]
+
+
+def _extent(  # noqa: PLR0911 - one for each way in which data can end
+    bound: BoundFunction, reading: Interpretation
+) -> tuple[int, int | None] | None:
+    """Return the unit in which the function counts its data's length, and a fixed length.
+
+    The unit is in bits, such as 8 if the length argument is in bytes. The fixed length is in bytes,
+    for a function that always reads the same amount; None if it takes several lengths.
+
+    Return None instead of the pair if the result does not depend on the data.
+    """
+    noise = noise_of(7)
+    data = bytearray(noise.randrange(1, 256) for _ in range(256))
+    text = reading.extent == "text"
+
+    def outcome(flipped: int | None, length: int = _PROBE) -> tuple[int, list[bytes]]:
+        given = bytearray(data)
+        if flipped is not None:
+            given[flipped] ^= 0x55 if given[flipped] != 0x55 else 0x33  # noqa: PLR2004
+        if text:
+            given = given[:_PROBE] + b"\0"
+        if reading.extent == "end":
+            given = given[:_PROBE]
+        return outcomes(bound, bytes(given), length)
+
+    before = outcome(None)
+    if outcome(None) != before:
+        return None  # equal calls give different results
+    if reading.extent in ("text", "end"):
+        return (8, None) if outcome(0) != before and outcome(_PROBE - 1) != before else None
+    if reading.extent == "fixed":
+        matters = [at for at in range(128) if outcome(at) != before]
+        if not matters or len(matters) < (matters[-1] + 1) // 2:
+            return None
+        return 8, matters[-1] + 1
+    for size in (8, 4, 2, 1):
+        if outcome(_PROBE * size - 1) != before:
+            reads_beyond = outcome(_PROBE * size) != before or outcome(_PROBE * size + 1) != before
+            if reads_beyond or (size == 1 and outcome(0) == before):
+                return None
+            return 8 * size, None
+    # The length counts bits: a length of 8 includes only the first byte.
+    if outcome(0) != before and outcome(None, 2 * _PROBE) != before:
+        return 1, None
+    return None
+
+
+def _result_locations(
+    bound: BoundFunction, reading: Interpretation, unit_bits: int, fixed: int | None
+) -> Iterator[ResultLocation]:
+    """Yield the locations, in memory or the return value, of results that depend on the data."""
+    noise = noise_of(11)
+    size = fixed or max(1, _PROBE * unit_bits // 8)
+    length = 8 * size // unit_bits
+    padding = b"" if reading.extent == "end" else bytes(8)
+    texts = [bytes(noise.randrange(1, 256) for _ in range(size)) + padding for _ in range(4)]
+    return result_locations(bound, [partial(bound.call, text, length, None) for text in texts])
+
+
+def result_locations(
+    bound: BoundFunction, calls: Sequence[Callable[[Sequence[InitialBytes]], int]]
+) -> Iterator[ResultLocation]:
+    """Yield locations whose content differs between `calls`, which pass different data.
+
+    The return value comes first, because callers regard it as the result. But memory comes first if
+    the return value depends on what the written memory held before the call. This memory then
+    holds the state of a computation that each call continues.
+    """
+    seen = list[tuple[int, list[bytes]]]()
+    for call in calls:
+        result = call(())
+        seen.append((result, [memory.read() for memory in bound.memories]))
+    written = [
+        (memory, offset, width)
+        for number, memory in enumerate(bound.memories)
+        for offset, width in varying([one[1][number] for one in seen])
+    ]
+    in_memory = [place for one in written for place in integer_locations(*one)]
+    if bound.function.result in ("void", "pointer") or len({one[0] for one in seen}) == 1:
+        yield from in_memory
+        return
+    returned = ResultLocation(int(bound.function.result[1:]))
+    noise = noise_of(17)
+    others = [
+        [InitialBytes(memory, offset, noise.randbytes(width)) for memory, offset, width in written]
+        for _ in range(_CONTENTS if written else 0)
+    ]
+    continued = any(calls[0](given) != seen[0][0] for given in others)
+    yield from (*in_memory, returned) if continued else (returned, *in_memory)
+
+
+def varying(texts: Sequence[bytes]) -> list[tuple[int, int]]:
+    """Return the ranges (offset, size) in which any text differs from the first text."""
+    joined = bytearray(len(texts[0]))
+    for one in texts[1:]:
+        for offset, size in differing_ranges(texts[0], one):
+            joined[offset : offset + size] = b"\1" * size
+    return differing_ranges(bytes(len(joined)), bytes(joined))
+
+
+def integer_locations(memory: Memory, offset: int, width: int) -> Iterator[ResultLocation]:
+    """Yield the locations of aligned integers that may contain these bytes of a memory.
+
+    The bytes are the `width` bytes from `offset`.
+    """
+    for size in (1, 2, 4, 8):
+        start = offset // size * size
+        if start + size >= offset + width and (size == 1 or width > size // 2):
+            yield ResultLocation(8 * size, memory, start)
+            return
+    if width <= 16:  # noqa: PLR2004 - two numbers side by side
+        for size in (4, 8):
+            for at in range(offset // size * size, offset + width, size):
+                yield ResultLocation(8 * size, memory, at)
+
+
+def _longest(bound: BoundFunction, unit_bits: int) -> int:
+    for at, slot in enumerate(bound.binding):
+        if slot.role == "length":
+            bits = bound.function.parameters[at].bits
+            return min(_MOST_BYTES, ((1 << (bits - 1)) - 1) * unit_bits // 8)
+    return _MOST_BYTES
+
+
+def name_of(bound: BoundFunction, at: int) -> str:
+    """Return the name that a parameter has in the source code, or `argument N`."""
+    described = bound.function.parameters[at].described
+    return described.name if described and described.name else f"argument {at + 1}"
+
+
+def _pointee(bound: BoundFunction, at: int) -> int:
+    described = bound.function.parameters[at].described
+    return described.size if described and described.size in (1, 2, 4, 8) else 1
+
+
+class WholeWordOracle:
+    """An oracle that accepts only data of whole 16-bit words."""
+
+    fixed: int | None = None
+    unit = 2
+
+    def __init__(self, oracle: Oracle) -> None:
+        """Wrap `oracle`, which accepts data of any length."""
+        self._oracle = oracle
+        self.bits, self.most, self.text = oracle.bits, oracle.most, oracle.text
+        self.seed_bits, self.seed_name = oracle.seed_bits, oracle.seed_name
+        self.words, self.result = oracle.words, oracle.result
+        self.shift = 0
+
+    def value(self, data: bytes, seed: int = 0) -> int:
+        """Return the function's result for `data` and `seed`."""
+        self._oracle.shift = self.shift
+        return self._oracle.value(data, seed)
+
+
+# --- inputs ---------------------------------------------------------------------------------------
+
+_SEED = 4116
+_SHORT, _MIDDLE = 40, 300
+_LONG = (511, 512, 1000, 1024, 2047, 4096)
+_FIXED = 256
+"""Number of inputs for a function whose data has one fixed length."""
+_SHORT_REPETITIONS = 3
+
+
+class Sample(NamedTuple):
+    """An input for a function: data, seed, and distance by which the data is moved in memory."""
+
+    data: bytes
+    seed: int
+    shift: int
+
+
+def samples(oracle: Oracle, *, seeds: bool = True) -> Iterator[Sample]:
+    """Yield random inputs for a function, short inputs first; with `seeds`, also random seeds."""
+    noise = noise_of(_SEED)
+    sizes = [oracle.fixed] * _FIXED if oracle.fixed is not None else _sizes(oracle, noise)
+    for size in sizes:
+        seed = noise.getrandbits(oracle.seed_bits) if seeds and oracle.seed_bits else 0
+        step = oracle.words
+        shift = noise.randrange(8) * step if noise.randrange(2) else 0
+        yield Sample(some_data(noise, size, text=oracle.text), seed, shift)
+
+
+def evaluate(oracle: Oracle, sample: Sample) -> int:
+    """Return the result of a function for an input."""
+    oracle.shift = sample.shift
+    return oracle.value(sample.data, sample.seed)
+
+
+def finding(
+    kind: str, name: str, parameters: dict[str, str], count: int, lengths: Collection[int]
+) -> dict[str, Any]:
+    """Return the description of an algorithm with which a function agreed on `count` inputs.
+
+    `lengths` are the lengths of these inputs in bytes.
+    """
+    return {
+        "kind": kind,
+        "algorithm": name,
+        "parameters": parameters,
+        "inputs": count,
+        "lengths": [min(lengths), max(lengths)],
+    }
+
+
+def some_data(noise: Noise, size: int, *, text: bool) -> bytes:
+    """Return random data. Sometimes all bits are 0, or all are 1, so that sums overflow.
+
+    With `text`, no byte is zero.
+    """
+    kind = noise.randrange(16)
+    if kind == 0 and not text:
+        return bytes(size)
+    if kind == 1:
+        return b"\xff" * size
+    data = noise.randbytes(size)
+    return data.replace(b"\0", b"\x80") if text else data
+
+
+def swap_words(text: bytes, size: int = 4) -> bytes:
+    """Reverse the bytes in each word of `size` bytes."""
+    if size == 1:
+        return text
+    return b"".join(text[at : at + size][::-1] for at in range(0, len(text), size))
+
+
+def _sizes(oracle: Oracle, noise: Noise) -> list[int]:
+    unit = oracle.unit
+    short = [size * unit for size in range(1, _SHORT)] * _SHORT_REPETITIONS
+    middle = sorted(noise.randrange(_SHORT, _MIDDLE) * unit for _ in range(100))
+    long = [size // unit * unit for size in _LONG]
+    return [size for size in (*short, *middle, *long) if size <= oracle.most]

@@ -1,1 +1,0 @@
-"""Reference implementations of the algorithms of accelerators."""

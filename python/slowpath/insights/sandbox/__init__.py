@@ -1,1 +1,0 @@
-"""Runs untrusted functions as machine code in confined child processes."""
