@@ -19,4 +19,4 @@ def shorten_profiles(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "_PROBES", (64 << 10, 64 << 10))
     monkeypatch.setattr(machine, "_OBSERVATIONS", 20)
     monitor = machine.CpuMonitor
-    monkeypatch.setattr(profiler, "CpuMonitor", lambda cpus, _limit: monitor(cpus, patience=0))
+    monkeypatch.setattr(profiler, "CpuMonitor", lambda cpus, _limit, **_: monitor(cpus, patience=0))

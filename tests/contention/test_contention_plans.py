@@ -331,7 +331,7 @@ class SimulatedProfiling(Profiling):
 @pytest.fixture(autouse=True)
 def _no_surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
     monitor = SimpleNamespace(misplaced=0.0)
-    monkeypatch.setattr(profiler, "CpuMonitor", lambda _cpus, _limit: monitor)
+    monkeypatch.setattr(profiler, "CpuMonitor", lambda _cpus, _limit, **_: monitor)
 
 
 def headers_alone(**effort: Any) -> Setup:

@@ -199,7 +199,7 @@ times between caches are above."""
 _SLOWER = 1.25
 _UNSHARED = 0.05
 """A core is assumed to be unshared in at least this share of the time."""
-_PATIENCE = 0.5  # maximum wait for a quiet processor, in seconds
+PATIENCE = 0.5  # maximum wait for a quiet processor, in seconds
 
 
 _Observation = tuple[float, bool]
@@ -221,7 +221,7 @@ class CpuMonitor:
         cpus: tuple[int, int],
         misplaced_limit: float = 0.0,
         observe: Callable[[int, int], Surroundings] = neighbours.surroundings,
-        patience: float = _PATIENCE,
+        patience: float = PATIENCE,
     ) -> None:
         """Observe the CPUs for some tenths of a second.
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from slowpath.contention.profiling import mixes
 from slowpath.contention.profiling.machine import (
     MEGABYTE,
+    PATIENCE,
     Calibration,
     CpuMonitor,
     Level,
@@ -99,11 +100,11 @@ class Profiling:
         effort = setup.effort
         self._timing = Timing(effort.pairs, effort.block_seconds, effort.warm_seconds)
         self._disturbed = 0
-        # Waits for misplaced CPUs are limited to three times the measuring time.
+        # Waits for misplaced or busy CPUs are limited to three times the measuring time.
         kinds = ("alone", "beside", *(["the client"] if setup.client is not None else []))
-        blocks = effort.mixes * len(kinds) * effort.pairs
-        limit = 3 * blocks * (effort.block_seconds + effort.warm_seconds)
-        self._monitor = CpuMonitor((machine.places.function, machine.places.other), limit)
+        mix = 3 * len(kinds) * effort.pairs * (effort.block_seconds + effort.warm_seconds)
+        places = machine.places.function, machine.places.other
+        self._monitor = CpuMonitor(places, effort.mixes * mix, patience=min(PATIENCE, mix))
 
     def run(self, make_planner: Callable[[MachineProperties], Planner]) -> Found:
         """Measure everything, until the planner has no more points, or a stop is requested.
