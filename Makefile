@@ -34,7 +34,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 DONE := $(VENV)/done
 RUST_VERSION := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
-PYTEST := $(BIN)/pytest --numprocesses logical --maxprocesses 4 --dist loadfile
+# One process more than CPUs, because many tests wait.
+PYTEST := $(BIN)/pytest --numprocesses $(shell n=$$(nproc); echo $$((n < 4 ? n + 1 : 4))) --dist loadfile
 CARGO_TEST_FLAGS ?=
 PYTEST_FLAGS ?=
 BENCH_FLAGS ?=
