@@ -29,7 +29,7 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 # How long an example takes depends on what else the machine does.
 settings.register_profile(
     "slowpath",
-    max_examples=30 * CAMPAIGN,
+    max_examples=20 * CAMPAIGN,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )

@@ -15,6 +15,7 @@ use slowpath_bpf::MapKind;
 use slowpath_kernel::witness::install;
 use slowpath_kernel::{Kernel, LoadedProgram};
 use slowpath_oracle::{Oracle, random_cases};
+use support::pin::each_on_every_cpu;
 use support::{DROP, kernel, load, object, path};
 
 const PACKET: [u8; 60] = [0; 60];
@@ -98,9 +99,9 @@ fn slow_ways_are_those_of_the_kernel() {
     let Some(kernel) = kernel() else { return };
     let object = object(&file());
     let contents = random_cases(CONTENTS);
-    let (mut faults, mut compared) = (Vec::new(), 0);
-    for (number, program) in object.programs.iter().enumerate() {
-        let name = program.name.as_str();
+    let check = |number: usize| {
+        let name = object.programs[number].name.as_str();
+        let (mut faults, mut compared) = (Vec::new(), 0);
         let result = analyse(number);
         let accesses = result["guarantee"]["counts"]["memory accesses"].as_u64();
         let witness = &result["paths"][0]["witness"];
@@ -124,7 +125,11 @@ fn slow_ways_are_those_of_the_kernel() {
             }
             compared += 1;
         }
-    }
+        (faults, compared)
+    };
+    let checked = each_on_every_cpu(object.programs.len(), check);
+    let (faults, compared): (Vec<Vec<String>>, Vec<usize>) = checked.into_iter().unzip();
+    let faults = faults.concat();
     assert!(faults.is_empty(), "{}", faults.join("\n"));
-    Oracle::Kernel.compared(compared, "runs on maps that limit each other");
+    Oracle::Kernel.compared(compared.iter().sum(), "runs on maps that limit each other");
 }
