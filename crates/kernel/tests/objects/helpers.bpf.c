@@ -927,7 +927,7 @@ static int expired(void *map, __u32 *key, struct timed *timed)
 	return 0;
 }
 
-/* Timers expire after hours, if the program does not cancel them. */
+/* Timers expire in decades, also those with a time since boot (BPF_F_TIMER_ABS). */
 PROGRAM(timer_calls)
 {
 	__u32 key = w[0] & 3;
@@ -940,7 +940,7 @@ PROGRAM(timer_calls)
 	if (w[2] & 1)
 		put(1, bpf_timer_set_callback(&timed->timer, expired));
 	if (w[3] & 1)
-		put(2, bpf_timer_start(&timed->timer, 1ull << 45, w[3] >> 1 & 7));
+		put(2, bpf_timer_start(&timed->timer, 1ull << 61, w[3] >> 1 & 7));
 	if (w[4] & 3)
 		put(3, bpf_timer_cancel(&timed->timer));
 	put(4, ++timed->number);
