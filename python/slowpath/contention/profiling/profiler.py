@@ -100,11 +100,11 @@ class Profiling:
         effort = setup.effort
         self._timing = Timing(effort.pairs, effort.block_seconds, effort.warm_seconds)
         self._disturbed = 0
-        # Waits for misplaced or busy CPUs are limited to three times the measuring time.
+        # A mix waits for misplaced or busy CPUs at most three times as long as it is measured.
         kinds = ("alone", "beside", *(["the client"] if setup.client is not None else []))
-        mix = 3 * len(kinds) * effort.pairs * (effort.block_seconds + effort.warm_seconds)
+        wait = 3 * len(kinds) * effort.pairs * (effort.block_seconds + effort.warm_seconds)
         places = machine.places.function, machine.places.other
-        self._monitor = CpuMonitor(places, effort.mixes * mix, patience=min(PATIENCE, mix))
+        self._monitor = CpuMonitor(places, effort.mixes * wait, patience=min(PATIENCE, wait))
 
     def run(self, make_planner: Callable[[MachineProperties], Planner]) -> Found:
         """Measure everything, until the planner has no more points, or a stop is requested.
