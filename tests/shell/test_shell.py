@@ -185,6 +185,28 @@ def test_without_a_folder_the_first_page_is_printed() -> None:
     assert slowpath("man").stdout.splitlines() == manual_pages()["slowpath.1"]
 
 
+WITHOUT_ENGINE = """
+import runpy, sys
+sys.modules["slowpath._core"] = None
+del sys.argv[0]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+"""Runs a script where the engine cannot be imported; with `-S`, other packages cannot, either."""
+
+
+def test_packages_get_their_pages_before_the_engine_is_built(tmp_path: Path) -> None:
+    script = ROOT / "release" / "shared_files.py"
+    run = subprocess.run(
+        [sys.executable, "-S", "-c", WITHOUT_ENGINE, script, tmp_path],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"PYTHONPATH": str(ROOT / "python")},
+    )
+    assert (run.returncode, run.stderr) == (0, "")
+    assert {*manual_pages()} == {path.name for path in (tmp_path / "man/man1").iterdir()}
+
+
 @pytest.mark.parametrize("name", ["slowpath.1", "slowpath-bound.1", "slowpath-fit.1"])
 def test_pages_are_formatted_without_warnings(name: str) -> None:
     program = shutil.which("groff")

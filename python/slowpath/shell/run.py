@@ -7,7 +7,6 @@ from pathlib import Path
 
 from slowpath.app import ROOT
 from slowpath.core.command import ARGUMENTS, Command, Group, Option, load
-from slowpath.core.engine import objects
 from slowpath.core.errors import ExitCode, InputError
 from slowpath.core.help import names, usage
 from slowpath.core.inputs import read_program, write_error, write_text
@@ -50,6 +49,8 @@ def print_names(what: str, words: Sequence[str]) -> ExitCode:
 
     Nothing is an error, because the user has not finished the command line.
     """
+    from slowpath.core.engine import objects  # packages get manual pages before their engine
+
     names = dict[str, None]()
     for file in filter(os.path.isfile, words):
         try:
