@@ -22,7 +22,7 @@ from typing import NamedTuple
 from slowpath.core.errors import InputError, StoppedError
 from slowpath.core.programs.sources import Clang
 from slowpath.insights.source.sources import aliases, load_source
-from slowpath.insights.trace.request import RunSettings
+from slowpath.insights.trace import RunSettings
 from slowpath.insights.trace.running import run
 
 HERE = Path(__file__).parent / "elements"

@@ -54,7 +54,7 @@ ROOT = Group(
         ),
     ),
     {
-        "demo": "slowpath.demo.cli:DEMO",
+        "demo": "slowpath.bounds.demo:DEMO",
         "bound": "slowpath.bounds.cli:BOUND",
         "annotate": "slowpath.annotate.cli:ANNOTATE",
         "watch": "slowpath.watch.cli:WATCH",

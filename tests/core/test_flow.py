@@ -6,9 +6,9 @@ from itertools import combinations, pairwise
 
 import pytest
 
+from slowpath.core.html import element
 from slowpath.core.html.flow import Arrow, Box, Flow, column, lanes, picture, shape
 from slowpath.core.html.layered import Gaps, Node, layered
-from slowpath.core.html.page import element
 from test_html import HOSTILE, parsed, texts
 
 GAPS = Gaps(7, 9, 1)

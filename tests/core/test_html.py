@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from slowpath.core.html import Column, Html, download, element, facts, join, page, prose, table
 from slowpath.core.html.chart import (
     Chart,
     Curve,
@@ -20,7 +21,6 @@ from slowpath.core.html.chart import (
     tick_text,
     with_room,
 )
-from slowpath.core.html.page import Column, Html, download, element, facts, join, page, prose, table
 
 HOSTILE = "\"'><script>alert(1)</script>&amp;<!--\x1b\u202e\x00"
 

@@ -7,7 +7,7 @@ import pytest
 from code_registry import entries
 from slowpath.core import codes
 from slowpath.core.errors import OptionError
-from slowpath.explain.run import entries_of
+from slowpath.explain.cli import entries_of
 from support import slowpath
 
 

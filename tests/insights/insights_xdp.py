@@ -13,8 +13,8 @@ from slowpath.core.programs.sources import Clang
 from slowpath.insights.accelerators.proofs.harness import noise_of
 from slowpath.insights.source.entry import choose_entry
 from slowpath.insights.source.unit import CompiledUnit
+from slowpath.insights.trace import RunSettings
 from slowpath.insights.trace.execution import Execution
-from slowpath.insights.trace.request import RunSettings
 from slowpath.insights.trace.xdp_map_contents import InitialContent, tail_call_targets
 from slowpath.insights.trace.xdp_sources import load_runnable
 from xdp_kernel import Answer

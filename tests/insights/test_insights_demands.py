@@ -46,7 +46,7 @@ from slowpath.insights.cores.prices import (
     published,
     throughput,
 )
-from slowpath.insights.trace.request import RunSettings
+from slowpath.insights.trace import RunSettings
 from slowpath.insights.trace.running import run
 from support import ROOT
 

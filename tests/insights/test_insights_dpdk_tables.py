@@ -13,8 +13,8 @@ from slowpath.core.programs.sources import Clang
 from slowpath.insights.source.entry import choose_entry
 from slowpath.insights.source.sources import load_source
 from slowpath.insights.source.unit import CompiledUnit
+from slowpath.insights.trace import RunSettings
 from slowpath.insights.trace.execution import Execution
-from slowpath.insights.trace.request import RunSettings
 from support import ROOT
 
 pytest.importorskip("llvmlite.binding")

@@ -19,7 +19,7 @@ from slowpath.core import codes
 from slowpath.core.engine import head
 from slowpath.core.engine.analyses import Progress, Run
 from slowpath.core.errors import OptionError
-from slowpath.core.html.page import preformatted
+from slowpath.core.html import preformatted
 from slowpath.core.inputs import expanded
 from slowpath.core.jobs import heeding_signals
 from slowpath.core.printable import one_line

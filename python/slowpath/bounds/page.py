@@ -13,9 +13,7 @@ from slowpath.bounds.page_paths import Anchors, Place, Way, ways_of
 from slowpath.bounds.page_source import source_section
 from slowpath.bounds.report_path import count_of, exactness, format_counts, format_ns, format_time
 from slowpath.bounds.report_rates import format_cycles
-from slowpath.core.html.explorer import card, graph, hero, pairs, several, style, switch, value
-from slowpath.core.html.flow import Arrow, Box, Flow, key
-from slowpath.core.html.page import (
+from slowpath.core.html import (
     Column,
     Content,
     Html,
@@ -27,6 +25,8 @@ from slowpath.core.html.page import (
     prose,
     table,
 )
+from slowpath.core.html.explorer import card, graph, hero, pairs, several, style, switch, value
+from slowpath.core.html.flow import Arrow, Box, Flow, key
 from slowpath.core.programs.packet import witness_bytes
 from slowpath.core.quantities import significant
 from slowpath.core.schema.derived import (

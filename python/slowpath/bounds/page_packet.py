@@ -12,8 +12,8 @@ from slowpath.bounds.p4_terms import (
 )
 from slowpath.bounds.page_paths import Anchors, Way
 from slowpath.bounds.report_path import given_text, map_rows, unknown_text
+from slowpath.core.html import Column, Content, Html, element, join, table
 from slowpath.core.html.explorer import pairs, region
-from slowpath.core.html.page import Column, Content, Html, element, join, table
 from slowpath.core.programs.packet import Header, Packet, find_headers, witness_bytes
 from slowpath.core.programs.packet_fields import Field, HeaderFields
 from slowpath.core.schema.results import PathBranch, PathResult

@@ -11,8 +11,8 @@ from itertools import count
 from pathlib import PurePath
 from typing import NamedTuple
 
+from slowpath.core.html import Html, element
 from slowpath.core.html.explorer import PATHS, path_classes
-from slowpath.core.html.page import Html, element
 from slowpath.core.programs.packet import witness_bytes
 from slowpath.core.programs.packet_fields import HeaderFields, header_fields
 from slowpath.core.schema.derived import is_found, main_component

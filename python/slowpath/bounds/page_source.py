@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from slowpath.bounds.page_paths import Anchors, LineCost, Place, Way
 from slowpath.bounds.report_rates import format_cycles
+from slowpath.core.html import Content, Html, element, join
 from slowpath.core.html.explorer import region
-from slowpath.core.html.page import Content, Html, element, join
 from slowpath.core.programs.sources import Source, find_source
 from slowpath.core.schema.derived import cost_words
 from slowpath.core.schema.results import Detail, Instruction, Result

@@ -13,8 +13,8 @@ from slowpath.core import codes, engine
 from slowpath.core.errors import ExitCode, InputError
 from slowpath.core.extras import need_models
 from slowpath.core.formats import Reporter
+from slowpath.core.html import Column, Content, Html, element, facts, join, page, table
 from slowpath.core.html.chart import Chart, Curve, Points, colour, draw
-from slowpath.core.html.page import Column, Content, Html, element, facts, join, page, table
 from slowpath.core.printable import csv_line
 from slowpath.core.terminal import Line, grid
 

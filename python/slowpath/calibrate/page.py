@@ -9,8 +9,7 @@ from slowpath.calibrate.page_figures import figures, small
 from slowpath.calibrate.report import cost_text, model_text
 from slowpath.core import engine
 from slowpath.core.errors import InputError
-from slowpath.core.html.chart import colour
-from slowpath.core.html.page import (
+from slowpath.core.html import (
     Column,
     Content,
     Html,
@@ -22,6 +21,7 @@ from slowpath.core.html.page import (
     table,
     warning_boxes,
 )
+from slowpath.core.html.chart import colour
 from slowpath.core.schema.validation import ShapeError, check_shape, schema
 from slowpath.measure import disturbances
 from slowpath.measure.disturbances import Disturbance

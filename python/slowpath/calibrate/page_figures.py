@@ -8,8 +8,8 @@ from typing import NamedTuple
 from slowpath.calibrate.experiments.components import COMPONENTS, SIZE
 from slowpath.calibrate.experiments.documents import ModelDocument, Point
 from slowpath.calibrate.experiments.folder import points_csv
+from slowpath.core.html import Content, Html, download, element
 from slowpath.core.html.chart import Chart, Curve, Points, draw, scale_of, spark
-from slowpath.core.html.page import Content, Html, download, element
 from slowpath.core.printable import csv_line
 from slowpath.models.documents import FittedModel
 from slowpath.models.parts import Prediction, bends, evaluate

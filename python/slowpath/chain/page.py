@@ -31,7 +31,7 @@ from slowpath.chain.report import (
     rehearsal_lines,
 )
 from slowpath.chain.report_types import Dropped, Frozen, Graphs, Pair, Proof, SourceLine
-from slowpath.core.html.page import Column, Content, Html, element, facts, join, page, table
+from slowpath.core.html import Column, Content, Html, element, facts, join, page, table
 
 _MAPS = [Column("map"), Column("entries", number=True), Column("the program")]
 

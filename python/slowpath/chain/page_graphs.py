@@ -7,8 +7,8 @@ from pathlib import Path
 from slowpath.chain.documents import Fact
 from slowpath.chain.facts import fact_text, maps_text, range_text
 from slowpath.chain.report_types import Block, Dropped, Graph, Instruction, Pair, SourceLine
+from slowpath.core.html import Content, Html, element, join
 from slowpath.core.html.flow import Arrow, Box, Flow, column, key, picture, shape
-from slowpath.core.html.page import Content, Html, element, join
 from slowpath.core.printable import one_line
 
 

@@ -13,8 +13,7 @@ from slowpath.contention.documents import (
     WhatIf,
 )
 from slowpath.contention.report import SHARE, interval_lines, throughput_unit
-from slowpath.core.html.chart import Chart, Curve, Points, colour, draw
-from slowpath.core.html.page import (
+from slowpath.core.html import (
     Column,
     Html,
     download,
@@ -24,6 +23,7 @@ from slowpath.core.html.page import (
     table,
     warning_boxes,
 )
+from slowpath.core.html.chart import Chart, Curve, Points, colour, draw
 from slowpath.core.pictures import picture, plain
 from slowpath.core.printable import csv_line, one_line
 from slowpath.core.quantities import about_percent, significant, with_interval

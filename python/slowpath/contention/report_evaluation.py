@@ -9,8 +9,8 @@ from slowpath.contention.memory.evaluation import Evaluated
 from slowpath.contention.memory.selection import Errors
 from slowpath.core import engine
 from slowpath.core.formats import Lines, json_report
+from slowpath.core.html import Column, Html, download, element, page, table
 from slowpath.core.html.chart import Chart, Curve, Points, draw
-from slowpath.core.html.page import Column, Html, download, element, page, table
 from slowpath.core.pictures import picture, plain
 from slowpath.core.printable import csv_line
 from slowpath.core.quantities import significant, with_interval

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 from slowpath.core import codes
 from slowpath.core.calls import Outcome
 from slowpath.core.errors import ExitCode, UnavailableError
-from slowpath.core.html.page import Column, element, join, preformatted, table
+from slowpath.core.html import Column, element, join, preformatted, table
 from slowpath.core.terminal import listening
 
 if TYPE_CHECKING:

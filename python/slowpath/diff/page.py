@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
+from slowpath.core.html import Column, Content, Html, element, join, page, table
 from slowpath.core.html.explorer import card, hero, pairs, style, value
-from slowpath.core.html.page import Column, Content, Html, element, join, page, table
 from slowpath.core.schema.derived import cost_words, is_count, verdict_of
 from slowpath.diff.changes import Changes, Row, cell, change_of
 from slowpath.diff.report import (

@@ -1,9 +1,26 @@
-"""Declares the arguments and options of `slowpath explain`."""
+"""Declares and runs `slowpath explain`: finds codes by number or name, and prints their texts."""
 
+import re
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, Literal
+
+from slowpath.core import codes
 from slowpath.core.command import Command, Example, argument
-from slowpath.core.formats import JSON, OUTPUT, STABLE, Formats
+from slowpath.core.errors import ExitCode, OptionError
+from slowpath.core.formats import JSON, OUTPUT, STABLE, Formats, Reporter
+from slowpath.core.terminal import Line, grid
 
-_RUN = "slowpath.explain.run"
+if TYPE_CHECKING:
+    from slowpath.core.code_texts import Entry
+    from slowpath.explain.documents import ExplainDocument
+
+_NUMBER = re.compile(r"\[?(?:sp)?([0-9]{1,4})\]?", re.IGNORECASE | re.ASCII)
+"""A code in any spelling: `SP0201`, `[SP0201]`, `sp201`, `201`."""
+_WIDTH = 78
+
+_RUN = "slowpath.explain.cli"
 _FORMATS = Formats(_RUN, text="codes_text", json=JSON)
 EXPLAIN = Command(
     (
@@ -29,3 +46,116 @@ EXPLAIN = Command(
         Example("slowpath explain --list", "List all codes"),
     ),
 )
+
+
+def explain(args: Namespace, reporter: Reporter) -> ExitCode:
+    """Print the texts of the named codes, or a list of codes.
+
+    Raises:
+        OptionError: if a code is unknown, or none is named.
+    """
+    named = [entries_of(text) for text in args.code]
+    if not named and not args.list:
+        raise OptionError(codes.MISSING_ARGUMENT, "CODE", "name a code, or list all with --list")
+    found = list(dict.fromkeys(chain.from_iterable(named)))
+    listed = args.list or any(len(some) > 1 for some in named)
+    reporter.write(_document(found or _entries()), "list" if listed else "texts")
+    return ExitCode.FINE
+
+
+def entries_of(text: str) -> "list[Entry]":
+    """Return the entry of a code, given by its number or its name, or those of a block of codes.
+
+    A block is given by the first digits of its codes: `SP02` stands for SP0200 to SP0299.
+
+    Raises:
+        OptionError: if the code is unknown; the error suggests a similar one.
+    """
+    entries = _entries()
+    number = _NUMBER.fullmatch(text)
+    if number is not None:
+        digits = number[1]
+        whole = [one for one in entries if one.code == f"SP{int(digits):04}"]
+        found = whole or [one for one in entries if one.code.startswith(f"SP{digits}")]
+        near = f"; the nearest is {_nearest(int(digits))}"
+    else:
+        name = text.lower().replace("_", "-")
+        found = [one for one in entries if one.name == name]
+        near = _similar(name)
+    if not found:
+        what = f"no code {text!r}{near}; --list prints all codes"
+        raise OptionError(codes.UNKNOWN_CODE, "CODE", what)
+    return found
+
+
+def _entries() -> "Sequence[Entry]":
+    from slowpath.core.code_texts import ENTRIES  # help does without the texts
+
+    return ENTRIES
+
+
+def _nearest(number: int) -> str:
+    """Return the code whose number is nearest, with its name."""
+    one = min(_entries(), key=lambda one: abs(int(one.code[2:]) - number))
+    return f"{one.code} ({one.name})"
+
+
+def _similar(name: str) -> str:
+    """Return a hint to a code with a similar name, or with a common word; empty without one."""
+    from slowpath.core.spelling import did_you_mean, with_common_words
+
+    names = [one.name for one in _entries()]
+    return did_you_mean(name, names) or with_common_words(name, names)
+
+
+def _document(entries: "Sequence[Entry]") -> "ExplainDocument":
+    from slowpath.core import engine
+
+    return {
+        **engine.head("explain", "explain"),
+        "results": [
+            {
+                "code": one.code,
+                "name": one.name,
+                "kind": one.kind,
+                "title": one.title,
+                "cause": one.cause,
+                "remedy": one.remedy,
+                "example": one.example,
+                "retired": one.retired,
+            }
+            for one in entries
+        ],
+    }
+
+
+def codes_text(document: "ExplainDocument", form: Literal["list", "texts"]) -> Iterator[Line]:
+    """Yield the texts of codes, or one line for each."""
+    if form == "list":
+        columns = ("code", "kind", "name", "title")
+        rows = [
+            [one["code"], one["kind"], one["name"], one["title"]] for one in document["results"]
+        ]
+        yield from grid(columns, rows, margin="")
+        return
+    for number, one in enumerate(document["results"]):
+        if number:
+            yield Line("")
+        yield Line(f"{one['code']} {one['name']} ({one['kind']})", "bold")
+        yield Line(f"{one['title']}.")
+        if one["retired"] is not None:
+            yield Line(f"Versions from {one['retired']} on do not report this code.", "yellow")
+        yield from _paragraph("Cause:", one["cause"])
+        yield from _paragraph("Remedy:", one["remedy"])
+        yield Line("")
+        yield Line("Example:")
+        for line in one["example"].splitlines():
+            yield Line(f"  {line}")
+
+
+def _paragraph(head: str, text: str) -> Iterator[Line]:
+    from textwrap import wrap
+
+    yield Line("")
+    for line in wrap(f"{head} {text}", _WIDTH, break_on_hyphens=False, break_long_words=False):
+        yield Line(line)

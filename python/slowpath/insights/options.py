@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from slowpath.core.engine import MapsFile
     from slowpath.core.programs.sources import Clang
     from slowpath.insights.source.sources import Source
-    from slowpath.insights.trace.request import RunSettings
+    from slowpath.insights.trace import RunSettings
 
 
 TRAFFIC = Heading("Traffic")
@@ -133,7 +133,7 @@ def split_setup(setup: list[str] | None) -> tuple[list[str], list[str]]:
 def run_settings(options: Namespace, maps: "MapsFile | None") -> "RunSettings":
     """Return the settings of a run over a packet trace, from the command-line options."""
     from slowpath.insights.source.sources import SETUP as CODE
-    from slowpath.insights.trace.request import RunSettings
+    from slowpath.insights.trace import RunSettings
 
     functions, code = split_setup(options.setup)
     setup = (*functions, *([CODE] if code else []))

@@ -10,6 +10,17 @@ from typing import NamedTuple
 
 from slowpath.bounds.page_packet import field_cells, header_list, packet_table
 from slowpath.core.formats import coded
+from slowpath.core.html import (
+    Column,
+    Content,
+    Html,
+    element,
+    facts,
+    join,
+    page,
+    problem,
+    table,
+)
 from slowpath.core.html.chart import Chart, Curve, Points, Strip, draw, draw_strips
 from slowpath.core.html.explorer import (
     PATHS,
@@ -21,17 +32,6 @@ from slowpath.core.html.explorer import (
     style,
     switch,
     value,
-)
-from slowpath.core.html.page import (
-    Column,
-    Content,
-    Html,
-    element,
-    facts,
-    join,
-    page,
-    problem,
-    table,
 )
 from slowpath.core.programs.packet import Packet
 from slowpath.core.programs.packet_fields import Field, header_fields

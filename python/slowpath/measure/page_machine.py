@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from slowpath.core.html.page import Column, Html, element, facts, problem, table
+from slowpath.core.html import Column, Html, element, facts, problem, table
 from slowpath.measure.disturbances import Disturbance, code_of
 from slowpath.measure.environment import Environment
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from slowpath.core import codes
 from slowpath.core.errors import InputError, OptionError
 from slowpath.core.extras import need_models
-from slowpath.core.html.page import preformatted
+from slowpath.core.html import preformatted
 from slowpath.core.printable import json_line
 from slowpath.core.results import Row, Table, csv_rows
 from slowpath.models.documents import Errors, FittedModel, Segment

@@ -7,9 +7,9 @@ bars each, on a logarithmic axis if the values differ much.
 from collections.abc import Callable, Iterator, Sequence
 
 from slowpath.core.formats import coded
+from slowpath.core.html import Column, Html, element, facts, join, page, table, warning_boxes
 from slowpath.core.html.chart import Chart, Curve, Points, Scale, colour, scale_of, tick_text
 from slowpath.core.html.chart import draw as draw_chart
-from slowpath.core.html.page import Column, Html, element, facts, join, page, table, warning_boxes
 from slowpath.reproduce.comparison import quantities
 from slowpath.reproduce.documents import ComparedValue, Reproduction
 from slowpath.reproduce.report import cells, reference, revisions, summary_text, title

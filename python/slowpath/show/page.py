@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from slowpath.bounds.default_target import CARD
 from slowpath.bounds.report_path import count_of
+from slowpath.core.html import Column, Content, Html, element, join, page, problem, table
 from slowpath.core.html.explorer import card, graph, hero, pairs, region, several, style, value
 from slowpath.core.html.flow import Arrow, Box, Flow, key
-from slowpath.core.html.page import Column, Content, Html, element, join, page, problem, table
 from slowpath.core.programs.sources import is_p4
 from slowpath.core.schema.derived import refusal_text
 from slowpath.core.schema.shown import BpfObject, Call, Instruction, Loop, Map, Program

@@ -5,9 +5,7 @@ from itertools import pairwise
 from pathlib import PurePath
 from typing import NamedTuple
 
-from slowpath.core.html.chart import Chart, Curve, Points, colour, draw
-from slowpath.core.html.explorer import card, hero, pairs, style, value
-from slowpath.core.html.page import (
+from slowpath.core.html import (
     Column,
     Content,
     Html,
@@ -19,6 +17,8 @@ from slowpath.core.html.page import (
     table,
     warning_boxes,
 )
+from slowpath.core.html.chart import Chart, Curve, Points, colour, draw
+from slowpath.core.html.explorer import card, hero, pairs, style, value
 from slowpath.core.quantities import significant
 from slowpath.measure import disturbances
 from slowpath.measure.page_machine import complete_record, disturbance, machine_facts

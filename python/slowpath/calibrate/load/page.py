@@ -15,8 +15,7 @@ from slowpath.calibrate.load.report import (
     title,
 )
 from slowpath.core import engine
-from slowpath.core.html.chart import Chart, Curve, Points, draw
-from slowpath.core.html.page import (
+from slowpath.core.html import (
     Column,
     Content,
     Html,
@@ -27,6 +26,7 @@ from slowpath.core.html.page import (
     problem,
     table,
 )
+from slowpath.core.html.chart import Chart, Curve, Points, draw
 
 _COLUMNS = [
     Column("offered"),

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from slowpath.core.html.page import COLOURS, Html, element, join
+from slowpath.core.html import COLOURS, Html, element, join
 
 _WIDE = 50.0
 """If the largest value is at least this multiple of the smallest, an axis is logarithmic."""

@@ -6,8 +6,8 @@ single paths, and `k1`, `k2` and so on mark those of one path.
 
 from collections.abc import Sequence
 
+from slowpath.core.html import Content, Html, element
 from slowpath.core.html.flow import Flow, picture, shape
-from slowpath.core.html.page import Content, Html, element
 
 PATHS = 8
 """Maximum number of paths on the page of a program."""

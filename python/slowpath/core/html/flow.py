@@ -10,8 +10,8 @@ arrows are in the lanes next to the boxes.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from slowpath.core.html import Content, Html, element, join
 from slowpath.core.html.layered import Gaps, Layout, Line, Node, layered
-from slowpath.core.html.page import Content, Html, element, join
 
 
 class Lane(NamedTuple):

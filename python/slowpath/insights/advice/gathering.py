@@ -31,8 +31,8 @@ from slowpath.insights.placement.reading import StatedLevels, cases_of, read_sta
 from slowpath.insights.source.calls import reachable_from, source_functions
 from slowpath.insights.source.sources import Source, is_xdp
 from slowpath.insights.source.unit import CompiledUnit, UnitWorker
+from slowpath.insights.trace import RunLimits, RunSettings
 from slowpath.insights.trace.problems import CAPACITIES
-from slowpath.insights.trace.request import RunLimits, RunSettings
 from slowpath.insights.trace.running import Run, counted, run_unit
 from slowpath.insights.trace.xdp_sources import load_runnable
 

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 
-from slowpath.core.html.page import (
+from slowpath.core.html import (
     Column,
     Content,
     Html,

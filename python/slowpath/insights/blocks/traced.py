@@ -19,8 +19,8 @@ from slowpath.insights.source.functions import Block, Function
 from slowpath.insights.source.metadata import Metadata
 from slowpath.insights.source.sources import Source, is_support
 from slowpath.insights.source.unit import CompiledUnit, UnitWorker
+from slowpath.insights.trace import RunLimits, RunSettings
 from slowpath.insights.trace.documents import CountsReport
-from slowpath.insights.trace.request import RunLimits, RunSettings
 from slowpath.insights.trace.running import counted, run_unit
 
 if TYPE_CHECKING:

@@ -23,6 +23,7 @@ from slowpath.insights.source.metadata import Line
 from slowpath.insights.source.modules import variables_of
 from slowpath.insights.source.sources import ELEMENT, SUPPORT, is_ours
 from slowpath.insights.source.unit import CompiledUnit
+from slowpath.insights.trace import MAX_CONFIG_BYTES, RunSettings
 from slowpath.insights.trace.buffers import Buffers, ParameterMemory
 from slowpath.insights.trace.failure import (
     CONFIGURATION,
@@ -52,7 +53,6 @@ from slowpath.insights.trace.packets import (
     waiting_note,
 )
 from slowpath.insights.trace.recording import RECORDS, Recorder, Tally, tally_of
-from slowpath.insights.trace.request import MAX_CONFIG_BYTES, RunSettings
 from slowpath.insights.trace.xdp_map_contents import (
     NOTHING,
     Filling,

@@ -10,10 +10,10 @@ from slowpath.insights.source.entry import Entry
 from slowpath.insights.source.functions import Function, Instruction
 from slowpath.insights.source.metadata import Line, Metadata
 from slowpath.insights.source.modules import callee_of
+from slowpath.insights.trace import MAX_CONFIG_BYTES
 from slowpath.insights.trace.instrumentation import BlockId, Instrumented
 from slowpath.insights.trace.memory import MemoryMap
 from slowpath.insights.trace.recording import Tally
-from slowpath.insights.trace.request import MAX_CONFIG_BYTES
 from slowpath.insights.trace.xdp_sources import known
 
 _FEW = 6

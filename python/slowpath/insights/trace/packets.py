@@ -15,9 +15,9 @@ from slowpath.core.engine.objects import Captured
 from slowpath.core.errors import InputError
 from slowpath.insights.native import SIZE, Region
 from slowpath.insights.source.entry import Entry
+from slowpath.insights.trace import RunSettings
 from slowpath.insights.trace.buffers import Buffers
 from slowpath.insights.trace.memory import MemoryMap
-from slowpath.insights.trace.request import RunSettings
 from slowpath.insights.trace.xdp_maps import Arena
 
 

@@ -33,7 +33,7 @@ def run(options: Namespace, reporter: Reporter) -> ExitCode:
     _check(options)
     maps = read_maps(options)
     work = read_work(options, runs=True)
-    from slowpath.insights.trace.request import RunLimits
+    from slowpath.insights.trace import RunLimits
     from slowpath.insights.trace.running import run_source
 
     setting = run_settings(options, maps)

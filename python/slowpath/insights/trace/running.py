@@ -21,8 +21,8 @@ from slowpath.core.jobs.isolated_job import Work
 from slowpath.core.programs.sources import Clang
 from slowpath.insights.source.sources import Source
 from slowpath.insights.source.unit import CompiledUnit, UnitWorker
+from slowpath.insights.trace import RunLimits, RunSettings
 from slowpath.insights.trace.documents import CountsReport
-from slowpath.insights.trace.request import RunLimits, RunSettings
 from slowpath.insights.trace.xdp_sources import load_runnable
 
 _BYTES = 256 << 20

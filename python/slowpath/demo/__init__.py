@@ -1,1 +1,0 @@
-"""`slowpath demo`: the analysis of an example that comes with slowpath."""
