@@ -104,7 +104,7 @@ impl Blocks {
     }
 }
 
-/// Returns the error for a failed read of the file. It has no cause, because the parser does not
+/// Returns the error for a failed read of the file, without a cause, because the parser does not
 /// report one.
 fn unread() -> Problem {
     Problem::Io(io::Error::other("reading fails"))

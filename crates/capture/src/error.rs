@@ -5,8 +5,8 @@ use std::io;
 
 use thiserror::Error;
 
-/// An error that ended the reading of a capture file, with its position in the file. Packets that
-/// were returned before the error are valid.
+/// An error that ended the reading of a capture file, with the position of the error in the file.
+/// Packets that were returned before are valid.
 #[derive(Debug, Error)]
 #[error("{problem}{}", place(*.packets, *.offset))]
 pub struct CaptureError {
@@ -20,7 +20,7 @@ pub struct CaptureError {
 }
 
 impl CaptureError {
-    /// Returns the code of the error's cause.
+    /// Returns the error code of the cause, such as `SP0301`.
     pub fn code(&self) -> codes::Code {
         self.problem.code()
     }
@@ -46,7 +46,7 @@ pub enum Problem {
     /// The file ends within a block.
     #[error("the capture is cut off")]
     CutOff,
-    /// A block violates the format.
+    /// A block violates the file format.
     #[error("the capture is damaged: no packet or block can be read")]
     Damaged,
     /// A block is longer than this crate accepts.
@@ -73,7 +73,7 @@ pub enum Problem {
 }
 
 impl Problem {
-    /// Returns the code of the error's cause.
+    /// Returns the error code of the cause, such as `SP0301`.
     pub fn code(&self) -> codes::Code {
         match self {
             Problem::Io(error) => match error.kind() {

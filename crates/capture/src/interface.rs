@@ -28,7 +28,7 @@ pub struct Interface {
     snaplen: usize,
     /// Number of time units per second; 0 if the unit that the file states is invalid.
     pub units: u128,
-    /// Number of seconds that is added to the time stamps of packets.
+    /// Number of seconds to add to the time stamps of packets.
     offset: i64,
 }
 
@@ -72,8 +72,8 @@ impl Interface {
         u64::try_from(since + i128::from(self.offset) * SECOND.cast_signed()).ok()
     }
 
-    /// Returns how many bytes of a packet were captured if it had `wire` bytes on the wire. Used
-    /// for blocks that do not state the captured length.
+    /// Returns the number of captured bytes of a packet that had `wire` bytes on the wire. Used for
+    /// blocks that do not state the captured length.
     pub fn captured(&self, wire: usize) -> usize {
         wire.min(self.snaplen)
     }

@@ -101,7 +101,7 @@ fn internet(first: u8) -> Option<[u8; 2]> {
 }
 
 /// Returns the EtherType in the protocol field of a Linux cooked header (`LINUX_SLL`). Returns
-/// `None` if the field contains a number that is not an EtherType.
+/// `None` if the number in the field is not an EtherType.
 fn ethernet_type(field: &[u8]) -> Option<[u8; 2]> {
     let field: [u8; 2] = field.try_into().ok()?;
     (u16::from_be_bytes(field) >= LEAST_TYPE).then_some(field)

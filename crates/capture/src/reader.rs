@@ -35,12 +35,13 @@ impl fmt::Display for Format {
 pub struct Packet {
     /// Captured bytes of the frame, without a frame check sequence.
     pub bytes: Vec<u8>,
-    /// Length of the frame on the wire in bytes; at least the number of captured bytes.
+    /// Length of the frame on the wire in bytes. It is at least the number of captured bytes.
     pub wire_length: usize,
     /// Time of the capture in nanoseconds since the start of 1970 (UTC); `None` if the file does
     /// not state it.
     pub nanoseconds: Option<u64>,
-    /// Original link type, if the packet was converted to an Ethernet frame.
+    /// Original link type if the packet was converted to an Ethernet frame; `None` for other
+    /// packets.
     pub converted: Option<String>,
 }
 
@@ -60,7 +61,7 @@ pub struct Capture {
     packets: u64,
     /// True if packets that are not Ethernet frames are converted to Ethernet frames.
     converts: bool,
-    /// True after an error or the end of the file: no more packets are read.
+    /// True after the end of the file or an error. No more packets are read then.
     over: bool,
 }
 
@@ -108,7 +109,7 @@ impl Capture {
         self.packets
     }
 
-    /// Returns the next packet, or `None` after the last packet and after an error.
+    /// Returns the next packet. Returns `None` after the last packet, and after an error.
     ///
     /// # Errors
     /// If the file is damaged or cut off before the next packet, or its packets are not Ethernet

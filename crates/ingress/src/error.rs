@@ -1,4 +1,4 @@
-//! Errors of setting up an XDP program together with its generated traffic.
+//! Errors of loading an XDP program and preparing it for its generated traffic.
 
 use slowpath_codes as codes;
 use slowpath_kernel::LoadError;
@@ -46,13 +46,13 @@ pub enum IngressError {
          between runs"
     )]
     NotRestorable,
-    /// The set-up of the program ended early because the caller asked for it.
+    /// The preparation of the program ended early because the caller asked for it.
     #[error("stopped")]
     Stopped,
 }
 
 impl IngressError {
-    /// Returns the code of the error's cause.
+    /// Returns the error code of the cause, such as `SP0301`.
     pub fn code(&self) -> codes::Code {
         match self {
             IngressError::Load(error) => error.code(),

@@ -1,5 +1,5 @@
-//! Runs an XDP program next to competing network functions. The running kernel gives the program
-//! packets of many flows, as fast as it can process them.
+//! Runs an XDP program in the kernel next to competing network functions. The program gets packets
+//! of many flows, as fast as it can process them.
 //!
 //! [`Program`] implements the trait of `slowpath_neighbours` for the work of a thread. Each turn is
 //! a test run with many repetitions (`bpf_prog_test_run_xdp` of the kernel's `net/bpf/test_run.c`).

@@ -1,5 +1,5 @@
-//! Describes the traffic that a program receives, and builds a packet from which the packets of all
-//! flows are made.
+//! Describes the traffic that a program receives, and builds the packet that all flows share except
+//! for addresses and ports.
 
 use std::net::Ipv4Addr;
 
@@ -8,7 +8,7 @@ use slowpath_kernel::timing::Flows;
 
 use crate::error::IngressError;
 
-/// Maximum number of flows. A map with one element for each of so many flows takes some gigabytes.
+/// Maximum number of flows. A map with one element for each flow then takes some gigabytes.
 const MAX_FLOWS: u64 = 1 << 24;
 /// Minimum and maximum size of a packet in bytes. The maximum fits into one page, to which the
 /// kernel's test runs limit packets.

@@ -10,8 +10,8 @@ use crate::error::IngressError;
 const PACKETS: usize = 64;
 
 /// Returns possible ways to undo a run's changes to the packet. A packet can grow or shrink at its
-/// start or at its end, and the kernel does not report at which. Therefore there can be one
-/// candidate for each end, and the caller has to try them.
+/// start or at its end, and the kernel does not report at which. Therefore there can be one way for
+/// each end, and the caller has to try them.
 ///
 /// # Errors
 /// If packets grow by different lengths, or the kernel does not run them.

@@ -1,5 +1,5 @@
-//! Compares two loaded programs that should be equivalent. Each packet runs in both programs, each
-//! of which has its own maps. Then action, packet, metadata and map content are compared.
+//! Compares two loaded programs that should be equivalent. Runs each packet in both programs, and
+//! compares action, packet, metadata and map content. Each program has its own maps.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -57,8 +57,8 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Runs a packet of at least 14 bytes in two programs and compares the results, without the maps.
-/// Returns `None` if the results are equal.
+/// Runs a packet of at least 14 bytes in two programs, and compares all results except for the
+/// maps. Returns `None` if the results are equal.
 ///
 /// # Errors
 /// If the kernel does not run one of the programs.
@@ -85,8 +85,8 @@ pub fn difference(a: &TestRun, b: &TestRun) -> Option<Difference> {
     }
 }
 
-/// Compares those maps of two programs that have the same name. Maps that cannot be read, such as
-/// ring buffers, are skipped. Returns the first difference, or `None` if there is none.
+/// Compares the content of maps that occur under the same name in both programs. Skips maps that
+/// cannot be read, such as ring buffers. Returns the first difference, or `None` if there is none.
 ///
 /// # Errors
 /// If the content of a map cannot be read.

@@ -20,9 +20,9 @@ pub struct Context {
     pub ingress_ifindex: u32,
     /// Receive queue of the device on which the packet arrives. It must exist.
     pub rx_queue_index: u32,
-    /// Fields of `struct __sk_buff`, by name, that differ from those of a test run without context, for
-    /// programs with such a structure only. The kernel accepts those in [`SETTABLE`]. The field
-    /// `protocol` can be set for packets without a link layer header.
+    /// Values of `struct __sk_buff` fields, by field name, for programs that get this structure.
+    /// Fields that are not listed have the defaults of a test run. The kernel accepts the fields in
+    /// [`SETTABLE`]. `protocol` can be set for packets without a link layer header.
     pub fields: BTreeMap<String, u64>,
 }
 
@@ -56,8 +56,9 @@ pub(crate) struct Layout {
 const EXPERIMENT: u16 = 0x88b5;
 
 impl Context {
-    /// Returns the EtherType of a packet that starts with its network header: the field `protocol`,
-    /// or the type that fits the first bytes. Test runs reject IP packets without a whole header.
+    /// Returns the EtherType of a packet that starts with its network header: the value of the
+    /// field `protocol` if it is set, otherwise the type that fits the first bytes of the packet.
+    /// Test runs reject IP packets without a whole header.
     pub fn protocol(&self, packet: &[u8]) -> u16 {
         match (self.fields.get("protocol"), packet.first().map(|first| first >> 4)) {
             (Some(&protocol), _) => (protocol as u16).swap_bytes(),
@@ -98,7 +99,8 @@ pub(crate) fn encode_fields(row: &ProgramType, fields: &BTreeMap<String, u64>) -
     bytes
 }
 
-/// Decodes the fields that a test run returns in the structure of a program's type.
+/// Decodes the fields in [`SETTABLE`] from the context structure that a test run returns. `row`
+/// describes the program type, and thus the layout of this structure.
 pub(crate) fn decode_fields(row: &ProgramType, bytes: &[u8]) -> BTreeMap<String, u64> {
     let value = |name: &&str| {
         let field = row.field(name)?;

@@ -1,9 +1,9 @@
-//! Counts the instructions that the kernel executes in a program. For this, each basic block of the
-//! program gets instructions that add to a counter. The rest of the program is unchanged. The
+//! Counts the instructions that the kernel executes in a program. Inserts instructions into each
+//! basic block of the program that add to a counter. The rest of the program is unchanged. The
 //! additions use dead registers, or save registers on the stack below the program's own data.
 //!
-//! The counter is a separate map, whose number is higher than those of the object's maps. The count
-//! includes functions that helpers call back, but not the work of helpers themselves.
+//! The counter is a separate map. Its index follows those of the object's maps. The count includes
+//! functions that helpers call back, but not the work of helpers themselves.
 
 mod answers;
 mod rewrite;
@@ -87,7 +87,7 @@ impl CountingProgram {
         if self.weighted { sum & ((1 << rewrite::COUNT_BITS) - 1) } else { sum }
     }
 
-    /// Calls `run`. Returns its result together with the tally of all runs of the program that it
+    /// Calls `run`, and returns its result. Also returns the tally of all program runs that `run`
     /// makes. A signal can end `run` early. To handle this, retry the whole call with [`retry`].
     ///
     /// # Errors
@@ -114,7 +114,7 @@ pub(crate) fn counter() -> MapDef {
 }
 
 /// Adds instructions to a program that count its executed instructions. Also replaces the calls
-/// listed in `answers` by fixed results. `counter` is the number of the map that contains the
+/// listed in `answers` by fixed results. `counter` is the index of the map that contains the
 /// counter.
 pub(crate) fn counting(
     program: &BpfProgram,
@@ -134,7 +134,7 @@ pub(crate) fn counting(
     Ok(counting)
 }
 
-/// Replaces the calls listed in `answers` by fixed results; the program does not count
+/// Replaces the calls listed in `answers` by fixed results. The program does not count
 /// instructions.
 pub(crate) fn answering(program: &BpfProgram, answers: &[Answer]) -> Result<BpfProgram, LoadError> {
     rewrite::answering(program, answers)

@@ -103,9 +103,9 @@ impl Kernel {
         Ok((CountingProgram::new(loaded, counter, true), ExitSelector::new(number)))
     }
 
-    /// Returns the entry program and all programs in its program arrays, after two changes to the
-    /// entry program. It can exit before the slots `places`, and the calls listed in `answers` have
-    /// fixed results. `number` is the number of the map that selects the exit.
+    /// Returns the entry program and all programs in its program arrays. The entry program can exit
+    /// before the slots `places`, and the calls listed in `answers` have fixed results. `number` is
+    /// the index of the map that selects the exit.
     fn cut(
         &self,
         object: &Object,

@@ -1,17 +1,17 @@
 //! Sends packets to a program on a virtual Ethernet device and records when they return.
 //!
 //! Two private network namespaces are connected by a pair of devices. A packet socket sends packets
-//! on the one device. The program runs at the other, in the driver or in the kernel's generic code,
-//! on a CPU of its own: the device is polled by a kernel thread that is pinned to this CPU, or its
-//! packets are steered to it (RPS). Packets that the program sends back (`XDP_TX`) arrive at the
-//! first device, where a generated program records their latency and drops them. The first device
-//! is polled by a kernel thread on the CPU of the sender.
+//! on the first device. The program runs at the second device, in the driver or in the kernel's
+//! generic code, on a CPU of its own. For the driver, a kernel thread pinned to this CPU polls the
+//! device. For generic code, packets are steered to this CPU (RPS). Packets that the program sends
+//! back (`XDP_TX`) arrive at the first device, where a generated program records their latency and
+//! drops them. A kernel thread on the CPU of the sender polls the first device.
 //!
-//! The last bytes of each packet are a mark ([`Mark`]) with its number and the time of sending.
+//! The last bytes of each packet are a [`Mark`]: the number of the packet and the time of sending.
 //!
 //! Packet sockets without a queueing discipline send as many packets as the device takes. A ring
-//! shared with the kernel (`PACKET_TX_RING`) does not: it waits until the program's device has freed
-//! a packet.
+//! shared with the kernel (`PACKET_TX_RING`) sends fewer: it waits until the program's device has
+//! freed a packet.
 //!
 //! Source: veth(4), packet(7), `drivers/net/veth.c`, `Documentation/networking/napi.rst`,
 //! `Documentation/networking/scaling.rst`.
@@ -37,18 +37,19 @@ use crate::{
 use recorder::Recorder;
 pub use recorder::{MARK, MOST_PACKETS, Mark, Recorded};
 
-/// Names devices of one process differently, so that their kernel threads can be told apart.
+/// Number of the next pair of devices. Device names contain it, so that the kernel threads of
+/// different devices can be told apart.
 static DEVICES: AtomicU32 = AtomicU32::new(0);
 
 /// Length of an Ethernet header, and MTU of Ethernet, in bytes.
 const ETHERNET: usize = 14;
 const USUAL_MTU: u32 = 1500;
-/// Real-time priorities of the threads that poll devices and of the sender. The sender never sleeps,
-/// so the thread beside it needs the higher one.
+/// Real-time priorities of the threads that poll devices, and of the sender. The sender never
+/// sleeps, so the polling thread on the same CPU needs the higher priority.
 const POLLING: i32 = 2;
 const SENDING: i32 = 1;
 
-/// Place where the program and the sender of packets run.
+/// CPUs of the program and of the packet sender, and the mode in which the program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EchoPlaces {
     /// Place in the receive path where the program runs.
@@ -75,10 +76,10 @@ pub struct Echo {
     _installed: Installed,
 }
 
-/// Numbers of packets at each place, since the devices were created.
+/// Numbers of packets at each stage of their way, since the devices were created.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EchoCounts {
-    /// Packets for which the queue in front of the program had no room.
+    /// Packets for which the queue of the program's device had no room.
     pub refused: u64,
     /// Packets that the program received.
     pub arrived: u64,
@@ -86,20 +87,20 @@ pub struct EchoCounts {
     pub returned: u64,
     /// Packets that the program sent back and for which the sender's device had no room.
     pub lost_back: u64,
-    /// Packets that the sender's device recorded, and those without a valid mark.
+    /// Returned packets that the recording program counted, with and without a valid mark.
     pub recorded: Recorded,
 }
 
 impl EchoCounts {
     /// Returns the number of packets that the program received and did not send back. It includes
-    /// those that it is working on.
+    /// packets that the program is still processing.
     #[must_use]
     pub fn kept(&self) -> u64 {
         self.arrived.saturating_sub(self.returned + self.lost_back)
     }
 
-    /// Returns the number of packets whose fate is known, and of those that the program is working
-    /// on.
+    /// Returns the number of packets that need no more waiting: lost, recorded, or kept by the
+    /// program. It includes packets that the program is still processing.
     #[must_use]
     pub fn settled(&self) -> u64 {
         let Recorded { marked, unmarked } = self.recorded;
@@ -107,7 +108,7 @@ impl EchoCounts {
     }
 }
 
-/// An error of sending packets to a program and recording their return.
+/// An error while packets are sent to a program or their return is recorded.
 #[derive(Debug, Error)]
 pub enum EchoError {
     /// The network namespaces or their devices could not be created or used.
@@ -139,7 +140,7 @@ pub enum EchoError {
 }
 
 impl EchoError {
-    /// Returns the code of the error's cause.
+    /// Returns the error code of the cause, such as `SP0301`.
     #[must_use]
     pub fn code(&self) -> codes::Code {
         match self {
@@ -153,12 +154,12 @@ impl EchoError {
 }
 
 impl Echo {
-    /// Attaches a loaded program to a device. Its maps get the content of `witness`. Packets have
-    /// up to `length` bytes with their marks.
+    /// Attaches a loaded program to a new virtual device, and fills its maps with the content of
+    /// `witness`. Packets have at most `length` bytes, including their mark.
     ///
     /// # Errors
-    /// Without the rights to create namespaces and devices, or to change threads of the kernel; if
-    /// the kernel does not attach the program.
+    /// If the process may not create namespaces and devices, or change threads of the kernel. Also
+    /// if the kernel does not attach the program.
     pub fn new(
         kernel: &Kernel,
         program: LoadedProgram,
@@ -212,7 +213,7 @@ impl Echo {
         })
     }
 
-    /// Reads all counters.
+    /// Reads the packet counters of both devices and of the recording program.
     ///
     /// # Errors
     /// If the kernel does not report them.
@@ -228,26 +229,26 @@ impl Echo {
         })
     }
 
-    /// Forgets the latencies of all earlier packets. The counters go on.
+    /// Discards the latencies recorded so far. The packet counters keep their values.
     ///
     /// # Errors
-    /// If the kernel refuses it.
+    /// If the kernel does not clear the map of latencies.
     pub fn forget(&self) -> Result<(), EchoError> {
         Ok(self.recorder.forget()?)
     }
 
-    /// Returns the latencies in nanoseconds of all packets that returned since [`Echo::forget`], by
-    /// the number of the packet. Packets that did not return are left out.
+    /// Returns the latencies in nanoseconds of the packets that returned since [`Echo::forget`],
+    /// ordered by packet number. Packets that did not return are left out.
     ///
     /// # Errors
-    /// If the kernel refuses it.
+    /// If the map of latencies cannot be read.
     pub fn latencies(&self) -> Result<Vec<u32>, EchoError> {
         Ok(self.recorder.latencies()?)
     }
 
-    /// Runs `job` on a thread of its own, pinned to the CPU of the sender, with a port on which it
-    /// can send copies of `packet`. The thread has real-time priority. After about a second, the
-    /// kernel would interrupt it in favour of other work, so `job` should be shorter.
+    /// Runs `job` on a new thread that is pinned to the CPU of the sender. The job gets a port that
+    /// sends copies of `packet`. The thread has real-time priority. A job should take less than a
+    /// second, because then the kernel interrupts the thread in favour of other work.
     ///
     /// # Errors
     /// If the thread cannot be started or pinned.
@@ -294,13 +295,13 @@ impl EchoPort<'_> {
         EchoPort { socket, frames: frame.repeat(MOST_FRAMES), length }
     }
 
-    /// Returns the time in nanoseconds, by the clock of the marks.
+    /// Returns the current time in nanoseconds, by the clock that marks use (`CLOCK_MONOTONIC`).
     pub fn now(&self) -> u64 {
         monotonic()
     }
 
-    /// Sends `count` packets, at most [`EchoPort::MOST`], with the numbers from `first` on. Returns
-    /// the number of packets before the first that the device refused; those after it are not sent.
+    /// Sends `count` packets, at most [`EchoPort::MOST`], numbered from `first`. Stops at the first
+    /// packet that the device refuses. Returns the number of sent packets.
     ///
     /// # Errors
     /// If the packet does not fit the device.
@@ -337,7 +338,8 @@ fn polling_thread(device: &str) -> Option<i32> {
     })
 }
 
-/// Formats the set of one CPU as the kernel does: groups of 8 hexadecimal digits, the last first.
+/// Formats the set that contains one CPU as the kernel does: in groups of 8 hexadecimal digits,
+/// with the highest CPU numbers first.
 fn mask(cpu: usize) -> String {
     let groups = (0..=cpu / 32).rev().map(|group| {
         let bits: u32 = if group == cpu / 32 { 1 << (cpu % 32) } else { 0 };

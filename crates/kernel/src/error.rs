@@ -105,7 +105,7 @@ pub enum LoadError {
 }
 
 impl LoadError {
-    /// Returns the code of the error's cause.
+    /// Returns the error code of the cause, such as `SP0301`.
     pub fn code(&self) -> codes::Code {
         match self {
             LoadError::Object(error) => error.code(),
@@ -152,7 +152,7 @@ pub enum RunError {
 }
 
 impl RunError {
-    /// Returns the code of the error's cause.
+    /// Returns the error code of the cause, such as `SP0301`.
     pub fn code(&self) -> codes::Code {
         match self {
             RunError::TooShort { .. } | RunError::Kernel { .. } => codes::PACKET_NOT_RUNNABLE,
@@ -246,7 +246,7 @@ pub enum MapError {
 }
 
 impl MapError {
-    /// Returns the code of the error's cause.
+    /// Returns the error code of the cause, such as `SP0301`.
     pub fn code(&self) -> codes::Code {
         match self {
             MapError::Length { .. }
@@ -289,7 +289,7 @@ pub enum InstallError {
 }
 
 impl InstallError {
-    /// Returns the code of the error's cause.
+    /// Returns the error code of the cause, such as `SP0301`.
     pub fn code(&self) -> codes::Code {
         match self {
             InstallError::NoMap { .. } => codes::MAPS_DO_NOT_FIT,
@@ -327,7 +327,7 @@ pub enum NamespaceError {
 }
 
 impl NamespaceError {
-    /// Returns the code of the error's cause.
+    /// Returns the error code of the cause, such as `SP0301`.
     pub fn code(&self) -> codes::Code {
         match self {
             NamespaceError::Refused(_) => codes::KERNEL_UNAVAILABLE,
@@ -359,7 +359,7 @@ pub enum LinkError {
 }
 
 impl LinkError {
-    /// Returns the code of the error's cause.
+    /// Returns the error code of the cause, such as `SP0301`.
     pub fn code(&self) -> codes::Code {
         match self {
             LinkError::Namespace(error) => error.code(),
@@ -368,7 +368,8 @@ impl LinkError {
     }
 }
 
-/// An error of running frames through programs on virtual devices, or of recording the results.
+/// An error while frames run through programs on virtual devices, or while their results are
+/// recorded.
 #[derive(Debug, Error)]
 pub enum WireError {
     /// The network namespace or its devices could not be created.
@@ -377,8 +378,8 @@ pub enum WireError {
     /// The program could not be attached to the device.
     #[error(transparent)]
     Link(#[from] LinkError),
-    /// A map could not be created or accessed, or a program could not be loaded. The program
-    /// records in the map what happened to each frame.
+    /// The map of records could not be created or accessed, or a program could not be loaded.
+    /// Programs write into this map what happened to each frame.
     #[error("the kernel does not {action} the records of frames: {cause}")]
     Record {
         /// Operation that the kernel did not perform on the map of records.
@@ -389,7 +390,7 @@ pub enum WireError {
 }
 
 impl WireError {
-    /// Returns the code of the error's cause.
+    /// Returns the error code of the cause, such as `SP0301`.
     pub fn code(&self) -> codes::Code {
         match self {
             WireError::Namespace(error) => error.code(),
@@ -427,7 +428,7 @@ fn hint_suffix(hint: &str) -> String {
     if hint.is_empty() { String::new() } else { format!("; {hint}") }
 }
 
-/// Returns advice for an error of loading for which the verifier gave no message.
+/// Returns advice on a program that the kernel refused to load without a message of the verifier.
 fn load_hint(cause: &io::Error) -> &'static str {
     match cause.kind() {
         io::ErrorKind::PermissionDenied => "run as root, or with CAP_BPF and CAP_NET_ADMIN",

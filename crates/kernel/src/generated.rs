@@ -25,7 +25,7 @@ pub enum GeneratedError {
     /// The kernel rejected the program, or a map that it needs.
     #[error("the kernel refuses {what} that measuring needs: {cause}")]
     Refused {
-        /// Name of what the kernel rejected, such as `a map`, for the error message.
+        /// Object that the kernel rejected, such as `a map`, for the error message.
         what: &'static str,
         /// The error that the kernel returned.
         cause: io::Error,
@@ -39,7 +39,7 @@ pub enum GeneratedError {
 }
 
 impl GeneratedError {
-    /// Returns the code of the error's cause.
+    /// Returns the error code of the cause, such as `SP0301`.
     pub fn code(&self) -> codes::Code {
         match self {
             GeneratedError::Refused { .. } | GeneratedError::Selected { .. } => {
@@ -49,7 +49,7 @@ impl GeneratedError {
     }
 }
 
-/// Creates a map that has one element.
+/// Creates a map with one element, whose value has `value_size` bytes.
 pub fn map(
     name: &str,
     kind: MapKind,

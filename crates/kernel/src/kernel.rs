@@ -67,7 +67,7 @@ impl Kernel {
         self.types.get_or_init(read).as_ref()
     }
 
-    /// Loads the program with this number in [`Object::programs`]. Creates the maps that it can
+    /// Loads the program at index `program` of [`Object::programs`]. Creates the maps that it can
     /// reach, with the object's initial content. Also loads the programs in its program arrays.
     ///
     /// Some objects leave the size of a map to their own loader
@@ -178,8 +178,8 @@ impl Kernel {
         self.load_reachable(object, program, reachable, &[])
     }
 
-    /// Like [`Kernel::load`], but replaces the instructions of the object's program with the same
-    /// number by those of `program`. They must not use maps that the original does not use.
+    /// Like [`Kernel::load`], but replaces the instructions of the program at the same index of the
+    /// object by those of `program`. They must not use maps that the original does not use.
     ///
     /// # Errors
     /// As [`Kernel::load`].
@@ -246,7 +246,7 @@ impl Kernel {
     }
 
     /// Loads the programs and creates their maps. Also creates the maps in `further`, which the
-    /// object does not define; their numbers are higher than those of the object's maps.
+    /// object does not define. Their indices follow those of the object's maps.
     pub(crate) fn load_reachable(
         &self,
         object: &Object,
@@ -257,8 +257,8 @@ impl Kernel {
         self.load_sharing(object, program, reachable, further, &BTreeMap::new())
     }
 
-    /// Like [`Kernel::load_reachable`], but uses the existing maps in `shared`, given by their
-    /// numbers, instead of creating them.
+    /// Like [`Kernel::load_reachable`], but uses the existing maps in `shared`, by map index,
+    /// instead of creating them.
     fn load_sharing(
         &self,
         object: &Object,

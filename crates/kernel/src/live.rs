@@ -4,10 +4,10 @@
 //! The kernel makes packets in batches and runs the program on each packet as if a device had
 //! received it. Then it performs the action: `XDP_TX` and `XDP_REDIRECT` send the packet,
 //! `XDP_PASS` hands it to the network stack, `XDP_DROP` frees it. All this happens in a private
-//! network namespace, with virtual Ethernet devices that lead to a program that counts and drops.
-//! Therefore the time of a run contains more than the program. To get the program's time, measure
-//! [`Live::run`] with the program and with the [`Live::baseline`] of its action, and subtract. A
-//! [`Receiver`] runs the program in a driver instead.
+//! network namespace. Sent packets arrive at a virtual Ethernet device whose program counts and
+//! drops them. Therefore the time of a run contains more than the program. To get the program's
+//! time, measure [`Live::run`] with the program and with the [`Live::baseline`] of its action, and
+//! subtract. A [`Receiver`] runs the program in a driver instead.
 //!
 //! Sending usually includes receiving. When the kernel enables bottom halves again after a batch, a
 //! softirq runs the driver at the other end on the same CPU. Therefore nearly all packets have

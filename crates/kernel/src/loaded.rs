@@ -68,7 +68,8 @@ impl LoadedProgram {
         Ok(LoadedProgram::new(fd, BTreeMap::new(), BTreeMap::new(), variant))
     }
 
-    /// Returns the properties that programs must have to tail-call this program.
+    /// Returns the type and attach properties that a program must have in order to tail-call this
+    /// program.
     pub fn variant(&self) -> Variant {
         self.variant
     }
@@ -104,13 +105,13 @@ impl LoadedProgram {
         self.maps.values().find(|map| map.definition().name == name)
     }
 
-    /// Returns the map with this number in [`slowpath_bpf::Object::maps`], if the program can reach
+    /// Returns the map at this index of [`slowpath_bpf::Object::maps`], if the program can reach
     /// it.
     pub fn map_by_number(&self, number: usize) -> Option<&Map> {
         self.maps.get(&number)
     }
 
-    /// Returns the maps that the program can reach, by their numbers in
+    /// Returns the maps that the program can reach, by their indices in
     /// [`slowpath_bpf::Object::maps`].
     pub(crate) fn maps_by_number(&self) -> &BTreeMap<usize, Map> {
         &self.maps

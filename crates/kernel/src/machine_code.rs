@@ -47,7 +47,7 @@ impl MachineCode {
 }
 
 impl Kernel {
-    /// Returns the machine code of the program with this number in [`Object::programs`].
+    /// Returns the machine code of the program at index `program` of [`Object::programs`].
     ///
     /// # Errors
     /// As [`Kernel::load`]. Also if the kernel does not compile programs, or does not show their

@@ -37,7 +37,7 @@ pub struct Device {
     index: u32,
 }
 
-/// Packet counters of a device for both directions, as in `/proc/net/dev`.
+/// Packet counters of a device for sent and received packets, as in `/proc/net/dev`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeviceCounts {
     /// Number of received packets, including those that an XDP program dropped.

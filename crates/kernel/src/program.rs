@@ -1,6 +1,6 @@
-//! Loads one linked program: replaces map numbers by file descriptors, and passes the BTF types of
-//! its functions to the kernel. If the verifier rejects the program, extracts the reason from the
-//! verifier's log.
+//! Loads one linked program: replaces indices of maps by file descriptors, and passes the BTF types
+//! of its functions to the kernel. If the verifier rejects the program, extracts the reason from
+//! the verifier's log.
 
 #[cfg(test)]
 mod tests;
@@ -22,14 +22,14 @@ use crate::verdict::{Verdict, verdict};
 const HAS_FRAGS: u32 = 1 << 5;
 /// Size of the verifier's log in bytes. It is the largest size that every kernel accepts.
 const LOG: usize = (16 << 20) - 1;
-/// Number of lines from the end of the log that an error contains.
+/// Number of lines from the end of the verifier's log that an error shows.
 const LOG_LINES: usize = 20;
 
-/// Properties that a program shares with the programs that it tail-calls
+/// Properties in which a program must agree with the programs that it tail-calls
 /// (`__bpf_prog_map_compatible` of the kernel's `kernel/bpf/core.c`).
 #[derive(Clone, Copy, Debug)]
 pub struct Variant {
-    /// Type of the program.
+    /// Type of the program, as a row of the table of program types.
     pub(crate) row: &'static ProgramType,
     /// Attach type (`enum bpf_attach_type`).
     attach: u32,
@@ -38,7 +38,8 @@ pub struct Variant {
 }
 
 impl Variant {
-    /// XDP programs. With `fragments`, they accept packets in several buffers.
+    /// Returns the variant of XDP programs. With `fragments`, they accept packets in several
+    /// buffers.
     pub fn xdp(fragments: bool) -> Variant {
         Variant { row: &XDP, attach: attach_type(&XDP, ""), fragments }
     }
@@ -119,7 +120,7 @@ pub fn load_generated(name: &str, code: &[u8], variant: Variant) -> io::Result<O
     load_program(&spec)
 }
 
-/// Replaces the numbers of maps in the instructions by file descriptors.
+/// Replaces the indices of maps in the instructions by file descriptors.
 fn with_fds(insns: &[Insn], maps: &BTreeMap<usize, Map>) -> Vec<Insn> {
     // A missing map becomes an invalid file descriptor, which the kernel rejects.
     let fd = |map: u32| maps.get(&(map as usize)).map_or(-1, |map| map.fd().as_raw_fd());

@@ -9,7 +9,7 @@ use slowpath_bpf::{BpfProgram, Btf, Object, ProgramKind, SlotRef};
 use crate::error::LoadError;
 
 /// The linked programs and the maps that a program can reach through its instructions and program
-/// arrays. The keys are their numbers in the object.
+/// arrays, by their indices in the object.
 #[derive(Default)]
 pub struct Reachable {
     pub programs: BTreeMap<usize, BpfProgram>,

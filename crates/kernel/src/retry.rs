@@ -2,10 +2,10 @@
 //!
 //! The kernel ends a run early if a signal is pending, for example after the process was stopped
 //! and continued (`signal_pending` in `net/bpf/test_run.c`). A caller that counts repetitions must
-//! then restart its counts, too. Therefore callers retry a run, and the wrapper of the system call
-//! does not.
+//! then restart its counts, too. Therefore the caller of a run retries it, not the wrapper of the
+//! system call.
 
-/// Maximum number of attempts. If a signal ends all of them, somebody interrupts on purpose.
+/// Maximum number of attempts. If signals end all of them, the interruptions are probably intended.
 const TRIES: u32 = 16;
 
 /// An error type with a variant for operations that a signal ended early.

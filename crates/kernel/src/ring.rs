@@ -1,4 +1,5 @@
-//! Simulates a reader of a ring buffer. A program notices only how much room the reader leaves.
+//! Simulates a reader of a ring buffer. A program notices only how much room the reader leaves in
+//! the buffer.
 
 use slowpath_bpf::MapKind;
 
@@ -7,10 +8,10 @@ use crate::loaded::LoadedProgram;
 use crate::map::Map;
 use crate::sys::{Positions, records};
 
-/// Number of bytes that stay unread when the ring buffer is drained; record sizes are multiples of
-/// it. Programs wake up a reader that has read everything (`bpf_ringbuf_commit` of
-/// `kernel/bpf/ringbuf.c`). The unread bytes prevent this: they simulate a reader under load that
-/// keeps up and never sleeps.
+/// Number of bytes that stay unread when the ring buffer is drained. The sizes of records are
+/// multiples of this number. If a reader has read everything, a program wakes it up
+/// (`bpf_ringbuf_commit` of `kernel/bpf/ringbuf.c`). The unread bytes prevent this, and thus
+/// simulate a busy reader that keeps up and never sleeps.
 const UNREAD: usize = 8;
 
 /// A simulated reader of a ring buffer.

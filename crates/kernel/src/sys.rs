@@ -208,7 +208,7 @@ impl Cpus {
     }
 }
 
-/// Numbers of the types of per-CPU maps.
+/// Numbers of the map types that keep a value for each CPU.
 const PER_CPU: [u32; 4] = [5, 6, 10, 21];
 /// Numbers of those map types whose values are written as file descriptors, and read as ids.
 const OF_FDS: [u32; 5] = [3, 4, 8, 12, 13];
@@ -240,7 +240,8 @@ pub struct Elements {
     pub next_position: Option<Vec<u8>>,
 }
 
-/// A map in the kernel. Sizes are in bytes, of a key and of all values of a key in system calls.
+/// A map in the kernel. The sizes are in bytes: those of a key, and of all values of a key in
+/// system calls.
 #[derive(Debug)]
 pub struct RawMap {
     fd: OwnedFd,
@@ -308,9 +309,9 @@ impl RawMap {
         unsafe { bpf(Command::MapUpdate, &mut attr) }.map(|_| ())
     }
 
-    /// Writes many elements in one call. `keys` and `values` contain them one after the other. If
-    /// the call fails, some elements may have been written. Kernels before 5.6 and some map types
-    /// do not support this.
+    /// Writes many elements in one call. `keys` and `values` are the concatenated keys and values
+    /// of the elements. If the call fails, some elements may have been written. Kernels before 5.6
+    /// and some map types do not support this.
     pub fn update_batch(&self, keys: &[u8], values: &[u8]) -> io::Result<()> {
         let count = keys.len().checked_div(self.key_size).unwrap_or(0);
         if count * self.key_size != keys.len() || count * self.value_size != values.len() {

@@ -1,4 +1,5 @@
-//! Times programs: makes many repetitions with one packet in one call, on a dedicated thread.
+//! Times programs: runs a program many times on one packet in one system call, on a dedicated
+//! thread.
 //!
 //! - A [`TimingThread`] runs in a private network namespace, pinned to a CPU, and shielded from
 //!   interruptions as far as the kernel allows.

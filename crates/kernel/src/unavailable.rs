@@ -1,13 +1,13 @@
 //! Explains why the kernel does not run BPF programs for this process. Finds the first cause that
 //! explains the kernel's error.
 //!
-//! [`facts`] collects data about the machine. The diagnosis uses only these facts, so every cause
-//! can be tested on any machine.
+//! [`facts`] collects data about the machine. The diagnosis uses only these facts, so tests can
+//! check every cause on any machine.
 //!
-//! Source: capabilities(7), user_namespaces(7), `kernel/bpf/syscall.c` (`bpf_prog_load`: an XDP
-//! program takes `CAP_BPF` and `CAP_NET_ADMIN`, or `CAP_SYS_ADMIN` for either; memory was counted
-//! against `RLIMIT_MEMLOCK` before Linux 5.11). `kernel.unprivileged_bpf_disabled` is never a
-//! cause: no value of it lets a process without capabilities load an XDP program.
+//! Source: capabilities(7), user_namespaces(7), `kernel/bpf/syscall.c` (`bpf_prog_load`: loading an
+//! XDP program needs `CAP_BPF` and `CAP_NET_ADMIN`, each of which `CAP_SYS_ADMIN` can replace;
+//! before Linux 5.11, memory counted against `RLIMIT_MEMLOCK`). `kernel.unprivileged_bpf_disabled`
+//! is never a cause: no value of it lets a process without capabilities load an XDP program.
 
 pub mod facts;
 #[cfg(test)]
@@ -46,7 +46,7 @@ impl Attempt {
         }
     }
 
-    /// Returns the operation that the kernel refuses, for the start of the message.
+    /// Returns the name of the operation that the kernel refuses, for the start of the message.
     fn refused(self) -> &'static str {
         match self {
             Attempt::Namespace => "does not create a network namespace",
@@ -81,7 +81,8 @@ impl Attempt {
 pub struct Unavailable {
     attempt: Attempt,
     cause: Cause,
-    /// Version of the kernel if it is too old, although this is not the cause; else `None`.
+    /// Version of the kernel, if it is older than supported but this is not the cause of the error;
+    /// else `None`.
     old: Option<String>,
 }
 

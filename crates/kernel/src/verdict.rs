@@ -1,4 +1,4 @@
-//! Parses the verifier's log: finds the reason for a rejection and the instruction, and adds
+//! Parses the verifier's log: finds the instruction that was rejected and the reason, and adds
 //! advice.
 //!
 //! The messages are those of the kernel's `kernel/bpf/verifier.c`. They have no error codes, but

@@ -37,7 +37,7 @@ const MAX_READS: u32 = 500;
 /// Number of times that the map with the result is read without a pause. Most frames arrive before
 /// the call that sends them returns.
 const EAGER_READS: u32 = 20;
-/// Pause between two later reads of the map with the result.
+/// Pause between two reads of the map with the result, after the first [`EAGER_READS`] reads.
 const PAUSE: Duration = Duration::from_micros(200);
 
 /// A virtual Ethernet device that runs a chain of programs on each frame.
@@ -86,9 +86,9 @@ impl VethChain {
         Ok(VethChain { record, next, programs, fragments, socket, mode, link, near, namespace })
     }
 
-    /// Loads a program and appends it to the chain. It has its own maps, and its calls listed in
-    /// `answers` are replaced by fixed results. If it returns one of `results`, the next program
-    /// gets the packet.
+    /// Loads a program and appends it to the chain. The program gets its own maps, and the calls
+    /// listed in `answers` get fixed results. If the program returns one of `results`, the next
+    /// program of the chain gets the packet.
     ///
     /// # Errors
     /// As [`Kernel::load`], and [`LoadError::NotRecorded`].

@@ -2,9 +2,9 @@
 //! a certain path (`docs/reference/json.md`, "A witness"). The option `--maps` reads the same
 //! format.
 //!
-//! A witness leaves some details open, which are chosen here: bytes that the path does not depend
-//! on, and the targets of redirect maps. JSON that is unknown or malformed is ignored and not
-//! reported. The run then takes another path.
+//! A witness leaves some details open: bytes on which the path does not depend, and the targets of
+//! redirect maps. This module chooses them. It ignores unknown or malformed JSON without an error;
+//! the run may then take another path.
 
 mod answers;
 mod readers;
@@ -62,10 +62,11 @@ pub fn context(witness: &Value) -> Context {
 }
 
 /// Returns the context of a tc program's packet. The fields `protocol` and `pkt_type` follow from
-/// the packet. If the witness leaves the bytes open that decide them, writes these into `packet`.
+/// the packet. If the witness leaves open the bytes that determine these fields, writes suitable
+/// bytes into `packet`.
 ///
-/// Also returns the fields whose content in the witness a test run cannot have, with this content.
-/// The path may be taken with another content.
+/// Also returns the fields that a test run cannot set to the content in the witness, with this
+/// content. The program may take the path even if these fields have other content.
 pub fn skb_context(witness: &Value, packet: &mut [u8]) -> (Context, BTreeMap<&'static str, u64>) {
     let (mut context, mut unset) = (Context::default(), BTreeMap::new());
     let open = |range: Range<usize>| {
@@ -114,7 +115,7 @@ pub fn skb_context(witness: &Value, packet: &mut [u8]) -> (Context, BTreeMap<&'s
 }
 
 /// Returns the names of values on which the path of a witness depends, except for packet, maps and
-/// context. They are results of calls, and conditions at the program's start. Names of the
+/// context. Such values are results of calls, and conditions at the program's start. Names of the
 /// program's maps are cut off.
 pub fn open_dependencies(witness: &Value) -> BTreeSet<String> {
     let unknowns = witness["unknowns"].as_array().into_iter().flatten();
@@ -160,7 +161,7 @@ pub fn value(entry: &Value, size: u32) -> Option<Vec<u8>> {
 }
 
 /// Returns the `max_entries` of the inner map `within` if it differs from the map's definition,
-/// else `None`. The witness may contain this number. If not, a hash map with more elements than its
+/// else `None`. If the witness does not state this number, a hash map with more elements than its
 /// definition allows gets as many entries as elements.
 fn inner_size(outer: &MapDef, witness: &Value, within: &str) -> Option<u32> {
     let inside = format!("{}.inner", outer.name);
@@ -190,14 +191,14 @@ pub fn push_order(witness: &Value, map: &MapDef) -> Vec<Vec<u8>> {
     values
 }
 
-/// Returns arbitrary keys for additional elements, which make the map as full as in the witness.
-/// The path does not look them up.
+/// Returns arbitrary keys for additional elements that make the map as full as in the witness. The
+/// program does not look up these keys on the path.
 pub fn extra_keys(witness: &Value, map: &MapDef) -> Vec<Vec<u8>> {
     other_keys(entries(witness, &map.name), map)
 }
 
-/// Returns as many new keys as the fields `others` of the entries require in total. They differ
-/// from the keys of the entries.
+/// Returns new keys that differ from the keys of `entries`. Their number is the sum of the fields
+/// `others` of the entries.
 fn other_keys<'a>(entries: impl Iterator<Item = &'a Value> + Clone, map: &MapDef) -> Vec<Vec<u8>> {
     let count: u64 = entries.clone().filter_map(|entry| entry["others"].as_u64()).sum();
     if count == 0 {

@@ -19,7 +19,7 @@ fn availability_is_one_line() {
     eprintln!("{PREFIX}{answer}");
 }
 
-/// Returns the answer of [`Kernel::available`] in a process that the command starts. Returns `None`
+/// Returns the message of [`Kernel::available`] in a process that `command` starts. Returns `None`
 /// if the command does not work.
 fn answer_under(command: &[&str]) -> Option<String> {
     if let Err(reason) = Kernel::available() {

@@ -1,7 +1,7 @@
-//! Tests random C programs that clang compiles. For each program, packets have the same results in
-//! the kernel and in slowpath's interpreter. No packet executes more instructions than the computed
-//! bound. If packet and maps determine a witness's path, the kernel executes exactly the number of
-//! instructions that the witness states.
+//! Tests random C programs that clang compiles. For each program, packets must have the same
+//! results in the kernel and in slowpath's interpreter. No packet may execute more instructions
+//! than the computed bound. If packet and maps alone determine the path of a witness, the kernel
+//! must execute exactly the number of instructions that the witness states.
 
 use crate::support;
 
@@ -23,9 +23,9 @@ use support::sequences::features;
 use support::tally::{Class, Tally, setting};
 use support::{hex, kernel};
 
-/// Number of programs, unless the variable `SLOWPATH_C_PROGRAMS` sets another one.
+/// Number of programs. The environment variable `SLOWPATH_C_PROGRAMS` overrides it.
 const PROGRAMS: u64 = 20;
-/// Number of packets for each program, unless the variable `SLOWPATH_C_PACKETS` sets another one.
+/// Number of packets for each program. The environment variable `SLOWPATH_C_PACKETS` overrides it.
 const PACKETS: u64 = 40;
 /// Number of successive packets that run on the same maps before the maps are reset.
 const EPOCH: u64 = 20;
@@ -147,7 +147,7 @@ fn kernel_and_engine_agree_on_programs_in_c() {
     tally.assert_no_faults("programs in C");
 }
 
-/// Inserts 1500 elements into a map of 2100.
+/// C source of a program that inserts 1500 elements into a map for 2100 elements.
 const FILLING: &str = r#"
 #define SEC(name) __attribute__((section(name), used))
 enum { HASH = 1, NOEXIST = 1, XDP_DROP = 1, XDP_PASS = 2 };
@@ -174,8 +174,8 @@ SEC("xdp") int fill(void *ctx)
 }
 "#;
 
-/// Checks that a long loop can insert as many elements into an empty map as in the kernel. An
-/// upper bound on free elements that holds for short loops only would exclude this run.
+/// Checks that slowpath lets a long loop insert as many elements into an empty map as the kernel
+/// does. An upper bound on free elements that holds only for short loops would exclude this run.
 #[test]
 fn a_long_loop_fills_an_empty_map() {
     let (Some(kernel), Some(clang)) = (kernel(), clang()) else { return };

@@ -2,7 +2,7 @@
 //! The load balancer handles extension headers according to RFC 8200 and rewrites checksums
 //! correctly. Its results are the same with unrolled and with rolled loops.
 //!
-//! Expected values are computed in another way than in the programs: the CRC bit by bit, and
+//! The test computes expected values in another way than the programs: the CRC bit by bit, and
 //! checksums over whole segments.
 
 use crate::support;
@@ -27,8 +27,8 @@ const OPTIONS: u8 = 60;
 const CLIENT: [u8; 16] = [0x20, 1, 0xd, 0xb8, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9];
 const SERVICE: [u8; 16] = [0x20, 1, 0xd, 0xb8, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5];
 const PORT: u16 = 443;
-/// Bit mask of the zones (numbers that the firewall writes into packets) which the load balancer
-/// accepts: zone 3, and zone 0 of packets without a number.
+/// Bit mask of the zones that the load balancer accepts: zone 3, and zone 0, which stands for
+/// packets without a zone. A zone is a number that the firewall writes into packets.
 const ZONES: u16 = 1 << 3 | 1;
 const PLACES: u8 = 16;
 const MAC: [u8; 6] = [2, 0, 0, 0, 0, 0xa];
@@ -68,7 +68,8 @@ fn segment_sum(packet: &[u8], start: usize) -> u16 {
     sum(&[&pseudo, &packet[start..]].concat())
 }
 
-/// Returns a packet with the given extension headers. `next` is the number of the first one.
+/// Returns an IPv6 packet with the given extension headers. `next` is the protocol number of the
+/// first one.
 fn packet(next: u8, extensions: &[u8], data: &[u8]) -> Vec<u8> {
     let length = (extensions.len() + 20 + data.len()) as u16;
     let mut packet = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x86, 0xdd, 0x60, 0, 0, 0];

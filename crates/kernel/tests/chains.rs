@@ -14,7 +14,8 @@ use slowpath_oracle::Oracle;
 use support::{PASS, kernel, object, path};
 
 const PACKETS: usize = 2000;
-/// Maximum number of basic blocks that the interpreter executes. None of the chains needs so many.
+/// Maximum number of basic blocks that the interpreter executes for a packet. All chains need
+/// fewer.
 const BLOCKS: usize = 10_000;
 /// Offset of the field `data` in the XDP context.
 const DATA: u64 = 0;
@@ -39,7 +40,7 @@ fn chain(objects: [&Object; 2], result: u32) -> Lifted {
     lift(&joined.object, &program, &options).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// Memory of the interpreter after a run.
+/// Access to the interpreter's memory after a run.
 struct After<'a> {
     run: &'a Run,
     environment: &'a Environment,

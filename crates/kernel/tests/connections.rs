@@ -1,11 +1,12 @@
 //! Tests kernel functions for connection tracking, in the kernel and in slowpath's interpreter. The
 //! tests are skipped if the running kernel does not have these functions.
 //!
-//! Test runs cannot reach other kernel functions. `bpf_xdp_metadata_rx_timestamp`, `_rx_hash` and
-//! `_rx_vlan_tag` are for programs that are bound to a device (`fixup_kfunc_call` of
-//! `kernel/bpf/verifier.c`, through `bpf_dev_bound_kfunc_check`). `bpf_prog_test_run_xdp` of
-//! `net/bpf/test_run.c` rejects such programs with -EINVAL. `bpf_xdp_flow_lookup` is part of the
-//! module of flow tables (`nf_flow_table_bpf.c`), whose types are not among the kernel's own.
+//! Test runs cannot cover the other kernel functions that XDP programs may call.
+//! `bpf_xdp_metadata_rx_timestamp`, `_rx_hash` and `_rx_vlan_tag` are for programs that are bound
+//! to a device (`fixup_kfunc_call` of `kernel/bpf/verifier.c`, through
+//! `bpf_dev_bound_kfunc_check`). `bpf_prog_test_run_xdp` of `net/bpf/test_run.c` rejects such
+//! programs with -EINVAL. `bpf_xdp_flow_lookup` is part of the module of flow tables
+//! (`nf_flow_table_bpf.c`), whose types are not among the kernel's own.
 
 use crate::support;
 

@@ -1,5 +1,5 @@
-//! Tests counting instructions in the kernel. Programs that count must return the same as the
-//! originals, and must count as many instructions as the interpreter executes.
+//! Tests counting instructions in the kernel. A program with instruction counters must have the
+//! same results as the original. It must count as many instructions as the interpreter executes.
 
 use crate::support;
 
@@ -10,7 +10,7 @@ use support::pin::each_on_every_cpu;
 use support::replay_pair::ReplayPair;
 use support::{examples, features, kernel, object, packets, path};
 
-/// Programs that this test skips: the kernel should reject them, or other tests run them.
+/// Programs that this test skips: other tests run them, or the kernel should reject them.
 const ELSEWHERE: [&str; 5] =
     ["kernel_function", "rejected", "on_devmap", "lifted_only", "undecided_every_long_key"];
 

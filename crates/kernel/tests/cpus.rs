@@ -12,8 +12,8 @@ use support::clang::{Clang, clang};
 use support::kernel;
 use support::pin::on_every_cpu;
 
-/// C source of a token bucket without locks. If its compare-and-swap fails, it is tried again, up
-/// to `TRIES` times. A map has the number of runs for each number of tries.
+/// C source of a token bucket without locks. If its compare-and-swap fails, the program tries
+/// again, up to `TRIES` times. A map counts the runs by their number of tries.
 const TEXT: &str = r#"
 typedef unsigned int u32;
 typedef unsigned long long u64;
@@ -50,7 +50,8 @@ char _license[] SEC("license") = "GPL";
 /// Number of runs on each CPU.
 const RUNS: u32 = 400_000;
 
-/// Maximum number of instructions of a run, without and with other CPUs.
+/// Maximum number of instructions of a run, both when one CPU runs the program and when other CPUs
+/// run it at the same time.
 struct Bounds {
     alone: u64,
     among_others: u64,
@@ -168,8 +169,8 @@ const SLOWER: &[(&str, &str)] = &[
     ),
 ];
 
-/// Further programs whose bound is larger with other CPUs, because these change the results of
-/// helpers.
+/// Further programs whose bound is larger if other CPUs run them at the same time, because other
+/// CPUs change the results of helpers.
 const SLOWER_CALLS: &[(&str, &str)] = &[
     (
         "queue, of what is there",
@@ -251,8 +252,8 @@ fn guarantees_name_the_maps_that_other_cpus_must_not_change() {
     Oracle::Clang.compared(programs, "programs beside other CPUs");
 }
 
-/// Checks that a bound for any number of CPUs depends on an assumption about map walks. While other
-/// CPUs insert elements, a walk through a hash map has no limit.
+/// Checks that the bound of a walk through a hash map, for any number of CPUs, depends on an
+/// assumption. While other CPUs insert elements, the walk has no limit.
 #[test]
 fn walks_among_other_cpus_have_a_number_under_a_condition() {
     let Some(clang) = clang() else { return };

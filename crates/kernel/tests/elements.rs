@@ -10,8 +10,8 @@ use support::{DROP, PASS, kernel, load, object, path};
 
 const PACKET: [u8; 60] = [0; 60];
 
-/// A test case: the program, the map, the ranges of keys that are in the map, and the expected
-/// action.
+/// A test case: name of the program, name of the map, keys that are in the map as half-open ranges,
+/// and expected action.
 type Case = (&'static str, &'static str, &'static [(u32, u32)], u32);
 
 const CASES: [Case; 23] = [
@@ -76,7 +76,7 @@ fn full_maps_reject_further_elements() {
     map.update(&entries.to_le_bytes(), &[0; 8]).expect("there is room again");
 }
 
-/// A test case: the program, the entries of the trie as prefix length and address, and the expected
+/// A test case: name of the program, entries of the trie as prefix length and address, and expected
 /// action.
 type TrieCase = (&'static str, &'static [(u32, [u8; 4])], u32);
 

@@ -10,8 +10,8 @@ use support::{DROP, PASS, kernel, load, object, path, try_load};
 
 const PACKET: [u8; 60] = [0; 60];
 
-/// Programs with their expected action. No program reads stack memory that it has not written,
-/// because its content is undefined in the kernel.
+/// Names of programs with their expected actions. The programs read only stack memory that they
+/// have written, because other stack memory is undefined in the kernel.
 const CASES: [(&str, u32); 9] = [
     ("old_pointer_returned", DROP),
     ("key_of_the_outer_round", DROP),
@@ -61,8 +61,8 @@ fn combined_features_have_the_expected_action() {
     }
 }
 
-/// Checks that the limit of an LRU hash map with `BPF_F_NO_COMMON_LRU` holds for each CPU. With two
-/// CPUs, a map that was created for one element can have two elements.
+/// Checks that an LRU hash map with `BPF_F_NO_COMMON_LRU` applies its limit to each CPU separately.
+/// On two CPUs, a map that was created for one element can have two.
 #[test]
 fn elements_of_each_cpu_are_counted_apart() {
     let Some(kernel) = kernel() else { return };

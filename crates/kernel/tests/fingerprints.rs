@@ -1,6 +1,6 @@
-//! Tests fingerprints of paths: sums over the executed basic blocks. They show if all repetitions
-//! of a test run take the same path. Repetitions can differ, because the kernel restores nothing
-//! between them.
+//! Tests fingerprints of paths, which are sums over the executed basic blocks. A fingerprint shows
+//! if all repetitions of a test run take the same path. Repetitions can differ, because the kernel
+//! restores nothing between them.
 
 use crate::support;
 
@@ -46,7 +46,8 @@ fn growing() -> Vec<Insn> {
     ]
 }
 
-/// Returns a program that decrements the byte at offset 22, and drops the packet if the byte is 1.
+/// Returns a program that drops the packet if its byte at offset 22 is 1, and otherwise decrements
+/// this byte.
 fn ageing() -> Vec<Insn> {
     let copy = |dst, src| Insn::Alu {
         width: W64,

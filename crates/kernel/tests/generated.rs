@@ -23,7 +23,7 @@ use support::{hex, kernel, packets};
 const PROGRAMS: u64 = 600;
 /// Number of packets for each program.
 const PACKETS: usize = 40;
-/// Approximate number of statements on the outermost level of a program.
+/// Approximate number of top-level statements of a program.
 const SIZE: usize = 10;
 
 /// Totals over the random programs: numbers of programs, instructions, paths, basic blocks and
@@ -68,8 +68,8 @@ impl Tally {
     }
 }
 
-/// Returns a random packet. It consists of words that programs compare with, in either byte order,
-/// and of random words.
+/// Returns a random packet of words: constants that programs often compare with, in either byte
+/// order, and random numbers.
 fn edges(rng: &mut StdRng) -> Vec<u8> {
     const EDGES: [u32; 16] = [
         0,
@@ -220,9 +220,9 @@ fn demands(insn: &Insn) -> Vec<(Register, u8)> {
     }
 }
 
-/// Adds checks of the NFP driver's requirements to a function. If a requirement is not met, they
-/// jump to a memory access that the verifier rejects. The checked register is saved in the stack
-/// slot `place`, which the function must not use.
+/// Adds checks of the NFP driver's requirements to a function. If an operand violates its
+/// requirement, the check jumps to a memory access that the verifier rejects. The checked register
+/// is saved in the stack slot `place`, which the function must not use.
 fn demanding(function: &[Insn], place: i16) -> Vec<Insn> {
     let (size, base, offset) = (Size::DW, Register::FRAME, place);
     let width = Width::W64;
@@ -258,7 +258,7 @@ fn demanding(function: &[Insn], place: i16) -> Vec<Insn> {
     code
 }
 
-/// Makes the jump at the slot `at` lead to the slot `to`.
+/// Changes the target of the jump at the slot `at` to the slot `to`.
 fn lead(code: &mut [Insn], at: usize, to: usize) {
     let distance = to as i32 - at as i32 - 1;
     match &mut code[at] {

@@ -1,7 +1,7 @@
 //! Tests the symbolic executor. The term that it builds for an instruction must be equal to a
 //! formula that was written down from RFC 9669. Z3 proves the equality for all operands.
 //!
-//! This test itself translates the terms to Z3, without using the product's solver.
+//! This test translates the terms to Z3 by itself. It does not use the solver of slowpath.
 
 use crate::support;
 
@@ -123,7 +123,8 @@ fn exchanged(op: AtomicOp, old: &BV, operand: &BV, expected: &BV) -> BV {
     }
 }
 
-/// Returns the four values after an instruction. Returns `None` for jumps.
+/// Returns the values of `r3`, `r4`, `r0` and the stack cell after an instruction, for the given
+/// values before it. Returns `None` for jumps.
 fn effect(insn: Insn, [a, b, c, cell]: Values) -> Option<Values> {
     let r3 = match insn {
         Insn::Alu { width, op, src: Source::Reg(reg), .. } if reg == isa::reg(3) => {
@@ -188,7 +189,7 @@ fn word(offset: u64) -> BV {
     (1..8).fold(byte(offset), |low, n| byte(offset + n).concat(low))
 }
 
-/// Translates a term to Z3. Its variables are the bytes of the packet.
+/// Translates a term to Z3, with one Z3 variable for each byte of the packet.
 fn translated(pool: &TermPool, packet: ArrayId, root: TermId) -> BV {
     let mut done: HashMap<TermId, BV> = HashMap::new();
     let mut terms = vec![root];
@@ -254,7 +255,7 @@ fn condition(insns: &[Insn]) -> Result<BV, String> {
     Ok(translated(&executor.pool, executor.array(lifted.layout.packet), condition))
 }
 
-/// Proves with Z3 that a condition is equivalent to the expected condition.
+/// Proves with Z3 that `condition` is equivalent to `expected`.
 fn always(condition: &BV, expected: &Bool) -> Result<(), String> {
     let solver = Solver::new();
     let mut parameters = Params::new();
@@ -269,8 +270,8 @@ fn always(condition: &BV, expected: &Bool) -> Result<(), String> {
     }
 }
 
-/// Returns a program that executes `body`, and then compares its result number `result` with 8
-/// bytes of the packet.
+/// Returns a program that executes `body`, and then compares one of its results with 8 bytes of the
+/// packet. `result` is the index of this result.
 fn comparing(body: &[Insn], result: usize) -> Vec<Insn> {
     let mut insns = vec![isa::load(Size::W, 6, 1, 0)];
     insns.extend(isa::operands());

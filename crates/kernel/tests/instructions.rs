@@ -1,5 +1,5 @@
 //! Tests every instruction. The kernel and the concrete interpreter with the lifted program must
-//! agree on special and random operands. The test also fails if a table in it lacks a kind of
+//! agree on special and random operands. The test also fails if its tables lack a kind of
 //! instruction that the decoder knows.
 
 use crate::support;
@@ -14,7 +14,7 @@ use slowpath_oracle::Oracle;
 use support::replay_pair::ReplayPair;
 use support::{assemble, isa, kernel};
 
-/// Operands that are at the limits of value ranges.
+/// Operands at the limits of value ranges, such as the largest signed number.
 const EDGES: [u64; 14] = [
     0,
     1,
@@ -34,8 +34,9 @@ const EDGES: [u64; 14] = [
 /// Number of pairs of random operands.
 const RANDOM: usize = 16;
 
-/// Returns kinds of instructions that this test does not cover. Other tests cover them, in programs
-/// with several functions or with maps, or programs with them are rejected.
+/// Returns one instruction of each kind that this test does not cover. Other tests cover these
+/// kinds in programs with several functions or with maps, or check that programs with them are
+/// rejected.
 fn other_kinds() -> Vec<Insn> {
     let r0 = isa::reg(0);
     let imm = |value| Insn::LoadImm64 { dst: r0, value };
@@ -52,7 +53,8 @@ fn other_kinds() -> Vec<Insn> {
     kinds
 }
 
-/// Returns instructions that do not occur in XDP programs of objects, and that are rejected.
+/// Returns instructions that slowpath rejects, because they do not occur in XDP programs of
+/// objects.
 fn refused() -> Vec<Insn> {
     let r0 = isa::reg(0);
     let imm = |value| Insn::LoadImm64 { dst: r0, value };
@@ -70,7 +72,7 @@ fn refused() -> Vec<Insn> {
     kinds
 }
 
-/// Returns true if the result of an instruction depends only on operand `a`.
+/// Returns true if the result of an instruction depends only on its first operand.
 fn unary(insn: Insn) -> bool {
     match insn {
         Insn::Alu { src, .. } | Insn::Branch { src, .. } | Insn::Store { src, .. } => {
@@ -130,7 +132,8 @@ fn kernel_and_interpreter_agree_on_every_instruction() {
 }
 
 /// Checks that the results of instructions with constant operands are the same in the kernel and in
-/// the interpreter. The translation computes such results in advance, and removes dead code.
+/// the interpreter. The lifter computes the results of constant operands in advance, and removes
+/// dead code.
 #[test]
 fn kernel_and_interpreter_agree_on_known_operands() {
     const OPERANDS: [[u64; 3]; 4] = [

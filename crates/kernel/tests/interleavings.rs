@@ -20,9 +20,10 @@ use support::kernel;
 use support::pin::pin;
 use support::tally::setting;
 
-/// Number of programs, unless the variable `SLOWPATH_CPU_PROGRAMS` sets another one.
+/// Number of programs. The environment variable `SLOWPATH_CPU_PROGRAMS` overrides it.
 const PROGRAMS: u64 = 8;
-/// Number of counted runs of each program, both alone and with each program on the other CPU.
+/// Number of counted runs of each program, both while it runs alone and while another CPU runs the
+/// same program or a writer.
 const RUNS: usize = 100;
 /// Minimum number of calls on the other CPU during the counted runs.
 const BATCHES: u32 = 10;
@@ -127,7 +128,8 @@ fn program(rng: &mut StdRng) -> String {
     text + "\treturn (x & 1) + 1;\n}\n" + WRITER
 }
 
-/// Bounds for a run alone, and for a run with other CPUs.
+/// Maximum number of instructions of a run, both without and with other CPUs that run programs on
+/// the same maps.
 struct Bounds {
     alone: u64,
     among_others: u64,

@@ -1,4 +1,4 @@
-//! Tests for each helper that slowpath and the running kernel agree if it needs a license that is
+//! Tests that slowpath and the running kernel agree, for each helper, if it needs a license that is
 //! compatible with the GPL.
 
 use crate::support;

@@ -1,4 +1,4 @@
-//! Tests of live runs: how many packets arrive, and which runs are refused. No test checks a
+//! Tests live runs: how many packets arrive, and which runs the kernel refuses. No test checks a
 //! duration.
 
 use crate::support;

@@ -1,7 +1,7 @@
 //! Tests bounds with variables that loaders set. Random C programs branch on variables in
 //! `.rodata`, `.data` and `.bss`, and use them as limits of loops. The analysis gets random values
-//! of these variables. With these values, some packet in the kernel reaches the bound and no packet
-//! exceeds it. The bound for any values is at least as large.
+//! of these variables. In the kernel, with these values, some packet must reach the bound and no
+//! packet may exceed it. The bound for unknown values must be at least as large.
 
 use crate::support;
 
@@ -21,7 +21,7 @@ use support::kernel;
 use support::pin::on_every_cpu;
 use support::tally::{Class, Tally, setting};
 
-/// Number of programs, unless the variable `SLOWPATH_LOADER_PROGRAMS` sets another one.
+/// Number of programs. The environment variable `SLOWPATH_LOADER_PROGRAMS` overrides it.
 const PROGRAMS: u64 = 40;
 /// Number of random assignments of values to the variables of each program.
 const CONFIGURATIONS: usize = 3;
@@ -37,8 +37,8 @@ SEC("xdp") int program(struct xdp_md *ctx)
 	u64 x = 1;
 "#;
 
-/// A variable, array element or struct field with a number that a loader may set. It is given by
-/// its name in C and in options.
+/// A variable, array element or struct field that a loader may set to a number, identified by its
+/// name in C and in options.
 struct LoaderVariable {
     name: String,
     kind: &'static str,
@@ -97,8 +97,7 @@ fn program(rng: &mut StdRng) -> (String, Vec<LoaderVariable>) {
     (text + "\treturn (x & 1) + 1;\n}\n", places)
 }
 
-/// Returns a setting for each variable: a random value, or, with probability `open`, the word
-/// `any`.
+/// Returns a setting for each variable: a random value, or the word `any` with probability `open`.
 fn values(rng: &mut StdRng, places: &[LoaderVariable], open: f64) -> Vec<String> {
     let mut value = |place: &LoaderVariable| {
         let max: u64 = match place.kind {

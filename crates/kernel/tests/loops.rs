@@ -20,7 +20,7 @@ use support::kernel;
 use support::pin::on_every_cpu;
 use support::tally::{Class, Tally, setting};
 
-/// Number of programs, unless the variable `SLOWPATH_LOOP_PROGRAMS` sets another one.
+/// Number of programs. The environment variable `SLOWPATH_LOOP_PROGRAMS` overrides it.
 const PROGRAMS: u64 = 12;
 /// Number of packets for each program.
 const PACKETS: usize = 24;
@@ -46,7 +46,7 @@ SEC("xdp") int program(struct xdp_md *ctx)
 /// Maximum number of iterations of a loop at each depth of nesting.
 const ROUNDS: [u32; 3] = [20, 5, 3];
 
-/// Generates the C source of one random program.
+/// Generator of the C source of one random program.
 struct Writer<'a> {
     rng: &'a mut StdRng,
     /// C source of the callbacks and other functions.
@@ -295,9 +295,9 @@ fn no_packet_exceeds_the_bound_of_random_loops() {
     tally.assert_no_faults("programs with loops");
 }
 
-/// Loops whose number of iterations is difficult to find: the counter is compared with its limit by
-/// `!=`, or by `<=` so that it may wrap around. Each item has the C statements and the number of
-/// iterations.
+/// Loops whose number of iterations is difficult to find. They compare the counter with its limit
+/// by `!=`, or by `<=` so that the counter may wrap around. Each item has the C statements and the
+/// number of iterations.
 const ENDS: [(&str, u64); 3] = [
     ("u64 n = (p[3] & 15) ^ 7; LOOP for (u64 i = 0; i <= n; i++) { WORK(0); }", 16),
     (

@@ -34,7 +34,7 @@ fn all_code_is_of_an_instruction() {
     }
 }
 
-/// Checks that equal instructions have the same machine code everywhere.
+/// Checks that equal instructions have equal machine code everywhere in a program.
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn code_is_that_of_the_instruction() {

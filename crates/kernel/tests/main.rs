@@ -1,5 +1,5 @@
-//! Tests of this crate, and tests that compare the product with the running kernel. All tests are
-//! in one program, so that it is linked only once.
+//! Tests of this crate, and tests that compare slowpath with the running kernel. All tests are in
+//! one program, so that it is linked only once.
 
 mod support;
 

@@ -1,6 +1,6 @@
-//! Tests calls whose callback or program array differs between paths, in the kernel and in the
-//! concrete interpreter. Compilers create such calls when they merge the calls of two branches
-//! (tail merging).
+//! Tests calls that use different callbacks or program arrays on different paths, in the kernel and
+//! in the concrete interpreter. Compilers create such calls when they merge the calls of two
+//! branches (tail merging).
 
 use crate::support;
 

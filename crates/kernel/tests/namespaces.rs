@@ -51,7 +51,8 @@ fn devices() -> Vec<String> {
     names.map(|(name, _)| name.to_owned()).collect()
 }
 
-/// Returns true if any process is in the namespace, or has an open file of it.
+/// Returns true if any process is in the namespace, or has an open file descriptor for it.
+/// `namespace` is its device and inode.
 fn is_held(namespace: (u64, u64)) -> bool {
     let below = |folder: String| {
         fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path().display().to_string())
@@ -198,8 +199,8 @@ fn namespaces_of_killed_processes_are_removed() {
     Oracle::Kernel.compared(1, "namespaces of killed processes that are gone");
 }
 
-/// Holds a namespace with attached programs until the process is killed, and prints their
-/// identities.
+/// Creates a namespace and attaches programs to its devices, prints the ids of these kernel
+/// objects, and then waits until the process is killed.
 fn hold(kernel: &Kernel) -> ! {
     let live = Live::new(kernel).expect("is made");
     let (device, number) = inside(live.namespace());

@@ -1,5 +1,5 @@
-//! Tests objects that slowpath writes. The running kernel must load them like the compiler's
-//! objects, and they must have the same results. libbpf must parse and load them, too.
+//! Tests objects that slowpath writes. The running kernel must load them, and their programs must
+//! have the same results as those of the compiler's objects. libbpf must parse and load them, too.
 
 use crate::support;
 
@@ -31,8 +31,8 @@ fn objects() -> Vec<PathBuf> {
     found
 }
 
-/// Returns the programs that the running kernel loads. Removes all other programs from the slots of
-/// program arrays.
+/// Returns the programs that the running kernel loads, each linked and loaded. Removes all other
+/// programs from the slots of program arrays.
 fn linked(kernel: &Kernel, object: &mut Object) -> Vec<(BpfProgram, LoadedProgram)> {
     let numbers = 0..object.programs.len();
     let linked: Vec<_> = numbers
@@ -123,8 +123,8 @@ fn the_kernel_loads_what_is_written_and_it_does_the_same() {
     Oracle::Kernel.compared(loads, "programs that were written");
 }
 
-/// Returns true if a program calls helpers whose result differs from call to call. Examples are the
-/// time, the CPU, a random number, or a table of the kernel that both programs change.
+/// Returns true if a program calls helpers whose result differs from call to call, such as the
+/// time, the CPU, a random number, or a kernel table that both programs change.
 fn asks_for_chance(program: &BpfProgram) -> bool {
     use slowpath_bpf::insn::{Call, Insn};
     let changing = [5, 7, 8, 125, 160];

@@ -1,4 +1,5 @@
-//! Tests P4 programs in the running kernel: packets and tables as computed by hand.
+//! Tests P4 programs in the running kernel: compares packets and tables with values computed by
+//! hand.
 
 use crate::support;
 
@@ -25,7 +26,7 @@ fn an_exact_table_chooses_a_port() {
         &[
             (to(0x0a00_0001, 80), Some(7)),
             (to(0x0a00_0001, 81), None),
-            // The port 511 drops.
+            // Port 511 stands for a drop.
             (to(0x0a00_0002, 80), None),
             (to(0x0a00_0003, 80), None),
         ],
@@ -297,7 +298,7 @@ fn counters_and_registers_keep_their_values() {
             // -3 / 2 is -2 by an arithmetic shift.
             (to(6, 0, 0, 1, 1), Some((0, to(6, 0, 0xfe, 1, 1)))),
             (to(7, 0, 0, 3, 0), Some((0, to(7, 5, 0xfd, 3, 0)))),
-            // Beyond the register and the counter, nothing is read or written.
+            // Accesses beyond the end of the register and of the counter have no effect.
             (to(1, 9, 0, 4, 2), Some((0, to(1, 0, 0xfb, 4, 2)))),
             (to(1, 0, 0, 3, 0), Some((0, to(1, 12, 0xfa, 3, 0)))),
         ],
@@ -459,7 +460,7 @@ fn parsers_look_ahead_advance_and_call_others() {
         &program,
         &[
             (with(0, 0, 0, 0, &rest), Some((7, with(0, 0x172, 0, 0, &rest)))),
-            // What the parser skipped is gone.
+            // The sent packet lacks the bytes that the parser skipped.
             (with(0, 0, 1, 0, &rest), Some((7, with(0x7374, 0x172, 1, 0, &rest[2..])))),
             (with(0, 0, 2, 5, &rest), Some((7, with(0x7677, 0x172, 2, 5, &rest[5..])))),
             (with(0, 0, 2, 7, &rest), Some((7, with(0, 0x172, 2, 7, &rest)))),

@@ -1,8 +1,9 @@
-//! Compares both translations of random P4 programs: C in the running kernel, and pipelines in
-//! DPDK. With the same entries, both must send the same packets to the same ports.
+//! Compares two translations of random P4 programs: to C, which runs in the kernel, and to
+//! pipelines, which run in DPDK. With the same table entries, both must send the same packets to
+//! the same ports.
 //!
-//! Both translations have the parser and the type checker in common, but neither code nor runtime.
-//! `p4_expressions.rs` compares values with those of the specification.
+//! The translations share the parser and the type checker, but neither code generation nor runtime.
+//! `p4_expressions.rs` compares computed values with those of the specification.
 
 use crate::support;
 
@@ -19,24 +20,26 @@ use support::p4_program::{Random, random};
 use support::tally::setting;
 use support::{hex, kernel};
 
-/// Number of programs, unless the variable `SLOWPATH_P4_PAIRS` sets another one.
+/// Number of programs. The environment variable `SLOWPATH_P4_PAIRS` overrides it.
 const PROGRAMS: u64 = 16;
 /// Number of packets for each program.
 const PACKETS: usize = 20;
-/// Most faults that a failure shows.
+/// Maximum number of faults that the failure message shows.
 const SHOWN: usize = 3;
 
-/// The result of a program.
+/// Result of comparing the two translations of a program.
 enum Outcome {
-    /// Numbers of packets that were sent and dropped, with equal results.
+    /// All packets have the same result. The fields are the numbers of sent and of dropped packets.
     Equal(usize, usize),
-    /// A construct that one of the translations lacks, or a limit.
+    /// Reason why the program could not be compared: a construct that a translation does not
+    /// support, or an exceeded limit.
     Refused(String),
-    /// A fault of a translation.
+    /// Description of a fault in a translation.
     Fault(String),
 }
 
-/// Returns a reason without its place, and without names and numbers.
+/// Shortens an error message to its reason: removes the source position, the later lines and all
+/// digits.
 fn reason(fault: &str) -> String {
     let message = fault.split_once(' ').map_or(fault, |one| one.1);
     message.lines().next().unwrap_or_default().replace(|one: char| one.is_ascii_digit(), "")

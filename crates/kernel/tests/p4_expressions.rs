@@ -1,6 +1,6 @@
-//! Tests random P4 expressions over the fields of a header: a packet gets their values in the
-//! kernel, and an evaluation with integers of any size has the values that the specification
-//! defines (sections 8.5 to 8.11).
+//! Tests random P4 expressions over the fields of a header. In the kernel, a program writes the
+//! values of the expressions into a packet. They must equal the values that this test computes with
+//! integers of any size, by the rules of the specification (sections 8.5 to 8.11).
 
 use crate::support;
 
@@ -15,7 +15,7 @@ use support::p4::P4;
 use support::p4_expr::{Expr, Field, Source, Type, bytes, header, random_type};
 use support::{hex, kernel};
 
-/// Number of programs, unless the variable `SLOWPATH_P4_PROGRAMS` sets another one.
+/// Number of programs. The environment variable `SLOWPATH_P4_PROGRAMS` overrides it.
 const PROGRAMS: u64 = 30;
 /// Number of expressions in a program.
 const EXPRESSIONS: usize = 12;
@@ -76,7 +76,8 @@ fn random_expressions_have_the_values_of_the_specification() {
         let exprs: Vec<Box<Expr>> = results.iter().map(|ty| source.expr(*ty, 4)).collect();
         let text = program(&fields, &results, &exprs);
         let load = |scratch| P4::load_if_it_fits(&kernel, &clang, &text, scratch);
-        // What is computed, too, needs space on the stack.
+        // Intermediate results need stack space, too. If a program does not fit, its headers and
+        // metadata are kept in a map.
         let loaded = if seed % 2 == 0 { load(true) } else { load(false).or_else(|| load(true)) };
         let Some(loaded) = loaded else { continue };
         for _ in 0..PACKETS {

@@ -1,5 +1,6 @@
-//! Tests objects that P4 programs share with the control plane, further rounds of packets, and
-//! checksums of payloads: packets in the running kernel as computed by hand.
+//! Tests P4 programs in the running kernel: objects that they share with the control plane, packets
+//! that pass the program several times, and checksums of payloads. Expected packets are computed by
+//! hand.
 
 use crate::support;
 
@@ -80,10 +81,13 @@ fn a_selector_chooses_a_member_by_a_hash() {
     chooses(&program, &cases);
 }
 
-/// Cost of a packet that no test waits for: 2^60 units of 2^-16 nanoseconds are five hours.
+/// Cost of a packet at a meter, in units of 2^-16 nanoseconds. 2^60 units are five hours, too long
+/// for a test to gain new tokens.
 const COST: u64 = 1 << 60;
 
-/// Returns a meter with tokens for numbers of packets of a cost.
+/// Returns the map value of a meter with tokens for `committed` packets at its committed rate, and
+/// for `peak` packets at its peak rate. A packet takes [`COST`] tokens. `cost` is the cost of one
+/// packet or byte.
 fn meter(committed: u64, peak: u64, cost: u64) -> Vec<u8> {
     let (committed, peak) = (committed * COST, peak * COST);
     let fields = [0, committed, peak, cost, committed, cost, peak];
@@ -154,7 +158,7 @@ fn direct_meters_mark_packets_of_their_entry() {
 #[test]
 fn packets_are_resubmitted_as_they_came() {
     let parts = Parts {
-        // Field `m` is kept, `w` is not.
+        // Resubmission keeps field `m`, but not `w`.
         body: "hdr.h.a = hdr.h.a + 1; m.w = m.w + 1;
                if (m.m < hdr.h.e) { m.m = m.m + 1; resubmit_preserving_field_list(1); }
                hdr.h.d = m.w; hdr.h.f = m.m; s.egress_spec = (bit<9>)s.instance_type;",
@@ -164,7 +168,7 @@ fn packets_are_resubmitted_as_they_came() {
     let case = |e: u8| {
         let port = if e > 0 { 6 } else { 0 };
         let sent = (port, packet(6, 0, 0, 1, e, e));
-        // A packet has four further rounds, and is dropped then.
+        // A packet is resubmitted at most four times, and then dropped.
         (packet(5, 0, 0, 9, e, 9), Some(sent).filter(|_| e <= 4))
     };
     let cases = [case(0), case(1), case(3), case(4), case(5), case(255)];
@@ -218,7 +222,7 @@ fn packets_are_recirculated_as_they_left() {
         (with(2, 0, 0, 0, &[]), None),
     ];
     sends(&program, &cases);
-    // SWX does not tell the length of packets.
+    // SWX pipelines cannot read the length of packets.
     let without_length = |(packet, sent): (Vec<u8>, Option<(u32, Vec<u8>)>)| {
         let clear = |mut bytes: Vec<u8>| {
             bytes[8..12].fill(0);

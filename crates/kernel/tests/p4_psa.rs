@@ -1,5 +1,5 @@
-//! Tests programs of the Portable Switch Architecture: packets in the running kernel as computed by
-//! hand.
+//! Tests programs of the Portable Switch Architecture (PSA) in the running kernel. Expected packets
+//! are computed by hand.
 
 use crate::support;
 
@@ -8,12 +8,13 @@ use support::kernel;
 use support::p4::P4;
 use support::p4_parts::{crc, internet_checksum, packet, sends, sends_in_dpdk};
 
-/// A program with these parts; the default sends packets to the port in field `a`.
+/// Parts of the P4 source of a test program. Empty parts make a program that sends each packet to
+/// the port in its field `a`.
 #[derive(Default)]
 struct Parts<'a> {
-    /// Declarations of the ingress control.
+    /// Declarations in the ingress control.
     locals: &'a str,
-    /// Statements of the ingress control, after the port is set.
+    /// Statements of the ingress control after the one that sets the port.
     body: &'a str,
     /// Statements of the ingress deparser.
     deparser: &'a str,

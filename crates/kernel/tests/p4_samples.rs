@@ -1,5 +1,5 @@
-//! Runs the samples of p4c that state packets and expected packets (`.stf`): in the kernel, and as
-//! pipelines in DPDK. The folder `testdata` of p4c is in the variable `SLOWPATH_P4C`.
+//! Runs the samples of p4c that come with packets and expected packets (`.stf`), in the kernel and
+//! as pipelines in DPDK. The variable `SLOWPATH_P4C` names the folder `testdata` of p4c.
 
 use crate::support;
 
@@ -14,20 +14,20 @@ use support::p4::{P4, Source};
 use support::stf::{Expected, Stf};
 use support::{hex, kernel};
 
-/// Name of the variable with the folder.
+/// Name of the environment variable that contains the folder.
 const FOLDER: &str = "SLOWPATH_P4C";
-/// Shortest packet of a test run in the kernel (`ETH_HLEN`).
+/// Length in bytes of the shortest packet that test runs in the kernel accept (`ETH_HLEN`).
 const SHORTEST: usize = 14;
-/// Port of packets in test runs: the number of the loopback device.
+/// Port at which all packets of test runs arrive: the interface index of the loopback device.
 const LOOPBACK: u32 = 1;
-/// Architectures of the translations, by the file that programs include.
+/// Supported architectures: the file that a program includes, and the name of the architecture.
 const ARCHITECTURES: [(&str, &str); 4] = [
     ("v1model.p4", "v1model"),
     ("psa.p4", "psa"),
     ("ebpf_model.p4", "ebpf_model"),
     ("xdp_model.p4", "xdp_model"),
 ];
-/// Samples that do not agree, with the back end and the reason.
+/// Samples that are known to fail, each with the back end and the reason.
 const KNOWN: [(&str, &str, &str); 9] = [
     ("checksum-l4-bmv2.stf", "kernel", "the verifier stops after a million instructions"),
     ("forloop-bmv2.stf", "kernel", "the verifier stops after a million instructions"),
@@ -39,36 +39,36 @@ const KNOWN: [(&str, &str, &str); 9] = [
     ("parser_error-bmv2.stf", "SWX", TOO_SHORT),
     ("test-parserinvalidargument-error-bmv2.stf", "SWX", TOO_SHORT),
 ];
-/// A property of test runs.
+/// Reason why the kernel does not send the expected packets of some samples.
 const CHANGED: &str = "test runs have packets of at least 14 bytes, from one port";
-/// The sample's entry is for little-endian keys.
+/// Reason why `lpm_ebpf.stf` fails: its entry is for keys in little-endian byte order.
 const PREFIX: &str = "the prefix is in the byte order of p4c's map";
-/// A stated condition of pipelines.
+/// Reason why some samples fail in DPDK: a documented condition of pipelines.
 const TOO_SHORT: &str = "SWX does not check that a packet has the extracted bytes";
 
-/// A sample of an architecture that the translations know.
+/// A sample whose architecture both translations support.
 struct Sample {
     name: String,
     architecture: &'static str,
     source: Result<Source, String>,
-    /// True if the program depends on the port of arrival.
+    /// True if the program may depend on the port at which a packet arrives.
     reads_port: bool,
     stf: Stf,
 }
 
-/// The result of a sample in a back end.
+/// Result of running a sample in one back end.
 #[derive(Debug)]
 enum Outcome {
-    /// Number of packets that agree, all of the sample.
+    /// All packets are as expected. The field is the number of packets of the sample.
     Agree(usize),
-    /// The reason why the sample was not compiled or not run.
+    /// Reason why the sample could not be compiled or run.
     Left(String),
-    /// The packet that differs.
+    /// Description of the first difference from the expected packets.
     Differ(String),
-    /// Number of packets for which the kernel and DPDK send the same. The expected packets are not
-    /// those, because the kernel got longer packets, or packets from another port.
+    /// The kernel and DPDK send the same packets, which are not the expected ones: both got longer
+    /// packets, or packets from another port. The field is the number of packets.
     Same(usize),
-    /// As `Same`, but DPDK runs no pipeline to compare with.
+    /// Like `Same`, but without comparison, because DPDK cannot run the program.
     Unchecked,
 }
 
@@ -84,7 +84,8 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     found.sort();
 }
 
-/// Returns the sample of an `.stf` file, or the reason why it has none.
+/// Reads the sample of an `.stf` file in `folder`. Returns an error with the reason if the program
+/// is missing or its architecture is not supported.
 fn sample(path: &Path, folder: &Path) -> Result<Sample, String> {
     let file = path.with_extension("p4");
     let text = std::fs::read_to_string(&file).map_err(|_| "no program of this name".to_owned())?;
@@ -102,31 +103,34 @@ fn sample(path: &Path, folder: &Path) -> Result<Sample, String> {
     })
 }
 
-/// A packet that a program sends, as its port and digits; or none.
+/// The packet that a program sends, as its port and hexadecimal digits; `None` if it drops the
+/// packet.
 type Sent = Option<(u32, String)>;
 
-/// Returns the packet that the program sends for one from a port.
+/// Function that runs a packet, given by its port and bytes, and returns the packet that the
+/// program sends.
 type Run<'a> = dyn FnMut(u32, &[u8]) -> Result<Sent, String> + 'a;
 
-/// Packets as a back end gets them.
+/// Changes to the packets of a sample before a back end gets them.
 #[derive(Clone, Copy)]
 struct Given {
-    /// Packets have at least so many bytes; zeros follow shorter ones.
+    /// Minimum packet length in bytes. Shorter packets are filled up with zeros.
     shortest: usize,
-    /// The port of all packets, instead of those of the sample.
+    /// Port at which all packets arrive; `None` to keep the ports of the sample.
     port: Option<u32>,
 }
 
 impl Given {
-    /// The packets of the sample.
+    /// Leaves the packets of the sample as they are.
     const UNCHANGED: Given = Given { shortest: 0, port: None };
-    /// The shortest packets of test runs in the kernel, from the loopback device.
+    /// Makes packets acceptable to test runs in the kernel: at least 14 bytes, from the loopback
+    /// device.
     const IN_KERNEL: Given = Given { shortest: SHORTEST, port: Some(LOOPBACK) };
-    /// Packets that are long enough to be sent without some of their headers.
+    /// Makes packets so long that they can be sent even after a program has removed headers.
     const LONG: Given = Given { shortest: 64, port: Some(LOOPBACK) };
 }
 
-/// Runs all packets, and returns what the program sends for each.
+/// Runs all packets of a sample, and returns the packet that the program sends for each.
 fn send_all(sample: &Sample, given: Given, run: &mut Run) -> Result<Vec<Sent>, String> {
     let packets = sample.stf.packets.iter().map(|(port, packet)| {
         let mut whole = packet.clone();
@@ -136,7 +140,7 @@ fn send_all(sample: &Sample, given: Given, run: &mut Run) -> Result<Vec<Sent>, S
     packets.collect()
 }
 
-/// Compares sent packets with the expected ones.
+/// Compares the sent packets with the expected packets of a sample.
 fn agree(sample: &Sample, given: Given, sent: &[Sent]) -> Outcome {
     let mut left: BTreeMap<u32, Vec<&Expected>> = BTreeMap::new();
     let has_ports = matches!(sample.architecture, "v1model" | "psa");
@@ -172,14 +176,15 @@ fn agree(sample: &Sample, given: Given, sent: &[Sent]) -> Outcome {
     }
 }
 
-/// Returns a reason without its place.
+/// Returns the first line of an error message without the source position.
 fn reason(fault: &str) -> String {
     let line = fault.lines().next().unwrap_or_default();
     line.split_once(": ").map_or(line, |one| one.1).to_owned()
 }
 
-/// Runs a sample in the kernel. Packets that differ from the expected ones are compared with those
-/// of DPDK, if the kernel did not get the packets of the sample.
+/// Runs a sample in the kernel and compares the sent packets with the expected ones. They may
+/// differ because the kernel does not accept the packets of the sample unchanged. Then compares
+/// kernel and DPDK on changed packets.
 fn in_kernel(kernel: &Kernel, clang: &Clang, sample: &Sample) -> Outcome {
     let outcome = match sent_in_kernel(kernel, clang, sample, Given::IN_KERNEL) {
         Ok(sent) => agree(sample, Given::IN_KERNEL, &sent),

@@ -1,6 +1,6 @@
 //! Tests random P4 controls: assignments, branches, and calls of actions and functions with side
-//! effects. An interpreter that copies parameters in and out, as sections 6.8 and 8.1 of the
-//! specification say, has the same fields.
+//! effects. The fields of the packet must be as computed by an interpreter, which copies parameters
+//! in and out as sections 6.8 and 8.1 of the specification say.
 
 use crate::support;
 
@@ -13,20 +13,21 @@ use support::clang::clang;
 use support::p4::P4;
 use support::{hex, kernel};
 
-/// Number of programs, unless the variable `SLOWPATH_P4_PROGRAMS` sets another one.
+/// Number of programs. The environment variable `SLOWPATH_P4_PROGRAMS` overrides it.
 const PROGRAMS: u64 = 20;
 /// Number of packets for each program.
 const PACKETS: usize = 20;
-/// Fields of the header, which actions can read and write.
+/// Number of fields of the header. Actions can read and write them.
 const FIELDS: usize = 8;
-/// Parameters of an action: inout, in, out.
+/// Number of parameters of an action: one `inout`, one `in` and one `out` parameter.
 const PARAMS: usize = 3;
-/// Actions; one calls only those before it.
+/// Number of actions. An action calls only earlier ones.
 const ACTIONS: usize = 4;
-/// Functions of one inout parameter. They add to it, and return what it was with some bits changed.
+/// P4 functions with one `inout` parameter, as pairs of numbers. A function adds the first number
+/// to its parameter, and returns the old value of the parameter, XORed with the second number.
 const FUNCTIONS: [(u16, u16); 2] = [(1, 0x5555), (0x1234, 0x00ff)];
 
-/// A variable of 16 bits: a field, or a parameter of the action.
+/// A 16-bit variable: a field of the header, or a parameter of the running action.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Place {
     Field(usize),
@@ -38,7 +39,7 @@ enum Expr {
     Read(Place),
     Number(u16),
     Binary(&'static str, Box<Expr>, Box<Expr>),
-    /// Calls a function, which changes the place.
+    /// Calls the function at this index of [`FUNCTIONS`], which changes the variable.
     Call(usize, Place),
     Choice(Box<Condition>, Box<Expr>, Box<Expr>),
 }
@@ -51,9 +52,10 @@ enum Condition {
 
 #[derive(Clone, Debug)]
 enum Stmt {
-    /// Assigns to all bits, or to bits from the highest to the lowest.
+    /// Assigns an expression to a variable, or only to the bits from the first to the second
+    /// number.
     Assign(Place, Option<(u32, u32)>, Expr),
-    /// Assigns with an operator.
+    /// Assigns with an operator such as `+=`.
     Change(Place, &'static str, Expr),
     If(Condition, Vec<Stmt>, Vec<Stmt>),
     Switch(Expr, Vec<(u16, Vec<Stmt>)>, Vec<Stmt>),
@@ -69,7 +71,8 @@ enum Flow {
     Exit,
 }
 
-/// The state of the interpreter: fields, and the parameters of the running action.
+/// State of the interpreter: the fields, the parameters of the running action, and the bodies of
+/// all actions.
 struct State<'a> {
     fields: [u16; FIELDS],
     params: [u16; PARAMS],
@@ -181,7 +184,7 @@ impl State<'_> {
                 let actions = self.actions;
                 let flow = self.run(&actions[*action]);
                 let inner = std::mem::replace(&mut self.params, outer);
-                // Also after exit.
+                // Parameters are copied out even if the action exits.
                 *self.place(*first) = inner[0];
                 *self.place(*third) = inner[2];
                 if flow == Flow::Exit { Flow::Exit } else { Flow::Next }
@@ -192,10 +195,10 @@ impl State<'_> {
     }
 }
 
-/// A source of random statements of one body.
+/// Generator of random statements for the body of an action or of the control.
 struct Source<'a> {
     rng: &'a mut StdRng,
-    /// Actions that the body can call.
+    /// Number of actions that the body can call: those with the lowest indices.
     actions: usize,
     has_params: bool,
 }
@@ -205,7 +208,8 @@ impl Source<'_> {
         from[self.rng.random_range(0..from.len())]
     }
 
-    /// Returns a place that can be read, or one that can be written: `in` parameters cannot.
+    /// Returns a random variable that can be read. If `written` is set, it can also be written: it
+    /// is not an `in` parameter.
     fn place(&mut self, written: bool) -> Place {
         if !self.has_params || self.rng.random_bool(0.5) {
             return Place::Field(self.rng.random_range(0..4));
@@ -405,7 +409,7 @@ fn random_controls_have_the_fields_of_an_interpreter() {
         let mut actions: Vec<Vec<Stmt>> = Vec::new();
         for at in 0..ACTIONS {
             let mut source = Source { rng: &mut rng, actions: at.min(2), has_params: true };
-            // An out parameter has no value before.
+            // An `out` parameter has no value when its action starts.
             let mut body = vec![Stmt::Assign(Place::Param(2), None, Expr::Number(at as u16))];
             body.extend(source.statements(1));
             actions.push(body);

@@ -18,7 +18,8 @@ use support::{hex, kernel, object, packets, path};
 
 /// Number of random packets in total.
 const PACKETS: usize = 105_000;
-/// Number of packets after which a program is loaded again, because its maps would become full.
+/// Number of packets after which a program is loaded again. With more packets, its maps would
+/// become full.
 const EPOCH: usize = 700;
 
 fn examples() -> Vec<PathBuf> {

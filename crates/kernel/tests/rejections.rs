@@ -1,5 +1,5 @@
-//! Tests that broken input leads to an error of one line that names section and instruction. The
-//! kernel must reject each of these programs, too.
+//! Tests that broken input leads to a one-line error that names the section and the instruction.
+//! The kernel must reject each of these programs, too.
 
 use crate::support;
 
@@ -36,8 +36,8 @@ fn ok() -> [Insn; 2] {
     [isa::mov(0, 2), Insn::Exit]
 }
 
-/// Returns programs that are rejected. Each has the instruction and a part of the reason that the
-/// error must contain.
+/// Returns programs that are rejected. Each item has a name, the instructions, and two texts that
+/// the error must contain: the instruction and a part of the reason.
 fn programs() -> Vec<(&'static str, Vec<Insn>, &'static str, &'static str)> {
     let [pass, exit] = ok();
     let (r10, imm) = (Register::FRAME, Source::Imm);

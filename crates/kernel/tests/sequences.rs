@@ -17,9 +17,9 @@ use support::pin::on_every_cpu;
 use support::sequences::{check, features};
 use support::tally::{Class, Tally, setting};
 
-/// Number of programs, unless the variable `SLOWPATH_SEQUENCES` sets another one.
+/// Number of programs. The environment variable `SLOWPATH_SEQUENCES` overrides it.
 const PROGRAMS: u64 = 150;
-/// Number n such that a bound is computed for one of n programs.
+/// A bound is computed only for every n-th program, where n is this number.
 const BOUND_EVERY: u64 = 2;
 /// Maximum number of steps for shrinking a failing program. A step can be slow, because the
 /// interpreter may try all possible results of helpers.

@@ -91,7 +91,7 @@ fn context(rng: &mut StdRng, packet: &[u8]) -> Context {
     context
 }
 
-/// Turns a packet and its context into those of a test run without a link layer header.
+/// Turns a packet into one that starts with its network header, and adapts its context.
 fn without_link_header(rng: &mut StdRng, packet: &mut Vec<u8>, context: &mut Context) {
     /// EtherTypes besides IP: VLAN tag, ARP, LLDP.
     const OTHERS: [u16; 3] = [0x8100, 0x0806, 0x88cc];
@@ -111,7 +111,7 @@ fn without_link_header(rng: &mut StdRng, packet: &mut Vec<u8>, context: &mut Con
     context.fields.remove("wire_len");
 }
 
-/// Returns a random packet with a context, for programs of a type.
+/// Returns a random packet with a context, for programs of the type `row`.
 fn packet_for(row: &ProgramType, rng: &mut StdRng) -> (Vec<u8>, Context) {
     let mut packet = packet(rng);
     let mut context = context(rng, &packet);
@@ -121,8 +121,8 @@ fn packet_for(row: &ProgramType, rng: &mut StdRng) -> (Vec<u8>, Context) {
     (packet, context)
 }
 
-/// Runs random packets through a program in the kernel and in the interpreter. Returns the number
-/// of those that were compared, of those that were not decided, and of the executed blocks.
+/// Runs random packets through a program in the kernel and in the interpreter. Returns the numbers
+/// of compared packets, of packets without a verdict, and of executed basic blocks.
 fn compare(kernel: &Kernel, object: &Object, number: usize) -> Result<(u64, u64, usize), String> {
     let row = ProgramType::of(object.programs[number].kind).unwrap_or_else(|| panic!("a type"));
     let text = |fault: ReplayError| fault.to_string();
@@ -158,7 +158,7 @@ fn kernel_and_interpreter_agree_on_programs_of_sockets() {
     agree_on(&object(&path("tests/objects/sockets.bpf.o")), "packets through programs of sockets");
 }
 
-/// Compares kernel and interpreter for all programs of an object.
+/// Compares kernel and interpreter on random packets for all programs of an object.
 fn agree_on(object: &Object, what: &'static str) {
     let Some(kernel) = kernel() else { return };
     let check = |number: usize| {
@@ -167,7 +167,8 @@ fn agree_on(object: &Object, what: &'static str) {
             compare(&kernel, object, number).map_err(|fault| format!("{name}: {fault}"))?;
         eprintln!("{name}: {agreed} agreed, {undecided} undecided, {blocks} blocks");
         Oracle::Kernel.compared(agreed as usize, what);
-        // Results that depend on hidden state, such as the position of headers, multiply.
+        // Hidden state, such as the position of headers, leaves some results undecided. Their
+        // number may be at most a quarter of the others.
         if undecided * 4 > agreed {
             return Err(format!("{name}: {undecided} undecided"));
         }
@@ -178,7 +179,7 @@ fn agree_on(object: &Object, what: &'static str) {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// Returns the instruction count that a result guarantees for the slowest packet.
+/// Returns the upper bound on instructions from a result of the analysis.
 fn bound_of(result: &Value) -> u64 {
     let bound = &result["guarantee"]["counts"]["instructions"];
     bound.as_u64().unwrap_or_else(|| panic!("no bound: {result}"))
@@ -234,8 +235,8 @@ fn no_packet_exceeds_the_bound_of_a_tc_program() {
     Oracle::Kernel.compared(200, "packets below the bound of a tc program");
 }
 
-/// Returns a program that executes this instruction and returns 0. It returns 0 earlier if the
-/// instruction needs the context in `r6`.
+/// Returns a program that executes the instruction `insn` and returns 0. Loads the context into
+/// `r6` first, because some instructions need it there.
 fn program_of(insn: Insn) -> [Insn; 4] {
     let [r0, r1, r6] = [0, 1, 6].map(|number| Register::new(number).expect("a register"));
     let alu = |dst, src| Insn::Alu { width: Width::W64, op: AluOp::Mov, dst, src };
@@ -277,10 +278,10 @@ fn the_kernel_accepts_the_same_accesses_to_the_context() {
         }
         compared += 1;
     };
-    // Actions have the row of classifiers.
+    // Actions have the same description as classifiers (`SchedCls`), so classifiers suffice.
     for kind in KINDS.into_iter().filter(|&kind| kind != ProgramKind::SchedAct) {
         for size in [Size::B, Size::H, Size::W, Size::DW] {
-            // Accesses that are not aligned differ from others only in the check of the alignment.
+            // Unaligned accesses differ from aligned ones only in the check of the alignment.
             for offset in (0..196).step_by(usize::from(size.bytes().max(2))) {
                 let src = Source::Imm(1);
                 check(kind, Insn::Load { size, signed: false, dst: r0, base: r1, offset });
@@ -365,7 +366,7 @@ fn no_packet_exceeds_the_bound_of_programs_of_sockets() {
     }
 }
 
-/// Number of random programs, unless the variable `SLOWPATH_SKB_PROGRAMS` sets another one.
+/// Number of random programs. The environment variable `SLOWPATH_SKB_PROGRAMS` overrides it.
 const PROGRAMS: u64 = 60;
 
 /// Returns a random program for the types with packet loads of classic BPF. It mixes loaded bytes

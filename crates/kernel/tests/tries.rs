@@ -34,8 +34,8 @@ fn key(rng: &mut StdRng) -> Vec<u8> {
     [&length.to_le_bytes()[..], &address, &[0; 6]].concat()
 }
 
-/// Runs each packet on a new trie, in kernel and interpreter. Returns all different results that
-/// the kernel's operations on the trie gave.
+/// Runs each packet on a new trie, in kernel and interpreter, and compares the results. Returns the
+/// set of results that the kernel gave for operations on the trie.
 fn compare(kernel: &Kernel, file: &str, number: usize) -> Result<BTreeSet<u64>, String> {
     let object = object(&path(file));
     let lifted = ReplayPair::lifted(kernel, &object, number)?;

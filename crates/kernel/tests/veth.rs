@@ -1,7 +1,7 @@
-//! Tests upper bounds on instructions that hold for a network device. Random programs that depend
-//! on the packet's layout run on virtual Ethernet, in the driver and in generic code. Their packets
-//! come from sending processes and from redirects. No run may execute more instructions than the
-//! bound for any device, or than the bound for the device that is used.
+//! Tests upper bounds on instructions that hold for a network device. Random programs whose work
+//! depends on the layout of the packet in memory run on virtual Ethernet, in the driver and in
+//! generic code. Their packets come from sending processes and from redirects. No run may execute
+//! more instructions than the bound for any device, or than the bound for the device that is used.
 
 use crate::support;
 
@@ -20,7 +20,7 @@ use support::bounds::analyse_with;
 use support::clang::{Clang, PRELUDE, clang};
 use support::kernel;
 
-/// Number of random programs, unless the variable `SLOWPATH_VETH_PROGRAMS` sets another one.
+/// Number of random programs. The environment variable `SLOWPATH_VETH_PROGRAMS` overrides it.
 const PROGRAMS: u64 = 12;
 /// Number of frames for each program, for each XDP mode and each way in which frames reach the
 /// device.
@@ -178,8 +178,8 @@ struct Totals {
     /// Number of instruction bounds, computed for the device and XDP mode in use, that some frame
     /// reached exactly.
     reached: usize,
-    /// Number of instruction bounds for frames that each have a memory page of their own, which
-    /// some frame exceeded. Devices that place frames differently may exceed them.
+    /// Number of instruction bounds that some frame exceeded. These bounds are for devices with a
+    /// separate memory page for each frame; devices that place frames differently may exceed them.
     beyond: usize,
 }
 

@@ -1,5 +1,5 @@
-//! Tests the records of frames sent over virtual Ethernet. If a program does not depend on headroom
-//! or tailroom, they must be equal to the result of a test run.
+//! Tests the records of frames that are sent over virtual Ethernet. For programs that depend on
+//! neither headroom nor tailroom, a record must equal the result of a test run.
 
 use crate::support;
 

@@ -60,7 +60,7 @@ fn analyse_content(name: String, data: &[u8], program: usize) -> Value {
 #[derive(Debug, Default)]
 struct Tally {
     replayed: usize,
-    /// Number of witnesses for which the kernel counted the expected number of instructions.
+    /// Number of witnesses for which the kernel executed the stated number of instructions.
     counted: usize,
     /// Number of witnesses whose path depends on something other than packet and maps, such as the
     /// time.

@@ -1,4 +1,5 @@
-//! A busy loop that is timed between other programs, to detect disturbances of their times.
+//! A busy loop that is timed between other programs. Its times show if something disturbed the
+//! times of these programs.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! Describes a path of a program that can be timed in the kernel, and how its run can be repeated.
+//! Describes a path of a program that can be timed in the kernel, and a way to repeat runs on this
+//! path.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,8 +20,8 @@ use crate::error::MeasureError;
 use crate::places::Places;
 use crate::skb::SkbRun;
 
-/// Maximum number of attempts to load a program at a cache-line offset that few earlier loads had,
-/// and the maximum total time of these attempts.
+/// Limits for loading a program again until it gets a cache-line offset that few earlier loads had:
+/// the number of attempts, and their total time.
 const MAX_LOADS: usize = 8;
 const MAX_LOAD_TIME: Duration = Duration::from_millis(8);
 
@@ -53,19 +54,19 @@ pub(crate) struct InKernel {
 }
 
 impl InKernel {
-    /// Wraps a loaded program whose path does not depend on the content of maps, so that no map is
-    /// filled.
+    /// Wraps a loaded program whose path does not depend on the content of maps. Leaves the maps
+    /// empty.
     pub(crate) fn without_maps(program: LoadedProgram) -> InKernel {
         InKernel { program, selector: None, drains: None, _installed: None }
     }
 }
 
-/// A program in the kernel, and the selector of the instruction at which it ends, if it can end
-/// early.
+/// A program in the kernel. If it can exit early, the second field selects the instruction at which
+/// it does; else `None`.
 type Code = (LoadedProgram, Option<ExitSelector>);
 
-/// A path of a program that can be timed, given by a packet and the map content with which it is
-/// taken.
+/// A path of a program that can be timed. A packet and map content that lead to the path identify
+/// it.
 #[derive(Clone, Debug)]
 pub struct Case {
     pub(crate) object: Arc<Object>,
@@ -74,15 +75,15 @@ pub struct Case {
     pub(crate) packet: Vec<u8>,
     pub(crate) context: Context,
     pub(crate) answers: Vec<Answer>,
-    /// Instruction indices of map insertions that fail on this path. Their maps were filled up, so
-    /// that the kernel's own calls fail; no results need to be replaced.
+    /// Indices of the map insertions that fail on this path because their maps were filled up. The
+    /// kernel's own calls fail, so no fixed results replace them.
     pub(crate) full: Vec<usize>,
     pub(crate) arrangement: Arrangement,
     pub(crate) draining: Option<Draining>,
     pub(crate) action: u32,
     pub(crate) instructions: u64,
-    /// True if the path is taken only by packets after the first one. The packet then runs once, to
-    /// change the maps, before the runs that are counted or timed.
+    /// True if only packets after the first one take the path. The packet then runs once, to change
+    /// the maps, before the runs that are counted or timed.
     pub(crate) warmed: bool,
     pub(crate) subsequent_packets: Option<SubsequentPackets>,
     /// Number of repeated runs whose counts confirmed that each of them took the path.
@@ -99,8 +100,8 @@ pub struct Case {
     pub(crate) skb: Option<SkbRun>,
 }
 
-/// The path of all packets after the first one. It exists if the first packet's changes to maps
-/// make later packets take another path.
+/// The path of the packets after the first one, if the map changes of the first packet make them
+/// take another path.
 #[derive(Clone, Debug)]
 pub struct SubsequentPackets {
     pub(crate) action: u32,
@@ -122,14 +123,15 @@ impl SubsequentPackets {
     /// Returns the path that all packets after the first one take, as a case that can be timed.
     ///
     /// # Errors
-    /// The reason, if these packets do not all take the same path, or it cannot be timed.
+    /// The reason, if these packets do not all take the same path, or if their path cannot be
+    /// timed.
     pub fn case(&self) -> Result<&Arc<Case>, &str> {
         self.case.as_ref().map_err(String::as_str)
     }
 }
 
-/// The instruction at which a run ends early. It is for cases that cover only the beginning of a
-/// path, to time pieces of it.
+/// The instruction at which runs of a case end early. Such a case covers only the beginning of a
+/// path; it serves to time pieces of the path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cut {
     /// Indices of the instructions at which the program may end early. Cases with the same indices
@@ -159,8 +161,8 @@ impl Case {
         self.draining.is_some()
     }
 
-    /// Returns the maximum number of runs that may be timed after the maps were filled once. At
-    /// least as many runs were counted, and all of them took the path.
+    /// Returns the maximum number of runs that may be timed before the maps must be filled again.
+    /// At least as many runs were counted, and all of them took the path.
     pub fn repetitions(&self) -> u32 {
         // With ring buffers, `Drains::sample` adds calls with one run.
         if self.is_drained() { self.repetitions / 3 * 2 } else { self.repetitions }
@@ -204,8 +206,8 @@ impl Case {
         self.path
     }
 
-    /// Returns the names of BPF helpers whose results are replaced by those that the path needs.
-    /// The kernel's helpers may return other results.
+    /// Returns the names of BPF helpers whose results are replaced by fixed values that the path
+    /// needs. The kernel's helpers may return other results.
     pub fn answered(&self) -> Vec<&str> {
         sorted(self.answers.iter())
     }
@@ -216,8 +218,8 @@ impl Case {
         sorted(self.answers.iter().filter(|answer| !answer.is_called()))
     }
 
-    /// Loads the program like [`Case::load`], but several times, to get a cache-line offset of its
-    /// code that few earlier loads had. Fills the maps only once.
+    /// Like [`Case::load`], but loads the program several times, to get a cache-line offset that
+    /// few earlier loads had. Fills the maps only once.
     pub(crate) fn load_spread(&self, kernel: &Kernel) -> Result<InKernel, MeasureError> {
         let mut best: Option<(u32, Code)> = None;
         let started = Instant::now();
@@ -287,8 +289,8 @@ impl Case {
         Ok(())
     }
 
-    /// Returns true if this case can use the program that was loaded for `other`. The cases may
-    /// differ only in the instruction at which a run ends early.
+    /// Returns true if this case can use the program that was loaded for `other`. Cases with a
+    /// shared program differ only in the instruction at which a run ends early.
     pub(crate) fn shares_load(&self, other: &Case) -> bool {
         let (Some(cut), Some(other_cut)) = (&self.cut, &other.cut) else { return false };
         Arc::ptr_eq(&cut.points, &other_cut.points) && self.arrangement == other.arrangement

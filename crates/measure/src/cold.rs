@@ -1,10 +1,11 @@
 //! Times paths on cold data: packets of many flows take the same path. Each flow has its own map
 //! elements, and all elements together exceed the caches.
 //!
-//! From the bottom up: `probe` runs changed packets in kernel and interpreter, and tests if they
-//! take the path. `free_bits` finds bits of the packet that only decide which map elements the path
-//! touches. `flows` uses these bits to make packets and map elements, enough to exceed the
-//! last-level cache. This module verifies by counting that all of these packets take the path.
+//! - `probe` runs changed packets in kernel and interpreter, and tests if they take the path.
+//! - `free_bits` finds bits of the packet that only decide which map elements the path touches.
+//! - `flows` uses these bits to make packets and map elements, enough to exceed the last-level
+//!   cache.
+//! - This module verifies by counting that all of these packets take the path.
 //!
 //! Only map elements are cold. The packet is always warm, because a test run has one buffer, which
 //! the CPU has just written. The program's code is warm, too.
@@ -150,7 +151,7 @@ impl Cold {
         &self.case
     }
 
-    /// Returns the packets of the flows, which are written before each run.
+    /// Returns the rotation over the packets of all flows. Each run gets the next packet.
     pub fn rotation(&self) -> &Rotation {
         self.flows.rotation()
     }
@@ -166,15 +167,16 @@ impl Cold {
         self.flows.entry_bytes()
     }
 
-    /// Returns the reason why the map elements of all flows do not exceed the last-level cache.
-    /// Returns `None` if they do.
+    /// Returns the reason why the map elements of all flows together are not larger than the
+    /// last-level cache. Returns `None` if they are larger.
     pub fn limited(&self) -> Option<&str> {
         self.flows.limited()
     }
 }
 
-/// Finds the program's changes to the packet, which must be undone between two runs. All of them
-/// must, even if the path does not depend on them: the packet's next flow has other bytes there.
+/// Returns the program's changes to the packet that must be undone between two runs. These are all
+/// of its changes, even if the path does not depend on them: the packet's next flow has other bytes
+/// there.
 fn undo(kernel: &Kernel, case: &Case) -> Result<Undo, MeasureError> {
     if let Arrangement::Restored(undo) = &case.arrangement {
         return if undo.elements.is_empty() {

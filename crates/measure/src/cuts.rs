@@ -1,5 +1,5 @@
-//! Makes cases for beginnings of a path, which end early, and tests by counting how each can be
-//! repeated.
+//! Makes cases for beginnings of a path, whose runs end early. Tests by counting how the runs of
+//! each case can be repeated.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,16 +12,17 @@ use crate::case::{Arrangement, Case, Cut};
 use crate::error::MeasureError;
 use crate::trial::{ExpectedRun, Trial};
 
-/// Maximum number of changed map elements of which every subset is tried: its elements are restored
-/// between runs, the others are not. With more elements, all or none are restored.
+/// Maximum number of changed map elements for which all subsets are tried: a wrapper restores the
+/// elements of the subset between runs, and leaves the others. With more elements, all or none are
+/// restored.
 const FEW_ELEMENTS: usize = 3;
-/// Duration for which runs of a path's beginning are counted, about as long as they are timed
-/// later. It is short, because a path has many beginnings.
+/// Duration for which runs of a path's beginning are counted, about as long as their later timing.
+/// It is short, because a path has many beginnings.
 const COUNTING_TIME: Duration = Duration::from_millis(4);
 
 /// A beginning of a path, or the whole path.
 struct Beginning {
-    /// Index into the possible early exits of the one at which a run ends; `None` for the whole
+    /// Index of the early exit at which a run ends, among all possible exits; `None` for the whole
     /// path.
     at: Option<usize>,
     /// Number of instructions that a run must execute, including those of checks and of the early
@@ -29,9 +30,9 @@ struct Beginning {
     counted: u64,
 }
 
-/// Returns cases for beginnings of the path: one that ends at each of `points`, and last the whole
-/// path. Points are indices into `trace`, the executed instructions. `None` stands for a beginning
-/// whose runs cannot be repeated.
+/// Returns a case for each beginning of the path that ends at one of `points`, and last a case for
+/// the whole path. A point is an index into `trace`, the executed instructions. A case is `None` if
+/// its runs cannot be repeated.
 ///
 /// # Errors
 /// If the kernel rejects a program that it accepted before.
@@ -65,11 +66,11 @@ pub fn beginnings(
     Ok(cases)
 }
 
-/// Returns those of the points at which the program may end early: the kernel's verifier accepts
-/// the program with exits there. A point is an index into `trace`, the executed instructions.
+/// Returns those `points` at which the kernel's verifier lets the program end early. A point is an
+/// index into `trace`, the executed instructions.
 ///
 /// # Errors
-/// If the kernel does not load the program for a reason other than the verifier's.
+/// If the kernel refuses the program for a reason that is independent of the points.
 pub fn accepted(
     case: &Case,
     kernel: &Kernel,
@@ -91,9 +92,9 @@ pub fn accepted(
     Ok(all)
 }
 
-/// Returns ways to repeat the beginnings of a path, in the order in which to try them. Each undoes
-/// all or some of the changes that the whole path makes; those that undo more come first. Even a
-/// way that undoes nothing uses a wrapper, because times include the reading of the wrapper's
+/// Returns ways to repeat the beginnings of a path, in the order in which to try them. Each way
+/// undoes all or some of the changes that the whole path makes; those that undo more come first. A
+/// way that undoes nothing uses a wrapper, too: all times must include the wrapper's reading of the
 /// clock.
 fn arrangements(whole: &Arrangement) -> Vec<Arrangement> {
     let Arrangement::Restored(undo) = whole else { return vec![whole.clone()] };
@@ -129,7 +130,8 @@ fn arrangements(whole: &Arrangement) -> Vec<Arrangement> {
     candidates
 }
 
-/// A test that finds the beginnings of a path that can be repeated if `arrangement` is used.
+/// An attempt to repeat the beginnings of a path with one arrangement. It tests which of them can
+/// be repeated.
 struct Attempt<'a> {
     case: &'a Case,
     kernel: (&'a Kernel, &'a Attachments),
@@ -165,8 +167,8 @@ impl Attempt<'_> {
         trial.repeats(packet, context, &expected, COUNTING_TIME)
     }
 
-    /// Returns those of the `candidates` whose runs can be repeated if no other beginning of the
-    /// path runs in between. Candidates are indices into `all`.
+    /// Returns those `candidates` whose runs can be repeated if no other beginning of the path runs
+    /// in between. Candidates are indices into `all`.
     fn repeatable_alone(
         &self,
         all: &[Beginning],
@@ -188,8 +190,8 @@ impl Attempt<'_> {
         Ok(repeatable)
     }
 
-    /// Returns those of the `candidates` whose runs can be repeated even after runs of the others,
-    /// each with the number of runs that were counted. Candidates are indices into `all`.
+    /// Returns those `candidates` whose runs can be repeated even between runs of the other
+    /// candidates, each with the number of counted runs. Candidates are indices into `all`.
     fn repeatable_in_any_order(
         &self,
         all: &[Beginning],

@@ -88,9 +88,9 @@ impl Drains {
         rings.map(|(ring, &before)| ring.position().wrapping_sub(before)).collect()
     }
 
-    /// Divides `repeat` runs of the program into several uses of `call`, so that their records fit
-    /// into the ring buffers. `call` makes the given number of runs. Returns its last result; stops
-    /// early if that is `None`.
+    /// Divides `repeat` runs of the program into several calls, and empties the ring buffers
+    /// between them, so that the records of each call fit. `call` makes the given number of runs.
+    /// Stops early if `call` returns `None`. Returns the last result of `call`.
     pub fn calls<T, E>(
         &self,
         repeat: u32,
@@ -109,8 +109,7 @@ impl Drains {
     }
 
     /// Times about `repeat` runs, without the fixed time of each call. If no wrapper reads the
-    /// clock inside a call, the time of a call with one run is subtracted from each call with many
-    /// runs.
+    /// clock inside a call, subtracts the time of a call with one run from each call.
     pub fn sample(
         &self,
         repeat: u32,

@@ -63,7 +63,7 @@ pub enum MeasureError {
     /// The witness is not valid JSON.
     #[error("the witness cannot be read: {0}")]
     Witness(#[from] serde_json::Error),
-    /// The kernel executed another number of instructions than the expected path has.
+    /// The kernel executed more or fewer instructions than the expected path has.
     #[error(
         "the kernel takes a path of {taken} instructions, not {expected}{}",
         depends_suffix(.depends)
@@ -118,7 +118,8 @@ pub enum MeasureError {
         /// Reason why there are no other packets for this path.
         reason: String,
     },
-    /// The path needs a content of `struct __sk_buff` that the kernel does not take for test runs.
+    /// The path needs a value in a field of `struct __sk_buff` that test runs of the kernel cannot
+    /// set.
     #[error(
         "the path needs {field} = {value}, which a test run cannot set (BPF_PROG_TEST_RUN with \
          struct __sk_buff)"
@@ -126,19 +127,19 @@ pub enum MeasureError {
     NotInTestRun {
         /// Name of the field.
         field: &'static str,
-        /// Content of the field that the path needs.
+        /// Value of the field that the path needs.
         value: u64,
     },
-    /// Programs of this type are not timed.
+    /// Programs of this type cannot be timed.
     #[error("programs of type {0} are not measured, only XDP and tc programs (sched_cls)")]
     NotMeasured(ProgramKind),
-    /// Programs of several types are to be timed together.
+    /// The programs to time together have different types.
     #[error("XDP and tc programs run in different loops; their times cannot be compared")]
     SeveralTypes,
-    /// The set of cases loaded into the kernel has no case with this number.
+    /// The set of cases loaded into the kernel has no case at this index.
     #[error("there is no case {number}")]
     NoCase {
-        /// Number of the requested case.
+        /// Index of the requested case.
         number: i64,
     },
     /// The requested reference, an empty program that is called through a wrapper, was not loaded.
@@ -148,7 +149,7 @@ pub enum MeasureError {
 }
 
 impl MeasureError {
-    /// Returns the code of the error's cause.
+    /// Returns the error code of the cause, such as `SP0301`.
     pub fn code(&self) -> codes::Code {
         match self {
             MeasureError::Replay(error) => error.code(),

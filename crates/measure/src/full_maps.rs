@@ -20,9 +20,9 @@ const MAX_BYTES: u64 = 64 << 20;
 /// (`alloc_htab_elem` of `kernel/bpf/hashtab.c`).
 const FULL: &str = "no: -E2BIG";
 
-/// Adds elements to the witness until each map is full for which an insertion must fail. Maps that
-/// are too large are left out. Returns the indices of the insertions whose results need not be
-/// replaced.
+/// Adds elements to the witness until each map is full for which an insertion must fail. Leaves out
+/// maps that are too large. Returns the indices of the insertions whose results need no
+/// replacement, because they fail by themselves.
 pub fn fill(object: &Object, witness: &mut Value) -> Vec<usize> {
     let unknowns = witness["unknowns"].as_array().cloned().unwrap_or_default();
     let mut instructions = Vec::new();

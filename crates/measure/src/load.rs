@@ -12,7 +12,7 @@ use crate::cold::Cold;
 use crate::error::MeasureError;
 use crate::references::{PACKET, PASS, empty};
 
-/// A program of known cost that is timed like the cases, for comparison.
+/// A reference program, whose cost is known. It is timed like the cases, for comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reference {
     /// An empty program. Its time is the cost of the kernel's loop over the runs of a call.
@@ -27,8 +27,8 @@ impl Reference {
     pub const ALL: [Reference; 2] = [Reference::Empty, Reference::Wrapped];
 }
 
-/// A program that is attached in the kernel, with its wrapper if it has one. A wrapper runs first
-/// and undoes changes of the previous run.
+/// A program that is attached in the kernel, with its optional wrapper. A wrapper runs first and
+/// undoes changes of the previous run.
 #[derive(Debug)]
 struct Ready {
     program: InKernel,
@@ -83,8 +83,8 @@ impl Load {
         timing_thread.run_job(move |_| Load::new_on_thread((&kernel, &attachments), cases))?
     }
 
-    /// Loads cases for cold caches into the kernel, on the timing thread. After each of them, loads
-    /// an empty program that gets the same packets, as another case for comparison.
+    /// Loads cases for cold caches into the kernel, on the timing thread. Each case is followed by
+    /// a second case for comparison: an empty program that gets the same packets.
     ///
     /// # Errors
     /// If the kernel rejects one of the programs.
@@ -146,7 +146,8 @@ impl Load {
         (kernel, attachments): (&Kernel, &Attachments),
         cases: Vec<Timed>,
     ) -> Result<Load, MeasureError> {
-        // Programs of one type run in one loop, whose cost the empty program has.
+        // The kernel runs programs of one type in one loop. The empty program measures the cost of
+        // this loop.
         let of_type = |is_xdp| move |timed: &&Timed| timed.ready.program.program.is_xdp() == is_xdp;
         let (xdp, tc) = (cases.iter().find(of_type(true)), cases.iter().find(of_type(false)));
         if xdp.is_some() && tc.is_some() {
@@ -165,8 +166,8 @@ impl Load {
         Ok(Load { empty: attach(empty(kernel, variant)?, None)?, wrapped, cases })
     }
 
-    /// Times the case with this number in one call with `repeat` runs, on the timing thread. If
-    /// ring buffers must be emptied, several calls are made, and the time excludes their overhead.
+    /// Times the case at this index in one call with `repeat` runs, on the timing thread. If ring
+    /// buffers must be emptied, makes several calls, and leaves out their overhead.
     ///
     /// # Errors
     /// If the case does not exist, or the kernel does not run it.

@@ -1,9 +1,9 @@
-//! Measures a program under offered load: packets come at a given rate, whether or not the program
-//! keeps up.
+//! Measures a program under offered load: packets arrive at a given rate, whether or not the
+//! program keeps up.
 //!
-//! An [`OfferedLoad`] is a program on a virtual device with a sender of packets. A trial offers
-//! packets at one rate for a time and returns a [`Trial`]: the fate of each packet, and quantiles of
-//! the latency of those that came back.
+//! An [`OfferedLoad`] is a program on a virtual device, with a sender of packets. A trial offers
+//! packets at one rate for a time. Its result is a [`Trial`]: counts of packets by their fate, and
+//! quantiles of the latency of packets that came back.
 //!
 //! Source: RFC 2544, sections 26.1 to 26.3; RFC 1242.
 
@@ -21,59 +21,59 @@ use slowpath_kernel::echo::{
 
 use crate::error::MeasureError;
 
-/// Maximum number of packets by which the sender catches up after a delay. A longer delay is not
-/// made up for, because the burst would overflow queues that the offered rate does not fill.
+/// Maximum number of packets that the sender makes up for after a delay. The sender leaves out the
+/// rest, because a longer burst would overflow queues that the offered rate does not fill.
 const CATCH_UP: u64 = 32;
-/// Longest time without a change of the counters until packets under way are given up.
+/// Time without a change of the counters after which packets under way count as lost or kept.
 const SETTLING: Duration = Duration::from_millis(200);
 /// Pause between two readings of the counters.
 const PAUSE: Duration = Duration::from_millis(1);
-/// Quantiles of the latency in a [`Trial`], in thousandths.
+/// Quantiles of the latency that a [`Trial`] contains, in thousandths.
 pub const QUANTILES: [u64; 4] = [500, 900, 990, 999];
 
 /// Result of offering packets to a program at one rate.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trial {
-    /// Numbers of packets that were sent, and those that were not.
+    /// Counts of the packets that were sent in time, and of those that were not.
     pub paced: Paced,
-    /// Packets for which the queue in front of the program had no room.
+    /// Number of packets for which the queue in front of the program had no room.
     pub refused: u64,
-    /// Packets that the program received and did not send back: it dropped, aborted, passed or
-    /// redirected them.
+    /// Number of packets that the program received and did not send back: it dropped, aborted,
+    /// passed or redirected them.
     pub kept: u64,
-    /// Packets that the program sent back and for which the sender's device had no room.
+    /// Number of packets that the program sent back and for which the sender's device had no room.
     pub lost_back: u64,
-    /// Packets that came back without the mark that they were sent with.
+    /// Number of packets that came back without the mark that they were sent with.
     pub unmarked: u64,
-    /// Packets that came back with their mark.
+    /// Number of packets that came back with their mark.
     pub received: u64,
-    /// Minimum of the latency in nanoseconds, the quantiles [`QUANTILES`], and the maximum. Empty if
-    /// no packet came back.
+    /// Latencies in nanoseconds: the minimum, the quantiles [`QUANTILES`], and the maximum. Empty
+    /// if no packet came back.
     pub latencies: Vec<u32>,
 }
 
-/// Numbers of packets that [`pace`] sent.
+/// Counts of the packets that were due while [`pace`] was sending.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Paced {
-    /// Packets that were due.
+    /// Number of packets that were due.
     pub due: u64,
-    /// Packets that were due and not sent, because the sender was too late.
+    /// Number of packets that were due but not sent, because the sender was too late.
     pub late: u64,
-    /// Packets that were handed to the device.
+    /// Number of packets that were handed to the device.
     pub sent: u64,
-    /// Packets of `sent` that the device refused for lack of room.
+    /// Number of packets that were handed to the device and that it refused for lack of room.
     pub refused: u64,
-    /// Time from the first to after the last packet, in nanoseconds.
+    /// Time from before the first packet until after the last packet, in nanoseconds.
     pub nanoseconds: u64,
 }
 
-/// A clock and a device that packets are sent on.
+/// A device on which packets can be sent, with a clock.
 pub trait Port {
-    /// Returns the time in nanoseconds.
+    /// Returns the current time in nanoseconds.
     fn now(&mut self) -> u64;
 
-    /// Sends up to `count` packets with the numbers from `first` on. Returns the number of packets
-    /// before the first that the device refused; those after it are not sent.
+    /// Sends up to `count` packets, numbered from `first`. Stops at the first packet that the
+    /// device refuses. Returns the number of packets before it.
     ///
     /// # Errors
     /// If sending is not possible at all.
@@ -90,7 +90,7 @@ impl Port for EchoPort<'_> {
     }
 }
 
-/// Sends packets at `rate`, in packets a second, for `nanoseconds`; without a rate, as fast as
+/// Sends packets for `nanoseconds` at `rate`, in packets per second; without a rate, as fast as
 /// possible. Sends at most [`MOST_PACKETS`] packets, and ends early if `stop` is set.
 ///
 /// # Errors
@@ -133,8 +133,8 @@ pub fn pace(
     Ok(paced)
 }
 
-/// Returns the minimum, the quantiles [`QUANTILES`] and the maximum of values. A quantile is the
-/// smallest value that at least this share of all values does not exceed.
+/// Returns the minimum of `values`, the quantiles [`QUANTILES`], and the maximum. The quantile q is
+/// the smallest value such that at least the share q of all values is not greater.
 #[must_use]
 pub fn quantiles(mut values: Vec<u32>) -> Vec<u32> {
     values.sort_unstable();
@@ -155,10 +155,10 @@ pub struct OfferedLoad {
 }
 
 impl OfferedLoad {
-    /// Loads a program, fills its maps from `witness`, and attaches it to a device.
+    /// Loads a program, fills its maps from `witness`, and attaches it to a virtual device.
     ///
     /// # Errors
-    /// If this machine lacks the rights or CPUs, or the kernel rejects the program.
+    /// If the process lacks privileges, the machine lacks CPUs, or the kernel rejects the program.
     pub fn new(
         kernel: &Arc<Kernel>,
         (object, program): (&Object, usize),
@@ -171,13 +171,13 @@ impl OfferedLoad {
         Ok(OfferedLoad { echo, packet, stop: AtomicBool::new(false) })
     }
 
-    /// Ends the trial that runs now, and all later ones at their start.
+    /// Ends the running trial. All later trials end when they start.
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Offers packets at `rate`, in packets a second, for `duration`. Without a rate, sends them as
-    /// fast as possible.
+    /// Offers packets at `rate`, in packets per second, for `duration`. Without a rate, sends
+    /// packets as fast as possible.
     ///
     /// # Errors
     /// If packets cannot be sent or counted.
@@ -201,16 +201,16 @@ impl OfferedLoad {
         })
     }
 
-    /// Waits until the fate of `sent` packets since `before` is known.
+    /// Waits until the fate of `sent` packets since `before` is known. Returns the counters.
     fn settle(&self, before: EchoCounts, sent: u64) -> Result<EchoCounts, MeasureError> {
         settled(before, sent, || Ok(self.echo.counts()?))
     }
 }
 
-/// Reads counters until the fate of `sent` packets since `before` is known, and returns them. A
-/// packet that the program has and one that it keeps look the same: the kernel counts arrivals
-/// before it sends packets back. So if some seem to be kept, or not all packets are accounted for,
-/// the counters are read until they stay unchanged for [`SETTLING`].
+/// Reads counters until the fate of `sent` packets since `before` is known, and returns them. The
+/// counters do not distinguish packets that the program keeps from packets that it still processes,
+/// because the kernel counts arrivals before it sends packets back. Therefore, if packets seem to
+/// be kept or are not accounted for, reads on until the counters stay unchanged for [`SETTLING`].
 ///
 /// Source: `drivers/net/veth.c` (`veth_poll`: `veth_xdp_rcv` counts, then `veth_xdp_flush` sends).
 fn settled(
@@ -242,7 +242,7 @@ mod tests {
         CATCH_UP, EchoCounts, EchoError, MOST_PACKETS, Paced, Port, pace, quantiles, settled,
     };
 
-    /// A device with a simulated clock: each reading of the clock, each call and each packet take
+    /// A device with a simulated clock. Each reading of the clock, each call and each packet take
     /// time, and the sender pauses once.
     #[derive(Default)]
     struct Simulated {
@@ -345,14 +345,15 @@ mod tests {
         assert_eq!((result.due, result.sent), (0, 0));
     }
 
-    /// Returns the counters if a program received 50 packets, and sent back those before `returned`,
-    /// of which those before `recorded` reached the sender.
+    /// Returns the counters for a program that received 50 packets. It sent back `returned`
+    /// packets, of which `recorded` have reached the sender.
     fn counts(returned: u64, recorded: u64) -> EchoCounts {
         let recorded = Recorded { marked: recorded, unmarked: 0 };
         EchoCounts { arrived: 50, returned, recorded, ..EchoCounts::default() }
     }
 
-    /// Returns the counters after a trial in which the device showed `states`, the last for ever.
+    /// Returns the counters that [`settled`] returns after 50 packets, if its readings are `states`
+    /// and then the last one again and again.
     fn after(states: &[EchoCounts]) -> EchoCounts {
         let mut readings = states.iter();
         let mut last = EchoCounts::default();

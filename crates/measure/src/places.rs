@@ -1,5 +1,5 @@
-//! Counts how often a program was loaded at each offset of its machine code in a cache line. Such
-//! an offset is called a place.
+//! Counts how often a program was loaded at each place. A place is the offset of its machine code
+//! in a cache line.
 //!
 //! The kernel loads a program at a random address. The offset in the cache line determines how
 //! branches are aligned, which changes the time by up to a fifth. If programs are loaded equally
@@ -10,13 +10,12 @@ use std::sync::Mutex;
 use slowpath_kernel::LoadedProgram;
 use slowpath_kernel::listing::LINE;
 
-/// Distance in bytes between two cache-line offsets that are told apart. Programs start at
-/// multiples of this number.
+/// Resolution in bytes of cache-line offsets. Programs start at multiples of this number.
 const STEP: usize = 4;
 const PLACES: usize = LINE as usize / STEP;
 
-/// Number of loads of a program at each cache-line offset. `None` stands for an offset where it was
-/// never loaded, because the kernel does not use all offsets.
+/// Number of loads of a program at each cache-line offset. `None` stands for an offset without
+/// loads; the kernel does not use all offsets.
 #[derive(Debug, Default)]
 pub struct Places {
     visits: Mutex<[Option<u32>; PLACES]>,
@@ -26,13 +25,13 @@ pub struct Places {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Visits {
     pub times: u32,
-    /// True if no other offset at which the program was loaded has fewer loads.
+    /// True if all other offsets at which the program was loaded have at least as many loads.
     pub is_rarest: bool,
 }
 
 impl Places {
-    /// Returns how often earlier loads had the same cache-line offset as `program` has now. Returns
-    /// `None` if the kernel hides its address.
+    /// Returns the number of earlier loads that had the current cache-line offset of `program`.
+    /// Returns `None` if the kernel hides the address of the program.
     pub fn visits_at(&self, program: &LoadedProgram) -> Option<Visits> {
         let place = program.cache_line_offset()? / STEP;
         let mut visits = self.visits.lock().ok()?;

@@ -1,5 +1,5 @@
-//! Chooses the instructions before which a path is cut into pieces, to time each piece. They are
-//! next to calls and loops. If there are few of these, boundaries between source lines are added.
+//! Chooses the points at which a path is cut into pieces, to time each piece. Points are next to
+//! calls and loops. If there are few of them, boundaries between source lines are added.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -23,9 +23,9 @@ use crate::skb::{self, SkbRun};
 use crate::subsequent_packets::{Second, subsequent_packets};
 use crate::trial::{COUNTING_TIME, ExpectedRun, Trial};
 
-/// Results of running a path's packet once, in kernel and interpreter.
+/// Results of running the packet of a path once, in kernel and interpreter.
 struct Followed {
-    /// Kernel and interpreter side by side, with maps as they are after the packet's run.
+    /// Kernel and interpreter with the program. Their maps are as the run of the packet left them.
     replay: Replay,
     /// Changes that the packet's run made to packet and maps.
     effects: Effects,
@@ -35,7 +35,7 @@ struct Followed {
 }
 
 impl Case {
-    /// Finds a way to repeat the path of a witness so that each repeated run takes it. The work is
+    /// Finds a way to repeat runs such that each of them takes the path of a witness. The work is
     /// done on the timing thread.
     ///
     /// `instructions` is the number of instructions of the path. If it is `None`, the path has as
@@ -117,7 +117,7 @@ impl Case {
 
     /// Runs the packet in kernel and interpreter, and then a second time in the kernel. `expected`
     /// is the number of instructions of the path, if it is known. `unset` has the fields of the
-    /// witness that the context lacks: without them, the path must be the same.
+    /// witness that the context lacks. Fails if the path depends on one of these fields.
     fn follow(
         &mut self,
         kernel: &Kernel,
@@ -226,8 +226,8 @@ impl Case {
         })
     }
 
-    /// Chooses the simplest way to make repeated runs take the path: no preparation, undoing
-    /// changes to the packet, or to maps, too. Stores it in `self.arrangement`.
+    /// Finds the simplest preparation with which repeated runs take the path: none, undoing changes
+    /// to the packet, or undoing changes to packet and maps. Stores it in `self.arrangement`.
     fn arrange(
         &mut self,
         (kernel, attachments): (&Kernel, &Attachments),
@@ -247,8 +247,8 @@ impl Case {
         Err(MeasureError::NotRepeatable { reason: self.reason(effects) })
     }
 
-    /// Returns true if repeated runs take the path of the first run. If `undo` is given, a program
-    /// that runs first undoes these changes. Stores the number of counted runs in
+    /// Returns true if repeated runs take the path of the first run. If `undo` is given, a wrapper
+    /// undoes these changes before each run. Stores the number of counted runs in
     /// `self.repetitions`.
     fn repeats(
         &mut self,

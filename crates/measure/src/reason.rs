@@ -1,4 +1,4 @@
-//! Explains why a path cannot be repeated if the cause is unknown.
+//! Explains why a path cannot be repeated, if the actual cause is unknown.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Builds programs of known cost, whose times serve as references for other programs.
+//! Builds programs of known cost. Their times serve as references for the times of other programs.
 
 use slowpath_bpf::insn::{AluOp, Insn, Register, Source, Width};
 use slowpath_kernel::timing::{Attached, Attachments, Sample, Subject};

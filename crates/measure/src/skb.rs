@@ -1,9 +1,10 @@
-//! Decides how runs of tc programs are repeated: what a run changed in the `struct sk_buff` of its
-//! packet, and how a wrapper undoes it.
+//! Decides how runs of tc programs are repeated: finds the changes of a run to the `struct sk_buff`
+//! of its packet, and a way to undo them.
 //!
-//! Not all changes lead to another path, and a test run does not return all of them. A second run
-//! with the tag or the hash of the first one can take another time on the same path. Therefore
-//! these changes follow from the helpers that the path calls, and from the packet's length.
+//! Test runs do not return all changes, and some changes do not lead to another path. But a run
+//! that finds the tag or the hash of an earlier run can take another time on the same path.
+//! Therefore the changes are derived from the helpers that the path calls, and from the packet's
+//! length.
 //!
 //! Source: `bpf_prog_test_run_skb` of `net/bpf/test_run.c`, and `net/core/filter.c`.
 
@@ -18,7 +19,8 @@ use slowpath_kernel::timing::SkbUndo;
 use slowpath_kernel::witness::ANY;
 use slowpath_replay::Effects;
 
-/// Helpers that move the start or end of a packet, or change its VLAN tag. Names lack `bpf_`.
+/// Helpers that move the start or end of a packet, or change its VLAN tag, without the prefix
+/// `bpf_`.
 const GEOMETRY: [&str; 6] = [
     "skb_adjust_room",
     "skb_change_head",
@@ -34,11 +36,12 @@ const CLONE: &str = "clone_redirect";
 
 /// Length of an Ethernet header in bytes.
 const ETH_HLEN: usize = 14;
-/// EtherTypes with the length of their header in bytes, without which the kernel makes no test run.
+/// EtherTypes for which the kernel makes test runs only with a whole network header. Each has the
+/// length of this header in bytes.
 const HEADERS: [([u8; 2], usize); 2] = [([0x08, 0x00], 20), ([0x86, 0xdd], 40)];
 
-/// Lengthens a packet to the shortest one of its EtherType that the kernel takes for test runs of
-/// tc programs. Counting shows whether the path depends on the length.
+/// Lengthens a packet to the minimum length with which the kernel makes test runs of tc programs
+/// for its EtherType. Counting shows whether the path depends on the length.
 pub fn lengthen(packet: &mut Vec<u8>) {
     let header = HEADERS.iter().find(|(ty, _)| packet.get(12..ETH_HLEN) == Some(ty));
     let shortest = ETH_HLEN + header.map_or(1, |&(_, length)| length);
@@ -50,15 +53,16 @@ pub fn lengthen(packet: &mut Vec<u8>) {
 /// Changes of a run to the `struct sk_buff` of its packet.
 #[derive(Clone, Debug, Default)]
 pub struct SkbRun {
-    /// Names of the helpers that the run called, without `bpf_`. If the path is unknown, those that
-    /// it may call.
+    /// Names of the helpers that the run called, without `bpf_`. If the path is unknown, all
+    /// helpers that the program may call.
     pub calls: BTreeSet<String>,
     /// Length of the packet in bytes, before and after the run.
     pub lengths: (usize, usize),
 }
 
 impl SkbRun {
-    /// Returns the names of the helpers that a run with these costs called.
+    /// Returns the names of the helpers that a run called, without `bpf_`. `costs` are the cost
+    /// events of the run.
     pub fn calls(lifted: &Lifted, costs: &[CostEvent]) -> BTreeSet<String> {
         let classes = &lifted.program.cost_classes;
         let name = |event: &CostEvent| {
@@ -68,8 +72,8 @@ impl SkbRun {
         costs.iter().filter_map(name).collect()
     }
 
-    /// Returns the names of all helpers that a program calls. If it can tail-call other programs,
-    /// includes those of all programs of the object.
+    /// Returns the names of all helpers that a program calls. If it contains tail calls, includes
+    /// the helpers of all programs of the object.
     pub fn all_calls(object: &Object, program: usize) -> BTreeSet<String> {
         let own = SkbRun::calls_of(object, program..program + 1);
         if own.contains("tail_call") {
@@ -99,11 +103,11 @@ impl SkbRun {
         GEOMETRY.into_iter().filter(|name| self.calls.contains(*name)).collect()
     }
 
-    /// Returns how the wrapper undoes the changes of a run. `effects` are those that the
-    /// interpreter knows.
+    /// Returns a description for the wrapper of how to undo the changes of a run. `effects` are the
+    /// changes that the interpreter knows.
     ///
     /// # Errors
-    /// The reason, if no wrapper can undo them.
+    /// The reason, if no wrapper can undo the changes.
     pub fn undo(&self, effects: &Effects) -> Result<SkbUndo, String> {
         if self.calls.contains(CLONE) {
             return Err("bpf_clone_redirect sends a copy of the packet in every run".to_owned());
@@ -137,8 +141,8 @@ impl SkbRun {
         Ok(undo)
     }
 
-    /// Returns true if a run leaves a state in which another run may take another time on the same
-    /// path.
+    /// Returns true if a run leaves a state with which the next run may take another time on the
+    /// same path.
     pub fn leaves_state(&self) -> bool {
         self.lengths.0 != self.lengths.1
             || self.calls_any(&HASHES)

@@ -2,10 +2,11 @@
 //! end.
 //!
 //! The time of a stretch is the time of a run up to its end, minus the time of a run up to its
-//! start. Therefore the times of all stretches add up to the time of the path. Work counts in the
-//! stretch whose end it delays. Work that the CPU overlaps with other stretches costs nothing. Both
-//! runs execute the same code, which has a check at each point ([`slowpath_kernel::early_exit`]).
-//! The cost of the checks is measured by timing the whole path with and without them.
+//! start. Therefore the times of all stretches add up to the time of the path. Work of the CPU
+//! counts in the stretch whose end it delays. Work that overlaps with other stretches costs
+//! nothing. Both runs execute the same code, which has a check at each point
+//! ([`slowpath_kernel::early_exit`]). The cost of the checks is measured by timing the whole path
+//! with and without them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -23,9 +24,9 @@ use crate::points::CuttablePath;
 /// A path that is cut into pieces, called stretches.
 #[derive(Clone, Debug)]
 pub struct Stretches {
-    /// The stretches in the order in which they are executed.
+    /// The stretches in execution order.
     pub stretches: Vec<Stretch>,
-    /// Indices of the instructions before which the path should be cut, but could not be. Either
+    /// Indices of instructions before which the path cannot be cut, although it should be. Either
     /// the kernel does not let the program end there, or the changes up to this point cannot be
     /// undone.
     pub uncut: Vec<usize>,

@@ -1,7 +1,7 @@
 //! Finds the path of the packets after the first one, if it differs because the first one changed
 //! the maps.
 //!
-//! Each packet that arrives is new, whatever the program did to the previous one. Only maps
+//! Each packet that arrives is new, no matter how the program changed the previous one. Only maps
 //! persist. Therefore this module always restores the packet and never restores map elements.
 
 use std::collections::BTreeSet;
@@ -16,7 +16,8 @@ use crate::error::MeasureError;
 use crate::skb::SkbRun;
 use crate::trial::{COUNTING_TIME, ExpectedRun, FIRST_REPETITIONS, Trial};
 
-/// Counts of executed blocks and instructions of the second packet's run, and its result.
+/// Counts of executed blocks and instructions of the second packet's run, and the result of the
+/// run.
 pub type Second = (Tally, TestRun);
 
 /// Finds the path of the packets after the first one. Returns `None` if they take the same path as

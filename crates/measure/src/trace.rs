@@ -24,7 +24,7 @@ use slowpath_replay::{Replay, ReplayError};
 use crate::error::MeasureError;
 use tally::Tally;
 
-/// A capture file and a program that processes its packets. The work is done on the timing thread.
+/// A run of the packets of a capture file through a program. The work is done on the timing thread.
 #[derive(Debug)]
 pub struct Trace {
     state: Arc<Mutex<State>>,
@@ -43,9 +43,9 @@ struct State {
 }
 
 impl Trace {
-    /// Opens a capture file, and loads program number `program` of the object. `content` is JSON
-    /// like the field `maps` of a witness, with initial elements by map name. Maps that it does not
-    /// name have the content that the object defines.
+    /// Opens a capture file, and loads the program at index `program` of the object. `content` is
+    /// JSON like the field `maps` of a witness, with initial elements by map name. All other maps
+    /// have the content that the object defines.
     ///
     /// # Errors
     /// If the file is not a capture file, the program cannot be replayed, or a map rejects its
@@ -72,7 +72,7 @@ impl Trace {
 
     /// Runs packets for about `time`. Returns true if more packets may follow. Returns false at the
     /// end of the file, and also if the file cannot be read further or the program cannot be run.
-    /// In the latter cases, the report contains the reason.
+    /// The report contains the reason for an early end.
     ///
     /// # Errors
     /// If the timing thread has ended.

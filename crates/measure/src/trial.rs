@@ -9,8 +9,8 @@ use slowpath_kernel::{Context, CountingProgram, Kernel, LoadedProgram, Tally, re
 use crate::drain::Drains;
 use crate::error::MeasureError;
 
-/// Time for which repeated runs are counted, to verify their path. Later measurements of time are
-/// several times shorter.
+/// Time for which repeated runs are counted, to verify their path. Later timings take a fraction of
+/// this time.
 pub const COUNTING_TIME: Duration = Duration::from_millis(20);
 /// Number of runs in the first call, from which the time of one run is estimated.
 pub const FIRST_REPETITIONS: u32 = 128;
@@ -103,8 +103,8 @@ impl Trial {
     /// Counts repeated runs for about `duration`. Returns their number if each of them took the
     /// path of the first run and returned the expected value. Returns `None` if not.
     ///
-    /// Runs may depend on changes that earlier runs made to maps. Therefore not more than this
-    /// number of runs may be timed with the same maps.
+    /// Runs may depend on changes that earlier runs made to maps. Therefore at most this number of
+    /// runs may be timed before the maps are filled again.
     pub fn repeats(
         &self,
         packet: &[u8],

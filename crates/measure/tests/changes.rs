@@ -1,6 +1,6 @@
 //! Tests paths that change the packet or maps. Each repeated run must take the path of the first
-//! run. The program's changes must be undone, its ring buffers emptied, or the path refused, as
-//! expected.
+//! run. As each test expects, the changes must be undone, ring buffers must be emptied, or the path
+//! must be refused.
 
 use crate::support;
 
@@ -31,8 +31,8 @@ impl Changes {
         prepare(&self.timing_thread, &self.kernel, program, witness(&[0; 60], maps, unknowns))
     }
 
-    /// Times runs of a program, and checks their return value. Returns the way in which runs are
-    /// repeated, whether ring buffers are emptied, and the return value.
+    /// Times runs of a program, and checks their return values. Returns the arrangement as text,
+    /// whether ring buffers are emptied, and the return value.
     fn outcome(&self, name: &str, maps: Value, unknowns: Value) -> (String, bool, u32) {
         let case = self.prepare(name, &maps, &unknowns).unwrap_or_else(|e| panic!("{name}: {e}"));
         let case = Arc::new(case);

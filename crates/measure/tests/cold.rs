@@ -47,7 +47,7 @@ fn packet() -> Vec<u8> {
     support::packet(6, [1024, 443], 64)
 }
 
-/// Returns the packet of the flow with this number; other bytes than those that are written are 0.
+/// Returns the bytes that the rotation writes for flow number `number`, in a packet of zeros.
 fn written(cold: &Cold, number: usize) -> Vec<u8> {
     let mut packet = vec![0; 64];
     cold.rotation().write(number, &mut packet);
@@ -129,7 +129,7 @@ fn paths_without_look_ups_are_refused() {
 }
 
 /// Builds a program that looks up two words of the packet, at the given offsets, in one hash map.
-/// It drops the packet if it does not find one of them.
+/// It drops the packet if the map lacks one of the words.
 fn two_look_ups(offsets: [i16; 2]) -> Arc<Object> {
     let mut insns = vec![
         insn(0x61, 8, 1, 0, 0),

@@ -1,5 +1,5 @@
 //! Tests the paths of packets after the first one, which find the maps as the first one left them.
-//! The kernel must count as many instructions as the interpreter. Times are not tested.
+//! The kernel must count as many instructions as the interpreter. No test checks a time.
 
 use crate::support;
 
@@ -31,7 +31,7 @@ fn prepare(
     case.unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// Runs the unchanged packet several times, on maps that keep what earlier runs wrote. Returns the
+/// Runs the same packet several times, on maps that keep the changes of earlier runs. Returns the
 /// kernel's instruction count and return value for each run.
 fn counted(kernel: &Kernel, object: &Object, packet: &[u8], packets: usize) -> Vec<(u64, u32)> {
     let counted = kernel.load_counted(object, 0).expect("loads");
@@ -89,8 +89,9 @@ fn change_later_packets() -> Arc<Object> {
     ])
 }
 
-/// Builds a program that drops a packet if its number, a byte, is that of the previous packet. It
-/// increments the number in other packets, so a packet that is not restored would pass again.
+/// Builds a program that drops a packet if a byte of it, its number, equals that of the previous
+/// packet. The program increments the number in all other packets. A packet that is not restored
+/// would therefore pass again.
 fn renumber() -> Arc<Object> {
     counter(&[
         insn(0x71, 2, 8, 14, 0),

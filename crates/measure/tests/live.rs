@@ -62,7 +62,7 @@ fn redirected_packets_arrive() {
         let more = load.sample(&timing_thread, 0, subject, counted - FRAMES + 1, 64);
         let refused = more.expect_err("were not counted");
         assert!(matches!(refused, MeasureError::NotCounted { .. }), "{refused}");
-        // The refused packets were not sent, so fewer can still be.
+        // The refused packets were not sent, so a smaller number can still be sent.
         let fewer = load.sample(&timing_thread, 0, subject, FRAMES, 64);
         fewer.unwrap_or_else(|e| panic!("{subject:?}: {e}"));
     }

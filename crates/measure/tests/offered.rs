@@ -1,5 +1,5 @@
-//! Tests programs under offered load in the running kernel. Each packet must be accounted for, at
-//! the place where it got lost. Times are not tested.
+//! Tests programs under offered load in the running kernel. Each packet must be counted exactly
+//! once, at the stage where it got lost. Times are not tested.
 
 use crate::support;
 
@@ -35,12 +35,12 @@ fn offered(object: &Object, mode: Mode) -> Option<OfferedLoad> {
     }
 }
 
-/// Returns a program that returns this action for each packet.
+/// Returns a program that returns `action` for each packet.
 fn returning(action: u32) -> Arc<Object> {
     object([2, 4, 8, 1], &[result(action), EXIT])
 }
 
-/// Runs a trial and checks that each packet is accounted for once.
+/// Runs a trial, and checks that the counts of all stages add up to the number of packets.
 fn trial(load: &OfferedLoad, rate: Option<f64>) -> Trial {
     let trial = load.trial(rate, TIME).expect("runs");
     let Trial { paced, refused, kept, lost_back, unmarked, received, latencies } = &trial;

@@ -1,4 +1,4 @@
-//! Tests that the kernel ends a path where it is cut, and that the pieces add up to the whole path.
+//! Tests that the kernel ends a path at its cuts, and that the pieces add up to the whole path.
 
 use crate::support;
 
@@ -27,9 +27,8 @@ fn trace(kernel: &Kernel, object: &Object, number: usize) -> Vec<usize> {
     step.run.costs.iter().map(|cost| cost.insn.index()).collect()
 }
 
-/// Runs a program that may end early at the instructions `places`. It ends at the one with index
-/// `at` of them, or runs to its end if `at` is `None`. Returns the number of executed instructions
-/// and the return value.
+/// Runs a program that may end early at the instructions `places`. It ends at `places[at]`, or runs
+/// to its end if `at` is `None`. Returns the number of executed instructions and the return value.
 fn counted(
     kernel: &Kernel,
     (object, number): (&Object, usize),

@@ -1,5 +1,5 @@
-//! Tests that paths of tc programs are repeated. The state of `struct __sk_buff` that a run leaves
-//! must be restored before the next run, or the path refused.
+//! Tests that paths of tc programs can be repeated. The state of `struct __sk_buff` that a run
+//! leaves must be restored before the next run, or the path must be refused.
 
 use crate::support;
 
@@ -37,8 +37,8 @@ impl Tc {
         support::prepare(&self.timing_thread, &self.kernel, (&self.object, number), witness)
     }
 
-    /// Times runs of a program on a UDP packet, each of which must return the same value. Returns
-    /// the way in which runs are repeated, and this value.
+    /// Times runs of a program on a UDP packet, and checks that all of them return the same value.
+    /// Returns the arrangement as text, and this value.
     fn outcome(&self, name: &str) -> (String, u32) {
         let witness = witness(&packet(17, [1, 2], 80), &json!({}), &json!([]));
         let case = self.prepare(name, witness).unwrap_or_else(|e| panic!("{name}: {e}"));

@@ -1,5 +1,5 @@
-//! An accelerator in software. It serves bounded queues of requests strictly round robin, one
-//! request per queue and turn.
+//! An accelerator in software. It serves bounded queues of requests in strict round-robin order,
+//! one request at a time.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::spec::{ClientSpec, Service};
 use crate::traffic::Traffic;
 use crate::work::Served;
 
-/// Number of different payloads of a client whose requests a schedule generates, without a thread.
+/// Number of different payloads of a client whose requests a schedule generates.
 const GENERATED: usize = 256;
 /// Capacity in requests of each queue that a schedule fills. Requests that find the queue full are
 /// dropped.
@@ -23,9 +23,9 @@ const CAPACITY: u32 = 256;
 pub enum Origin {
     /// Another thread sends the requests through a bounded queue.
     Thread(Receiver<usize>),
-    /// A schedule generates the requests when they are due; no thread sends them.
+    /// The thread of the accelerator itself submits the requests ([`Accelerator::submit`]).
     Own(VecDeque<usize>),
-    /// A schedule generates the requests when they are due, without a thread.
+    /// A schedule generates the requests when they are due. No thread sends them.
     Scheduled(Schedule),
 }
 
@@ -45,8 +45,8 @@ impl Schedule {
         Schedule { interval, due: Instant::now(), enabled: true, next: 0 }
     }
 
-    /// Returns the index of the next payload, below `payloads`, if a request is due, and `None` if
-    /// not.
+    /// Returns the index of the next payload if a request is due, and `None` if not. The index is
+    /// below `payloads`.
     fn take(&mut self, now: Instant, payloads: usize) -> Option<usize> {
         if !self.enabled {
             return None;
@@ -83,9 +83,9 @@ pub struct Accelerator {
 }
 
 impl Accelerator {
-    /// Creates an accelerator for the service. `first` has the payloads of the first client and the
-    /// source of its requests; this client has one queue. `others` describes clients whose requests
-    /// a schedule generates.
+    /// Creates an accelerator for the service. `first` consists of the payloads of the first client
+    /// and the source of its requests. The first client has one queue. `others` describes clients
+    /// whose requests a schedule generates.
     ///
     /// # Errors
     /// If the engine cannot be created, or there is not enough memory.
@@ -126,15 +126,16 @@ impl Accelerator {
         }
     }
 
-    /// Adds a request to the queue whose requests the accelerator's own thread submits.
+    /// Adds a request to the first client's queue, if the accelerator's own thread submits the
+    /// requests of this client.
     pub fn submit(&mut self, payload: usize) {
         if let Some(Queue { origin: Origin::Own(waiting), .. }) = self.queues.first_mut() {
             waiting.push_back(payload);
         }
     }
 
-    /// Serves one request of the next queue, in round-robin order, that is not empty. Returns the
-    /// index of the queue's client, or `None` if all queues are empty.
+    /// Serves one request of the next non-empty queue, in round-robin order. Returns the index of
+    /// the queue's client, or `None` if all queues are empty.
     #[inline]
     pub fn serve(&mut self) -> Option<usize> {
         let start = Instant::now();

@@ -1,13 +1,12 @@
-//! Detects if other load on the same processor affects two CPUs of a virtual machine, which cannot
-//! see that load directly. Two times show it.
+//! Detects if other load on the same physical processor affects two CPUs of a virtual machine. The
+//! virtual machine cannot see this load directly. Two times show it:
 //!
-//! The first is the time that a cache line takes from one CPU to the other and back. It shows
-//! whether the CPUs share a last-level cache at present, as virtual CPUs migrate. If they do not,
-//! they share no cache that competitors could use up.
-//!
-//! The second is the time of a loop without memory accesses. It is longer if another hardware
-//! thread uses the same core. If the second CPU is that thread, the loop takes longer while the
-//! second CPU is busy.
+//! - The time that a cache line takes from one CPU to the other and back. It shows whether the CPUs
+//!   currently share a last-level cache, which can change because virtual CPUs migrate. If they do
+//!   not, they share no cache that competitors could use up.
+//! - The time of a loop without memory accesses. It is longer if another hardware thread uses the
+//!   same core. If the second CPU is that thread, the loop takes longer while the second CPU is
+//!   busy.
 
 use std::hint::{black_box, spin_loop};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -127,8 +126,8 @@ fn answer(line: &Line, over: &AtomicBool) {
     }
 }
 
-/// Returns the time in seconds of an arithmetic loop. It keeps several units of a core busy without
-/// accessing memory.
+/// Returns the time in seconds of an arithmetic loop. The loop keeps several execution units of a
+/// core busy and does not access memory.
 fn pace() -> f64 {
     let times = (0..LOOPS).map(|_| {
         let start = Instant::now();

@@ -1,4 +1,4 @@
-//! Returns the CPUs that a thread may use, and pins threads to CPUs.
+//! Lists the CPUs that a thread may use, and pins threads to CPUs.
 
 use crate::error::NeighbourError;
 
@@ -35,7 +35,7 @@ pub fn pin(_: usize) -> std::io::Result<()> {
     Err(std::io::ErrorKind::Unsupported.into())
 }
 
-/// Checks that each thread has an allowed CPU of its own. `requests` contains pairs of a thread's
+/// Checks that each thread has its own allowed CPU. `requests` contains pairs of a thread's
 /// purpose, which error messages name, and a CPU.
 ///
 /// # Errors

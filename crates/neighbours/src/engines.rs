@@ -1,5 +1,5 @@
-//! Processes the payloads of requests with zstd and a regex library, in place of an accelerator's
-//! hardware.
+//! Processes the payloads of requests with zstd and a regex library, which stand for the hardware
+//! of an accelerator.
 
 use regex::bytes::{Regex, RegexBuilder};
 use zstd::bulk::Compressor;
@@ -8,9 +8,9 @@ use crate::error::{NeighbourError, zeros};
 use crate::payloads::RULES;
 use crate::spec::Service;
 
-/// Size limit in bytes of the automaton (DFA) that the regex matcher builds while it runs. At the
-/// limit, the matcher would start again, which takes long. The limit is so large that this does not
-/// happen.
+/// Size limit in bytes of the automaton (DFA) that the regex matcher builds while it runs. When the
+/// automaton reaches the limit, the matcher starts again, which takes long. The limit is so large
+/// that this does not happen.
 const MAX_DFA_BYTES: usize = 16 << 20;
 /// Compression level that is passed to zstd.
 const LEVEL: i32 = 1;
@@ -66,8 +66,8 @@ mod tests {
     use crate::spec::Service;
     use regex::bytes::RegexSet;
 
-    /// Tests that payloads have the stated number of matches, by separate rules and by all rules
-    /// together.
+    /// Tests that payloads have the stated number of matches, both if each rule matches separately
+    /// and if all rules match together.
     #[test]
     fn all_matches_are_found() {
         for (size, mtbr, expected) in [(1458, 600.0, 87), (100, 9000.0, 90), (1458, 0.0, 0)] {

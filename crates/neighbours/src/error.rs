@@ -6,7 +6,7 @@ use thiserror::Error;
 /// An error that prevents network functions and their competitors from running.
 #[derive(Debug, Error)]
 pub enum NeighbourError {
-    /// The process may use fewer CPUs than are needed.
+    /// The process may use fewer CPUs than the functions and competitors need.
     #[error(
         "{needed} CPUs are needed ({}), but this process may use {}; allow more (`taskset`, \
          control group), or remove a thread",
@@ -78,7 +78,7 @@ pub enum NeighbourError {
         /// Error of the operating system.
         cause: std::io::Error,
     },
-    /// Work of a thread that the caller of this crate implements has failed.
+    /// Work that the caller of this crate implements has failed.
     #[error("{0}")]
     Given(String),
     /// A thread ended before it was told to, which is a bug.
@@ -90,7 +90,7 @@ pub enum NeighbourError {
 }
 
 impl NeighbourError {
-    /// Returns the code of the error's cause.
+    /// Returns the error code of the cause, such as `SP0301`.
     pub fn code(&self) -> codes::Code {
         match self {
             NeighbourError::TooFewCpus { .. } => codes::MACHINE_UNSUITABLE,

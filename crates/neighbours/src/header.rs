@@ -107,8 +107,8 @@ pub fn hop(header: &mut Header, next: u32) -> bool {
     true
 }
 
-/// Returns the sum of the 16-bit words of `bytes`. The carry above the lowest 16 bits was added to
-/// these once. If the number of bytes is odd, the last one is the high byte of a word.
+/// Returns the sum of the 16-bit words of `bytes`. The carry out of the lowest 16 bits is added
+/// back once. If the number of bytes is odd, the last byte is the high byte of a word.
 pub fn sum_of(bytes: &[u8]) -> u32 {
     let pairs = bytes.chunks_exact(2);
     let odd = pairs.remainder().first().map_or(0, |&high| u64::from(high) << 8);

@@ -13,12 +13,13 @@ use crate::spec::{AcceleratorSpec, FunctionSpec, Pattern};
 use crate::stage::{Stage, Verdict};
 use crate::work::{Served, Work};
 
-/// Number of packets in a turn of a thread, which is the usual burst size of a driver.
+/// Number of packets that a thread processes in one turn ([`Work::turn`]). It is the usual burst
+/// size of a driver.
 const BURST: usize = 32;
-/// Number of attempts to send a request to a full queue, after which the turn ends.
+/// Number of attempts to send a request to a full queue before the turn ends.
 const MAX_ATTEMPTS: usize = 1000;
 
-/// The stages of a network function that process headers, and the packets that they process.
+/// The header-processing stages of a network function, and the packets that they process.
 struct Front {
     packets: Packets,
     stages: Vec<Box<dyn Stage>>,
@@ -75,7 +76,8 @@ impl Work for RunToCompletion {
             let Some(payload) = self.front.next() else { continue };
             let Some(accelerator) = &mut self.accelerator else { continue };
             accelerator.submit(payload);
-            // Serve the requests of other clients that come first. The own request ends the loop.
+            // Serve the requests of other clients that come first. The request of this function
+            // ends the loop.
             while accelerator.serve().is_some_and(|client| client != 0) {}
         }
     }
@@ -91,7 +93,8 @@ impl Work for RunToCompletion {
 struct Headers {
     front: Front,
     queue: SyncSender<usize>,
-    /// Index of the payload that was not sent because the queue to the accelerator was full.
+    /// Index of the payload whose request did not fit into the queue to the accelerator; `None` if
+    /// all requests did.
     waiting: Option<usize>,
 }
 
@@ -118,8 +121,8 @@ impl Work for Headers {
     }
 }
 
-/// A thread that runs only an accelerator, either as the second thread of a pipeline or for a
-/// client that keeps it busy.
+/// A thread that runs only an accelerator: the second thread of a pipeline, or an accelerator whose
+/// first client always has a request.
 struct AcceleratorThread {
     accelerator: Accelerator,
 }

@@ -1,16 +1,16 @@
 //! Runs network functions in user space together with competitors, on chosen CPUs of this machine.
 //!
-//! A [`Mix`] consists of subjects and competitors. The speed of subjects is measured, while
-//! competitors share caches, memory or an accelerator with them. [`Mix::block`] runs the subjects
-//! for a given time, with or without the competitors. It returns how much work each thread did, and
-//! its CPU time.
+//! A [`Mix`] consists of subjects and competitors. The crate measures the speed of the subjects,
+//! while competitors share caches, memory or an accelerator with them. [`Mix::block`] runs the
+//! subjects for a given time, with or without the competitors. It returns how much work each thread
+//! did, and its CPU time.
 //!
 //! Functions process packets in memory. A ring of buffers contains packets of generated flows
 //! ([`Traffic`]), as a driver would leave them. Stages process their headers, and an accelerator in
 //! software scans or compresses their payloads. The accelerator serves bounded queues round robin,
-//! one request per queue and turn, as Wu et al. found on BlueField-2 ("Tomur", section 4.1.1). A
-//! function with the pattern run-to-completion has one thread. A pipeline has one thread for
-//! headers and another for the accelerator. The competitors are the paper's `mem-bench`,
+//! one request of each queue after the other, as Wu et al. found on BlueField-2 ("Tomur", section
+//! 4.1.1). A function with the pattern run-to-completion has one thread. A pipeline has one thread
+//! for headers and another for the accelerator. The competitors are the paper's `mem-bench`,
 //! `regex-bench` and `compression-bench` (section 6).
 //!
 //! If there are no hardware counters, a probe measures how much a competitor slows down caches and

@@ -12,13 +12,14 @@ use crate::work::{Served, Work};
 
 const WORD: usize = size_of::<u64>();
 const LINE: usize = 64 / WORD;
-/// Number of memory accesses in a turn. It is small, so that accesses at a slow rate come evenly.
+/// Number of memory accesses in one turn ([`Work::turn`]). It is small, so that accesses at a slow
+/// rate are spread evenly.
 const TURN: u64 = 64;
-/// Longest busy wait for a turn that is not due yet. After it, the accesses are left to a later
-/// call.
+/// Longest busy wait for a turn that is not due yet. After this time, a later call makes the
+/// accesses.
 const MAX_WAIT: Duration = Duration::from_micros(50);
-/// Longest delay that later turns make up for. If a turn is later, the accesses that were missed
-/// are skipped.
+/// Longest delay for which later turns make up. After a longer delay, the missed accesses are
+/// skipped.
 const MAX_DELAY: Duration = Duration::from_millis(1);
 
 /// A working set in memory, and the state of the accesses to it.
@@ -33,7 +34,7 @@ pub struct MemBench {
 }
 
 impl MemBench {
-    /// Allocates a working set of zeros, which is touched once.
+    /// Allocates a working set of zeros and touches all of it once.
     ///
     /// # Errors
     /// If a number is out of range, or there is not enough memory.

@@ -73,7 +73,7 @@ pub struct Mix {
 
 impl Mix {
     /// Allocates packets, tables and working sets, without running anything. [`WorkSpec::Given`]
-    /// refers to an element of `given` by its index. Each element can be used once.
+    /// refers to an element of `given` by its index. Each element can be used only once.
     ///
     /// # Errors
     /// If the description is invalid, the process may not use the CPUs, or there is not enough

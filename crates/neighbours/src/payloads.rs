@@ -1,9 +1,9 @@
-//! Generates payloads in which regular expressions match a given number of times, and defines these
-//! expressions, called rules.
+//! Generates payloads in which regular expressions, called rules, match a given number of times.
+//! Also defines the rules.
 //!
-//! The paper generates payloads with exrex from rules of L7-filter (section 7.1). Here, payloads
-//! contain texts that match certain rules, so the number of matches is exact. The text between
-//! matches has only small letters and spaces, and each match contains other characters.
+//! Wu et al. ("Tomur") generate payloads with exrex from rules of L7-filter (section 7.1). Here,
+//! payloads contain texts that match certain rules, so the number of matches is exact. The text
+//! between matches has only small letters and spaces, and each match contains other characters.
 
 use slowpath_random::Random;
 

@@ -8,7 +8,7 @@ use slowpath_random::mix;
 
 use crate::header::FiveTuple;
 
-/// A hash table whose keys are flows of packets. It doubles its size when it is seven eighths full.
+/// A hash table whose keys are flows. It doubles its size when it is seven eighths full.
 pub type FlowTable<V> = Table<FiveTuple, V>;
 
 /// A hash table with a fast hash function for keys of a few words.

@@ -1,4 +1,4 @@
-//! Defines the work of a thread, which is done in small turns. Its progress is read between two
+//! Defines the work of a thread. A thread works in small turns; its progress is read between two
 //! turns.
 
 use serde::Serialize;

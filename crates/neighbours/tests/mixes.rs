@@ -14,8 +14,8 @@ fn traffic() -> &'static str {
     r#"{"flows": 100, "packet_bytes": 256, "mtbr": 600, "ring": 64}"#
 }
 
-/// Returns two CPUs that the process may use. Prints a message and returns `None` if there is only
-/// one, so that the test is skipped.
+/// Returns two CPUs that the process may use. If there is only one, prints a message and returns
+/// `None`, so that the test is skipped.
 fn two() -> Option<[usize; 2]> {
     match *allowed_cpus().as_slice() {
         [one, other, ..] => Some([one, other]),

@@ -1,5 +1,5 @@
-//! Replaces calls for the time or for a random number by fixed results, called answers. All copies
-//! of a program get the same answers, so that their results can be compared.
+//! Replaces calls that return the time or a random number by fixed results, called answers. All
+//! copies of a program get the same answers, so that their results can be compared.
 
 use slowpath_bpf::BpfProgram;
 use slowpath_bpf::insn::{Call, Insn, helper_name};
@@ -7,7 +7,7 @@ use slowpath_kernel::Answer;
 
 use crate::random::Random;
 
-/// Helpers whose calls are replaced by answers. None of them has side effects.
+/// Helpers whose calls are replaced by answers. All of them are free of side effects.
 const ANSWERED: [&str; 6] = [
     "bpf_ktime_get_ns",
     "bpf_ktime_get_boot_ns",
@@ -16,7 +16,7 @@ const ANSWERED: [&str; 6] = [
     "bpf_jiffies64",
     "bpf_get_prandom_u32",
 ];
-/// Number of random bits in an answer that stands for a time; 2^44 nanoseconds are almost five
+/// Number of random bits in an answer that stands for a time. 2^44 nanoseconds are almost five
 /// hours.
 const BITS: u32 = 44;
 
@@ -31,7 +31,7 @@ pub struct Answers {
 
 impl Answers {
     /// Chooses fixed results for the calls of both programs. All calls of one helper get the same
-    /// result. Another `number` gives other results.
+    /// result. `number` selects the results: other numbers give other results.
     pub fn new(original: &BpfProgram, rewritten: &BpfProgram, number: u64) -> Answers {
         let answers = |program| answers(program, number);
         Answers { original: answers(original), rewritten: answers(rewritten) }

@@ -34,10 +34,11 @@ const EPOCH: usize = 10_000;
 const MIN_EPOCH_RATIO: u32 = 10;
 /// Total size in bytes of remembered packets that forces a reload.
 const MAX_HISTORY_BYTES: usize = 32 << 20;
-/// Maximum number of packets that are tried for each packet that should reach the two programs.
-/// [`EXTRA_TRIES`] more may be tried.
+/// Maximum number of packets that are tried for each packet that should reach the original and the
+/// rewritten program. [`EXTRA_TRIES`] more may be tried in total.
 const TRIES: u64 = 10;
-/// Number of packets that may be tried in addition to `TRIES` for each packet.
+/// Number of packets that may be tried in total, in addition to [`TRIES`] for each packet that
+/// should reach the programs.
 const EXTRA_TRIES: u64 = 1000;
 /// Maximum number of frames that may get lost. If more get lost, the comparison on the device ends
 /// without a result.
@@ -70,9 +71,10 @@ struct Work<'a> {
     maps_compared: Instant,
     /// Time that the last comparison of maps took.
     comparing: Duration,
-    /// Signatures of the paths that the original took: the field `way` of [`Comparison::Ran`].
+    /// Signatures of the paths that the original program took, as in the field `way` of
+    /// [`Comparison::Ran`].
     ways: HashSet<(u32, i64, u64)>,
-    /// First error of the kernel that kept it from running a packet.
+    /// First error with which the kernel refused to run a packet; `None` if it ran all packets.
     refused: Option<String>,
     /// Number of frames that were sent but reached none of the programs.
     lost: u32,
@@ -81,26 +83,26 @@ struct Work<'a> {
     rehearsal: Rehearsal,
 }
 
-/// Result of running one packet through both programs.
+/// Effect of running one packet through the original and the rewritten program.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ran {
-    /// The kernel did not run the original on the packet.
+    /// The kernel did not run the original program on the packet.
     Nothing,
     /// The packet did not reach both the original and the rewritten program.
     Kept,
-    /// Both programs ran. The original took a path that it had taken before, or it is not
-    /// deterministic.
+    /// Both programs ran. The original took a path that it had taken before, or its results are not
+    /// predictable.
     Known,
     /// Both programs ran. The original took a path for the first time.
     New,
 }
 
-/// Results of the comparison. The second part is the lengths in bytes of the shortest and the
-/// longest packet that both programs ran, if any.
+/// Results of the comparison, and the lengths in bytes of the shortest and the longest packet that
+/// both programs ran. The lengths are `None` if no packet reached both programs.
 pub type Compared = (Rehearsal, Option<(usize, usize)>);
 
-/// Compares the two programs on mutants of the seed packets, until enough packets reached them, a
-/// difference is found, or `stop` ends the work.
+/// Compares the original and the rewritten program on mutants of the seed packets. Ends when enough
+/// packets reached both programs, a difference is found, or `stop` ends the work.
 pub fn compare(
     kernel: &Kernel,
     subject: &Subject<'_>,
@@ -191,21 +193,21 @@ pub fn compare(
     work.end()
 }
 
-/// The two programs, linked, and all programs that they can tail-call.
+/// The original and the rewritten program after linking, and all programs that they can tail-call.
 pub struct Programs {
-    /// Both programs and all programs that they can tail-call.
+    /// Both programs, each together with all programs that it can tail-call.
     pub all: Vec<BpfProgram>,
     /// The original program, without the programs that it tail-calls.
     pub original: BpfProgram,
     /// The rewritten program, without the programs that it tail-calls.
     pub rewritten: BpfProgram,
-    /// Names of functions that a program calls, whose results are unpredictable, and that are not
-    /// replaced by fixed results.
+    /// Names of called functions whose results are unpredictable, and which no fixed result
+    /// replaces.
     pub unpredictable: BTreeSet<String>,
 }
 
-/// The original and the rewritten program, whose calls for the time and for random numbers are
-/// replaced by fixed results.
+/// The original and the rewritten program with the seed for their answers: fixed results that
+/// replace calls for the time and for random numbers.
 struct Calls {
     original: BpfProgram,
     rewritten: BpfProgram,
@@ -218,7 +220,7 @@ impl Calls {
     }
 }
 
-/// Links the two programs and the programs that they can tail-call.
+/// Links the original and the rewritten program, and the programs that they can tail-call.
 pub fn programs(kernel: &Kernel, subject: &Subject<'_>) -> Result<Programs, RehearsalError> {
     let link = |role, program: (&Object, usize)| {
         link_all(kernel, program).map_err(|cause| {
@@ -295,7 +297,8 @@ impl<'a> Work<'a> {
         self.is_determined() && self.rehearsal.difference.is_none()
     }
 
-    /// Runs a packet through both programs, compares the results, and records them.
+    /// Runs a packet through the original and the rewritten program, compares the results, and
+    /// records them.
     fn run(&mut self, arrival: &Arrival) -> Result<Ran, RehearsalError> {
         let compared = self.loaded_chain.compare(arrival)?;
         let (difference, way) = match compared {
@@ -354,9 +357,8 @@ impl<'a> Work<'a> {
         Ok(ran)
     }
 
-    /// Remembers a packet, so that it can be repeated with new maps. On a device, this includes
-    /// packets that upstream programs keep, because these packets change the upstream programs'
-    /// maps.
+    /// Remembers a packet, so that it can run again on new maps. On a device, this includes packets
+    /// that upstream programs keep, because these packets change the upstream programs' maps.
     fn remember(&mut self, arrival: &Arrival) {
         self.bytes += arrival.len();
         self.history.push(arrival.clone());
@@ -405,8 +407,8 @@ impl<'a> Work<'a> {
         self.history = Vec::new();
     }
 
-    /// Runs all packets again with new maps to confirm a difference. Records the difference, or
-    /// that it did not recur.
+    /// Runs all packets again on new maps to confirm a difference. Records the difference, or that
+    /// it did not occur again.
     fn confirm_difference(&mut self, difference: &Difference) -> Result<(), RehearsalError> {
         if let Some(difference) = self.loaded_chain.compare_control_maps()? {
             self.cannot_compare(&difference);

@@ -12,8 +12,8 @@ use crate::options::Role;
 /// An error that prevents a rehearsal.
 #[derive(Debug, Error)]
 pub enum RehearsalError {
-    /// The kernel did not load a program. Even if its verifier accepts the original, it may reject
-    /// the rewritten program.
+    /// The kernel did not load a program. For example, its verifier may accept the original program
+    /// and reject the rewritten one.
     #[error("{role}: {cause}")]
     Load {
         /// The program that could not be loaded.
@@ -59,7 +59,7 @@ pub enum RehearsalError {
 }
 
 impl RehearsalError {
-    /// Returns the code of the error's cause.
+    /// Returns the error code of the cause, such as `SP0301`.
     pub fn code(&self) -> codes::Code {
         match self {
             RehearsalError::Load { cause, .. } | RehearsalError::Frame { cause } => cause.code(),

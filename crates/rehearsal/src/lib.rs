@@ -1,18 +1,19 @@
 //! Compares a rewritten program with the original in the running kernel, before it is deployed.
 //!
-//! Packets run through the upstream programs. The packets that these pass on run through the
-//! original and the rewritten program, each with its own maps. [`rehearse`] reports whether their
-//! results differ, and how long each program takes. Packets are made by changing seed packets at
-//! random. If a packet makes the original take a new path, it is changed further.
+//! Packets first run through the upstream programs. Packets that the upstream programs pass on then
+//! run through the original and the rewritten program, each with its own maps. [`rehearse`] reports
+//! whether their results differ, and how long each program takes. Packets are made by changing seed
+//! packets at random. If a packet makes the original take a new path, further packets are made from
+//! this packet.
 //!
-//! This is a test, not a proof: it covers only the packets that were tried, with the map content
-//! that they lead to. In return, it uses the real kernel with its verifier, just-in-time compiler
-//! and helpers.
+//! This is a test, not a proof: it covers only the tried packets, with the map content to which
+//! they lead. In return, it uses the real kernel with its verifier, just-in-time compiler and
+//! helpers.
 //!
 //! Some results depend on more than packet and maps. Calls for the time and for random numbers
-//! return the same fixed values in both programs (`answers`). To detect other such influences, a
-//! second copy of the original gets all packets, too. If the two copies differ, the programs cannot
-//! be compared. In test runs, each program gets the packet at the initial place in the buffer.
+//! return the same fixed values in both programs (`answers`). To detect other influences, a second
+//! copy of the original gets all packets, too. If the two copies differ, the programs cannot be
+//! compared. In test runs, each program gets the packet at the initial place in the buffer.
 //! Therefore it does not see the room that earlier programs left.
 //!
 //! A test run has one page for each packet. Devices differ from this in the room around the packet
@@ -130,9 +131,9 @@ pub fn rehearse<'a>(
 }
 
 /// Runs groups of given packets through the original and the rewritten program, but not through the
-/// upstream programs. Each group gets new maps with its own content. Nothing is run if a program
+/// upstream programs. Each group gets new maps with its own content. Runs nothing if a program
 /// calls functions with unpredictable results. Takes at most half of the remaining time, because
-/// filling large maps for each group is slow and [`rehearse`] needs time, too.
+/// filling large maps for each group is slow, and [`rehearse`] needs time, too.
 ///
 /// # Errors
 /// As [`rehearse`]. However, a group is skipped if a map rejects its content
@@ -149,7 +150,7 @@ pub fn cover(
     on_one_cpu(|_| covering::cover(kernel, &sized.subject(), covers, &half))
 }
 
-/// A copy of the programs to compare and of the upstream programs, in which every map has a size.
+/// A copy of the compared programs and of the upstream programs, in which every map has a size.
 struct SizedSubject<'a> {
     upstream: Vec<Stage>,
     original: (Cow<'a, Object>, usize),

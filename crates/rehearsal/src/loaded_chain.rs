@@ -13,7 +13,7 @@ use crate::options::{Install, Role, Subject};
 use crate::program_harness::{Arrival, ProgramHarness, Ran, fill};
 use crate::run_environment::RunEnvironment;
 
-/// Largest number of elements of a map that is compared.
+/// Maximum capacity in elements of a map that is compared.
 const MAX_ELEMENTS: u32 = 1 << 18;
 
 /// All programs of the chain in the kernel, each with its own maps.
@@ -27,8 +27,8 @@ pub struct LoadedChain<'a> {
     /// A second copy of the original. If the two copies give different results, the results are not
     /// predictable.
     control: ProgramHarness,
-    /// Initial content of the maps that only the original or only the rewritten program has, by
-    /// their names.
+    /// Initial content of the maps that only the original or only the rewritten program has, by map
+    /// name.
     unshared_maps: BTreeMap<String, (Role, Content)>,
     /// Guards that keep the installed content of the maps alive.
     _installed: Vec<Option<Installed>>,
@@ -48,10 +48,10 @@ pub enum Comparison {
     Undetermined(Difference),
     /// All programs ran on the packet.
     Ran {
-        /// Difference between the original and the rewritten program, if any.
+        /// Difference between the original and the rewritten program; `None` if there is none.
         difference: Option<Difference>,
-        /// Signature of the original's path: its return value, by how many bytes the packet grew,
-        /// and the number of instructions.
+        /// Signature of the original's path: its return value, the number of bytes by which the
+        /// packet grew, and the number of executed instructions.
         way: (u32, i64, u64),
     },
 }
@@ -82,7 +82,7 @@ pub fn load_upstream(
     stages.map(load).collect()
 }
 
-/// Loads a program for test runs, without counting its instructions.
+/// Loads a program for test runs without instruction counters.
 fn plain(
     kernel: &Kernel,
     (role, (object, program), answers): (Role, (&Object, usize), &[Answer]),
@@ -182,8 +182,8 @@ impl<'a> LoadedChain<'a> {
     }
 
     /// Runs a packet through the upstream programs and returns the packet that they pass on.
-    /// Returns `None` if a program does not pass it on. On devices, returns the packet unchanged,
-    /// because the upstream programs run there later.
+    /// Returns `None` if an upstream program does not pass it on. On devices, returns the packet
+    /// unchanged, because there the upstream programs run later, in front of each compared program.
     pub fn pass(&self, packet: Vec<u8>) -> Result<Option<Arrival>, RehearsalError> {
         pass(self.subject, &self.upstream, packet)
     }
@@ -213,8 +213,8 @@ impl<'a> LoadedChain<'a> {
         }
     }
 
-    /// Compares the maps of the original with those of the rewritten program. A map that only one
-    /// of them has is compared with its initial content.
+    /// Compares the maps of the original with those of the rewritten program. If only one of the
+    /// programs has a map, compares the map with its initial content.
     pub fn compare_maps(&self) -> Result<Option<Difference>, RehearsalError> {
         if let Some(difference) = compare_shared(
             self.subject.original.0,
@@ -246,7 +246,7 @@ fn is_compared(map: &Map) -> bool {
     definition.kind.is_readable() && definition.max_entries <= MAX_ELEMENTS
 }
 
-/// Compares the content of those maps of the object that both programs have.
+/// Compares the content of the object's maps that both programs have.
 fn compare_shared(
     object: &Object,
     first: &LoadedProgram,
@@ -263,7 +263,7 @@ fn compare_shared(
 }
 
 /// Runs a packet through the upstream programs and returns the packet that they pass on. Returns
-/// `None` if a program does not pass it on.
+/// `None` if an upstream program does not pass it on.
 pub fn pass(
     subject: &Subject<'_>,
     upstream: &[LoadedProgram],

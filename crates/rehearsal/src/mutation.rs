@@ -11,7 +11,7 @@ use crate::random::Random;
 pub const SHORTEST: usize = 14;
 /// Length of the longest generated packet: an Ethernet frame with two VLAN tags.
 const LONGEST: usize = 1522;
-/// Number of bytes at the start of a packet that contain most headers.
+/// Number of bytes at the start of a packet in which most headers lie.
 const HEADERS: usize = 64;
 /// Maximum number of known packets in addition to the seeds.
 const MAX_ADDED: usize = 512;
@@ -86,7 +86,7 @@ impl Mutator {
         }
     }
 
-    /// Adds a packet to the known packets. If there are too many, it replaces a random one that is
+    /// Adds a packet to the known packets. If there are too many, replaces a random packet that is
     /// not a seed.
     pub fn keep(&mut self, packet: &[u8]) {
         if self.known.len() < self.seeds + MAX_ADDED {
@@ -188,7 +188,8 @@ fn overwrite(packet: &mut [u8], at: usize, piece: &[u8]) {
     }
 }
 
-/// Returns the constant that an instruction compares with, if it is a comparison with a constant.
+/// Returns the constant with which a comparison instruction compares a register. Returns `None` for
+/// other instructions.
 fn constant(insn: &Insn) -> Option<u32> {
     match *insn {
         Insn::Branch { src: Source::Imm(number), .. } => Some(number.cast_unsigned()),

@@ -11,7 +11,7 @@ use crate::packets::Packets;
 use crate::run_environment::{RunEnvironment, VethSettings};
 use crate::unpredictable::{link_all, unpredictable_calls};
 
-/// Restricts the lengths of frames to those that the known facts about packets allow.
+/// Restricts the lengths of the frames to send to those that the known facts about packets allow.
 fn limited(devices: Devices, packets: Packets<'_>) -> Devices {
     let Some(facts) = packets.facts else { return devices };
     let (least, most) = devices.lengths;

@@ -17,20 +17,20 @@ const SENT: [u32; 2] = [3, 4];
 pub struct Stage {
     /// The object that contains the program.
     pub object: Arc<Object>,
-    /// Number of the program in [`Object::programs`].
+    /// Index of the program in [`Object::programs`].
     pub program: usize,
     /// Return values for which the packet continues to the next program.
     pub results: Vec<u32>,
 }
 
-/// The two programs to compare, and their upstream programs.
+/// The original and the rewritten program, and their upstream programs.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
     /// The upstream programs, in the order in which packets pass them. They do not share maps.
     pub upstream: &'a [Stage],
-    /// The original program: its object, and its number in [`Object::programs`].
+    /// The original program: its object, and its index in [`Object::programs`].
     pub original: (&'a Object, usize),
-    /// The rewritten program: an object of its own, and the program's number in it.
+    /// The rewritten program: its own object, and its index in [`Object::programs`].
     pub rewritten: (&'a Object, usize),
 }
 
@@ -55,29 +55,30 @@ impl fmt::Display for Role {
     }
 }
 
-/// A function that fills the maps of a loaded program. The guard that it returns is dropped after
+/// A function that fills the maps of a loaded program. The caller drops the returned guard after
 /// the program.
 pub type Install<'a> =
     &'a (dyn Fn(Role, &LoadedProgram) -> Result<Option<Installed>, InstallError> + Sync);
 
 /// A group of packets to run with given map content.
 pub struct Cover<'a> {
-    /// Packets of at least 14 bytes as they arrive at the two programs, in order.
+    /// Packets of at least 14 bytes, in the order and the form in which they arrive at the compared
+    /// programs.
     pub packets: Vec<Vec<u8>>,
     /// A function that fills the maps before the first packet runs.
     pub install: Install<'a>,
 }
 
-/// Options that say how much a rehearsal does.
+/// Options for the extent of a rehearsal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Number of packets that should pass the upstream programs and reach the two programs.
+    /// Number of packets that should pass the upstream programs and reach the compared programs.
     pub packets: u64,
     /// Set to true to also run the same number of packets that bypass the upstream programs. This
     /// suits rewritten programs that check their assumptions about packets.
     pub arbitrary: bool,
-    /// Seed for generating packets. The same seed gives the same packets if the programs behave
-    /// alike.
+    /// Seed for generating packets. The same seed gives the same packets, as long as the programs
+    /// behave in the same way.
     pub seed: u64,
     /// Number of rounds in which the programs are timed; 0 to skip timing.
     pub rounds: u32,
@@ -95,7 +96,7 @@ impl Default for Options {
 /// Virtual Ethernet devices to which frames are sent after the test runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Devices {
-    /// Number of frames that should reach the two programs on each device; 0 to send none.
+    /// Number of frames that should reach the compared programs on each device; 0 to send none.
     pub frames: u64,
     /// True to run the programs in the device's driver.
     pub native: bool,
@@ -120,8 +121,8 @@ impl Devices {
     /// Sends no frames.
     pub const NONE: Devices = Devices { frames: 0, ..Devices::ALL };
 
-    /// Selects the devices that deliver packets to these upstream programs in the way that
-    /// `receive` describes. Frames have the lengths that `receive` allows.
+    /// Selects the devices that deliver packets to the upstream programs as `receive` describes.
+    /// Frames have lengths that `receive` allows.
     ///
     /// # Errors
     /// If `receive` does not describe a way of receiving packets ([`Receive::parse`]).

@@ -13,9 +13,9 @@ const MAX_PASSES: usize = 4;
 pub struct Packets<'a> {
     /// Seed packets of at least 14 bytes, which should pass the upstream programs.
     pub seeds: &'a [Vec<u8>],
-    /// Facts that hold for all arriving packets. Generated packets are changed so that they hold;
-    /// `None` if any packet may arrive. The facts do not apply to packets that bypass the upstream
-    /// programs.
+    /// Facts that hold for all arriving packets. Generated packets are changed so that the facts
+    /// hold; `None` if any packet may arrive. The facts do not apply to packets that bypass the
+    /// upstream programs.
     pub facts: Option<&'a PacketFacts>,
 }
 

@@ -28,13 +28,13 @@ impl Arrival {
         Context { metadata: self.metadata.clone(), ..Context::default() }
     }
 
-    /// Returns the number of bytes of packet and metadata.
+    /// Returns the total number of bytes of packet and metadata.
     pub fn len(&self) -> usize {
         self.packet.len() + self.metadata.len()
     }
 }
 
-/// A loaded program, with the means to run packets in it.
+/// A loaded program together with a way to run packets in it.
 pub enum ProgramHarness {
     /// A program for test runs that does not count instructions.
     Plain(LoadedProgram),
@@ -50,13 +50,14 @@ pub struct OnVeth {
     // The device calls these programs, so they must stay loaded.
     _upstream: Vec<LoadedProgram>,
     program: LoadedProgram,
-    /// Index of the program in the chain.
+    /// Index of the program in the chain on its device.
     number: usize,
 }
 
 /// Result of running a program on a packet.
 pub enum Ran {
-    /// The program ran. The number is that of executed instructions, or 0 if they are not counted.
+    /// The program ran. The second field is the number of executed instructions, or 0 if they are
+    /// not counted.
     Done(TestRun, u64),
     /// The kernel did not run the program on the packet.
     Refused(RunError),
@@ -79,7 +80,7 @@ pub fn fill(
 
 impl ProgramHarness {
     /// Loads a program on a new virtual device, with the upstream programs in front of it. Fills
-    /// the maps of all programs, and replaces calls of the last program by answers.
+    /// the maps of all programs, and replaces calls of `program` by the fixed results `answers`.
     pub fn on_device(
         kernel: &Kernel,
         settings: VethSettings,

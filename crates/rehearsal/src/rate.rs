@@ -1,5 +1,5 @@
 //! Measures how long the original and the rewritten program take for a packet. The programs are
-//! timed alternately, so that changes of CPU speed affect all alike.
+//! timed alternately, so that changes of CPU speed affect all of them equally.
 
 use slowpath_bpf::Object;
 use slowpath_kernel::timing::{
@@ -22,8 +22,9 @@ const MAX_PACKETS: usize = 8;
 /// Number of untimed runs of a program before its time is measured. The first packet of a flow may
 /// take another path than later ones.
 const WARM_UPS: usize = 3;
-/// Number of repetitions in a first check that the packet is restored after each run. If it is not
-/// restored but moves in its buffer, so many runs move it out of the buffer.
+/// Number of repetitions in a first check that the packet is restored after each run. If a program
+/// moves the packet in its buffer and this is not undone, this number of runs moves it out of the
+/// buffer.
 const FEW: u32 = 4096;
 /// Number of repetitions from which the time of one run is estimated.
 const CALIBRATION: u32 = 512;
@@ -231,7 +232,7 @@ impl Setting<'_> {
     }
 
     /// Repeats a program `times` times, and returns true if all runs take the same path. The inner
-    /// result is an error with the reason if the program cannot be prepared for counting its paths.
+    /// result is an error with the reason if the executed blocks of the program cannot be counted.
     fn repeats(
         &self,
         role: Role,

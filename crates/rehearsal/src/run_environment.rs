@@ -9,10 +9,10 @@ use crate::random::Random;
 
 /// Length of an Ethernet header in bytes.
 const HEADER: u32 = 14;
-/// Largest frame length, without header, for which virtual Ethernet stores the frame in one page of
-/// 4096 bytes. `veth_xdp_set` of `drivers/net/veth.c` allows slightly more.
+/// Largest MTU (frame length without header, in bytes) for which virtual Ethernet stores a frame in
+/// one page of 4096 bytes. `veth_xdp_set` of `drivers/net/veth.c` allows slightly more.
 const PAGE: u32 = 3400;
-/// Length of jumbo frames in bytes, without header.
+/// MTU for jumbo frames: their length without header, in bytes.
 const JUMBO: u32 = 9000;
 /// Frame lengths that are chosen often: the shortest one, lengths around Ethernet's minimum and
 /// usual maximum, and lengths that fill virtual Ethernet's buffers to different extents.

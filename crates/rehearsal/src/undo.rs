@@ -7,7 +7,7 @@ use crate::program_harness::Arrival;
 
 /// Returns possible ways to undo a program's changes to its packet. The caller must try them,
 /// because a test run shows only by how much the packet grew, not at which end. If the packet keeps
-/// its length, the first way changes nothing: the changed packet may take the same path again.
+/// its length, the first way undoes nothing: the changed packet may take the same path again.
 pub fn candidates(before: &Arrival, after: &TestRun) -> Vec<Undo> {
     let common = Undo {
         metadata_after: u32::try_from(after.metadata.len()).unwrap_or(u32::MAX),

@@ -89,8 +89,8 @@ fn longest(bytes: Option<i32>) -> Object {
     of_insns(&object("chain_second.bpf.o"), insns)
 }
 
-/// Rehearses two programs and returns the difference between them. Checks that the difference
-/// occurs only on virtual devices, not in test runs.
+/// Rehearses an original and a rewritten program, and returns the difference between them. Checks
+/// that the difference occurs only on virtual devices, not in test runs.
 fn found(
     kernel: &Kernel,
     upstream: &[Stage],
@@ -104,7 +104,8 @@ fn found(
     packet.what
 }
 
-/// Returns the mode of each device, with the number of frames that both programs treated alike.
+/// Returns the mode of each device, with the number of frames that both programs treated in the
+/// same way.
 fn agreed(done: &Rehearsal) -> Vec<(&'static str, u64)> {
     let OnDevice { why_not, .. } = done.devices.first().expect("devices");
     assert_eq!((&done.difference, why_not), (&None, &None));

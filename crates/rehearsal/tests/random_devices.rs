@@ -45,7 +45,7 @@ fn jump(cond: Condition, dst: Register, src: Source, offset: i16) -> Insn {
     Insn::Branch { width: Width::W64, cond, dst, src, offset }
 }
 
-/// Returns a random number between `-most` and `most`.
+/// Returns a random number from `-most` to `most`.
 fn near(random: &mut Random, most: i32) -> i32 {
     i32::try_from(random.below(2 * u64::from(most.unsigned_abs()) + 1)).expect("fits") - most
 }
@@ -108,8 +108,9 @@ fn random_program(random: &mut Random) -> Object {
     of_insns(&object("chain_second.bpf.o"), insns)
 }
 
-/// Rehearses a program that was rewritten for an environment. Returns the number of frames on which
-/// the original and the rewritten program agree, and true if the rewritten program is shorter.
+/// Rehearses a random program that was rewritten for a random environment. Returns the number of
+/// frames on which the original and the rewritten program agree, and true if the rewritten program
+/// is shorter.
 fn check(kernel: &Kernel, seed: u64) -> (u64, bool) {
     let mut random = Random::new(seed);
     let original = random_program(&mut random);

@@ -1,5 +1,5 @@
 //! Tests that rehearsals of correctly rewritten programs report no difference. The programs are
-//! random sequences of map operations, also with maps that evict elements.
+//! random sequences of map operations. Some of them use maps that evict elements.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -12,8 +12,8 @@ use slowpath_rehearsal::{Devices, Options, Rehearsal, Subject, rehearse};
 use slowpath_specialise::{Mode, specialise};
 use slowpath_stop::Stop;
 
-/// Number of random sequences of map operations with maps that evict elements; also the number
-/// without such maps.
+/// Number of random sequences of map operations: this many with maps that evict elements, and this
+/// many without.
 const SEQUENCES: u64 = 10;
 /// Number of packets that each sequence of map operations gets, enough to compare the maps more
 /// than once.

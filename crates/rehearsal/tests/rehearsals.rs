@@ -1,5 +1,5 @@
-//! Tests of rehearsing chains in the running kernel, with rewritten programs that are equivalent
-//! and with others that are not.
+//! Tests rehearsals of chains in the running kernel. Some rewritten programs are equivalent to the
+//! original, and others are not.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -357,7 +357,7 @@ fn a_stop_ends_it_early() {
     assert_eq!(ended.rate, None);
 }
 
-/// Returns a new object in which the first program has these instructions.
+/// Returns a copy of an object whose first program has the instructions `insns`.
 pub fn of_insns(object: &Object, insns: Vec<Insn>) -> Object {
     let mut program = object.link(0, None).expect("links");
     program.lines = vec![None; insns.len()];

@@ -1,6 +1,6 @@
 //! Searches for open values with which the interpreter reproduces the kernel's run. An open value
-//! is one that the interpreter cannot compute, such as the time. The search tries the most
-//! promising choices of values first.
+//! is a value that the interpreter cannot compute, such as the time. The search tries the most
+//! promising combinations of values first.
 
 use std::collections::{BTreeSet, BinaryHeap, HashSet};
 
@@ -12,32 +12,31 @@ use crate::elements::Touched;
 use crate::outcome::{Outcome, differing_outcome};
 use crate::pair::{Pair, VALUE_SETS, hex, unusual_value};
 
-/// Maximum number of choices of open values (values that the interpreter cannot compute) that are
-/// tried for one packet.
+/// Maximum number of combinations of open values (values that the interpreter cannot compute) that
+/// are tried for one packet.
 const MAX_CHOICES: usize = 3000;
 
-/// Maximum number of choices of values for instrumented programs, which record their path. It
-/// replaces [`MAX_CHOICES`] for them.
+/// Like [`MAX_CHOICES`], but for instrumented programs, which record their path.
 const MAX_CHOICES_FOR_PATH: usize = 20_000;
 
-/// Largest number that can stand for the position of a map element in memory. Values with this
-/// maximum are taken for positions, and only positions of initial elements are tried for them.
+/// Largest possible position of a map element in memory. The search takes open values with this
+/// maximum for positions, and tries only positions of initial elements for them.
 const LAST_PLACE: u64 = (1 << 33) - 1;
 
 /// Largest difference between the bounds of an open value for which all values between them are
-/// tried. Open values are those that the interpreter cannot compute, such as a time.
+/// tried. An open value is a value that the interpreter cannot compute, such as the time.
 const SMALL_RANGE: u64 = 16;
 
-/// A run of the interpreter that agrees with the kernel's run, and the values that lead to it.
+/// A run of the interpreter that agrees with the kernel's run, and the open values that lead to it.
 #[derive(Debug)]
 pub struct Agreed {
     pub run: Run,
     pub choices: Vec<Choice>,
     pub touched: Vec<Touched>,
-    /// True if some bytes depend on values that the interpreter cannot compute. Only the kernel's
-    /// bytes are valid in this case.
+    /// True if some bytes depend on values that the interpreter cannot compute. Then only the bytes
+    /// of the kernel's run are valid.
     pub open_bytes: bool,
-    /// True if clocks or random numbers affect the path: a run with other values for them took
+    /// True if clocks or random numbers affect the path: with other values for them, the run took
     /// another path.
     pub open_path: bool,
 }
@@ -45,9 +44,9 @@ pub struct Agreed {
 /// Result of searching for a run of the interpreter that agrees with the kernel's run.
 #[derive(Debug)]
 pub enum Search {
-    /// This run agrees with the kernel's run.
+    /// The run of the interpreter that agrees with the kernel's run.
     Agreed(Box<Agreed>),
-    /// None of the tried runs agrees with the kernel's run.
+    /// All tried runs differ from the kernel's run.
     Differs {
         /// Difference between the kernel's run and the first tried run.
         difference: String,
@@ -59,15 +58,15 @@ pub enum Search {
     },
 }
 
-/// A choice of open values (values that the interpreter cannot compute) that remains to be tried:
-/// how promising it is, its rank among equally promising choices, the values, and the index of the
-/// value that was changed last.
+/// A combination of open values (values that the interpreter cannot compute) that remains to be
+/// tried. The fields are: how promising it is, its rank among equally promising combinations, the
+/// values, and the index of the value that was changed last.
 type Pending = (usize, usize, Vec<u64>, Option<usize>);
 
 impl Pair {
     /// Searches for a run of the interpreter that agrees with the kernel's run. To find bytes that
-    /// depend on open values, each run is compared with a run on other open values. Bytes may be
-    /// equal in both runs by chance, so the search is repeated with other sets of values.
+    /// depend on open values, compares each run with a second run on other open values. Bytes may
+    /// be equal in both runs by chance, so the search is repeated with other sets of values.
     ///
     /// # Errors
     /// If the interpreter cannot complete a run.
@@ -83,9 +82,9 @@ impl Pair {
         first.map_or_else(|| self.search_against(kernel, 0).map(|(found, _)| found), Ok)
     }
 
-    /// Searches for a run of the interpreter that agrees with the kernel's run. One set of open
-    /// values, which the interpreter cannot compute, serves for comparison runs. The returned flag
-    /// is true if comparison runs were made.
+    /// Searches for a run of the interpreter that agrees with the kernel's run. To find bytes that
+    /// depend on open values, which the interpreter cannot compute, repeats runs with the values of
+    /// set number `set`. The returned flag is true if any run was repeated.
     fn search_against(
         &mut self,
         kernel: &Outcome,
@@ -166,8 +165,9 @@ impl Pair {
         Ok((Search::Differs { difference, interpreter, undecided }, any_open))
     }
 
-    /// Repeats a run with other numbers for all values that the interpreter cannot compute and that
-    /// have a large range. Returns `None` if the run uses no such values.
+    /// Repeats a run with the values of set number `set` for those open values that have a large
+    /// range. The interpreter cannot compute open values. Returns `None` if the run uses no open
+    /// values with a large range.
     fn run_with_other_values(
         &mut self,
         set: usize,
@@ -187,10 +187,9 @@ impl Pair {
         self.interpret(&most, Some(set)).map(Some)
     }
 
-    /// Returns the changes to try next, each as the index of an open value (one that the
-    /// interpreter cannot compute) and its new number. Values with small ranges and those with
-    /// large ranges form two groups. In each group, only values after the index `changed` are
-    /// changed, because later values depend on earlier ones.
+    /// Returns the changes to try next, each as the index of an open value and its new number. Open
+    /// values with small ranges and those with large ranges form two groups. In each group, changes
+    /// only values after the index `changed`, because later values depend on earlier ones.
     fn changes(&self, drawn: &[Drawn], changed: Option<usize>) -> Vec<(usize, u64)> {
         let many = |&at: &usize| drawn[at].is_wide();
         let later = |at: &usize| match changed {
@@ -250,7 +249,7 @@ impl Pair {
         values.into_iter().filter(|value| (min + 1..=max).contains(value)).collect()
     }
 
-    /// Returns a closure that reads a byte of the path record that the program left in the
+    /// Returns a closure that reads byte `i` of the path record that a run left in the
     /// interpreter's memory. Returns `None` if the program does not record its path.
     fn recorded_by(&self, run: &Run) -> Option<impl Fn(u64) -> u8> {
         let path_record = self.path_record.as_ref()?;
@@ -267,7 +266,7 @@ impl Pair {
         Some(format!("path {} in the kernel, {} here", hex(kernel), hex(&interpreter)))
     }
 
-    /// Measures how far the path record of a run agrees with the kernel's record. Returns the
+    /// Returns a measure of the agreement between the path records of a run and of the kernel: the
     /// number of equal bits at the start of the path, plus the number of equal bytes of results.
     /// Returns 0 for programs that do not record their path.
     fn common_results(&self, run: &Run) -> usize {

@@ -12,7 +12,7 @@ use crate::pair::Pair;
 
 impl Pair {
     /// Copies the map content that a run left, so that the next run starts with it. Bytes that
-    /// depend on clocks or random numbers are taken from the kernel.
+    /// depend on clocks or random numbers come from the kernel.
     pub fn commit(&mut self, agreed: &Agreed) {
         let Agreed { run, touched, open_bytes, .. } = agreed;
         let lifted = self.lifted.clone();

@@ -1,6 +1,6 @@
 //! Pins the calling thread to one CPU for a limited time, because per-CPU maps are compared only on
-//! the CPU that runs the program. The affinity is restored afterwards, because the thread belongs
-//! to the caller.
+//! the CPU that runs the program. Afterwards restores the affinity, because the thread belongs to
+//! the caller.
 
 use std::marker::PhantomData;
 

@@ -21,16 +21,16 @@ pub struct Disagreement {
     pub program: String,
     /// Difference between the results of kernel and interpreter, in one sentence.
     pub difference: String,
-    /// Packet, context and maps before the run, in JSON.
-    /// [`Replay::install`](crate::Replay::install) accepts them as a witness, a run to be
-    /// reproduced.
+    /// Packet, context and maps before the run, as JSON in the form of a witness.
+    /// [`Replay::install`](crate::Replay::install) accepts it, to reproduce the run.
     pub reproducer: Value,
     /// Return value and packet of the kernel's run.
     pub kernel: Outcome,
-    /// Return value and packet of the interpreter's run; `None` if it did not complete the run.
+    /// Return value and packet of the interpreter's run; `None` if the interpreter did not complete
+    /// the run.
     pub interpreter: Option<Outcome>,
-    /// Reason why the kernel's run might be reproduced with other clock times or random numbers,
-    /// which were not tried. `None` if all values were tried.
+    /// Reason why other clock times or random numbers, which were not tried, might reproduce the
+    /// kernel's run. `None` if all values were tried.
     pub undecided: Option<&'static str>,
 }
 
@@ -62,8 +62,8 @@ impl Disagreement {
 }
 
 impl Pair {
-    /// Returns the packet, the context and the maps before a run as JSON, in the form of a witness
-    /// from which the run can be repeated.
+    /// Returns the packet, the context and the maps before a run as JSON. The JSON has the form of
+    /// a witness with which the run can be repeated.
     pub fn reproducer(&self, packet: &[u8], context: &Context) -> Value {
         let environment = json!([
             {"name": "ingress_ifindex", "value": context.ingress_ifindex},

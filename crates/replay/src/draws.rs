@@ -19,9 +19,9 @@ pub struct Drawn {
     /// Identifier of the operation of the lifted program (the intermediate representation) that
     /// obtains the value.
     pub draw: DrawId,
-    /// Smallest value that is possible.
+    /// Smallest possible value.
     pub min: u64,
-    /// Largest value that is possible.
+    /// Largest possible value.
     pub max: u64,
     /// True if the value is the key of a map element that the kernel passes to a callback.
     pub is_key: bool,
@@ -33,8 +33,8 @@ impl Drawn {
         self.max - self.min > FEW
     }
 
-    /// Returns true if the value is not a key and has a large range. Bytes that depend on it are
-    /// then not compared with the kernel's. For a key, all keys in the maps are tried instead.
+    /// Returns true if the value is not a key and has a large range. Bytes that depend on such a
+    /// value are not compared with the kernel's. For keys, all keys in the maps are tried instead.
     pub fn is_wide(&self) -> bool {
         self.has_large_range() && !self.is_key
     }
@@ -46,11 +46,11 @@ impl Drawn {
 pub struct Choice {
     /// Name of the helper or instruction that returned the value.
     pub call: String,
-    /// Name of the value, which tells it apart from other results of the same helper or
+    /// Name of the value, which distinguishes it from other results of the same helper or
     /// instruction.
     pub result: String,
-    /// Number with which the interpreter reproduces the kernel's run. It is the smallest possible
-    /// one if the run does not show which one the kernel used.
+    /// Number with which the interpreter reproduces the kernel's run. If the run does not show the
+    /// kernel's number, it is the smallest possible one.
     pub value: u64,
     /// True if the kernel used exactly this number. False for clocks and random numbers, where the
     /// kernel may have used another one.
@@ -77,8 +77,8 @@ impl Pair {
         ops.filter_map(|origin| drawn(origin.op)).collect()
     }
 
-    /// Combines values that the interpreter cannot compute with the numbers that were `chosen` for
-    /// them, in the same order.
+    /// Combines open values, which the interpreter cannot compute, with the numbers that were
+    /// `chosen` for them, in the same order.
     pub fn choices(&self, drawn: &[Drawn], chosen: &[u64]) -> Vec<Choice> {
         let choice = |(drawn, &value): (&Drawn, &u64)| {
             let draw = &self.lifted.program.draws[drawn.draw.index()];

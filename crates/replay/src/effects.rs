@@ -86,9 +86,9 @@ fn optional_digits<S: Serializer>(
     bytes.as_deref().map(hex).serialize(serializer)
 }
 
-/// Names of helpers whose changes cannot be read back from the kernel, with the type of the maps
-/// that they change. An empty type stands for changes outside of maps. For `None`, the type is the
-/// last part of the call's cost class, which has the form `call.HELPER.TYPE`.
+/// Helpers whose changes cannot be read back from the kernel, each with the type of the maps that
+/// it changes. An empty type stands for changes outside of maps. For `None`, the type is the last
+/// part of the call's cost class, which has the form `call.HELPER.TYPE`.
 const CALLS: [(&str, Option<&str>); 10] = [
     ("ringbuf_output", Some("ringbuf")),
     ("ringbuf_reserve", Some("ringbuf")),
@@ -185,8 +185,8 @@ impl Pair {
         changes
     }
 
-    /// Returns the changes that cannot be read back from the kernel. They follow from the helpers
-    /// that the run called.
+    /// Returns the changes that cannot be read back from the kernel. They are derived from the
+    /// helpers that the run called.
     fn unreadable(&self, agreed: &Agreed) -> Vec<Unreadable> {
         let lifted = &self.lifted;
         let classes: BTreeSet<_> = agreed.run.costs.iter().map(|event| event.class.0).collect();

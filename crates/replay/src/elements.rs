@@ -25,8 +25,8 @@ const READABLE: [MapKind; 7] = [
 
 /// Lowest address of kernel memory, on x86-64 and on arm64 with at most 48 address bits.
 const KERNEL: u64 = 0xffff_0000_0000_0000;
-/// Size in bytes above the start of a memory region within which a number counts as an address in
-/// this region.
+/// Distance in bytes above the start of a memory region up to which a number counts as an address
+/// in this region.
 const REACH: u64 = 1 << 24;
 
 pub fn is_readable(kind: MapKind) -> bool {
@@ -82,7 +82,7 @@ impl Pair {
     }
 
     /// Returns the number and the key of each element of a map that a run wrote. For an inner map,
-    /// also returns the address that the interpreter uses for it.
+    /// also returns the address that the interpreter uses for the map.
     fn written(&self, layout: &MapLayout, run: &Run) -> BTreeSet<(u64, Vec<u8>, Option<u64>)> {
         let mut numbers = BTreeSet::new();
         for &(region, offset) in run.written.keys() {
@@ -193,7 +193,7 @@ impl Pair {
     }
 
     /// Describes all differences between the maps of kernel and interpreter, in one sentence each.
-    /// Skips inner maps and tries, of which the interpreter knows only some elements.
+    /// Skips inner maps and tries, because the interpreter knows only some of their elements.
     pub fn differing_maps(&self) -> Vec<String> {
         let bytes: Bytes = self.environment.memory.iter().map(|(&k, &v)| (k, v)).collect();
         let mut differing = Vec::new();

@@ -13,8 +13,9 @@ pub struct Entry {
     pub value: Vec<u8>,
 }
 
-/// Adds an element to a map in the interpreter and returns the element's number. With a
-/// `map_address`, adds it to the inner map for which the interpreter uses this address.
+/// Adds an element to a map in the interpreter, and returns the number that the interpreter uses
+/// for the element. With a `map_address`, adds it to the inner map for which the interpreter uses
+/// this address.
 pub fn install_at(
     layout: &MapLayout,
     map_address: Option<u64>,
@@ -41,8 +42,8 @@ pub fn write(environment: &mut Environment, region: RegionId, start: u64, bytes:
     }
 }
 
-/// Returns the number that the interpreter uses for the element with a key. This is the key itself,
-/// or an assigned number if keys of this map are interned.
+/// Returns the number that the interpreter uses for the element with a key: the key itself, or an
+/// assigned number if the keys of this map are interned.
 fn number(
     layout: &MapLayout,
     map_address: Option<u64>,
@@ -68,8 +69,8 @@ fn number(
     number
 }
 
-/// Returns the number that the interpreter assigned to a pair, which stands for a key of a map. A
-/// pair without a number gets the next free number.
+/// Returns the number that the interpreter assigned to a pair of numbers; such pairs represent keys
+/// of maps. A new pair gets the next free number.
 pub fn intern(pair: (u64, u64), environment: &mut Environment) -> u64 {
     let free = environment.unnumbered.unwrap_or(0);
     let number = *environment.interned.entry(pair).or_insert(free);

@@ -79,7 +79,7 @@ pub enum ReplayError {
 }
 
 impl ReplayError {
-    /// Returns the code of the error's cause.
+    /// Returns the error code of the cause, such as `SP0301`.
     pub fn code(&self) -> codes::Code {
         match self {
             ReplayError::Object(error) => error.code(),

@@ -10,7 +10,7 @@ use crate::entry::{Entry, install_at, set_value, write};
 use crate::error::ReplayError;
 use crate::pair::{Pair, is_queue};
 
-/// Types of maps whose values [`install`] chooses itself, because they refer to devices or CPUs.
+/// Types of maps whose values this module chooses itself, because they refer to devices or CPUs.
 /// The witness (the described map content) supplies only the keys.
 const CHOSEN: [MapKind; 3] = [MapKind::DEVMAP, MapKind::DEVMAP_HASH, MapKind::CPUMAP];
 
@@ -59,8 +59,8 @@ impl Pair {
         Ok(())
     }
 
-    /// Puts an inner map into a map of maps under `key`. The inner map is called `within` in the
-    /// last installed witness, the description of a run to be reproduced. Changes only the
+    /// Puts an inner map into a map of maps under `key`. `within` is the name of the inner map in
+    /// the last installed witness, the description of a run to be reproduced. Changes only the
     /// interpreter.
     fn put_inner_map(&mut self, layout: &MapLayout, key: &[u8], within: &str) {
         let witness = self.installed.len().saturating_sub(1);
@@ -153,8 +153,8 @@ impl Pair {
         ReplayError::NoMap { program, map: name.to_owned() }
     }
 
-    /// Reads from the kernel how many elements each map contains that evicts elements when it is
-    /// full.
+    /// Reads the number of elements of each map that evicts elements when it is full from the
+    /// kernel.
     pub fn count_evicting(&mut self) -> Result<(), MapError> {
         let lifted = self.lifted.clone();
         for layout in lifted.layout.maps.iter().filter(|layout| layout.kind.evicts()) {

@@ -45,9 +45,10 @@ impl Pair {
         }
     }
 
-    /// Interprets the program. Values that it cannot compute, such as times, are taken from
-    /// `choice` in the order of their use. When `choice` is used up, they get their minimum. If
-    /// `value_set` is given, unknown inputs get unusual values of this set ([`unusual_value`]).
+    /// Runs the program in the interpreter. Values that the interpreter cannot compute, such as
+    /// times, are taken from `choice` in the order of their use. When `choice` is used up, they get
+    /// their minimum. If `value_set` is given, unknown inputs get unusual values of this set
+    /// ([`unusual_value`]).
     pub fn interpret(
         &mut self,
         choice: &[u64],
@@ -85,7 +86,7 @@ impl Pair {
         result
     }
 
-    /// Returns the keys that a packet makes the program look up in a map whose keys are interned,
+    /// Returns the keys that the program looks up for a packet in a map whose keys are interned,
     /// which means that numbers represent them.
     pub fn keys(&mut self, layout: &MapLayout, packet: &[u8], context: &Context) -> Vec<Vec<u8>> {
         self.set_packet(packet, context);

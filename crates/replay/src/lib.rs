@@ -1,5 +1,6 @@
 //! Runs a program in the kernel and in the concrete interpreter, and compares the results. Each
-//! packet runs in both with equal map content. Then action, packet and map content must be equal.
+//! packet runs in both with equal map content. Afterwards, action, packet and map content must be
+//! equal.
 //!
 //! [`Replay::new`] loads and lifts a program, [`Replay::install`] fills the maps of both from a
 //! witness, and [`Replay::run`] runs a packet. The result ([`Step`]) contains the path of the

@@ -1,4 +1,4 @@
-//! Finds the map elements that a packet makes the program look up.
+//! Finds the map elements that the program looks up for a packet.
 
 use std::collections::BTreeSet;
 
@@ -51,9 +51,8 @@ impl Pair {
     }
 }
 
-/// Returns the region of the interpreter's memory that a lookup in a map reads first. Also returns
-/// the number of bits by which an element's number is shifted left to get its offset in this
-/// region.
+/// Returns the region of the interpreter's memory that a lookup in a map reads first, and a number
+/// of bits. An element's number, shifted left by these bits, is its offset in this region.
 fn first_read_region(layout: &MapLayout) -> (RegionId, u8) {
     match (layout.prefix_lengths, layout.present) {
         (Some(lengths), _) => (lengths, 1),

@@ -1,4 +1,4 @@
-//! Describes what a run did to its packet, and compares this between kernel and interpreter.
+//! Describes the effects of a run on its packet, and compares them between kernel and interpreter.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,8 @@ pub struct Outcome {
     /// The XDP metadata in front of the packet after the run.
     #[serde(serialize_with = "digits")]
     pub metadata: Vec<u8>,
-    /// Fields of `struct __sk_buff` after the run, by name; for programs with such a structure only.
+    /// Fields of `struct __sk_buff` after the run, by name. Empty for programs without this
+    /// structure.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub fields: BTreeMap<String, u64>,
 }
@@ -83,8 +84,8 @@ impl Pair {
         run.regs[self.lifted.program.regions[packet.index()].base.index()]
     }
 
-    /// Returns how far a run of the interpreter moved the start and the end of the packet. `length`
-    /// is the packet's length in bytes before the run.
+    /// Returns the distances by which a run of the interpreter moved the start and the end of the
+    /// packet. `length` is the packet's length in bytes before the run.
     pub fn moved(&self, run: &Run, length: usize) -> Moved {
         let field = |offset| i64::from(self.word(run, self.lifted.layout.context, offset));
         let start = i64::from(self.packet_base(run) as u32);

@@ -43,12 +43,12 @@ pub struct Pair {
     pub path_record: Option<PathRecord>,
     /// Number of the CPU on which the kernel runs the program.
     pub cpu: usize,
-    /// Number of CPUs that the system can have.
+    /// Number of possible CPUs of the system.
     pub cpus: usize,
     /// Guards that keep the content of installed witnesses in the kernel.
     pub installed: Vec<Installed>,
-    /// Inner maps that came with witnesses (descriptions of runs to be reproduced): the index of
-    /// the witness, and the name of the map in it. They are numbered after the maps of the object.
+    /// Inner maps of installed witnesses (descriptions of runs to be reproduced): the index of the
+    /// witness, and the name of the map in it. They are numbered after the maps of the object.
     pub inner: Vec<(usize, String)>,
     pub object_maps: usize,
     /// True if the numbers of map elements must be read from the kernel before the next run.
@@ -58,8 +58,8 @@ pub struct Pair {
     /// Number of elements that were ever inserted into each map that evicts elements. The key is
     /// the memory region that contains the map's values.
     pub inserted: HashMap<RegionId, u64>,
-    /// Elements of maps with eviction that were found to exist in the kernel before the current
-    /// run. Each is given by memory region and position.
+    /// Elements of maps with eviction that are known to exist in the kernel before the current run.
+    /// Each is given by memory region and position.
     pub confirmed: HashSet<(RegionId, u64)>,
 }
 
@@ -162,16 +162,15 @@ impl Pair {
         self.lifted.layout.maps.iter().find(|map| map.name == outer)
     }
 
-    /// Returns the map in the kernel that a layout of the interpreter's memory describes. With a
-    /// `map_address`, returns the inner map (in a map of maps) for which the interpreter uses this
-    /// address.
+    /// Returns the kernel's map for a layout of the interpreter's memory. With a `map_address`,
+    /// returns the inner map (in a map of maps) for which the interpreter uses this address.
     pub fn kernel_map(&self, layout: &MapLayout, map_address: Option<u64>) -> Option<&Map> {
         let Some(map_address) = map_address else { return self.loaded.map(&layout.name) };
         self.map_by_number(self.inner_map_number(layout, map_address)?)
     }
 
     /// Returns the number of the inner map (a map in a map of maps) for which the interpreter uses
-    /// an address.
+    /// `map_address`.
     pub fn inner_map_number(&self, layout: &MapLayout, map_address: u64) -> Option<usize> {
         let outer = self.outer(layout)?;
         let distance = map_address.checked_sub(self.base(outer.values)?)?;
@@ -207,8 +206,8 @@ impl Pair {
         map.and_then(|map| map.lookup(&[0; 4]).ok().flatten()).unwrap_or_default()
     }
 
-    /// Returns how many bytes the path takes in the path record. Returns 0 for programs that do not
-    /// record their path.
+    /// Returns the number of bytes that the path takes in the path record. Returns 0 for programs
+    /// that do not record their path.
     pub fn path_bytes(&self) -> u64 {
         self.path_record.as_ref().map_or(0, |path_record| path_record.path_bytes)
     }
@@ -223,7 +222,7 @@ pub fn is_queue(map: &MapLayout) -> bool {
 pub const VALUE_SETS: usize = 4;
 
 /// Returns a value between `min` and `max` that is unlikely to occur by chance. Its bytes differ
-/// from those of small numbers, and from the values that other numbers of `set` give.
+/// from those of small numbers. Different numbers of `set` give different values.
 pub fn unusual_value(set: usize, min: u64, max: u64) -> u64 {
     const BYTES: [u64; VALUE_SETS] = [
         0x3b5d_9f27_c3a1_e695,

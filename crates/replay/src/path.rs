@@ -17,7 +17,7 @@ use slowpath_exec::concrete::Taken;
 pub struct PathId(pub u64);
 
 impl PathId {
-    /// Computes the number from the blocks of a path, with the hash function FNV-1a.
+    /// Computes the number from the basic blocks of a path, with the hash function FNV-1a.
     pub fn of(path: &[Taken]) -> PathId {
         let mut hasher = FnvHasher::default();
         for taken in path {

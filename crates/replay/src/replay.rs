@@ -60,7 +60,7 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Loads the program into the kernel and lifts it for the interpreter. `program` is its number
+    /// Loads the program into the kernel and lifts it for the interpreter. `program` is its index
     /// in [`Object::programs`]. The program's maps start with the object's initial content.
     ///
     /// # Errors
@@ -69,8 +69,8 @@ impl Replay {
         Replay::of(kernel, object, program, Replay::lift(kernel, object, program)?)
     }
 
-    /// Lifts the program with this number, without loading it. The result can be passed to
-    /// [`Replay::of`].
+    /// Lifts the program at index `program` of [`Object::programs`], without loading it. The result
+    /// can be passed to [`Replay::of`].
     ///
     /// # Errors
     /// [`ReplayError`] if the program cannot be linked or lifted.
@@ -123,8 +123,8 @@ impl Replay {
         self.pair.path_record = Some(path_record);
     }
 
-    /// Fills the maps of kernel and interpreter with the content of a witness. See
-    /// [`slowpath_kernel::witness`].
+    /// Fills the maps of kernel and interpreter with the content of a witness (see
+    /// [`slowpath_kernel::witness`]).
     ///
     /// # Errors
     /// [`ReplayError`] if the kernel rejects the content.
@@ -142,7 +142,7 @@ impl Replay {
     }
 
     /// Puts an element into the inner map `map` of the object, in kernel and interpreter. `outer`
-    /// is the map of maps that contains it.
+    /// is the map of maps that contains the inner map.
     ///
     /// # Errors
     /// [`ReplayError`] if the map does not exist or the kernel rejects the element.
@@ -159,7 +159,7 @@ impl Replay {
         Ok(self.pair.sync_maps()?)
     }
 
-    /// Returns the keys that a packet makes the program look up in a map whose keys are interned,
+    /// Returns the keys that the program looks up for a packet in a map whose keys are interned,
     /// which means that numbers represent them.
     pub fn keys(&mut self, layout: &MapLayout, packet: &[u8]) -> Vec<Vec<u8>> {
         self.pair.keys(layout, packet, &Context::default())
@@ -188,7 +188,7 @@ impl Replay {
         Some(PathId::of(&self.pair.interpret(&[], None).ok()?.path))
     }
 
-    /// Returns the map in the kernel in which a run made a change.
+    /// Returns the kernel's map in which a run made the given change.
     pub fn changed_map(&self, change: &MapChange) -> Option<&Map> {
         match change.inner {
             Some(number) => self.pair.map_by_number(number),

@@ -1,4 +1,4 @@
-//! Prepares a run of the interpreter: copies the state that it needs from the kernel.
+//! Prepares a run of the interpreter: copies state from the kernel that the run needs.
 
 use std::collections::HashSet;
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use slowpath_bpf::{FirstByte, ProgramType};
 use slowpath_kernel::Context;
 
-/// Offset of the EtherType in bytes, and length of an Ethernet header.
+/// Offset of the EtherType in an Ethernet header, and length of this header, in bytes.
 const TYPE: usize = 12;
 const ETH_HLEN: usize = 14;
 /// Smallest EtherType (`ETH_P_802_3_MIN`); smaller numbers are lengths.
@@ -23,8 +23,8 @@ const OTHERHOST: u64 = 3;
 /// address in the header.
 const NETWORKS: [(u16, u64, usize, usize); 2] = [(0x0800, 2, 12, 4), (0x86dd, 10, 8, 16)];
 
-/// Returns the number in each field, by name, for a packet of at least 14 bytes with a link layer
-/// header, or of any length without one.
+/// Returns the values of the fields, by name. The packet has at least 14 bytes with a link layer
+/// header, or any length without one.
 pub fn fields(row: &ProgramType, packet: &[u8], context: &Context) -> BTreeMap<String, u64> {
     let mut fields: BTreeMap<String, u64> =
         row.fields.iter().map(|field| (field.name.to_owned(), 0)).collect();

@@ -18,7 +18,7 @@ const LENGTH: usize = 4;
 struct Trie {
     /// Keys of the elements; the index of a key is the position of its element in memory.
     keys: Vec<Vec<u8>>,
-    /// Positions of the elements in `keys`, by prefix length in bits and prefix.
+    /// Indices of the elements in `keys`, by prefix length in bits and prefix.
     places: BTreeMap<u32, HashMap<Vec<u8>, usize>>,
 }
 
@@ -31,7 +31,7 @@ pub struct Tries {
 }
 
 impl Trie {
-    /// Returns the position of the element with a key. A new key gets the next position.
+    /// Returns the position of the element with a key. A new key gets the next free position.
     fn place(&mut self, key: &[u8]) -> usize {
         let next = self.keys.len();
         let prefixes = self.places.entry(prefix_length(key)).or_default();
@@ -117,8 +117,9 @@ impl Tries {
         found_any
     }
 
-    /// Computes the results of lookups in a trie whose elements have the numbers of their keys. A
-    /// result is the length in bits of the matching prefix plus 1, or 0 if no prefix matches.
+    /// Computes the results of lookups in a trie whose elements are identified by the numbers of
+    /// their interned keys. A result is the length in bits of the matching prefix plus 1, or 0 if
+    /// no prefix matches.
     fn answer_by_key(
         &self,
         layout: &MapLayout,
@@ -142,7 +143,7 @@ impl Tries {
         found_any
     }
 
-    /// Returns the positions and keys of the trie elements at these positions.
+    /// Returns the positions and keys of the trie elements at the positions `places`.
     pub fn keys(&self, layout: &MapLayout, places: &BTreeSet<u64>) -> Vec<(u64, Vec<u8>)> {
         let Some(trie) = self.tries.get(&layout.values) else { return Vec::new() };
         let key = |place: u64| trie.keys.get(usize::try_from(place).ok()?).cloned();

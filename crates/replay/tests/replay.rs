@@ -116,7 +116,8 @@ fn a_wrong_model_is_reported_with_a_reproducer() {
     Oracle::Kernel.compared(2, "replayed packets");
 }
 
-/// The only runs that the interpreter tries contradict what the kernel guarantees.
+/// Checks that a packet is undecided if all tried runs of the interpreter contradict guarantees of
+/// the kernel.
 #[test]
 fn runs_without_a_possible_choice_are_undecided() {
     let Some(kernel) = kernel() else { return };

@@ -1,13 +1,13 @@
-//! Replaces the results of helper calls by fixed values, for results that the kernel does not
-//! return in a test run.
+//! Replaces the results of helper calls by fixed values. This is for results that the kernel does
+//! not return in a test run.
 
 use slowpath_bpf::BpfProgram;
 use slowpath_bpf::insn::{
     Call, Imm64, Insn, Register, Size, Source, helper::TAIL_CALL, helper_name,
 };
 
-/// Helpers without side effects. If a fixed value replaces its result, the helper is still called,
-/// so that runs take as long as before.
+/// Helpers without side effects. If a fixed value replaces the result of such a helper, the program
+/// still calls the helper, so that runs take as long as before.
 const PURE_HELPERS: [&str; 8] = [
     "bpf_ktime_get_ns",
     "bpf_ktime_get_boot_ns",
@@ -45,7 +45,7 @@ impl Answer {
 /// Returns the instructions that replace a helper call.
 ///
 /// # Errors
-/// A short reason if the program does not call this helper in the slot of the answer.
+/// A short reason if the instruction at `answer.instruction` does not call this helper.
 pub fn replacement(program: &BpfProgram, answer: &Answer) -> Result<Vec<Insn>, &'static str> {
     let called = match program.insns.get(answer.instruction) {
         Some(Insn::Call(Call::Helper(number))) if *number != TAIL_CALL => helper_name(*number),

@@ -16,13 +16,14 @@ use crate::rewriting::{DEEPEST, RegisterState, before, free_stack_offset, insert
 /// weights of executed blocks.
 pub const COUNT_BITS: u32 = 32;
 
-/// Amount that each execution of a block adds to the counter besides its number of instructions.
+/// Weight of a basic block: the amount that each execution of the block adds to the counter,
+/// besides its number of instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weights {
     /// No weight: the counter counts only instructions.
     None,
     /// A pseudo-random number in the bits above [`COUNT_BITS`]. It depends on the block's first
-    /// slot and on the number of the program in its object, which is given here.
+    /// slot, and on the index of the program in its object. The tuple field is this index.
     Random(usize),
 }
 
@@ -36,7 +37,7 @@ impl Weights {
 }
 
 /// Inserts an addition to the counter into each basic block, and replaces the calls listed in
-/// `answers` by fixed results. `counter` is the number of the map that contains the counter.
+/// `answers` by fixed results. `counter` is the index of the map that contains the counter.
 ///
 /// # Errors
 /// A short reason, for example if a block has no room for the inserted instructions.
@@ -142,8 +143,9 @@ impl Scratch {
     }
 }
 
-/// Returns the slot of a block where an addition to the counter has to save the fewest registers,
-/// and the registers to use there. If several slots are equally good, returns the first one.
+/// Returns the slot of a block at which an addition to the counter has to save the fewest
+/// registers, and the registers that the addition overwrites. If several slots are equally good,
+/// returns the first one.
 fn place(
     program: &BpfProgram,
     before: &[RegisterState],

@@ -133,7 +133,7 @@ fn an_answer_replaces_the_result_of_its_call() {
     let program = program(insns);
     let given = [answer(1, "bpf_ktime_get_ns")];
     let counted = counting(&program, COUNTER, &given, Weights::None).expect("there is room").insns;
-    // The clock is still read.
+    // The program still calls the helper that reads the clock.
     let value = Insn::LoadImm64 { dst: register(0), value: Imm64::Value(77) };
     let called = counted.iter().position(|insn| *insn == time).expect("it is called");
     assert_eq!(counted[called + 1], value);

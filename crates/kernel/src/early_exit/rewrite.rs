@@ -1,4 +1,4 @@
-//! Inserts checks into a program at which it can exit early.
+//! Inserts checks into a program. At each check, the program can exit early.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ fn register(before: &RegisterState) -> Option<Register> {
 }
 
 /// Inserts an early-exit check before each slot of `places`, and replaces the calls listed in
-/// `answers` by fixed results. `word` is the number of the map that selects the exit.
+/// `answers` by fixed results. `word` is the index of the map that selects the exit.
 ///
 /// # Errors
 /// A short reason if a check cannot be inserted, or an answer does not fit the call that it

@@ -64,7 +64,7 @@ fn a_program_does_not_end_in_its_functions_nor_twice_at_a_place() {
     assert!(cuttable(&program, WORD, &[2], &[]).is_err());
     assert!(cuttable(&program, WORD, &[0, 0], &[]).is_err());
     assert!(cuttable(&program, WORD, &[9], &[]).is_err());
-    // The called function moves.
+    // The inserted check moves the called function.
     let cut = cuttable(&program, WORD, &[0], &[]).expect("there is room");
     assert_eq!(cut.subprograms[1].first, 8);
     assert_eq!(cut.insns[6].function_target(6), Some(8));

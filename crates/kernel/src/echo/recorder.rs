@@ -9,17 +9,17 @@ use crate::generated::{Assembly, GeneratedError, KEY, load, map};
 use crate::program::Variant;
 use crate::sys::{Cpus, RawMap};
 
-/// Maximum number of packets whose latencies are recorded. Kernels before 6.4 limit a value of a map
-/// to the 4 MiB that they take.
+/// Maximum number of packets whose latencies are recorded. With 4 bytes each, they take 4 MiB, the
+/// limit of a map value in kernels before 6.4.
 pub const MOST_PACKETS: u32 = 1 << 20;
 /// Length of a mark in bytes.
 pub const MARK: usize = 16;
-/// Distinguishes marked packets from others.
+/// Magic number that distinguishes marked packets from others.
 const MAGIC: i32 = 0x510e_9a7b;
 /// `XDP_DROP`.
 const DROP: i32 = 1;
 
-/// The last bytes of a packet: when it was sent, and its number.
+/// The last bytes of a marked packet: its time of sending and its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
     /// Time of sending in nanoseconds (`CLOCK_MONOTONIC`).
@@ -29,7 +29,7 @@ pub struct Mark {
 }
 
 impl Mark {
-    /// Encodes the mark.
+    /// Encodes the mark as it stands at the end of a packet.
     #[must_use]
     pub fn bytes(self) -> [u8; MARK] {
         let mut bytes = [0; MARK];
@@ -40,12 +40,12 @@ impl Mark {
     }
 }
 
-/// Numbers of packets that the recording program received.
+/// Counts of the packets that the recording program received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Recorded {
     /// Packets whose latency was recorded.
     pub marked: u64,
-    /// Packets without a valid mark, and packets with the number of an earlier one.
+    /// Packets without a valid mark, and packets that repeat the number of an earlier packet.
     pub unmarked: u64,
 }
 
@@ -53,7 +53,7 @@ pub struct Recorded {
 #[derive(Debug)]
 pub struct Recorder {
     program: LoadedProgram,
-    /// Latency of each packet in nanoseconds, in 4 bytes; 0 stands for none.
+    /// Latency of each packet in nanoseconds, in 4 bytes; 0 if the packet did not return.
     latencies: RawMap,
     counts: RawMap,
 }

@@ -1,5 +1,5 @@
-//! Assembles generated programs, instruction by instruction. The target of a forward jump is set
-//! after the jump was added.
+//! Assembles generated programs, instruction by instruction. A forward jump is added first, and
+//! gets its target later.
 
 use std::os::fd::{AsRawFd, BorrowedFd};
 

@@ -8,7 +8,7 @@ use thiserror::Error;
 use crate::retry::Interruptible;
 use crate::{GeneratedError, LinkError, NamespaceError};
 
-/// An error that prevents a program from running on live packets.
+/// An error of preparing or running a program on live packets.
 #[derive(Debug, Error)]
 pub enum LiveError {
     /// The network namespace or its devices could not be created.
@@ -76,7 +76,7 @@ pub enum LiveError {
 }
 
 impl LiveError {
-    /// Returns the code of the error's cause.
+    /// Returns the error code of the cause, such as `SP0301`.
     pub fn code(&self) -> codes::Code {
         match self {
             LiveError::Namespace(error) => error.code(),

@@ -23,7 +23,7 @@ pub struct Live {
     pair: Pair,
     netns: Arc<Netns>,
     cpus: Cpus,
-    /// Lock that serialises runs, because they share the counters.
+    /// Lock that serialises live runs, because all of them share the packet counters.
     running: Mutex<()>,
 }
 

@@ -58,7 +58,7 @@ pub fn set_mtu(index: u32, mtu: u32) -> io::Result<()> {
     request(RTM_SETLINK, link(index, 0, &[mtu]), 0)
 }
 
-/// Moves a device, which gets down, to another network namespace.
+/// Moves a device to another network namespace. The kernel sets the device down.
 pub fn move_to(index: u32, namespace: BorrowedFd) -> io::Result<()> {
     let namespace = attribute(IFLA_NET_NS_FD, namespace.as_raw_fd().to_ne_bytes().to_vec());
     request(RTM_SETLINK, link(index, 0, &[namespace]), 0)
@@ -84,8 +84,8 @@ fn socket() -> io::Result<rustix::fd::OwnedFd> {
     Ok(socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None)?)
 }
 
-/// Returns `struct ifinfomsg` of `linux/rtnetlink.h`, and attributes, for the device with this
-/// index, or for a new one if it is 0. Sets the given flags.
+/// Encodes `struct ifinfomsg` of `linux/rtnetlink.h` and the attributes, for the device with this
+/// index; the index 0 stands for a new device. `flags` are the interface flags to set.
 fn link(index: u32, flags: u32, attributes: &[DefaultNla]) -> Vec<u8> {
     // The address family and the type of the device are not specified.
     let fields = [0, index, flags, flags];
@@ -111,11 +111,11 @@ fn emitted(attributes: &[DefaultNla]) -> Vec<u8> {
     bytes
 }
 
-/// Message about a device.
+/// A netlink message about a device.
 struct LinkMessage {
     /// `RTM_NEWLINK`, `RTM_SETLINK` or `RTM_DELLINK`.
     kind: u16,
-    /// The device and its attributes ([`link`]).
+    /// Content of the message: the device and its attributes, as encoded by [`link`].
     bytes: Vec<u8>,
 }
 

@@ -60,8 +60,8 @@ fn live(effects: &[Effect], successors: &[Vec<usize>]) -> Vec<Registers> {
     }
 }
 
-/// Computes two sets of registers for each slot. The first has the registers with a value on some
-/// path to it, the second those with a value on every path.
+/// Computes two sets of registers for each slot: those that have a value on some path to the slot,
+/// and those that have a value on every path to it.
 fn values(
     program: &BpfProgram,
     effects: &[Effect],

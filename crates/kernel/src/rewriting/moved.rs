@@ -1,4 +1,4 @@
-//! Inserts and replaces instructions of a program, and corrects jumps over them.
+//! Inserts and replaces instructions of a program, and corrects the offsets of jumps.
 
 use std::collections::BTreeMap;
 
@@ -7,9 +7,9 @@ use slowpath_bpf::insn::{Call, Imm64, Insn};
 
 const FAR: &str = "a jump would be too long";
 
-/// Inserts the instructions `added` in front of their slots. Replaces the instructions at the slots
-/// of `replaced`, none of which may be a jump. A jump to a slot then leads to the instructions that
-/// were inserted in front of it.
+/// Inserts instructions in front of slots, as listed in `added`. Replaces the instructions at the
+/// slots of `replaced`, which must not be jumps. A jump to a slot then leads to the instructions
+/// that were inserted in front of the slot.
 ///
 /// # Errors
 /// If a jump would become too long for its instruction.

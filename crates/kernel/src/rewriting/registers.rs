@@ -45,7 +45,7 @@ impl Registers {
     }
 }
 
-/// Effects of an instruction on registers.
+/// Registers that an instruction reads, writes or leaves without a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effect {
     pub reads: Registers,

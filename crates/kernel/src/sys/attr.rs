@@ -1,5 +1,6 @@
-//! Structures that commands of bpf(2) take. They are members of `union bpf_attr` in the kernel's
-//! `uapi/linux/bpf.h`, up to the last field used here. None of them has padding.
+//! Structures that are the arguments of bpf(2) commands. They correspond to the members of `union
+//! bpf_attr` in the kernel's `uapi/linux/bpf.h`, up to the last field used here. No structure has
+//! padding.
 
 /// Size of a name in the kernel in bytes, including the NUL byte.
 pub const NAME: usize = 16;

@@ -104,6 +104,8 @@ pub fn image(program: BorrowedFd) -> io::Result<RawImage> {
     })
 }
 
+/// Reads the information about a program into the memory that `info` refers to.
+///
 /// # Safety
 ///
 /// Each address in `info` points to as much memory as its size or count says.

@@ -18,7 +18,7 @@ pub fn attach_xdp(program: BorrowedFd, ifindex: u32, flags: u32) -> io::Result<O
     unsafe { bpf_fd(Command::LinkCreate, &mut attr) }
 }
 
-/// Replaces the program that a link keeps attached to its device.
+/// Replaces the program that the link `link` attaches to a device.
 pub fn replace_xdp(link: BorrowedFd, program: BorrowedFd) -> io::Result<()> {
     let mut attr = LinkUpdateAttr { link: field(link), program: field(program), flags: 0 };
     // SAFETY: the structure holds no addresses.

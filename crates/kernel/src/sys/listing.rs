@@ -6,7 +6,7 @@ use std::os::fd::BorrowedFd;
 use super::attr::{NextIdAttr, ObjectInfoAttr};
 use super::{Command, address_mut, bpf, field, length};
 
-/// The kind of an object in the kernel.
+/// The kind of a kernel object that has an id.
 #[derive(Clone, Copy)]
 pub enum ObjectKind {
     Programs,

@@ -29,8 +29,8 @@ pub fn join_network(namespace: BorrowedFd) -> io::Result<()> {
     move_into_link_name_space(namespace, kind).map_err(io::Error::from)
 }
 
-/// Shows the devices of the calling thread's network namespace in `/sys` of this thread only, which
-/// gets its own mount namespace.
+/// Mounts a `/sys` that shows the devices of the calling thread's network namespace. Only this
+/// thread sees it, because it gets its own mount namespace.
 #[cfg(target_os = "linux")]
 pub fn mount_own_sysfs() -> io::Result<()> {
     use rustix::thread::{UnshareFlags, unshare_unsafe};

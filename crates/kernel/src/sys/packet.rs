@@ -31,8 +31,8 @@ pub fn packet_socket(index: u32) -> io::Result<OwnedFd> {
     if bound == 0 { Ok(socket) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Lets a socket bypass the queueing discipline of its device, and gives it a send buffer that never
-/// fills, so that only the device can refuse a frame (`PACKET_QDISC_BYPASS`, `SO_SNDBUFFORCE`).
+/// Lets a socket bypass the queueing discipline of its device, and gives it a send buffer that
+/// never fills. Then only the device can refuse a frame (`PACKET_QDISC_BYPASS`, `SO_SNDBUFFORCE`).
 #[cfg(target_os = "linux")]
 pub fn send_directly(socket: BorrowedFd) -> io::Result<()> {
     use std::os::fd::AsRawFd;
@@ -57,9 +57,9 @@ pub fn send_directly(socket: BorrowedFd) -> io::Result<()> {
 #[cfg(target_os = "linux")]
 const SEND_BUFFER: libc::c_int = 64 << 20;
 
-/// Sends frames of `length` bytes that lie one after the other in `frames`, at most [`MOST_FRAMES`],
-/// without waiting. Returns the number of frames before the first that the device refused; an error
-/// is about the first frame.
+/// Sends frames of `length` bytes that lie one after the other in `frames`, at most
+/// [`MOST_FRAMES`], without waiting. Stops at the first frame that the device refuses, and returns
+/// the number of sent frames. Returns an error if the first frame cannot be sent.
 #[cfg(target_os = "linux")]
 pub fn send_many(socket: BorrowedFd, frames: &[u8], length: usize) -> io::Result<usize> {
     use std::os::fd::AsRawFd;

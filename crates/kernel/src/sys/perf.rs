@@ -1,4 +1,4 @@
-//! Reads the perf events that programs send (perf_event_open(2)). Each reader is an event on one
+//! Reads the perf events that programs send (perf_event_open(2)). Each reader opens an event on one
 //! CPU, with a ring buffer in shared memory.
 
 use std::io;

@@ -48,7 +48,8 @@ impl Shared {
         unsafe { self.start.cast::<AtomicUsize>().as_ref() }
     }
 
-    /// Returns bytes from an offset on; none beyond the mapping.
+    /// Returns `count` bytes of the mapping, starting at the offset `from`. Leaves out bytes beyond
+    /// the end of the mapping.
     pub fn bytes(&self, from: usize, count: usize) -> Vec<u8> {
         let end = from.saturating_add(count).min(self.size);
         // SAFETY: the bytes are in the mapping, which exists while `self` does.

@@ -25,7 +25,7 @@ struct Attachment {
     _namespace: Namespace,
 }
 
-/// The attachment of a program. Dropping it returns the device to the pool.
+/// The attachment of a program to a device of the pool. Dropping it returns the device to the pool.
 #[derive(Debug)]
 pub struct Attached {
     attachment: Option<Attachment>,
@@ -33,8 +33,8 @@ pub struct Attached {
 }
 
 impl Attachments {
-    /// Attaches an XDP program to a device that no other program is using. Test runs of other types
-    /// are cheap without it.
+    /// Attaches an XDP program to a free device of the pool. Programs of other types need no
+    /// attachment: their test runs are cheap without it.
     ///
     /// # Errors
     /// If no namespace can be created, or the kernel does not attach the program.

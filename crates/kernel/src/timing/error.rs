@@ -24,12 +24,11 @@ pub enum TimingError {
     /// A generated program could not be loaded or connected with another one.
     #[error(transparent)]
     Generated(#[from] GeneratedError),
-    /// The code that a generated program would execute between two runs of the timed program is too
-    /// long.
+    /// A generated program would have to execute too much code between two runs of the timed
+    /// program.
     #[error("there is too much {work} between two runs")]
     CodeTooLong {
-        /// Description of the excessive work for the error message: an infinitive such as "to
-        /// undo".
+        /// Work that takes too much code, for the error message: an infinitive such as "to undo".
         work: &'static str,
     },
     /// The program does not have a map that should be restored.
@@ -56,7 +55,7 @@ pub enum TimingError {
 }
 
 impl TimingError {
-    /// Returns the code of the error's cause.
+    /// Returns the error code of the cause, such as `SP0301`.
     pub fn code(&self) -> codes::Code {
         match self {
             TimingError::Namespace(error) => error.code(),

@@ -14,7 +14,7 @@ use slowpath_bpf::insn::Register;
 
 /// A program that runs in front of the timed program: it restores the packet of the previous run,
 /// writes the addresses and ports of another flow into it, and tail-calls the timed program. The
-/// measured time includes its own work, which stands for the work of a driver.
+/// measured time includes the work of the feed, which stands for the work of a driver.
 #[derive(Debug)]
 pub struct Feed {
     entry: Entry,

@@ -1,4 +1,4 @@
-//! Describes random flows. The packet of each run belongs to one of them.
+//! Describes random flows. Each run of a timed program gets a packet of one of these flows.
 
 use super::error::TimingError;
 
@@ -7,8 +7,8 @@ const IP: usize = 14;
 /// Total size in bytes of the Ethernet, IPv4 and UDP headers.
 const HEADERS: usize = 42;
 
-/// Flows of UDP over IPv4 without options. Each flow has its own source address. For each run, a
-/// flow is chosen at random, and all flows are equally likely.
+/// Flows of UDP over IPv4 without options. Each flow has its own source address. Each run gets a
+/// packet of a random flow; all flows are equally likely.
 ///
 /// The IPv4 checksum is updated. The UDP checksum of the packet must be 0, which means that there
 /// is no checksum (RFC 768).

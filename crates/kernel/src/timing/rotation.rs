@@ -1,31 +1,33 @@
-//! Describes packet bytes that differ from run to run.
+//! Describes packets whose bytes differ from run to run of a timed program.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Size in bytes of the fields that are written as a whole. A load that is wider than the last
-/// store to its bytes waits until the store has reached the cache.
+/// Size in bytes of a field of the packet. A varying byte is written together with all bytes of its
+/// field: a load that is wider than the last store to its bytes waits until the store has reached
+/// the cache.
 const FIELD: u32 = 4;
-/// Offset of the first such field. Fields of IP and of the layers above start behind an Ethernet
-/// header of 14 bytes.
+/// Offset in bytes of the first [`FIELD`]-byte field. Fields of IP and of the layers above start
+/// behind an Ethernet header of 14 bytes.
 const FIRST_FIELD: u32 = 14 % FIELD;
 
-/// Packets that differ in single bits. Before each run, the next of them is written into the
-/// packet. All of them are used in turn, in an order that a prefetcher cannot predict.
+/// Packets that differ in single bits. Before each run, the bytes of the next packet are written.
+/// All packets are used in turn, in an order that a prefetcher cannot predict.
 ///
-/// The bytes are computed from the number of the packet. A table of them would compete with the
+/// The bytes are computed from the number of the packet. A table of packets would compete with the
 /// maps of the timed program for the caches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rotation {
-    /// Bytes of packet 0 that are written, by their offset.
+    /// Bytes of packet 0 that each run writes, by their offset in the packet.
     bytes: BTreeMap<u32, u8>,
-    /// Offsets of the bytes that differ from those of the original packet or between two packets.
+    /// Offsets of the bytes that differ from the original packet, or between two packets of the
+    /// rotation.
     varied: BTreeSet<u32>,
-    /// For each bit of a packet's number, from the lowest one: the bits of packet 0 to flip if it
-    /// is set, as offset of a byte and mask.
+    /// For each bit of a packet's number, from the lowest one: the bits of packet 0 to flip if the
+    /// bit of the number is set. Each item is the offset of a byte and a mask.
     flips: Vec<Vec<(u32, u8)>>,
 }
 
-/// Packet bits that follow from the number of a packet.
+/// Packet bits to flip, computed by shifting and masking the number of the packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shifted {
     /// Distance in bits by which the number is shifted to the left; to the right if negative.
@@ -43,7 +45,7 @@ pub struct Word {
     pub len: u32,
     /// Value in packet 0, in the byte order of this machine.
     pub value: u64,
-    /// Changes of this value in other packets.
+    /// Bits of this value to flip in other packets.
     pub changes: Vec<Shifted>,
 }
 
@@ -68,18 +70,19 @@ impl Rotation {
         Rotation { bytes, varied, flips }
     }
 
-    /// Returns the number of packets. Returns `None` if it is too large for a generated program.
+    /// Returns the number of packets in the rotation. Returns `None` if there are too many for a
+    /// generated program.
     pub fn count(&self) -> Option<usize> {
         (self.flips.len() < 31).then(|| 1 << self.flips.len())
     }
 
-    /// Returns the ranges of bytes that differ from those of the original packet or between two
-    /// packets, each as offset and length.
+    /// Returns the ranges of bytes that differ from the original packet, or between two packets of
+    /// the rotation. Each range is an offset and a length.
     pub fn varied(&self) -> Vec<(u32, u32)> {
         ranges(self.varied.iter().copied())
     }
 
-    /// Writes the bytes of the packet with this number.
+    /// Writes the bytes of packet `number` of the rotation to `packet`.
     pub fn write(&self, number: usize, packet: &mut [u8]) {
         for (&at, &value) in &self.bytes {
             if let Some(byte) = packet.get_mut(at as usize) {
@@ -94,7 +97,7 @@ impl Rotation {
         }
     }
 
-    /// Returns the stores that write a packet, in order.
+    /// Returns the stores that write a packet of the rotation, in order.
     pub(super) fn words(&self) -> Vec<Word> {
         let mut words = Vec::new();
         for (mut at, mut left) in ranges(self.bytes.keys().copied()) {

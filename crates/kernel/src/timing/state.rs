@@ -9,8 +9,9 @@ use slowpath_bpf::MapKind;
 use crate::generated::{GeneratedError, KEY, map};
 use crate::sys::{Cpus, RawMap};
 
-/// Offset in bytes of the start time of the current run, in nanoseconds. It is 0 before the first
-/// run of a system call. The program that writes random flows (`Feed`) stores 1 here.
+/// Offset in bytes, within the state, of the start time of the current run, in nanoseconds. The
+/// start time is 0 before the first run of a system call. The program that writes random flows
+/// (`Feed`) stores 1 instead of a time.
 pub const STARTED: i16 = 0;
 /// Offset in bytes, within the state, of the total time in nanoseconds of all completed runs.
 pub const NANOSECONDS: i16 = 8;
@@ -41,7 +42,7 @@ impl State {
         self.0.fd()
     }
 
-    /// Sets all words before [`GENERATOR`] to 0, for a new system call that starts runs.
+    /// Sets all words before [`GENERATOR`] to 0, at the start of a system call that makes runs.
     pub fn start(&self) -> Result<(), GeneratedError> {
         let [generator] = self.read([GENERATOR])?;
         self.start_at(generator)

@@ -2,8 +2,8 @@
 //! and changes packets.
 //!
 //! In all generated code, `r6` contains the context and `r7` the address of the state. The state
-//! contains the number of steps that failed. After a failure, the next run does not start like the
-//! first one.
+//! contains the number of steps that failed. After a failed step, the next run starts with another
+//! packet or other map content than the first run.
 
 use std::os::fd::BorrowedFd;
 
@@ -56,11 +56,11 @@ fn check(code: &mut Assembly) -> Result<(), TimingError> {
     if code.land(success) { Ok(()) } else { Err(too_far()) }
 }
 
-/// Generates code for the end of the previous run of the timed program. Its end time is in `r0`. If
-/// that run belongs to the current system call, the code adds it to the count and the total time,
-/// and executes the code of `packet`. If there was any earlier run, even in another system call, it
-/// executes the code of `elements`. A new system call starts with a new packet, but with the same
-/// maps.
+/// Generates code for the end of the previous run of the timed program, whose end time is in `r0`.
+/// If that run belongs to the current system call, the generated code adds it to the count and to
+/// the total time, and executes the code of `packet`. If there was any earlier run, even in another
+/// system call, it executes the code of `elements`: a new system call starts with a new packet, but
+/// with the same maps.
 pub fn after_run(
     code: &mut Assembly,
     packet: impl FnOnce(&mut Assembly) -> Result<(), TimingError>,
@@ -78,8 +78,8 @@ pub fn after_run(
     after_first_ever(code, elements)
 }
 
-/// Generates code that executes the code of `elements`, except before the first run of all system
-/// calls.
+/// Generates the code of `elements` such that it is skipped before the very first run, but not
+/// before the first run of a later system call.
 pub fn after_first_ever(
     code: &mut Assembly,
     elements: impl FnOnce(&mut Assembly) -> Result<(), TimingError>,
@@ -94,7 +94,7 @@ pub fn after_first_ever(
     Ok(())
 }
 
-/// Generates code that executes the code of `packet` before each run, except the first run of a
+/// Generates the code of `packet` such that it runs before each run except the first run of a
 /// system call.
 pub fn before_run(
     code: &mut Assembly,
@@ -209,9 +209,9 @@ fn write(
     })
 }
 
-/// Generates code that tests if there are `end` bytes between the addresses in the context fields
-/// `between[0]` and `between[1]`. If so, the code executes `inside`, which finds the first address
-/// in `r2`. If not, it counts a failure.
+/// Generates code that tests if at least `end` bytes lie between the addresses in the context
+/// fields `between[0]` and `between[1]`. If so, the generated code executes `inside`, with the
+/// first address in `r2`. If not, it counts a failure.
 fn within(
     code: &mut Assembly,
     end: usize,
@@ -237,8 +237,7 @@ fn within(
     check(code)
 }
 
-/// Keys and values of the map elements to restore. They are stored together in the only value of a
-/// map.
+/// Keys and values of the map elements to restore. One map stores them together in its only value.
 #[derive(Default)]
 pub struct Constants {
     /// Content of the map's value: all keys and values, one after the other.
@@ -270,8 +269,8 @@ impl Constants {
     }
 }
 
-/// Generates code that restores elements of maps. `constants` is the map that contains their keys
-/// and values; `None` if no elements must be restored.
+/// Generates code that restores elements of maps. `constants` is the map that contains the keys and
+/// values of these elements; `None` if no elements must be restored.
 pub fn restore_elements(
     code: &mut Assembly,
     undo: &Undo,

@@ -25,7 +25,7 @@ impl fmt::Debug for KeepWaiting {
     }
 }
 
-/// Actual scheduling of the timing thread.
+/// Actual scheduling of the timing thread: CPU, priority and thread id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scheduling {
     /// CPU to which the thread is pinned; `None` if pinning failed or was not requested.

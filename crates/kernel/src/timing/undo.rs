@@ -1,9 +1,10 @@
-//! Describes the changes of a run to packet and maps: the bytes and elements before the run.
+//! Describes how to undo the changes of a run to packet and maps: the bytes and elements before the
+//! run.
 
 use slowpath_bpf::Field;
 
-/// Changes to undo after a run, so that the next run starts like the first one. By default there
-/// are none.
+/// Changes to undo after a run, so that the next run starts like the first one. The default value
+/// contains no changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Undo {
     /// Number of bytes by which the run moved the packet's start. Positive values are towards the
@@ -20,8 +21,8 @@ pub struct Undo {
     pub packet: Vec<(u32, Vec<u8>)>,
     /// Elements of maps as they were before the run.
     pub elements: Vec<ElementUndo>,
-    /// Changes to the `struct sk_buff` of a tc program's packet. Then `head`, `tail` and the
-    /// metadata are unused.
+    /// Changes to the `struct sk_buff` of a tc program's packet. For tc programs, `head`, `tail`
+    /// and the metadata are unused.
     pub skb: SkbUndo,
 }
 
@@ -30,13 +31,14 @@ pub struct Undo {
 pub struct SkbUndo {
     /// Number of bytes by which `bpf_skb_adjust_room` made the packet longer.
     pub room: i32,
-    /// Length of the packet before the run in bytes, if the run moved its end.
+    /// Length of the packet before the run in bytes; `None` if the run did not move the packet's
+    /// end.
     pub length: Option<i32>,
     /// True if the run added a VLAN tag beside the packet's bytes.
     pub pushed_tag: bool,
     /// True if the run computed or set the packet's hash.
     pub hashed: bool,
-    /// Field `pkt_type` before the run, if the run changed it.
+    /// Value of the field `pkt_type` before the run; `None` if the run did not change it.
     pub packet_type: Option<i32>,
     /// Fields of `struct __sk_buff` that the run changed, with their content before the run.
     pub fields: Vec<(Field, u64)>,
@@ -45,7 +47,7 @@ pub struct SkbUndo {
 /// An element of a map as it was before a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ElementUndo {
-    /// Number of the map in [`slowpath_bpf::Object::maps`].
+    /// Index of the map in [`slowpath_bpf::Object::maps`].
     pub map: usize,
     /// Key of the element. It is empty for queues and stacks.
     pub key: Vec<u8>,

@@ -1,5 +1,6 @@
-//! Generates programs that run in front of timed programs and tail-call them. Before each run, they
-//! restore what the previous run changed. They read the clock, or write another packet.
+//! Generates programs that run in front of timed programs and tail-call them. Before each run, such
+//! a program restores what the previous run changed. It then either reads the clock or writes
+//! another packet.
 
 use std::io;
 
@@ -23,9 +24,9 @@ use crate::{Context, Kernel, LoadedProgram, TestRun};
 pub struct Preparation<'a> {
     /// Changes of the previous run that the wrapper undoes.
     pub undo: Option<&'a Undo>,
-    /// Packets that the wrapper writes in turn. It then does not read the clock: reading it waits
-    /// for all earlier instructions, so that cache misses of successive packets would not overlap
-    /// as they do in a driver's loop.
+    /// Packets that the wrapper writes in turn. With a rotation, the wrapper does not read the
+    /// clock. Reading the clock waits for all earlier instructions, so cache misses of successive
+    /// packets would not overlap as they do in a driver's loop.
     pub rotation: Option<&'a Rotation>,
 }
 
@@ -40,7 +41,7 @@ pub struct Wrapper {
     _constants: Option<RawMap>,
 }
 
-/// Counts and times of the runs since [`Wrapper::start`].
+/// Counts and times of the timed runs since [`Wrapper::start`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accounts {
     /// Total time of all completed runs in nanoseconds.
@@ -96,7 +97,8 @@ impl Wrapper {
         Ok(Wrapper { entry, state, is_clocked, _constants: constant_map })
     }
 
-    /// Returns true if the wrapper measures times. Otherwise, the time of a call contains its work.
+    /// Returns true if the wrapper measures the times of runs. If not, the time of a call contains
+    /// the work of the wrapper.
     pub(super) fn is_clocked(&self) -> bool {
         self.is_clocked
     }

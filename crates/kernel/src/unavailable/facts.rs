@@ -115,20 +115,20 @@ impl Facts {
         Release::parse(release).filter(|&numbers| numbers < first).map(|_| release)
     }
 
-    /// Returns those of the `needed` capabilities that the process does not have.
+    /// Returns those `needed` capabilities that the process does not have.
     pub fn missing(&self, needed: &[Capability]) -> Vec<Capability> {
         without(self.capabilities, needed)
     }
 
-    /// Returns true if the process is in a container that does not have all these capabilities, so
-    /// that not even root has them there.
+    /// Returns true if the process is in a container that grants fewer than the `needed`
+    /// capabilities, even to root.
     pub fn is_confined(&self, needed: &[Capability]) -> bool {
         self.is_container && !without(self.bounding_set, needed).is_empty()
     }
 }
 
-/// Returns those of the `needed` capabilities that are missing in a bit mask. Returns none if the
-/// mask is unknown. For BPF, `CAP_SYS_ADMIN` implies all others.
+/// Returns those `needed` capabilities that are not in a bit mask. Returns none if the mask is
+/// unknown. For BPF, `CAP_SYS_ADMIN` implies all others.
 fn without(mask: Option<u64>, needed: &[Capability]) -> Vec<Capability> {
     let Some(mask) = mask else { return Vec::new() };
     let has = |capability: Capability| mask >> capability as u32 & 1 == 1;

@@ -21,7 +21,8 @@ fn explain(facts: &Facts, attempt: Attempt, errno: i32) -> String {
     Unavailable::explain(facts, attempt, io::Error::from_raw_os_error(errno)).to_string()
 }
 
-/// Asserts that the message for a load that fails with `errno` contains `expected`.
+/// Asserts that the message for a failed load contains `expected`. The load fails with `errno` on a
+/// machine with these facts.
 fn assert_says(facts: Facts, errno: i32, expected: &str) {
     let said = explain(&facts, Attempt::Load, errno);
     assert!(said.contains(expected), "{said}");

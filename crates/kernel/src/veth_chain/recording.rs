@@ -34,8 +34,8 @@ pub struct Record {
     pub run: TestRun,
 }
 
-/// Offsets in bytes of the fields of a record, the map value into which a program writes its
-/// result. The number of recorded frames has 8 bytes, and other fields have 4.
+/// Offsets in bytes of the fields of a record. A program writes its result as a record into the
+/// value of a map. The number of recorded frames has 8 bytes, and other fields have 4.
 pub struct Layout {
     count: i16,
     result: i16,

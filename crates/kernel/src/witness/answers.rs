@@ -1,5 +1,4 @@
-//! Reads from a witness which results the helper calls of a program must have on the path of the
-//! witness.
+//! Reads the results that helper calls must have on the path of a witness.
 
 #[cfg(test)]
 mod tests;
@@ -12,7 +11,7 @@ use slowpath_bpf::{BpfProgram, errno_name};
 
 use crate::count::Answer;
 
-/// Clocks and other helpers whose result does not depend on the program.
+/// Helpers whose result is a number that does not depend on the program, such as clocks.
 const NUMBERS: [&str; 5] = [
     "bpf_ktime_get_ns",
     "bpf_ktime_get_boot_ns",
@@ -20,7 +19,8 @@ const NUMBERS: [&str; 5] = [
     "bpf_ktime_get_tai_ns",
     "bpf_get_prandom_u32",
 ];
-/// Helper whose result is the same in one run, but may differ on the machine of the measurement.
+/// Helper whose result is the same in all calls of one run, but may differ on the machine that
+/// measures.
 const NUMA_NODE: &str = "bpf_get_numa_node_id";
 /// Register of the second argument of `bpf_fib_lookup`, and offset of the field `ifindex` in it.
 const IFINDEX: (u8, i16) = (2, 8);

@@ -11,14 +11,14 @@ use slowpath_bpf::insn::{
     AluOp, AtomicOp, Call, Condition, Imm64, Insn, Register, Size, Source, SwapKind, Width, decode,
 };
 
-/// Value that `r3` gets if a conditional jump is not taken.
+/// Value that `r3` gets if the tested conditional jump is not taken.
 pub const NOT_TAKEN: i32 = 0x77;
 /// Offset in bytes of the results in the packet. These are `r3`, `r4`, `r0` and the stack cell,
 /// with 8 bytes each.
 pub const RESULTS: i16 = 24;
 /// Length of the packet in bytes.
 pub const PACKET: usize = 128;
-/// Offset of the stack cell from the frame pointer.
+/// Offset in bytes of the stack cell from the frame pointer.
 const CELL: i16 = -8;
 
 const ALU: [AluOp; 14] = [
@@ -57,7 +57,7 @@ pub fn reg(number: u8) -> Register {
     Register::new(number).unwrap_or(Register::R0)
 }
 
-/// Returns the immediate operands with which an instruction is tested.
+/// Returns the immediate operands with which an operation of this width is tested.
 fn immediates(op: Option<AluOp>, width: Width) -> Vec<i32> {
     match op {
         Some(AluOp::Lsh | AluOp::Rsh | AluOp::Arsh) => vec![0, 1, 7, i32::from(width.bits()) - 1],
@@ -68,7 +68,7 @@ fn immediates(op: Option<AluOp>, width: Width) -> Vec<i32> {
     }
 }
 
-/// Returns all instructions that are tested.
+/// Returns all instructions to test.
 pub fn instructions() -> Vec<Insn> {
     let (a, b, frame) = (reg(3), reg(4), Register::FRAME);
     let mut all = Vec::new();
@@ -184,8 +184,8 @@ pub fn constants(values: [u64; 3]) -> Vec<Insn> {
     insns
 }
 
-/// Returns a program that the kernel accepts. It sets the operands, runs a body, and then writes
-/// its results to the packet.
+/// Returns a program that the kernel accepts. It sets the operands, runs `body`, and then writes
+/// the results of `body` to the packet.
 pub fn program(operands: &[Insn], body: &[Insn]) -> Vec<Insn> {
     let copy =
         Insn::Alu { width: Width::W64, op: AluOp::Mov, dst: reg(2), src: Source::Reg(reg(6)) };

@@ -1,4 +1,4 @@
-//! P4 programs in the running kernel.
+//! Translates, compiles and loads P4 programs, and runs packets through them in the running kernel.
 
 use std::path::{Path, PathBuf};
 
@@ -14,17 +14,17 @@ use slowpath_p4::{P4Error, preprocess, swx};
 
 use super::clang::Clang;
 
-/// A packet that a program sends: its port and its bytes.
+/// A packet that a program sends: its output port and its bytes.
 pub type Sent = (u32, Vec<u8>);
 
 /// A loaded P4 program.
 pub struct P4 {
     loaded: LoadedProgram,
-    /// Layout of its maps.
+    /// Layout of the program's maps.
     pub layout: Layout,
 }
 
-/// A program that was read and checked.
+/// A P4 program after parsing and type checking.
 pub struct Source {
     program: Program,
     checked: Checked,
@@ -32,11 +32,11 @@ pub struct Source {
 }
 
 impl Source {
-    /// Reads and checks a program. Included files are in these folders.
+    /// Parses and checks a program. `folders` are searched for included files.
     ///
     /// # Errors
     ///
-    /// The first fault, with its place.
+    /// The first error, with its source position.
     pub fn read(path: &Path, text: &str, folders: &[PathBuf]) -> Result<Source, String> {
         let options =
             preprocess::Options { include_folders: folders.to_vec(), ..Default::default() };
@@ -50,33 +50,35 @@ impl Source {
         Ok(Source { program, checked, sources })
     }
 
-    /// Translates the program to C that records its output port.
+    /// Translates the program to C that stores its output port in a map. With `scratch`, variables
+    /// are in a map and not on the stack.
     ///
     /// # Errors
     ///
-    /// The construct that has no translation.
+    /// A message about the construct that cannot be translated.
     pub fn to_c(&self, scratch: bool) -> Result<Output, String> {
         let options = Options { scratch, record: true };
         let made = to_c(&self.program, &self.checked, &self.sources, options);
         made.map_err(|error| error.render(&self.sources))
     }
 
-    /// Translates the program to a pipeline.
+    /// Translates the program to a DPDK pipeline.
     ///
     /// # Errors
     ///
-    /// The construct that has no translation.
+    /// A message about the construct that cannot be translated.
     pub fn to_spec(&self) -> Result<swx::Output, String> {
         let made = swx::to_spec(&self.program, &self.checked, &self.sources);
         made.map_err(|error| error.render(&self.sources))
     }
 }
 
-/// Translates a program to C that records its output port.
+/// Translates a program to C that stores its output port in a map. With `scratch`, variables are in
+/// a map and not on the stack.
 ///
 /// # Panics
 ///
-/// If the program has a fault.
+/// If the program cannot be parsed, checked or translated.
 pub fn translate(text: &str, scratch: bool) -> Output {
     let made = Source::read(Path::new("test.p4"), text, &[]);
     let made = made.and_then(|source| source.to_c(scratch));
@@ -88,13 +90,14 @@ impl P4 {
     ///
     /// # Panics
     ///
-    /// If one of these fails.
+    /// If the program cannot be translated, compiled or loaded.
     pub fn load(kernel: &Kernel, clang: &Clang, text: &str, scratch: bool) -> P4 {
         let program = P4::load_if_it_fits(kernel, clang, text, scratch);
         program.expect("the program needs at most 512 bytes of stack")
     }
 
-    /// Like [`P4::load`], but returns none if the program needs more stack than the kernel allows.
+    /// Like [`P4::load`], but returns `None` if the program needs more stack than the kernel
+    /// allows.
     ///
     /// # Panics
     ///
@@ -108,8 +111,8 @@ impl P4 {
         P4::made(kernel, clang, translate(text, scratch)).unwrap_or_else(|fault| panic!("{fault}"))
     }
 
-    /// Compiles and loads a translated program, without entries. Returns none if the program needs
-    /// more stack than the kernel allows.
+    /// Compiles and loads a translated program, and writes the table entries that the program
+    /// declares to its maps. Returns `None` if the program needs more stack than the kernel allows.
     ///
     /// # Errors
     ///
@@ -132,11 +135,11 @@ impl P4 {
         Ok(Some(program))
     }
 
-    /// Writes entries, and those of the program, to the maps.
+    /// Writes table entries to the maps: `entries`, and those that the program declares.
     ///
     /// # Errors
     ///
-    /// The entry that does not fit.
+    /// A message about the entry that does not fit.
     pub fn try_write(&self, entries: &[Entry]) -> Result<(), String> {
         for update in updates(&self.layout, entries).map_err(|e| e.to_string())? {
             // The compiler removes tables that no packet reaches.
@@ -147,7 +150,8 @@ impl P4 {
         Ok(())
     }
 
-    /// Writes the entries of a file and of the program to the maps.
+    /// Writes table entries to the maps: those in the text `entries`, and those that the program
+    /// declares.
     ///
     /// # Panics
     ///
@@ -156,7 +160,7 @@ impl P4 {
         self.write_changed(entries, "", |_| ());
     }
 
-    /// Like [`P4::write`], but changes the values for one map before.
+    /// Like [`P4::write`], but first applies `change` to the values for the map `changed`.
     ///
     /// # Panics
     ///
@@ -173,7 +177,7 @@ impl P4 {
         }
     }
 
-    /// Sets an element of an array.
+    /// Sets the element at index `at` of an array.
     ///
     /// # Panics
     ///
@@ -183,7 +187,8 @@ impl P4 {
         map.update(&at.to_ne_bytes(), value).unwrap_or_else(|e| panic!("{e}"));
     }
 
-    /// Runs a packet, and returns the packet that the program sends, if it sends one.
+    /// Runs a packet, and returns the packet that the program sends. Returns `None` if the program
+    /// drops the packet.
     ///
     /// # Panics
     ///
@@ -198,7 +203,7 @@ impl P4 {
         Some((port as u32, run.packet))
     }
 
-    /// Returns the messages in a ring buffer.
+    /// Returns the messages in the ring buffer `map`.
     ///
     /// # Panics
     ///
@@ -208,7 +213,8 @@ impl P4 {
         map.unread().unwrap_or_else(|e| panic!("{e}"))
     }
 
-    /// Returns the values of an element of a map, one for each CPU in per-CPU maps.
+    /// Returns the values of the array element at index `at`: one for each CPU in per-CPU maps,
+    /// else one.
     pub fn element(&self, map: &str, at: u32) -> Vec<Vec<u8>> {
         element(self.loaded.map(map).unwrap_or_else(|| panic!("there is no map {map}")), at)
     }
@@ -219,7 +225,7 @@ fn element(map: &slowpath_kernel::Map, at: u32) -> Vec<Vec<u8>> {
     values.expect("an element of an array")
 }
 
-/// Returns a number in little-endian order.
+/// Decodes an unsigned number in little-endian byte order.
 pub fn number(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte))
 }

@@ -1,5 +1,5 @@
-//! Random P4 expressions with their values, as integers of any size (P4_16 specification 1.2.4,
-//! sections 8.5 to 8.11).
+//! Generates random P4 expressions, and computes their values with integers of any size (P4_16
+//! specification 1.2.4, sections 8.5 to 8.11).
 
 use std::fmt::Write;
 
@@ -7,10 +7,11 @@ use num_bigint::BigInt;
 use rand::RngExt;
 use rand::rngs::StdRng;
 
-/// Widest number whose products and saturating sums can be compiled.
+/// Maximum width in bits for which products and saturating sums are generated. The translation does
+/// not support them for wider numbers.
 const WIDE: u32 = 64;
 
-/// A type of numbers: signed, and its width in bits.
+/// A P4 integer type: signedness, and width in bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Type {
     pub signed: bool,
@@ -18,12 +19,12 @@ pub struct Type {
 }
 
 impl Type {
-    /// Returns the type in P4.
+    /// Returns the type as P4 source, such as `bit<8>`.
     pub fn text(self) -> String {
         format!("{}<{}>", if self.signed { "int" } else { "bit" }, self.width)
     }
 
-    /// Returns the number of this type with the same lowest bits.
+    /// Wraps an integer around to the range of this type.
     pub fn wrap(self, value: &BigInt) -> BigInt {
         let whole = BigInt::from(1) << self.width;
         let rest = ((value % &whole) + &whole) % &whole;
@@ -43,15 +44,16 @@ impl Type {
 
 #[derive(Debug)]
 pub enum Expr {
-    /// Number and name of a field.
+    /// Field of a header: its index in the list of fields, and its name in P4.
     Field(usize, String),
     Literal(Type, BigInt),
-    /// A number without a width, of the type that it takes.
+    /// Integer literal without a width. It has the type of the expression around it.
     Plain(BigInt),
     Unary(&'static str, Box<Expr>),
     Binary(&'static str, Box<Expr>, Box<Expr>),
     Shift(&'static str, Box<Expr>, Box<Expr>),
-    /// Width and signedness of the second operand decide on the result.
+    /// Concatenation of two operands. The last field is the type of the second operand: its width
+    /// and signedness determine the result.
     Concat(Box<Expr>, Box<Expr>, Type),
     Slice(Box<Expr>, u32, u32),
     Cast(Type, Box<Expr>),
@@ -68,7 +70,7 @@ pub enum Condition {
 }
 
 impl Expr {
-    /// Appends the text in P4.
+    /// Appends the expression as P4 source.
     pub fn text(&self, to: &mut String) {
         let _ = match self {
             Expr::Field(_, name) => write!(to, "{name}"),
@@ -127,7 +129,8 @@ impl Expr {
         };
     }
 
-    /// Returns the value as a number of the type that the expression has.
+    /// Returns the value of the expression, with the given values of the fields. `ty` is the type
+    /// of the expression.
     pub fn value(&self, ty: Type, fields: &[(Type, BigInt)]) -> BigInt {
         let inner = |expr: &Expr| expr.value(expr.ty(fields).unwrap_or(ty), fields);
         let value = match self {
@@ -175,7 +178,7 @@ impl Expr {
         ty.wrap(&value)
     }
 
-    /// Returns the type, or none for a number without a width.
+    /// Returns the type of the expression, or `None` for an integer literal without a width.
     fn ty(&self, fields: &[(Type, BigInt)]) -> Option<Type> {
         match self {
             Expr::Field(at, _) => Some(fields[*at].0),
@@ -193,7 +196,7 @@ impl Expr {
 }
 
 impl Condition {
-    /// Appends the text in P4.
+    /// Appends the condition as P4 source.
     pub fn text(&self, to: &mut String) {
         match self {
             Condition::Compare(op, a, b) => {
@@ -223,7 +226,7 @@ impl Condition {
         }
     }
 
-    /// Returns the value for values of the fields.
+    /// Returns true if the condition holds for the given values of the fields.
     pub fn value(&self, fields: &[(Type, BigInt)]) -> bool {
         match self {
             Condition::Compare(op, a, b) => {
@@ -249,18 +252,19 @@ impl Condition {
     }
 }
 
-/// A field or variable with its type.
+/// A field or variable that expressions can read: its name in P4 and its type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
     pub name: String,
     pub ty: Type,
 }
 
-/// A source of random expressions over fields.
+/// Generator of random expressions over fields.
 pub struct Source<'a> {
     pub rng: &'a mut StdRng,
     pub fields: &'a [Field],
-    /// False to shift numbers of more than 64 bits by constants only.
+    /// True if numbers of more than 64 bits may be shifted by variable distances, not only by
+    /// constants.
     pub shifts_wide: bool,
 }
 
@@ -269,7 +273,8 @@ impl Source<'_> {
         from[self.rng.random_range(0..from.len())]
     }
 
-    /// Returns a number of a type, with limits and powers of two more often than others.
+    /// Returns a random value of a type. The limits of the type, small numbers and powers of two
+    /// are likely.
     pub fn number(&mut self, ty: Type) -> BigInt {
         let (low, high) = ty.limits();
         match self.rng.random_range(0..6) {
@@ -281,7 +286,7 @@ impl Source<'_> {
         }
     }
 
-    /// Returns an expression of a type.
+    /// Returns a random expression of a type. `depth` is the maximum depth of nesting.
     pub fn expr(&mut self, ty: Type, depth: u32) -> Box<Expr> {
         if depth == 0 || self.rng.random_bool(0.1) {
             return self.leaf(ty);
@@ -356,7 +361,7 @@ impl Source<'_> {
         })
     }
 
-    /// Returns a number without a width that the type has, without a sign.
+    /// Returns a random literal without a width or sign that fits into the type.
     fn plain(&mut self, ty: Type) -> Box<Expr> {
         let (_, high) = ty.limits();
         let number = self.number(Type { signed: false, ..ty });
@@ -385,7 +390,7 @@ impl Source<'_> {
         Box::new(Expr::Field(at, self.fields[at].name.clone()))
     }
 
-    /// Returns a condition.
+    /// Returns a random condition. `depth` limits the nesting of its operands.
     pub fn condition(&mut self, depth: u32) -> Box<Condition> {
         let depth = depth.saturating_sub(1);
         Box::new(match self.rng.random_range(0..8) {
@@ -412,7 +417,7 @@ impl Source<'_> {
     }
 }
 
-/// Returns a random type of up to 128 bits.
+/// Returns a random type of 1 to 128 bits.
 pub fn random_type(rng: &mut StdRng) -> Type {
     let width = match rng.random_range(0..10) {
         0 => [8, 16, 32, 64][rng.random_range(0..4)],
@@ -423,7 +428,8 @@ pub fn random_type(rng: &mut StdRng) -> Type {
     Type { signed: rng.random(), width }
 }
 
-/// Returns the declaration of a header with fields of these types, which fill whole bytes.
+/// Returns the P4 declaration of a header with fields of these types, and with padding up to a
+/// whole byte.
 pub fn header(name: &str, prefix: &str, types: &[Type]) -> String {
     let mut text = format!("header {name} {{");
     for (at, ty) in types.iter().enumerate() {
@@ -436,13 +442,13 @@ pub fn header(name: &str, prefix: &str, types: &[Type]) -> String {
     text + " }"
 }
 
-/// Returns the number of bits up to a whole byte.
+/// Returns the number of padding bits that fields of these types need up to a whole byte.
 pub fn padding(types: &[Type]) -> u32 {
     let bits: u32 = types.iter().map(|ty| ty.width).sum();
     bits.next_multiple_of(8) - bits
 }
 
-/// Returns the bytes of a header with these fields, and zeros after them.
+/// Encodes the bytes of a header with these fields. The padding bits are zeros.
 pub fn bytes(fields: &[(Type, BigInt)]) -> Vec<u8> {
     let mut whole = BigInt::from(0);
     let mut bits = 0;

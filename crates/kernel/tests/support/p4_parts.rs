@@ -1,4 +1,4 @@
-//! Programs for v1model made of parts, and checks of the packets that they send.
+//! Builds P4 programs for v1model from parts, and checks the packets that they send.
 
 use std::path::Path;
 
@@ -9,7 +9,9 @@ use super::dpdk::{self, Pipeline};
 use super::p4::{P4, Sent, Source};
 use super::{hex, kernel};
 
-/// Start of all programs: a header of 16 bytes, and one of 2 bytes that no parser extracts.
+/// P4 source at the start of all programs: declarations of headers and metadata. The header `H` has
+/// 16 bytes and is always extracted. Other headers, such as `X` with 2 bytes, are only extracted by
+/// some tests.
 pub const START: &str = r#"#include <core.p4>
 #include <v1model.p4>
 header H { bit<32> a; bit<32> b; bit<32> c; bit<16> d; bit<8> e; bit<8> f; }
@@ -22,19 +24,19 @@ struct Hs { H h; X x; S[3] s; L l; U u; U[2] us; W w; W z; }
 struct M { @field_list(1) bit<8> m; bit<16> w; int<8> i; }
 "#;
 
-/// A program for v1model with these parts.
+/// Parts of the P4 source of a test program for v1model.
 pub struct Parts<'a> {
-    /// Declarations before the controls.
+    /// Declarations in front of the parser and the controls.
     pub top: &'a str,
-    /// Struct of all headers, with `H h` as its first one.
+    /// Name of the struct of all headers. Its first field must be `H h`.
     pub headers: &'a str,
-    /// States of the parser after the extraction of `hdr.h`, from the state `next`.
+    /// Parser states after the extraction of `hdr.h`. The first one must be called `next`.
     pub states: &'a str,
-    /// Declarations of the ingress control.
+    /// Declarations in the ingress control.
     pub locals: &'a str,
     /// Statements of the ingress control.
     pub body: &'a str,
-    /// Statements of the controls that verify and update checksums.
+    /// Statements of the two controls that verify and update checksums.
     pub checksums: [&'a str; 2],
     /// Statements of the deparser.
     pub emits: &'a str,
@@ -49,7 +51,7 @@ impl Default for Parts<'_> {
 }
 
 impl Parts<'_> {
-    /// Returns the text of the program.
+    /// Returns the P4 source of the program.
     pub fn text(&self) -> String {
         let Parts { top, headers, states, locals, body, checksums: [verify, update], emits } = self;
         format!(
@@ -73,13 +75,14 @@ impl Parts<'_> {
     }
 }
 
-/// Loads a program, or reports why the test is skipped.
+/// Loads a program. If kernel or compiler are not available, reports the reason for skipping the
+/// test and returns `None`.
 pub fn load(parts: &Parts) -> Option<P4> {
     let (kernel, clang) = (kernel()?, clang()?);
     Some(P4::load(&kernel, &clang, &parts.text(), false))
 }
 
-/// Returns a packet with the fields of the header `h`.
+/// Returns a packet that consists of the header `H` with these fields.
 pub fn packet(a: u32, b: u32, c: u32, d: u16, e: u8, f: u8) -> Vec<u8> {
     let mut packet = Vec::new();
     for number in [a, b, c] {
@@ -94,7 +97,8 @@ fn shown(sent: Option<&Sent>) -> String {
     sent.map_or("nothing".to_owned(), |(port, packet)| format!("{port}: {}", hex(packet)))
 }
 
-/// Checks what a program sends for packets.
+/// Runs packets through a program in the kernel. Checks that it sends the expected packet for each,
+/// or none for `None`.
 #[track_caller]
 pub fn sends(program: &P4, cases: &[(Vec<u8>, Option<Sent>)]) {
     for (packet, wanted) in cases {
@@ -104,7 +108,8 @@ pub fn sends(program: &P4, cases: &[(Vec<u8>, Option<Sent>)]) {
     Oracle::Kernel.compared(cases.len(), "P4 packets");
 }
 
-/// Checks what the pipeline of a program sends for packets, in DPDK.
+/// Runs packets through the pipeline of a P4 program in DPDK. Checks that it sends the expected
+/// packet for each, or none for `None`.
 #[track_caller]
 pub fn sends_in_dpdk(text: &str, cases: &[(Vec<u8>, Option<Sent>)]) {
     if dpdk::driver().is_none() {
@@ -123,7 +128,7 @@ pub fn sends_in_dpdk(text: &str, cases: &[(Vec<u8>, Option<Sent>)]) {
     Oracle::Dpdk.compared(cases.len(), "packets of P4 programs");
 }
 
-/// Checks the port for packets that the program does not change.
+/// Checks that a program sends each packet unchanged to the expected port, or drops it for `None`.
 #[track_caller]
 pub fn chooses(program: &P4, cases: &[(Vec<u8>, Option<u32>)]) {
     let cases: Vec<_> = cases
@@ -133,12 +138,12 @@ pub fn chooses(program: &P4, cases: &[(Vec<u8>, Option<u32>)]) {
     sends(program, &cases);
 }
 
-/// Returns a packet with one field that is not 0.
+/// Returns a packet whose field `a` is `number` and whose other fields are 0.
 pub fn a(number: u32) -> Vec<u8> {
     packet(number, 0, 0, 0, 0, 0)
 }
 
-/// Returns the Internet checksum of bytes (RFC 1071).
+/// Computes the Internet checksum of bytes (RFC 1071).
 pub fn internet_checksum(bytes: &[u8]) -> u16 {
     let mut sum: u32 = 0;
     for pair in bytes.chunks(2) {
@@ -150,7 +155,7 @@ pub fn internet_checksum(bytes: &[u8]) -> u16 {
     !(sum as u16)
 }
 
-/// Returns a CRC of bits in reflected order, bit by bit.
+/// Computes a reflected 32-bit CRC bit by bit. `start` is its initial value.
 pub fn crc(bytes: &[u8], polynomial: u32, start: u32) -> u32 {
     bytes.iter().fold(start, |crc, byte| {
         (0..8).fold(crc ^ u32::from(*byte), |crc, _| {

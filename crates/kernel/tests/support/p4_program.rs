@@ -1,7 +1,7 @@
-//! Random P4 programs for v1model, with entries of their tables and packets.
+//! Generates random P4 programs for v1model, with table entries and packets.
 //!
 //! The specification leaves some results open: fields of invalid headers, and variables without a
-//! value. The programs use neither. Packets have all bytes that a parser can extract.
+//! value. The programs read neither. Packets are longer than the headers that a parser can extract.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -12,16 +12,16 @@ use rand::{RngExt, SeedableRng};
 
 use super::p4_expr::{Field, Source, Type, padding};
 
-/// Bytes of each packet, more than any parser extracts.
+/// Length in bytes of each packet. A parser never extracts as many bytes.
 const LONGEST: usize = 280;
-/// Widest number in a program.
+/// Maximum width of a number in a program, in bits.
 const WIDEST: u32 = 128;
-/// Headers besides `h`, with the names of their types: `x` and `y` have the same.
+/// Headers besides `h`, each with the name of its type. `x` and `y` have the same type.
 const HEADERS: [(&str, &str); 3] = [("x", "A"), ("y", "A"), ("z", "B")];
-/// Elements of the stack `s`.
+/// Number of elements of the header stack `s`.
 const STACK: usize = 3;
 
-/// A program with entries of its tables, and packets.
+/// A random program: its P4 source, entries of its tables as text, and packets.
 #[derive(Clone, Debug)]
 pub struct Random {
     pub text: String,
@@ -29,7 +29,8 @@ pub struct Random {
     pub packets: Vec<Vec<u8>>,
 }
 
-/// A key of a table: its expression, width, kind, and first bit in `h` if it has one.
+/// A key of a table: its P4 expression, width in bits, match kind, and first bit in the header `h`.
+/// The bit is `None` if the key is not a field of `h`.
 struct Key {
     text: String,
     width: u32,
@@ -37,7 +38,8 @@ struct Key {
     bit: Option<u32>,
 }
 
-/// An action: parameters with a direction, then those that entries set.
+/// A P4 action: its name, its parameters with a direction, and its parameters that table entries
+/// set.
 #[derive(Clone)]
 struct Action {
     name: String,
@@ -47,32 +49,34 @@ struct Action {
 
 struct Generator {
     rng: StdRng,
-    /// Fields and variables that have a value.
+    /// Metadata fields, parameters and variables that have a value at the current place of the
+    /// program.
     fields: Vec<Field>,
-    /// First bit of each field of `h`, by name.
+    /// First bit in the packet of each field of the header `h`, by the name of the field.
     bits: Vec<(String, u32)>,
     headers: Vec<(String, Vec<Field>)>,
-    /// Headers that are valid, whatever happened before.
+    /// Headers that are certainly valid at the current place of the program.
     valid: BTreeSet<String>,
     actions: Vec<Action>,
     functions: Vec<(String, Vec<Type>, Type)>,
     tables: Vec<(String, Vec<String>)>,
     registers: Vec<(String, Type)>,
-    /// Entries in the form of files.
+    /// Table entries in the text format of entry files.
     entries: String,
     packets: Vec<Vec<u8>>,
-    /// Loops and actions around the current statement, which make no header invalid.
+    /// Number of loops and actions around the current statement. Inside of them, no statement makes
+    /// a header invalid.
     keeping: u32,
-    /// True where the control can exit.
+    /// True if the current control may contain `exit` statements.
     exits: bool,
-    /// True in the ingress control.
+    /// True while the ingress control is generated.
     ingress: bool,
-    /// True for numbers of more than 64 bits.
+    /// True if the program may contain numbers of more than 64 bits.
     wide: bool,
     names: u32,
 }
 
-/// Returns the program of a seed. Equal seeds give equal programs.
+/// Returns the random program of a seed. Equal arguments give equal programs.
 pub fn random(seed: u64, packets: usize) -> Random {
     let mut rng = StdRng::seed_from_u64(seed);
     let wide = rng.random_bool(0.5);
@@ -110,7 +114,7 @@ fn packet(rng: &mut StdRng) -> Vec<u8> {
         .collect()
 }
 
-/// Returns bits of a packet as a number.
+/// Reads `width` bits of a packet as a number, starting with bit `first`.
 fn bits(packet: &[u8], first: u32, width: u32) -> BigInt {
     (first..first + width).fold(BigInt::ZERO, |sum, bit| {
         let one = packet[bit as usize / 8] >> (7 - bit % 8) & 1;
@@ -146,7 +150,8 @@ impl Generator {
         Type { signed: false, ..self.ty() }
     }
 
-    /// Declares a type of headers with random fields, and returns them with first bits.
+    /// Declares a header type with the fields `start` and some random fields. Returns all fields
+    /// with their first bits.
     fn header(&mut self, ty: &str, start: &[(&str, u32)], text: &mut String) -> Vec<(Field, u32)> {
         let mut fields: Vec<(String, Type)> = start
             .iter()
@@ -170,7 +175,7 @@ impl Generator {
         found
     }
 
-    /// Returns fields and variables that can be read and written here.
+    /// Returns the fields and variables that the current statement can read and write.
     fn visible(&self) -> Vec<Field> {
         let headers = self.headers.iter().filter(|(name, _)| self.valid.contains(name));
         let members = headers.flat_map(|(name, fields)| {
@@ -204,13 +209,14 @@ impl Generator {
         text
     }
 
-    /// Returns a field or variable that can be written.
+    /// Returns a random field or variable that the current statement can write.
     fn target(&mut self) -> Field {
         let fields = self.visible();
         fields[self.below(fields.len())].clone()
     }
 
-    /// Returns a target of exactly this type, if there is one.
+    /// Returns a random field or variable of exactly this type to write to. Returns `None` if there
+    /// is none.
     fn target_of(&mut self, ty: Type) -> Option<Field> {
         let fields: Vec<Field> = self.visible().into_iter().filter(|one| one.ty == ty).collect();
         match fields.len() {
@@ -296,7 +302,8 @@ V1Switch(P(), V(), I(), E(), C(), D()) main;
         )
     }
 
-    /// Returns a request for a further round that some packets make, or nothing.
+    /// Returns a statement that sends some packets through the program again, or nothing. `kind` is
+    /// `resubmit` or `recirculate`.
     fn round(&mut self, kind: &str) -> String {
         if self.chance(0.85) {
             return String::new();
@@ -309,7 +316,8 @@ V1Switch(P(), V(), I(), E(), C(), D()) main;
         format!("    if ({condition} && {once}) {{ {kind}_preserving_field_list({list}); }}\n")
     }
 
-    /// Returns the update or the check of a checksum, or nothing.
+    /// Returns a statement that updates or verifies a checksum, or nothing. `function` is the P4
+    /// function to call.
     fn checksum(&mut self, function: &str) -> String {
         if self.chance(0.6) {
             return String::new();
@@ -427,7 +435,8 @@ V1Switch(P(), V(), I(), E(), C(), D()) main;
         text + " }"
     }
 
-    /// Returns a set of numbers of a width.
+    /// Returns a random keyset expression for numbers of this width: a value, a mask, a range or
+    /// `_`.
     fn set(&mut self, width: u32) -> String {
         let most = if width >= 31 { u32::MAX >> 1 } else { (1 << width) - 1 };
         let small = |this: &mut Self| this.rng.random_range(0..=most.min(4));
@@ -487,7 +496,7 @@ V1Switch(P(), V(), I(), E(), C(), D()) main;
         text
     }
 
-    /// Returns declarations and statements of a control.
+    /// Returns the declarations and the statements of a random control.
     fn control(&mut self) -> (String, String) {
         let mut locals = String::new();
         self.valid = BTreeSet::from(["h".to_owned()]);
@@ -587,7 +596,7 @@ V1Switch(P(), V(), I(), E(), C(), D()) main;
         format!("  action {name}({}) {{ {starts}{body}}}\n", params.join(", "))
     }
 
-    /// Returns a statement that chooses the port.
+    /// Returns a statement that chooses the output port or drops the packet.
     fn port(&mut self) -> String {
         if self.chance(0.15) {
             return "mark_to_drop(st); ".to_owned();
@@ -689,7 +698,7 @@ V1Switch(P(), V(), I(), E(), C(), D()) main;
                     .iter()
                     .zip(&keys)
                     .map(|(value, key)| match (key.kind, value.split_once(" &&& ")) {
-                        // Files have prefixes by their length.
+                        // Entry files state a prefix by its length.
                         ("lpm", Some((value, mask))) => {
                             let mask: BigInt = mask.parse().unwrap_or_default();
                             format!("{value}/{}", mask.magnitude().count_ones())
@@ -729,7 +738,7 @@ V1Switch(P(), V(), I(), E(), C(), D()) main;
         text
     }
 
-    /// Returns an argument for a parameter with a direction.
+    /// Returns an argument for an action's parameter, which is given as direction and type.
     fn argument(&mut self, (direction, ty): &(&'static str, Type)) -> String {
         match self.target_of(*ty) {
             Some(field) => field.name,
@@ -738,7 +747,8 @@ V1Switch(P(), V(), I(), E(), C(), D()) main;
         }
     }
 
-    /// Returns bits of a field that can be written, or a field of the same width.
+    /// Returns a bit slice of a random unsigned field or variable, with the width of `ty`, to write
+    /// to. Returns an empty text if there is none.
     fn lvalue(&mut self, ty: Type) -> String {
         let wider: Vec<Field> = self
             .visible()
@@ -757,7 +767,8 @@ V1Switch(P(), V(), I(), E(), C(), D()) main;
         Source { rng: &mut self.rng, fields: &[], shifts_wide: false }.number(ty)
     }
 
-    /// Returns the value of a key as in the program, and a text that equal values have in common.
+    /// Returns a random value of a key as it stands in an entry. Returns it a second time as the
+    /// text by which duplicate entries are recognised.
     fn value(&mut self, key: &Key, packet: usize) -> (String, String) {
         let ty = Type { signed: false, width: key.width };
         let number = match key.bit {
@@ -824,7 +835,8 @@ V1Switch(P(), V(), I(), E(), C(), D()) main;
         }
     }
 
-    /// Returns statements in braces. What is valid after them holds only if all of it was before.
+    /// Returns random statements in braces. Headers that the statements make valid do not count as
+    /// valid after the block, because it may be skipped.
     fn block(&mut self, depth: u32) -> String {
         let (fields, valid) = (self.fields.len(), self.valid.clone());
         let mut text = String::from("{ ");
@@ -896,7 +908,7 @@ V1Switch(P(), V(), I(), E(), C(), D()) main;
                 self.valid.insert(name);
                 text
             }
-            // What a loop makes invalid is so in its next round.
+            // If a loop makes a header invalid, the header is also invalid in the next iteration.
             5 if outer && self.exits => {
                 let at = self.rng.random_range(1..self.headers.len());
                 let name = self.headers[at].0.clone();

@@ -1,5 +1,5 @@
-//! Pins threads to CPUs. This is necessary because per-CPU maps have a value for each CPU, and
-//! tests compare only one of them.
+//! Pins threads to CPUs. Per-CPU maps have a value for each CPU, and tests compare only the value
+//! of one CPU.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -15,8 +15,8 @@ pub fn pin(number: usize) {
     let _ = sched_setaffinity(None, &one);
 }
 
-/// Runs a job on all CPUs at the same time, each time on a thread that is pinned to the CPU. The
-/// job is called with its number and the number of threads. Returns all results.
+/// Runs a job on all CPUs at the same time, on one pinned thread for each CPU. The arguments of the
+/// job are the index of its thread and the number of threads. Returns all results.
 pub fn on_every_cpu<T: Send>(job: impl Fn(usize, usize) -> T + Sync) -> Vec<T> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {

@@ -42,7 +42,7 @@ pub fn mutated(rng: &mut StdRng, seeds: &[(&str, Vec<u8>)]) -> Vec<u8> {
     packet
 }
 
-/// Fills the maps with elements that are looked up for packets similar to `seeds`.
+/// Fills the maps of a program with elements that it looks up for packets similar to `seeds`.
 pub fn fill(
     replay_pair: &mut ReplayPair,
     rng: &mut StdRng,

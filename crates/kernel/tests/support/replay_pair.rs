@@ -28,12 +28,13 @@ fn text(fault: ReplayError) -> String {
 }
 
 impl ReplayPair {
-    /// Loads and lifts the program with this number. Its maps are new.
+    /// Loads and lifts the program at index `number` of an object. Its maps are new.
     pub fn new(kernel: &Kernel, object: &Object, number: usize) -> Result<ReplayPair, String> {
         ReplayPair::of(kernel, object, number, ReplayPair::lifted(kernel, object, number)?)
     }
 
-    /// Lifts the program with this number to the intermediate representation, without loading it.
+    /// Lifts the program at index `number` of an object to the intermediate representation, without
+    /// loading it.
     pub fn lifted(kernel: &Kernel, object: &Object, number: usize) -> Result<Lifted, String> {
         Replay::lift(kernel, object, number).map_err(text)
     }

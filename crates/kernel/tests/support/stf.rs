@@ -1,7 +1,8 @@
-//! Files of p4c's simple test framework (`.stf`): entries, packets, and expected packets.
+//! Parses files of p4c's simple test framework (`.stf`): table entries, packets, and expected
+//! packets.
 //!
-//! p4c's `backends/bmv2/bmv2stf.py` and `backends/ebpf/targets/ebpfstf.py` define the commands. All
-//! entries exist before the first packet.
+//! p4c's `backends/bmv2/bmv2stf.py` and `backends/ebpf/targets/ebpfstf.py` define the commands.
+//! Entries count from the start, even if they are added after the first packet.
 
 use num_bigint::BigInt;
 use slowpath_p4::xdp::entries::{ActionCall, Entry, KeyValue, Setting};
@@ -11,25 +12,26 @@ use slowpath_p4::xdp::layout::TableLayout;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expected {
     pub port: u32,
-    /// Hexadecimal digits, or `*` for any digit. A packet may have more, unless `is_whole`.
+    /// Hexadecimal digits of the packet, or `*` for any digit. Unless `is_whole`, the sent packet
+    /// may be longer.
     pub digits: String,
     pub is_whole: bool,
 }
 
-/// The content of a file.
+/// The content of an `.stf` file.
 #[derive(Clone, Debug, Default)]
 pub struct Stf {
     entries: Vec<Entry>,
-    /// Ports and bytes.
+    /// Packets to send, each with its port and bytes.
     pub packets: Vec<(u32, Vec<u8>)>,
     pub expected: Vec<Expected>,
-    /// The first command that needs a runtime beyond tables.
+    /// Name of the first command that needs more than tables at run time; `None` if there is none.
     pub unknown: Option<String>,
 }
 
 impl Stf {
-    /// Returns the entries with the names of these tables and their actions. p4c's compiler for eBPF
-    /// joins names with `_`, and sets missing arguments to 0.
+    /// Returns the table entries with the names that the tables and their actions have in the
+    /// program. p4c's compiler for eBPF joins names with `_`, and sets missing arguments to 0.
     pub fn entries_for(&self, tables: &[TableLayout]) -> Vec<Entry> {
         let joined = |name: &str| name.replace('.', "_");
         let mut entries = self.entries.clone();
@@ -58,11 +60,11 @@ impl Stf {
         entries
     }
 
-    /// Reads a file.
+    /// Parses the text of an `.stf` file.
     ///
     /// # Errors
     ///
-    /// The line that has another form.
+    /// The number and text of the first malformed line.
     pub fn read(text: &str) -> Result<Stf, String> {
         let mut found = Stf::default();
         for (number, line) in (1..).zip(text.lines()) {
@@ -98,7 +100,7 @@ impl Stf {
     }
 }
 
-/// Returns the first word, and the others without spaces.
+/// Splits a text into its first word and the rest. Removes spaces from the rest.
 fn split(text: &str) -> (&str, String) {
     let text = text.trim_start();
     let (first, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
@@ -106,7 +108,7 @@ fn split(text: &str) -> (&str, String) {
 }
 
 fn bytes(digits: &str) -> Option<Vec<u8>> {
-    // A digit without a partner is the lower half of a byte of its own.
+    // A last digit without a partner is the lower half of a byte of its own.
     let pairs = digits.as_bytes().chunks(2);
     pairs.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()
 }
@@ -131,7 +133,7 @@ fn entry(line: u32, text: &str) -> Option<Entry> {
     Some(Entry { line, table, setting: Setting::Entry { keys, priority, actions: vec![call] } })
 }
 
-/// Returns a name with indices in brackets, which have `$` in front.
+/// Converts the indices in a name from p4c's `stack$1` to `stack[1]`.
 fn indexed(name: &str) -> String {
     let mut parts = name.split('.').map(|part| match part.split_once('$') {
         Some((stack, at)) => format!("{stack}[{at}]"),

@@ -41,9 +41,9 @@ pub struct Tally {
     pub bounds: usize,
     pub exact: usize,
     pub conditional: usize,
-    /// Number of witness packets that executed exactly the stated number of instructions. `open`
-    /// counts the other witnesses. Their paths depend on values such as the time, and these are its
-    /// keys.
+    /// Number of witness packets that executed exactly the stated number of instructions. The other
+    /// witnesses are counted in `open`: their paths depend on values such as the time, which are
+    /// its keys.
     pub replayed: usize,
     pub open: BTreeMap<String, usize>,
     /// Descriptions of the faults, by kind.
@@ -88,7 +88,8 @@ impl Tally {
         }
     }
 
-    /// Panics if there are faults, too many packets are without a verdict, or nothing was compared.
+    /// Panics if there are faults, if too many packets are without a verdict, or if nothing was
+    /// compared.
     pub fn assert_no_faults(&self, subject: &str) {
         assert!(self.faults.is_empty(), "{} classes of faults", self.faults.len());
         let few = 500 * self.undecided <= self.packets.max(500);
@@ -98,7 +99,7 @@ impl Tally {
         Oracle::Kernel.compared(self.replayed, &format!("witnesses of {subject}"));
     }
 
-    /// Adds the counts of another thread to these.
+    /// Adds the counts of another thread to this tally.
     pub fn add(&mut self, other: Tally) {
         self.programs += other.programs;
         self.packets += other.packets;

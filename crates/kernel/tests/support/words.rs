@@ -18,16 +18,15 @@ pub struct Words {
     /// Number of packets after which the maps are reset.
     pub epoch: usize,
     pub packet: fn(&mut StdRng) -> Vec<u8>,
-    /// Puts elements into the maps. It is called after each reset of the maps, but not before the
-    /// first packet.
+    /// Function that puts elements into the maps. It is called after each reset of the maps, but
+    /// not before the first packet.
     pub fill: fn(&mut ReplayPair, &mut StdRng) -> Result<(), String>,
 }
 
 /// Counts of the packets and basic blocks that a comparison covered.
 pub struct Compared {
     pub packets: usize,
-    /// Number of the program's basic blocks that were executed. `blocks` is the number of all
-    /// blocks.
+    /// Number of basic blocks of the program that were executed, out of `blocks` in total.
     pub covered: usize,
     pub blocks: usize,
 }

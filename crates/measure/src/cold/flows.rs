@@ -17,9 +17,9 @@ const CACHE_MULTIPLE: u64 = 2;
 const ELEMENT_OVERHEAD: u64 = 64;
 /// Memory in bytes of a bucket of a hash map (`struct bucket`).
 const BUCKET: u64 = 16;
-/// Maximum number of elements that are added to a map in which lookups find nothing.
+/// Maximum number of elements that are added to a map to fill it, if lookups find nothing in it.
 const MAX_OTHERS: usize = 1 << 16;
-/// Maximum size, in elements, of an array map for many flows. Such an array is filled as a whole.
+/// Maximum number of elements of an array map for many flows. Such an array is filled as a whole.
 const MAX_FILLED: u32 = 1 << 20;
 
 /// Elements that are added to one map, all with the same value.
@@ -90,7 +90,7 @@ impl Flows {
         self.count
     }
 
-    /// Returns the packets of the flows.
+    /// Returns a rotation over the packets of the flows.
     pub fn rotation(&self) -> &Rotation {
         &self.rotation
     }
@@ -99,8 +99,8 @@ impl Flows {
         self.entry_bytes
     }
 
-    /// Returns the reason why the map elements of all flows do not exceed the last-level cache.
-    /// Returns `None` if they do.
+    /// Returns the reason why the map elements of all flows together are not larger than the
+    /// last-level cache. Returns `None` if they are larger.
     pub fn limited(&self) -> Option<&str> {
         self.limited.as_deref()
     }
@@ -162,9 +162,9 @@ fn flow_count(
     (count.min(limit), reason)
 }
 
-/// Returns the maximum number of different map elements that the flows can look up where the
-/// witness packet looks up `target`. If that element does not exist, returns the number of hash
-/// buckets.
+/// Returns the maximum number of different memory places that the lookup of `target` can touch for
+/// different flows. These are map elements, or hash buckets if the map does not contain the
+/// element.
 fn places(target: &Target, cpus: usize) -> usize {
     let elements = target.map.max_entries as usize;
     match &target.value {
@@ -189,7 +189,7 @@ fn size(target: &Target) -> u64 {
 }
 
 /// Returns the keys that the packets of the first `count` flows look up where the witness packet
-/// looks up `target`, its looked-up element with index `number`.
+/// looks up `target`. `number` is the index of `target` among the lookups of the witness packet.
 fn keys(target: &Target, free_bits: &FreeBits, number: usize, count: usize) -> BTreeSet<Vec<u8>> {
     let mut all = BTreeSet::new();
     for flow in 0..count {
@@ -204,8 +204,8 @@ fn keys(target: &Target, free_bits: &FreeBits, number: usize, count: usize) -> B
     all
 }
 
-/// Returns elements for the maps in which the flows find nothing, so that their lookups search full
-/// maps. No flow looks up any of these elements.
+/// Returns additional elements for the maps in which the flows find nothing, so that their lookups
+/// search full maps. No flow looks up any of these elements.
 fn other_elements(probe: &Probe, free_bits: &FreeBits, count: usize) -> Vec<Fill> {
     let mut maps = BTreeSet::new();
     let searched = probe.targets.iter().zip(&free_bits.varies);
@@ -248,8 +248,8 @@ fn fill_with_others(
     Fill { map: target.lookup.map.clone(), keys, value }
 }
 
-/// Returns the free bits that are flipped in the packet of a flow: those whose index is a set bit
-/// of the flow's number.
+/// Returns the free bits that are flipped in the packet of flow number `flow`: bit `i` is flipped
+/// if bit `i` of this number is set.
 fn flipped_bits(free_bits: &FreeBits, flow: usize) -> impl Iterator<Item = &Bit> {
     let bits = free_bits.bits.iter().enumerate();
     bits.filter(move |(number, _)| flow >> number & 1 == 1).map(|(_, bit)| bit)
@@ -274,7 +274,8 @@ fn indices(probe: &Probe, target: &Target) -> Result<BTreeSet<Vec<u8>>, MeasureE
     Ok((0..target.map.max_entries).map(|index| index.to_ne_bytes().to_vec()).collect())
 }
 
-/// Returns the packets of the flows.
+/// Returns a rotation over the packets of `count` flows: copies of the probe's packet that differ
+/// in the free bits.
 fn rotation(probe: &Probe, free_bits: &FreeBits, count: usize) -> Rotation {
     let offset = |offset: usize| u32::try_from(offset).unwrap_or(u32::MAX);
     let bits = free_bits.bits.iter().take(count.checked_ilog2().unwrap_or(0) as usize);

@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use super::probe::{Probe, is_array};
 use crate::error::MeasureError;
 
-/// Number of bytes at the start of the packet in which free bits are looked for.
+/// Number of bytes at the start of the packet that are searched for free bits.
 const SEARCHED_BYTES: usize = 256;
 /// Maximum number of free bits that change the same set of keys. It is the binary logarithm of the
 /// maximum number of flows. Small maps get fewer bits.
 pub const MAX_BITS: usize = 20;
-/// Maximum number of changes to the witness packet by which lookups that found the same map element
-/// find different ones.
+/// Maximum number of changes to the witness packet that make its lookups find different map
+/// elements instead of the same one.
 const MAX_SPLITS: usize = 8;
 /// Number of random combinations with other free bits in which a candidate bit is tested.
 const COMBINATIONS: usize = 4;
@@ -35,9 +35,9 @@ pub struct FreeBits {
     /// For each map element that the program looks up, true if flipping one of the bits changes its
     /// key.
     pub varies: Vec<bool>,
-    /// For each map element that the program looks up, true if flipping several bits changes its
-    /// key in another way than the exclusive-or of their single changes. This is allowed only for
-    /// array indices.
+    /// For each map element that the program looks up: true if flipping several bits changes its
+    /// key in another way than the exclusive-or of the changes by single bits. This is allowed only
+    /// for array indices.
     pub computed: Vec<bool>,
 }
 
@@ -112,7 +112,7 @@ impl Bit {
         self
     }
 
-    /// Flips the bits in a packet.
+    /// Flips the bits of this value in a packet.
     pub fn flip(&self, packet: &mut [u8]) {
         for &(offset, mask) in &self.flips {
             if let Some(byte) = packet.get_mut(offset) {

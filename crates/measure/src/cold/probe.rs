@@ -12,7 +12,7 @@ use crate::case::Case;
 use crate::error::MeasureError;
 
 /// Types of maps whose elements can be created from a key and a value alone. (The replay crate has
-/// a similar list of types that can be read back; the two lists may differ.)
+/// a list of types whose elements can be read back; the two lists may differ.)
 const CREATABLE: [MapKind; 7] = [
     MapKind::ARRAY,
     MapKind::PERCPU_ARRAY,
@@ -22,8 +22,8 @@ const CREATABLE: [MapKind; 7] = [
     MapKind::LRU_PERCPU_HASH,
     MapKind::LPM_TRIE,
 ];
-/// Maximum number of times that one packet is interpreted. Missing map elements that it looks up
-/// are created each time, which may lead to further lookups.
+/// Maximum number of times that one packet is interpreted. Each time, the missing map elements that
+/// it looks up are created, which may lead to further lookups.
 const MAX_INTERPRETATIONS: usize = 16;
 
 /// Number of elements that the kernel keeps free for each CPU in a map that evicts elements
@@ -48,8 +48,8 @@ pub struct Target {
 }
 
 impl Target {
-    /// Returns how many elements the map has room for in place of this one. If several looked-up
-    /// elements are in the map, they share the room. `usize::MAX` stands for no limit.
+    /// Returns the number of different elements that the map can hold for this lookup, one for each
+    /// flow. Lookups in the same map share its free room. `usize::MAX` stands for no limit.
     pub fn room(&self, cpus: usize) -> usize {
         let most = self.map.max_entries as usize;
         if self.value.is_none() || is_array(self.map.kind) {
@@ -63,8 +63,8 @@ impl Target {
     }
 }
 
-/// Kernel and interpreter, in which changed packets can be run. Elements can be added to the maps
-/// of both.
+/// A program in kernel and interpreter, in which changed packets can be run. Elements can be added
+/// to the maps of both.
 #[derive(Debug)]
 pub struct Probe {
     /// The witness packet, or a changed packet for which the program looks up more different
@@ -75,8 +75,8 @@ pub struct Probe {
     /// Map elements that the program looks up for `packet`, in order.
     pub targets: Vec<Target>,
     /// True if the interpreter follows the path to its end, because the path depends only on packet
-    /// and maps. If false, the interpreter knows the lookups only up to where it differs from the
-    /// kernel, and only the kernel's run shows whether a packet takes the path.
+    /// and maps. If false, the interpreter knows only the lookups before the point where it leaves
+    /// the kernel's path. Then only the kernel's run shows if a packet takes the path.
     pub followed: bool,
     /// Number of possible CPUs of this machine.
     pub cpus: usize,
@@ -138,9 +138,9 @@ impl Probe {
         Ok(lookups.map_or_else(Vec::new, |lookups| lookups.elements))
     }
 
-    /// Tests whether a changed packet takes the path. First creates the map elements that it looks
-    /// up, with the values of the elements that `self.packet` looks up at the same places. Returns
-    /// the looked-up keys, or `None` if the packet does not take the path.
+    /// Tests if a changed packet takes the path. First creates the map elements that the packet
+    /// looks up. Each gets the value of the element that `self.packet` finds in the corresponding
+    /// lookup. Returns the looked-up keys, or `None` if the packet does not take the path.
     pub fn follow(&mut self, packet: &[u8]) -> Result<Option<Vec<Vec<u8>>>, MeasureError> {
         for _ in 0..MAX_INTERPRETATIONS {
             let lookups = self.replay.lookup(packet, &self.context)?;
@@ -161,8 +161,8 @@ impl Probe {
         Ok(run.return_value == self.action && tally == self.first)
     }
 
-    /// Replaces `self.packet` by `packet`, if that takes the path and looks up more different map
-    /// elements. Returns false if not. Many fields of a witness are zero, so that several of its
+    /// Replaces `self.packet` by `packet`, if `packet` takes the path and looks up more different
+    /// map elements. Returns false if not. Many fields of a witness are zero, so several of its
     /// lookups may find the same element.
     pub fn split_lookups(&mut self, packet: &[u8]) -> Result<bool, MeasureError> {
         for _ in 0..MAX_INTERPRETATIONS {
@@ -206,9 +206,9 @@ impl Probe {
         elements.into_iter().map(target).collect()
     }
 
-    /// Creates the looked-up elements, each with the value of the target that the original packet
-    /// looks up at the same place. Returns true if any element is new, and `None` if one cannot be
-    /// created.
+    /// Creates the looked-up elements. Each gets the value of the target in the corresponding
+    /// lookup of the original packet. Returns true if any element is new, and `None` if one cannot
+    /// be created.
     fn create(&mut self, elements: &[Lookup]) -> Option<bool> {
         let mut values = Vec::new();
         for (lookup, target) in elements.iter().zip(&self.targets) {
@@ -250,7 +250,7 @@ impl Probe {
     }
 }
 
-/// Sets `targets_in_map` of each looked-up element to the number of them in the same map.
+/// Sets `targets_in_map` of each target to the number of targets in the same map.
 fn count_by_map(mut targets: Vec<Target>) -> Vec<Target> {
     let maps: Vec<String> = targets.iter().map(|target| target.lookup.map.clone()).collect();
     for target in &mut targets {

@@ -45,7 +45,7 @@ pub struct LiveSample {
     /// Number of packets that were sent.
     pub frames: u32,
     /// Number of packets that arrived at the receiving device. If the timed program itself sends
-    /// the packets to a device, the number that arrived at the other end of that device.
+    /// the packets, the number of packets that arrived at the peer of the output device.
     pub arrived: u64,
     /// Number of packets that were lost because a queue was full.
     pub lost: u64,
@@ -64,7 +64,8 @@ pub struct LiveLoad {
 struct Ready {
     case: Arc<LiveCase>,
     program: PreparedProgram,
-    /// Minimal program with which this case is compared; `None` to use the shared one in [`Live`].
+    /// Minimal program with which this case is compared; `None` to use the one that [`Live`] has
+    /// for the same action.
     baseline: Option<PreparedProgram>,
     /// Number of packets that the program has processed since it was loaded.
     processed: AtomicU64,
@@ -111,8 +112,8 @@ impl LiveLoad {
         Ok(LiveLoad { cases: ready, drops, live })
     }
 
-    /// Times `subject` for the case with this number, on `frames` packets in batches of `batch`.
-    /// The work is done on the timing thread.
+    /// Times `subject` for the case at this index, on `frames` packets in batches of `batch`. The
+    /// work is done on the timing thread.
     ///
     /// # Errors
     /// If the case does not exist or its packets have no receiver. Also if the program would
@@ -201,7 +202,7 @@ impl Ready {
         Ok(Ready { case, program, baseline, processed, receiver, received, _owners })
     }
 
-    /// Adds `frames` to `processed`, the number of packets sent so far. Fails and adds nothing if
+    /// Adds `frames` to `processed`, the number of packets sent so far. Fails without a change if
     /// the sum exceeds the number of packets that were verified to take the path.
     fn charge(&self, processed: &AtomicU64, frames: u32) -> Result<(), MeasureError> {
         let most = self.case.counted;

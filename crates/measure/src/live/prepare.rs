@@ -14,15 +14,16 @@ use crate::error::MeasureError;
 /// Number of packets in the trial run. It is much larger than the number of the kernel's packet
 /// buffers, so that each buffer is reused.
 const TRIAL_FRAMES: u32 = 4096;
-/// Minimum and maximum number of packets that are counted after the trial run, and the intended
-/// duration. Maps are not restored in between. Later, not more packets than that are timed.
+/// Minimum and maximum number of packets that are counted after the trial run, and intended
+/// duration of counting. Maps are not restored between packets. Therefore at most as many packets
+/// are timed later.
 const MIN_FRAMES: u32 = 32_768;
 const MAX_FRAMES: u32 = 4_000_000;
 const COUNTING_TIME: Duration = Duration::from_millis(30);
 /// Maximum number of times that packets are sent again because they did not arrive at a device.
 const MAX_SENDS: u32 = 8;
 
-/// A path that live packets take, as confirmed by counting.
+/// A path that live packets take. Counting their instructions has confirmed this.
 #[derive(Debug)]
 pub struct LiveCase {
     pub(super) case: Arc<Case>,
@@ -99,8 +100,8 @@ impl LiveCase {
         self.rewritten
     }
 
-    /// Returns how many successive packets were counted and took the path. Maps change with each
-    /// packet, so packets after these might take another path.
+    /// Returns the number of successive packets that were counted and took the path. Each packet
+    /// changes the maps, so later packets might take another path.
     pub fn counted(&self) -> u32 {
         self.counted
     }
@@ -147,8 +148,8 @@ impl Trial<'_> {
         Ok(counted.run_repeated(&self.case.packet, &self.case.context, 1)?.1)
     }
 
-    /// Runs live packets through the program. If `rewritten` is set, another program rewrites each
-    /// of them first. Returns the number of packets if each of them has the counts `expected`, and
+    /// Runs live packets through the program. If `rewritten` is set, another program first rewrites
+    /// each packet. Returns the number of packets if all of them have the counts `expected`, and
     /// `None` if not.
     fn repeats(&self, expected: &Tally, rewritten: bool) -> Result<Option<u32>, MeasureError> {
         let Case { packet, context, .. } = self.case;
@@ -192,8 +193,8 @@ impl Trial<'_> {
         Ok(tally.is_multiple_of(expected, frames).then_some(frames))
     }
 
-    /// Verifies that `frames` packets take the path if a device receives them. Returns the reason
-    /// why they do not, and `None` if they do.
+    /// Verifies that `frames` packets take the path when a device receives them. Returns the reason
+    /// if they do not, and `None` if they do.
     fn receive(&self, expected: &Tally, frames: u32) -> Result<Option<String>, MeasureError> {
         let counted = self.counted()?;
         let mut receiver = match self.live.receiver(counted.loaded(), &self.case.packet) {

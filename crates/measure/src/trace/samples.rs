@@ -1,8 +1,8 @@
 //! Keeps example packets of paths, each with the map content before it.
 //!
 //! The first packet of a path is not typical, because maps fill up. Therefore the example is the
-//! last packet whose position among the packets of its path (from 1) is a power of two. So it is
-//! always in the second half of these packets.
+//! last packet whose position among the packets of its path (from 1) is a power of two. Therefore
+//! the example is always in the second half of these packets.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 const MAX_EXAMPLES: usize = 64;
 /// Maximum total size in bytes of all example packets with their map content.
 const MAX_BYTES: usize = 64 << 20;
-/// Limit for new examples when there are too many: a path then needs at least one in this number of
-/// packets to get one.
+/// If there are too many examples, a path gets a new example only if at least one in this number of
+/// packets takes the path.
 const RARE: u64 = 1000;
 
 /// An example packet of a path, with the map content before it.
@@ -31,8 +31,9 @@ pub struct Samples {
 }
 
 impl Samples {
-    /// Returns true if the next packet of a path should become its example. `earlier` is the number
-    /// of earlier packets on the path. `packets` is the number of packets in the trace so far.
+    /// Returns true if the next packet of a path should become the example of this path. `earlier`
+    /// is the number of earlier packets on the path. `packets` is the number of packets in the
+    /// trace so far.
     pub fn needs_example(&self, earlier: u64, packets: u64) -> bool {
         let count = earlier.saturating_add(1);
         let room = self.kept.len() < MAX_EXAMPLES && self.bytes < MAX_BYTES;

@@ -48,8 +48,8 @@ pub fn with_content(
     Ok(witness)
 }
 
-/// Returns the entries that `content` has for a map, and for its inner maps if it is a map of maps,
-/// each with the name in `content`.
+/// Returns the entries that `content` has for a map, each with a name. If the map is a map of maps,
+/// includes the entries of its inner maps, with the names that `content` uses for them.
 fn entries_of(content: &Value, map: &MapDef) -> impl Iterator<Item = (String, Value)> {
     let names = [map.name.clone(), format!("{}.inner", map.name)];
     names.into_iter().filter_map(|name| {
@@ -59,8 +59,8 @@ fn entries_of(content: &Value, map: &MapDef) -> impl Iterator<Item = (String, Va
 }
 
 /// Fills the maps of a program, in kernel and interpreter. `content` has the form of the field
-/// `maps` of a witness. Maps that it does not name are unchanged, and maps that the program cannot
-/// reach are skipped. Returns a summary of each reachable map that can have content.
+/// `maps` of a witness. Maps without an entry in `content` are unchanged, and maps that the program
+/// cannot reach are skipped. Returns a summary of each reachable map that can have content.
 pub fn fill(
     replay: &mut Replay,
     object: &Object,

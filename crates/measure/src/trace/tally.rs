@@ -27,7 +27,7 @@ pub struct Tally {
     taken: Vec<Option<u32>>,
 }
 
-/// A path, with the number of packets that took it, in total and for each return value.
+/// A path with the number of packets that took it, both in total and for each return value.
 #[derive(Debug)]
 struct PathCount {
     path: PathId,
@@ -57,23 +57,25 @@ impl Tally {
         }
     }
 
-    /// Counts the packet read last as one on which the kernel cannot run the program.
+    /// Counts the most recent packet as one on which the kernel cannot run the program.
     pub fn count_refused(&mut self, reason: String) {
         self.refused.add(self.packets, reason, None);
     }
 
-    /// Counts the packet read last as one for which it is unknown if kernel and interpreter agree.
+    /// Counts the most recent packet as one for which it is unknown if kernel and interpreter
+    /// agree.
     pub fn count_undecided(&mut self, reason: String) {
         self.undecided.add(self.packets, reason, None);
     }
 
-    /// Counts the packet read last as one for which kernel and interpreter give different results.
+    /// Counts the most recent packet as one for which kernel and interpreter give different
+    /// results.
     pub fn count_disagreement(&mut self, disagreement: &Disagreement) {
         let report = Some(disagreement.report());
         self.disagreements.add(self.packets, disagreement.to_string(), report);
     }
 
-    /// Returns true if the packet read last should be kept as the example of its path.
+    /// Returns true if the most recent packet should be kept as the example of its path.
     pub fn needs_example(&self, path: PathId, instructions: u64) -> bool {
         let counted = self.numbers.get(&path).and_then(|&number| self.paths.get(number));
         let slowest = self.slowest.and_then(|slowest| self.paths.get(slowest));
@@ -82,8 +84,8 @@ impl Tally {
         slower || self.samples.needs_example(earlier, self.packets)
     }
 
-    /// Counts the path of the last packet. If the packet becomes the example of its path, `before`
-    /// is a witness with the packet and the map content before it.
+    /// Counts the path of the most recent packet. If the packet becomes the example of its path,
+    /// `before` is a witness with the packet and the map content before it.
     pub fn count_path(&mut self, step: &Step, before: Option<&Value>) {
         let number = *self.numbers.entry(step.path).or_insert(self.paths.len());
         if number == self.paths.len() {

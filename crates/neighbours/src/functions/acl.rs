@@ -23,8 +23,8 @@ pub struct Rule {
     pub verdict: Verdict,
 }
 
-/// The header bits that a rule compares: the lengths of its address prefixes, and whether it
-/// compares the destination port.
+/// The header bits that a rule compares, given by the lengths of its address prefixes and whether
+/// it compares the destination port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Shape {
     source: u8,
@@ -45,7 +45,7 @@ impl Shape {
 struct Tuple {
     shape: Shape,
     rules: Table<(u64, u16), (usize, Verdict)>,
-    /// Smallest index in the list of the rules in this table.
+    /// Smallest index in the list among the rules of this table.
     first: usize,
 }
 

@@ -17,8 +17,8 @@ const FIRST: u8 = 24;
 const LONGER: u32 = 1 << 31;
 const MAX_PREFIXES: f64 = 1_000_000.0;
 
-/// A prefix of addresses, and the next hop of its packets, which is a number between 1 and 2^31 -
-/// 1.
+/// A prefix of addresses with the next hop for packets to these addresses. The next hop is a number
+/// from 1 to 2^31 - 1.
 #[derive(Clone, Copy, Debug)]
 pub struct Route {
     pub prefix: u32,
