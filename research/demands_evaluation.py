@@ -1,8 +1,9 @@
 """Judges throughput that is predicted from counts and prices, for published functions.
 
 Counts are numbers of instructions and memory accesses for each packet; prices are their costs in
-time. Functions are chains of elements; predictions do not use which elements they contain. Calls of
-the CRC unit have their fitted demands, because counts of a source do not include them.
+time. Functions are chains of elements, but predictions use only the counts of a chain, not its
+list of elements. Calls of the CRC unit have their fitted demands, because counts of a source do
+not include them.
 """
 
 from typing import NamedTuple
@@ -127,7 +128,7 @@ def beside_others(parameters: Array, groups: Groups, pairs: Paired, settings: Se
 
 
 class Chosen(NamedTuple):
-    """Quality of the neighbour that is advised for each function, from the three in its group."""
+    """Quality of the advised neighbour of each function, chosen from three others in its group."""
 
     right: Array  # 1 if the advised neighbour is the best
     lost: Array  # kept share next to the best neighbour - kept share next to the advised one
@@ -135,7 +136,7 @@ class Chosen(NamedTuple):
 
 
 def chosen(found: Beside) -> Chosen:
-    """Judge the advised neighbours of the members of published groups."""
+    """Judge the neighbours that are advised for the functions of published groups."""
     reshaped = [
         np.moveaxis(one.reshape(2, -1, len(FIRST)), 1, 0)
         for one in (found.predicted, found.measured)

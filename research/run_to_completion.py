@@ -61,7 +61,7 @@ _SCATTERS = np.linspace(0.0, 0.4, 21)
 
 
 class UnsettledError(ArithmeticError):
-    """The iteration of waits at several accelerators does not converge."""
+    """Raised if the iteration of waits at several accelerators does not converge."""
 
 
 class Accelerator(NamedTuple):

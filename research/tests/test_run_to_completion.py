@@ -46,7 +46,7 @@ def others(*of: tuple[float, float]) -> Others:
 
 
 def runs(*waits: float) -> list[CoRun]:
-    """Return one co-run for each request time in LENGTHS, in which the function waits this long."""
+    """Return a co-run for each request time in LENGTHS; `waits` has the function's wait in each."""
     return [CoRun(1, time, 1 / (1 + wait)) for time, wait in zip(LENGTHS, waits, strict=True)]
 
 

@@ -148,7 +148,7 @@ def test_threads_that_were_never_there_are_an_error() -> None:
 
 
 class Around:
-    """A fake of a CPU's surroundings; the list says at each query whether nothing else runs."""
+    """A fake detector of other load; the list has true for each query without other load."""
 
     def __init__(self, quiet: Sequence[bool]) -> None:
         self._quiet = iter(quiet)

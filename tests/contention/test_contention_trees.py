@@ -37,7 +37,7 @@ def made_up(rows: int, seed: int = 0) -> tuple[Floats, Floats]:
 
 @pytest.mark.parametrize("rows", [12, 20, 32])
 def test_trees_predict_as_those_of_scikit_learn(rows: int) -> None:
-    """Check the predictions for training rows.
+    """Check that our trees predict training rows as those of scikit-learn do.
 
     Between rows, limits of lower nodes differ: ours are halfway between rows of any node.
     """

@@ -1,4 +1,4 @@
-"""Tests how long run-to-completion functions wait at accelerators."""
+"""Tests the waiting times of run-to-completion functions at accelerators."""
 
 import numpy as np
 import pytest

@@ -240,7 +240,7 @@ def test_rows_at_an_accelerator_are_no_memory_profile(folder: Path) -> None:
 
 
 def test_what_is_right_is_read(folder: Path) -> None:
-    """Tests unusual but valid tables.
+    """Check that unusual but valid tables are read.
 
     They have other line ends, a byte order mark, other separators, repeated comments, or JSON
     numbers.

@@ -144,7 +144,7 @@ def test_places_do_not_depend_on_each_other() -> None:
 
 
 def test_intervals_have_their_share_of_points_that_no_model_has_seen() -> None:
-    """Tests 90 % intervals for curves with a step; each model is fitted to every other point."""
+    """Test 90 % intervals for curves with a step; each model is fitted to every other point."""
     inside, seeds = 0, 8 if CAMPAIGN > 1 else 4
     for seed in range(seeds):
         draw = np.random.default_rng(seed)

@@ -102,7 +102,7 @@ def test_fitted_values_are_those_of_the_capped_parameters(template: Template) ->
 def test_the_limit_makes_simpler_functions_better() -> None:
     """Check that a minimum size of parameters leads to a function with fewer parameters.
 
-    Without it, the function with most parameters has the least error.
+    Without this minimum, the function with most parameters has the least error.
     """
     x = np.linspace(1, 100, 12)
     y = (100 + x) * (1 + 1e-5 * np.random.default_rng(3).standard_normal(12))

@@ -36,7 +36,7 @@ def noise(seed: int, size: int, share: float = 0.02) -> Floats:
 
 
 def steps(seed: int, size: int = 24) -> tuple[Floats, Floats]:
-    """Return a noisy curve of two or three segments."""
+    """Return x and y of a noisy curve of two or three segments."""
     draw = np.random.default_rng(seed)
     x = np.geomspace(10, 10 ** draw.uniform(2, 6), size)
     cuts = sorted(draw.choice(np.arange(7, size - 6), 1 + int(draw.integers(0, 2)), replace=False))

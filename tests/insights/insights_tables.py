@@ -43,7 +43,7 @@ def published_groups() -> tuple[Groups, Paired]:
 
 
 def plain(**changes: int) -> Function:
-    """Return the parameters of a chain without elements: least usual values and `changes`."""
+    """Return parameters of a chain without elements: smallest usual values, except `changes`."""
     found = dict.fromkeys((*NEEDED, *OPTIONAL), 0)
     found |= {name: least for name, (least, _) in USUAL.items()}
     assert changes.keys() <= found.keys()

@@ -38,7 +38,7 @@ def advised(*words: str | Path) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
-    """Return the report on the filter example as text, and its page, of one run."""
+    """Return the report on the filter example, as text and as HTML page, from one run."""
     needs_clang()  # the fixture `with_clang` is set up later than this one
     file = tmp_path_factory.mktemp("shown") / "advice.html"
     run = slowpath("insights", *TRACED, "--html", str(file))
@@ -557,7 +557,7 @@ def test_names_of_commands_win_over_files_but_paths_are_files(tmp_path: Path) ->
 
 
 def test_the_help_for_a_source_lists_its_options() -> None:
-    """Check that `--help` after a file is that of the report, with the configuration of Click."""
+    """Check that `--help` after a file lists the report's options, such as `--config` for Click."""
     run = slowpath("insights", "nf.c", "--help")
     assert (run.returncode, run.stderr) == (0, "")
     assert "Usage: slowpath insights [OPTIONS] FILE" in run.stdout

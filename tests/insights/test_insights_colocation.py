@@ -64,7 +64,7 @@ def test_scores_are_those_described() -> None:
 
 
 def reordered(values: Array) -> Array:
-    """Return scores of pairs whose functions were permuted by ORDER, in the order before that."""
+    """Undo the permutation ORDER of functions in scores of pairs."""
     places = {frozenset(members): at for at, members in enumerate(PAIRS)}
     new_position = {old: new for new, old in enumerate(ORDER)}
     return values[

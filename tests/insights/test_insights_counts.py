@@ -271,9 +271,9 @@ def test_malloc_and_new_allocate(tmp_path: Path) -> None:
 
 
 def test_aligned_allocations_are_aligned(tmp_path: Path) -> None:
-    """Check addresses of tracked blocks for each alignment that a packet asks for.
+    """Check that an allocated block has the alignment that a packet requests.
 
-    Blocks of another alignment, and freed ones, have the same size.
+    Blocks of other alignments, and freed blocks, have the same size.
     """
     source = tmp_path / "aligned.c"
     source.write_text(

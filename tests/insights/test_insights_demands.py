@@ -66,7 +66,7 @@ def work(instructions: float = 300.0, *parts: CardPart) -> CardWork:
 
 
 def rates(one: CardWork) -> np.ndarray:
-    """Return the throughput of a function by random draw of card parameters and number of cores."""
+    """Return a function's throughput for each random draw of card parameters and core count."""
     return throughput(drawn(KNOWN.alone, packets_of(one), draws=60), CORES)[:, 0]
 
 

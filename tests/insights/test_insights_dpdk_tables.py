@@ -32,7 +32,7 @@ class _Tables:
         self.prefixes = dict[tuple[int, int], int]()
 
     def may_return(self, one: bytes, found: int) -> bool:
-        """Return whether a packet's table operation can return `found`.
+        """Return true if a packet's table operation can return `found`.
 
         If so, apply the operation to the model.
         """

@@ -38,7 +38,7 @@ def engines(report: Document) -> dict[str, Document]:
 
 
 def gaps(report: Document, words: str) -> list[Document]:
-    """Return the report's entries on what it cannot tell that begin with `words`."""
+    """Return the report's gaps (advice that it cannot give) whose text begins with `words`."""
     return [one for one in report["unsaid"] if one["what"].startswith(words)]
 
 
@@ -150,7 +150,7 @@ def test_the_report_lists_it_too_where_packets_come_to_it() -> None:
 
 
 def test_recursion_is_said_without_a_trace() -> None:
-    """With a trace, recursion is an error, as the card does not support it."""
+    """Check that reports without a trace, but not those with a trace, name recursive functions."""
     found = [one["what"] for one in reported(WORTH)["unsaid"] if "recursive" in one["why"]]
     assert found == [
         f"cost of {name} ({WORTH}:{line_of(WORTH, f'uint32_t {name}(uint32_t number) {{')})"

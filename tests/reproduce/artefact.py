@@ -18,7 +18,7 @@ CORES = 5
 
 
 def analysed(name: str) -> dict[str, Any]:
-    """Return costs of a listing in `examples/`: of all its paths, and of the naive bound."""
+    """Return costs of a listing in `examples/`, both of all its paths and of the naive bound."""
     found = slowpath.bound(
         ROOT / f"examples/{name}.asm", target="agilio-cx-2x40", cores=CORES, paths="all"
     )[0]
@@ -49,7 +49,7 @@ def write_listings(folder: Path) -> None:
 
 
 def write_summary(folder: Path, slower: str | None = None) -> None:
-    """Write `summary.json`; the slowest path of `slower` takes a tenth longer than it does."""
+    """Write `summary.json`; the program `slower` gets a slowest path that takes a tenth longer."""
     write_listings(folder)
     summary = {}
     for name in LISTINGS:

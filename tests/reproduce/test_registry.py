@@ -19,7 +19,7 @@ PRINTED = {
     r"CoNEXT 2021, (table|figure) (\d+)": "throughput-guarantees",
     r"(Table|Figure) (\d+) of Scholz et al\.": "performance-models",
 }
-"""Regular expressions of mentions in the documentation, with the paper that they are about."""
+"""Regular expressions of mentions in the documentation, each with the name of the cited paper."""
 
 
 def pages() -> list[tuple[Path, str]]:
@@ -27,7 +27,7 @@ def pages() -> list[tuple[Path, str]]:
 
 
 def anchors(text: str) -> set[str]:
-    """Return the anchors of the headings of a page, as GitHub makes them."""
+    """Return the anchors of the headings of a Markdown page, as GitHub makes them."""
     heads = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
     return {re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in heads}
 

@@ -235,7 +235,7 @@ def test_any_damage_to_a_report_is_an_error_or_a_value(tmp_path: Path) -> None:
 
 
 def outcome_of(report: Path) -> str:
-    """Return `read`, or the name of the file in the error."""
+    """Return `read` if the report can be read, else the name of the file in the error."""
     try:
         read_published(PublishedFiles(str(report)))
     except InputError as problem:
@@ -330,7 +330,7 @@ def test_a_stop_request_keeps_what_is_done(tmp_path: Path) -> None:
     stopping = Stopping()
 
     class Stops:
-        """Work on the first item that also asks for a stop."""
+        """Work on the first item of a figure that also requests a stop."""
 
         def __call__(self, common: Any, item: Any, stop: Any) -> Any:
             found = plan.work(common, item, stop)

@@ -5,27 +5,28 @@ each match; their number is match ratio x bytes. For rows with several packet si
 lines over the size; the paper has one size.
 
 **Throughput of clients of round-robin accelerators.** Queues are visited in turn. A visit serves
-one request; a visit to an empty queue takes no time. Let x be the number of rounds per unit of time
-while a request waits. A queue whose requests arrive more slowly than x never builds up: its served
-rate is its arrival rate. Any other queue is served once in each round. If such a queue
+one request; a visit to an empty queue takes no time. Let x be the number of rounds per unit of
+time while a request waits. A queue whose requests arrive more slowly than x never builds up: its
+served rate is its arrival rate. Any other queue is served once in each round. If such a queue
 exists, the accelerator is always busy, so x is the solution of
 
     sum over clients j of  n_j t_j min(rate_j / n_j, x)  =  1
 
 Otherwise the accelerator has enough time, and each client gets the rate of its arrivals. The left
-side is continuous, increasing and piecewise linear, so sorting finds x. Long-term means depend only
-on mean rates and times (as in polling systems with one request per visit). With infinite rates this
-is Eq. 2 of the paper; with one finite rate below x, its Eq. 8.
+side is continuous, increasing and piecewise linear, so sorting finds x. Long-term means depend
+only on mean rates and times (as in polling systems with one request per visit). With infinite
+rates this is Eq. 2 of the paper; with one finite rate below x, its Eq. 8.
 
 Times are of one request, in any unit; throughputs are in its reciprocal. The paper writes the last
 form of Eq. 2, and Eq. 6, with squares of queue numbers. Its Eq. 1 (a round takes sum n_j t_j, and
 serves each queue once) implies them only without the squares, since T_solo = 1 / t for any n. With
 one queue for each client, as in all measurements of the paper, both are equal. We use Eq. 1.
 
-**Waiting time of run-to-completion functions.** A queue that is never empty waits for all others in
-each round (Eq. 1). A function with other work between its requests overlaps some of this work with
-service of the others, and waits for the rest. It waits for a fixed share k of the time in which
-others are served, at any load. With rho the share of time in which the accelerator serves others,
+**Waiting time of run-to-completion functions.** A queue that is never empty waits for all others
+in each round (Eq. 1). A function with other work between its requests overlaps some of this work
+with service of the others, and waits for the rest. It waits for a fixed share k of the time in
+which others are served, at any load. With rho the share of time in which the accelerator serves
+others,
 
     T  =  T_solo (1 - k rho)
 
@@ -36,8 +37,8 @@ but computes its end by Eq. 2.
 
 Mixes with one client that always has a request, and no other competitor, show the time that waits
 add to a packet. The added time is assumed not to depend on the traffic. Co-runs with similar round
-times are averaged, as waits scatter more than throughputs. If these waits predict held-out mixes no
-better than a whole round of the client's requests does (Eq. 1), the whole round is used.
+times are averaged, as waits scatter more than throughputs. If these waits predict held-out mixes
+no better than a whole round of the client's requests does (Eq. 1), the whole round is used.
 """
 
 import math
@@ -76,7 +77,7 @@ def throughputs(queues: Floats, request_time: Floats, rate: Floats) -> Floats:
 
 
 def rounds(queues: Floats, request_time: Floats, rate: Floats) -> Floats:
-    """Return how many rounds over its queues the accelerator makes per unit of time.
+    """Return the number of rounds over its queues that the accelerator makes per unit of time.
 
     The result is infinite if no client's requests have to wait. It has no axis for clients; the
     other axes are those of the arguments.
@@ -231,10 +232,7 @@ def _falls(design: Floats, found: Floats) -> bool:
 
 
 class IdentificationError(ValueError):
-    """An error: the co-runs do not determine a function's waiting times.
-
-    The text has the reason.
-    """
+    """Raised if co-runs do not determine a function's waiting times; the text has the reason."""
 
 
 class CoRun(NamedTuple):
@@ -298,9 +296,9 @@ def measured_waits(solo: float, runs: Sequence[CoRun]) -> Waits:
 
 
 def waits_of(solo: float, runs: Sequence[CoRun]) -> Waits:
-    """Return the time that busy clients of the accelerator add to a packet, unsmoothed.
+    """Return the time that busy clients of the accelerator add to a packet, without smoothing.
 
-    It is given by the duration of a round that serves each of the clients' queues.
+    The result has one time for each measured duration of a round over the clients' queues.
 
     Raises:
         IdentificationError: if a time or throughput is not positive.
@@ -315,16 +313,16 @@ def waits_of(solo: float, runs: Sequence[CoRun]) -> Waits:
 
 
 def others_round_time(others: Others) -> Floats:
-    """Return, by row, how long the accelerator serves the other clients in a full round.
+    """Return, by row, the time for which the accelerator serves the other clients in a full round.
 
-    In a full round, each of their queues has a request.
+    In a full round, each queue of the other clients has a request.
     """
     present = np.where(others.rate > 0, others.queues * others.request_time, 0.0)
     return np.asarray(present.sum(axis=-1))
 
 
 def wait_per_packet(alone: Floats, request_time: Floats, wait: Floats, others: Others) -> Floats:
-    """Return how long a function waits per packet for its requests to the accelerator.
+    """Return the time that a function waits per packet for its requests to the accelerator.
 
     Args:
         alone: time of a packet without waits at this accelerator, by row.
@@ -362,11 +360,11 @@ _POINTS = 8
 _JUDGED = 4
 """Minimum number of different round times for a cross-validation of waiting times.
 
-The first and the last round time are never left out.
+Cross-validation never leaves out the first and the last round time.
 """
 _TINY = 1e-300
 _MOST = 0.999
-"""Maximum share of a packet's time that its own request may take."""
+"""Maximum share of a packet's time that the function's own request may take."""
 
 
 def co_runs_of(mixes: Mixes) -> CoRuns | None:
@@ -427,7 +425,7 @@ def _waits(round_time: Floats, added: Floats) -> Waits | None:
 
 
 def waits_in(waits: Waits, query: Query, alone: Floats, own: Floats) -> Floats:
-    """Return the waiting time per packet of a function, for each row of a query.
+    """Return a function's waiting time per packet, for each row of a query.
 
     Args:
         waits: measured waiting times of the function.

@@ -159,12 +159,15 @@ def _part(resource: str, throughput: float, low: float, high: float) -> Resource
 
 
 def _interval(throughput: float, low: float, high: float) -> tuple[float | None, float | None]:
-    """Return the ends of an interval; None if it has no width, as the error is then unknown."""
+    """Return both ends of an interval; None for both if they are equal: the error is unknown."""
     return (low, high) if error_known(throughput, low, high) else (None, None)
 
 
 def _apart(high: float | None, low: float | None) -> bool:
-    """Return true if an upper end is known to be below a lower end."""
+    """Return true if the end `high` of one interval is below the start `low` of another.
+
+    Unknown ends (None) yield false.
+    """
     return high is not None and low is not None and high < low
 
 
@@ -295,7 +298,7 @@ _WORDS = f"'{_QUEUES} xN', '{_TIME} xN', 'flows xN', 'size =N', 'mtbr =N' or 'wi
 
 
 class ChangeError(ValueError):
-    """An error: a hypothetical change is invalid or does not apply. The text has the reason."""
+    """Raised if a hypothetical change is invalid or does not apply; the text has the reason."""
 
 
 class Change(NamedTuple):

@@ -1,4 +1,4 @@
-"""Declares the commands `slowpath contention train`, `predict`, `diagnose` and `evaluate`."""
+"""Declares the options of `slowpath contention train`, `predict`, `diagnose` and `evaluate`."""
 
 from slowpath.core.command import Command, Example, Group, Heading, argument, output_file, within
 from slowpath.core.extras import needs

@@ -132,8 +132,9 @@ CLIENT_TIME = Column(
     "client_request_time", "", "time of a request of the client alone", 1e13, least=1e-13
 )
 CLIENT_RATE = Column("client_rate", "", "rate of requests that the client sends", 1e13, zero=True)
-"""Rate of the client in a mix. Without a client, all three columns are empty. If the client always
-has a request, only the rate is empty."""
+"""Request rate of the accelerator client in a mix. If no client is present, all client columns are
+empty. If the client always has a request, only the rate is empty.
+"""
 
 ATTRIBUTES = {"flows": FLOWS, "size": SIZE, "mtbr": MTBR}
 """Columns that describe traffic, by their names in command-line options."""
@@ -205,7 +206,7 @@ def has(table: Table, column: Column) -> bool:
 
 
 def missing_column_error(table: Table, column: Column) -> InputError:
-    """Return the error for a missing column, with its meaning and the columns of the table."""
+    """Return the error for a missing column, with the column's meaning and the table's columns."""
     unit = f" ({column.meaning}, in {column.unit})" if column.unit else f" ({column.meaning})"
     misnamed = _misnamed(table, column)
     if misnamed is not None:

@@ -179,7 +179,7 @@ def _changes(
 
 
 def _guess_warnings(setting: "Setting", now: "Diagnosed") -> Iterator[Coded]:
-    """Yield a warning if the present setting is outside the range of the training rows."""
+    """Yield a warning if the setting to diagnose is outside the range of the training rows."""
     if now["outside"]:
         from slowpath.contention.model import described
 

@@ -1,4 +1,4 @@
-"""Declares the commands `slowpath contention place`, `suggest` and `profile`."""
+"""Declares the options of `slowpath contention place`, `suggest` and `profile`."""
 
 from slowpath.bounds.flags import WHERE
 from slowpath.contention.cli import CODES, NEEDS

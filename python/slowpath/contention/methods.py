@@ -40,7 +40,7 @@ from slowpath.core.errors import InputError
 
 
 class Slomo(NamedTuple):
-    """The SLOMO baseline: gradient-boosted trees on counters, trained under one traffic."""
+    """The SLOMO baseline: gradient-boosted trees on counters, trained under a single traffic."""
 
     stage: MemoryStage
     solo: float | None  # solo throughput under the training traffic
@@ -77,7 +77,7 @@ def solo_throughput(profile: MemoryProfile) -> float | None:
 Method = Literal["slowpath", "sum", "min", "slomo"]
 
 _MOST_RATIO = 3.0
-"""A note is printed if given and profiled solo throughput differ by more than this ratio."""
+"""Maximum ratio of given to profiled solo throughput (or the inverse) without a note."""
 METHODS: dict[Method, str] = {
     "slowpath": "by the execution pattern",
     "sum": "sum of the throughput drops of all resources",
@@ -97,7 +97,7 @@ class Partial(NamedTuple):
 def predict_by(
     method: Method, model: FunctionModel, query: Query, confidence: float
 ) -> Predictions:
-    """Predict a query by a method; the baselines return NaN as `low` and `high`.
+    """Predict throughput for a query by a method; baselines return NaN as `low` and `high`.
 
     Raises:
         InputError: if SLOMO has to extrapolate, but the profile has no row without competitors.
@@ -132,10 +132,10 @@ def scale_to_solo(
 
     Changes of the machine since the profile, such as other tenants of its caches or another clock,
     also affect functions that run alone. The predicted share of the solo throughput remains valid.
-    In a pipeline, the measured solo throughput is that of the stage that limits the function alone.
-    The other stage is at least that fast, and otherwise as fast as predicted. Intervals keep their
-    relative width. This width includes the uncertainty of the solo throughput, so it is wider than
-    necessary. No prediction exceeds the measured solo throughput.
+    In a pipeline, the measured solo throughput is that of the stage that limits the function
+    alone. The other stage is at least as fast as that, and otherwise as fast as predicted.
+    Intervals keep their relative width. This width includes the uncertainty of the solo
+    throughput, so it is wider than necessary. No prediction exceeds the measured solo throughput.
     """
     if query.alone is None:
         return found
@@ -270,7 +270,7 @@ def widening(model: FunctionModel, mixes: Mixes) -> float:
 
 
 def _held_out(model: FunctionModel, mixes: Mixes) -> Floats:
-    """Predict each measured mix by models that were trained without it.
+    """Predict the throughput of each measured mix by models that were trained without it.
 
     The memory model's training rows exclude the mix's competitors; waiting times are learnt from
     other mixes.

@@ -60,7 +60,7 @@ class MixPredictions(NamedTuple):
 
 
 class _Rows(NamedTuple):
-    """The rows to predict, one for each different function of each mix of functions."""
+    """The rows to predict: a row for each different function of each mix of functions."""
 
     mixes: Sequence[tuple[int, ...]]
     mix: Indices
@@ -141,7 +141,7 @@ def _own(kinds: Sequence[Kind], names: Sequence[str], needed: set[int]) -> dict[
 
 
 def _groups(kinds: Sequence[Kind], kind: Indices) -> list[Indices]:
-    """Return groups of rows with equal model and equal use of the accelerator, as indices."""
+    """Return groups of row indices; all rows of a group share model and accelerator use."""
     found = dict[tuple[int, bool], list[int]]()
     for row, at in enumerate(kind):
         one = kinds[at]
@@ -167,7 +167,7 @@ def _query(
 
 
 def _queued(kinds: Sequence[Kind], rows: _Rows) -> tuple[Floats, Clients]:
-    """Return how long other clients are served before a request, and these clients, by row.
+    """Return, by row, the time that other clients are served before a request, and these clients.
 
     The request is one of the row's function. The time is 0 for functions without an accelerator.
     """
@@ -218,7 +218,7 @@ def _rates(kinds: Sequence[Kind], rows: _Rows, users: Indices) -> Floats:
 
 
 def _clients(kinds: Sequence[Kind], rows: _Rows, at: int) -> list[int]:
-    """Return the functions in a row's mix that use the accelerator, its own function first."""
+    """Return the functions in the row's mix that use the accelerator, the row's function first."""
     own = int(rows.kind[at])
     others = [kind for kind in rows.mixes[rows.mix[at]] if kinds[kind].accelerated]
     others.remove(own)

@@ -158,7 +158,7 @@ class Detected(NamedTuple):
 
 
 class Reason(NamedTuple):
-    """The reason for the execution pattern of a model: its source, and the evidence."""
+    """The reason why a model has its execution pattern: source and evidence."""
 
     source: Source
     declared: Pattern | None = None  # pattern in the record of the profile
@@ -314,7 +314,7 @@ def learn(
 Values = Mapping[str, Sequence[float]]
 """Values of inputs, by the names of their columns."""
 _FEW = 3
-"""Number of inputs that a warning describes."""
+"""Maximum number of inputs that a warning describes."""
 
 
 def described(names: Iterable[str], values: Values, model: FunctionModel) -> str:

@@ -52,7 +52,7 @@ class Predictions(NamedTuple):
 
     @property
     def share(self) -> Floats | None:
-        """Throughput as a share of the solo throughput, at most 1; None if that is unknown."""
+        """Throughput as a share of the solo throughput, at most 1; None if the latter is absent."""
         return None if self.solo is None else np.minimum(self.throughput / self.solo, 1.0)
 
 
@@ -87,7 +87,7 @@ def predict_solo(model: FunctionModel, query: Query, confidence: float) -> Predi
 
 
 def _composed(model: FunctionModel, query: Query, confidence: float) -> Predictions:
-    """Predict the rows of a query from the models of memory and accelerator.
+    """Predict throughput for the rows of a query, from the models of memory and accelerator.
 
     Intervals are not yet widened for other clients of the accelerator.
     """
@@ -151,10 +151,10 @@ def _added(
     added: tuple[Floats, float],
     outside: list[list[str]],
 ) -> Predictions:
-    """Predict a run-to-completion function, where each resource adds time to each packet (Eq. 4).
+    """Predict the throughput of a function that runs to completion (Eq. 4).
 
-    `added` is the accelerator time per packet that memory measurements do not contain, and the
-    margin of its logarithm.
+    In this pattern, each resource adds time to each packet. `added` is the accelerator time per
+    packet that memory measurements do not contain, and the margin of its logarithm.
     """
     wait, margin = added
     alone = np.exp(model.stage.log_throughput(model.without_competitors(columns)))
@@ -300,10 +300,11 @@ def _rate(model: FunctionModel, columns: Mapping[str, Floats]) -> float:
 def _queued(
     clients: Sequence[tuple[int, RequestTime, float]], mtbr: float, size: float
 ) -> tuple[float, Clients]:
-    """Return the waiting time of the first client's requests behind those of other clients.
+    """Return the time that the first client's requests wait behind those of other clients.
 
-    The time is the sum over its queues. Each client has a number of queues, a request time and a
-    maximum rate. Also return the other clients.
+    The time is the sum over the queues of the first client. Each client is described by its number
+    of queues, its request time and its maximum rate. The second result describes the other
+    clients.
     """
     queues = np.array([float(count) for count, _, _ in clients])
     times = np.array([float(time.at(np.array(mtbr), np.array(size))) for _, time, _ in clients])

@@ -56,7 +56,7 @@ from slowpath.core.errors import InputError
 CACHE = "cache mb"
 UNIT = "unit"
 _ONE = ("packet", "pkt")
-"""Names of items, such as packet, that a unit of time per item may omit."""
+"""Names of items that a unit of time per item may omit: `s` stands for `s/packet`."""
 _OTHER_CACHES = ("cache", "cache b", "cache bytes", "cache kb", "cache kib", "cache gb")
 
 
@@ -173,9 +173,10 @@ Kind = Literal["memory", "accelerator", "contention", "mixes"]
 
 
 def kind_of(file: str) -> Kind:
-    """Return the kind of profile that a file contains, as its columns tell.
+    """Return the kind of profile that a file contains, judged by its columns.
 
-    Raise an InputError if the columns belong to no kind of profile.
+    Raises:
+        InputError: if the columns belong to no kind of profile.
     """
     table = read_cells(file)
     if has(table, CLIENT_TIME):

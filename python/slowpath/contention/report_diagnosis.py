@@ -213,7 +213,7 @@ def diagnosis_page(report: DiagnosisReport) -> str:
 
 
 def diagnosis_view(report: DiagnosisReport) -> Html:
-    """Return the tables of the page, which notebooks show too."""
+    """Return the tables of a diagnosis as HTML, for the page and for notebooks."""
     now = element("section", element("h2", "Now"), element("p", sentence(report)), _now(report))
     if not report["what_if"]:
         return now
@@ -269,7 +269,7 @@ def _curve(points: list[SweptPoint]) -> Curve:
 
 
 def _band(found: list[Diagnosed]) -> tuple[list[float], list[float]]:
-    """Return both ends of the intervals; the throughput itself where the error is unknown."""
+    """Return lower and upper ends of intervals; the throughput itself if an error is unknown."""
     low = [one["throughput"] if one["low"] is None else one["low"] for one in found]
     high = [one["throughput"] if one["high"] is None else one["high"] for one in found]
     return low, high

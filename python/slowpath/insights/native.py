@@ -1,12 +1,13 @@
-"""Compiles a module of LLVM IR into this process, and calls its functions despite their faults.
+"""Compiles a module of LLVM IR into this process, and calls its functions despite crashes.
 
 External functions that are not allowed are renamed, so that the JIT compiler does not bind them to
 symbols of this process. Variables that other files define get memory with zeros.
 
-A signal handler jumps back to the caller if a fault, such as an invalid memory access, is in
-JIT-compiled code, which holds no locks of the C library. Any other fault ends the process as usual.
-A fault may have damaged memory. So what a process finds after a fault must be confirmed by another
-process. Source: sigaction(2), setjmp(3), and `struct ucontext` of the kernel.
+A signal handler jumps back to the caller after a fault, such as an invalid memory access, in
+JIT-compiled code, which holds no locks of the C library. Any other fault ends the process as
+usual. A fault may have damaged memory. Results that a process finds after a fault must therefore
+be confirmed by another process. Source: sigaction(2), setjmp(3), and `struct ucontext` of the
+kernel.
 """
 
 import ctypes

@@ -114,7 +114,7 @@ def read_decompressed(file: str) -> str:
 
 
 def _decompressed(file: str, data: bytes) -> bytes:
-    """Decompress all members of a gzip file, up to a maximum size.
+    """Decompress all members (concatenated streams) of a gzip file, up to a maximum size.
 
     Raises:
         InputError: when the file is damaged or too large.

@@ -30,10 +30,12 @@ from slowpath.insights.native import FaultError
 Attempt = Callable[[], dict[str, Any] | None]
 """A function to try; it returns a finding that JSON can represent, or None if it fails."""
 _SILENT = 60.0
-"""Seconds without a message or a new attempt after which a process is killed, even if it waits."""
+"""Seconds without a message or a new attempt after which a process is killed, even if it sleeps."""
 _MEMORY = 512 << 20
 _DEATHS, _HANGING = 128, 6
-"""Maximum number of attempts in a series that die, and that die because a call took too long."""
+"""Maximum numbers of attempts of a series that end their process: by any cause, and by a hanging
+call.
+"""
 _SURVIVED = 16
 """Maximum number of faults that a process survives, because interrupted calls leak memory."""
 _CHUNK = 1 << 16

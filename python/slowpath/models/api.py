@@ -70,7 +70,7 @@ class Model(Table):
         return self.document["held_out"]
 
     def predict(self, x: Any) -> "Prediction":  # noqa: ANN401 - whatever numpy takes
-        """Predict y at each x, with an interval that single measurements are expected in.
+        """Predict y at each x, with an interval in which single measurements are expected.
 
         The ends of intervals are NaN if the error is unknown, because all points of a small table
         lie exactly on the model.

@@ -17,8 +17,9 @@ from slowpath.models.polynomial import DEGREES, Polynomial
 from slowpath.models.template import Batch, Template
 
 _FAR = 5.0
-"""Minimum distance between the points of a side and the other side, in standard deviations, for a
-side that has no more points than parameters."""
+"""Minimum distance of the points of one side from the function of the other side, in standard
+deviations. It applies to a side that has no more points than parameters, and so fits exactly.
+"""
 _PLACES = 96
 """Maximum number of meeting points that one search tries. Long curves need several searches: at
 even distances, then around the best point."""

@@ -223,7 +223,7 @@ def _least(losses: Floats, among: Mask) -> int:
 
 
 class Margins(NamedTuple):
-    """Amounts by which a simpler model's error may be above the least; the larger one applies."""
+    """Amounts by which a simpler model's error may exceed the least error; the larger counts."""
 
     relative: float
     least: float

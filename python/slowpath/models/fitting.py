@@ -56,7 +56,7 @@ class _Steps:
             self._most += options.most_segments * each
 
     def begin(self) -> None:
-        """Add one to the number of models, when the derivation of the next one begins."""
+        """Count a model whose derivation begins now."""
         self._done += 1
 
     def report(self) -> None:
@@ -102,7 +102,7 @@ def _is_preferred(detailed: HeldOut, plain: HeldOut, model: FittedModel) -> bool
 
     Normally, this model must predict the held-out points clearly better. If neighbouring points
     have deviations in common, the criterion mistakes these for noise and selects too few segments.
-    In this case, it is enough if this model does not predict them clearly worse.
+    It is then enough if the predictions of the model with more segments are not clearly worse.
     """
     if model["residuals"] is not None:
         return not plain.clearly_better(detailed)
@@ -155,7 +155,7 @@ def _model(points: Points, options: Options, steps: _Steps) -> FittedModel:
 
 
 def _may_have_residuals(options: Options, points: Points) -> bool:
-    """Return whether a model may have residuals: not if options fix its shape or segments."""
+    """Return true if a model may have residuals: no option fixes its shape or segments."""
     free = options.monotone is None and options.segments is None
     return free and options.select == "criterion" and len(points.names) == 1
 

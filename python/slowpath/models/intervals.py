@@ -41,7 +41,7 @@ _FEWEST = 10
 
 
 class HeldOut(NamedTuple):
-    """Measured values at held-out points, and predictions of models of the other points."""
+    """Measured values at held-out points, and values that models of the other points predict."""
 
     measured: Floats
     found: Prediction
@@ -116,7 +116,7 @@ def left_out(points: Points, derive: Derive) -> list[Fold] | None:
 
 
 def judged(folds: Sequence[Fold]) -> HeldOut:
-    """Predict the held-out points of all folds by the models of the folds."""
+    """Predict y at the held-out points of all folds, each fold by its own model."""
     found = [evaluate(fold.model, fold.x) for fold in folds]
     together = Prediction(*(np.concatenate(side) for side in zip(*found, strict=True)))
     return HeldOut(np.concatenate([fold.y for fold in folds]), together)

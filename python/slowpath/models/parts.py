@@ -177,10 +177,10 @@ class Prediction(NamedTuple):
 
 
 def error_known(model: FittedModel) -> bool:
-    """Return true if points show the error of the model.
+    """Return true if the error of a model is known from the points.
 
-    They do not if there are as many parameters as points: functions then pass through all points,
-    whatever their error. Nor do a few points that lie on the model by chance.
+    It is unknown if there are as many parameters as points: functions then pass through all
+    points, whatever their error. It is also unknown if a few points lie on the model by chance.
     """
     if model["points"] <= sum(segment["rank"] for segment in model["segments"]):
         return False

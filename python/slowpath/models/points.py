@@ -36,7 +36,7 @@ overflow."""
 
 
 class PointsError(ValueError):
-    """The reason why no model can be derived from points, as text."""
+    """Raised if no model can be derived from points; the text has the reason."""
 
 
 class Points(NamedTuple):
@@ -288,7 +288,7 @@ def usual_in(distance: Floats, lengths: Sequence[int]) -> Floats:
 
 
 def _line(x: Floats, y: Floats, one: int, other: int, at: int) -> float:
-    """Return the value of the line through two neighbours of the point at index `at`, at its x."""
+    """Return the value of the line through points `one` and `other` at the x of point `at`."""
     begin, end = at + one, at + other
     share = (x[at] - x[begin]) / (x[end] - x[begin])
     return float(y[begin] + (y[end] - y[begin]) * share)

@@ -24,14 +24,16 @@ _SLOT = 8
 _SECONDS = 60.0
 _PROGRAM = "load_balancer"
 _BEFORE, _AFTER, _LEFT, _RATIO = 7.6, 0.9, 12.0, 2.3
-"""Printed: KiB of the program before and after, percent of it that is left, ratio of rates."""
+"""Values that the talk prints: KiB of the program before and after rewriting, percentage of the
+program that remains, and ratio of the packet rates.
+"""
 _SIZE = Quantity("size of the load balancer", "KiB")
 _PART = Quantity("part of the load balancer that is left", "%")
 _RATE = Quantity("ratio of packet rates, after to before")
 
 
 class Sizes(NamedTuple):
-    """Instructions of the load balancer, before and after rewriting."""
+    """Numbers of instructions of the load balancer, before and after rewriting."""
 
     before: int
     after: int

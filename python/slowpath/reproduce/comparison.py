@@ -15,7 +15,7 @@ from slowpath.core.jobs.pool import StopRequested
 from slowpath.reproduce.documents import ComparedValue, Deviations
 
 NOT_COMPUTED = "not computed"
-"""Note of a row whose work was stopped before its result."""
+"""Note of a row whose item has no result, because the work was stopped."""
 
 
 class Plan(NamedTuple):
@@ -26,17 +26,21 @@ class Plan(NamedTuple):
     work: Callable[[Any, Any, StopRequested], Any]  # see `Pool.each`; a module-level function
     common: Any  # first argument of `work`
     rows: Callable[[Sequence[tuple[Any, Any | None]]], list[ComparedValue]]
-    """Returns the rows for pairs of an item and its result; None: not computed."""
+    """Returns the rows of the comparison for pairs of an item and its result (None if not
+    computed).
+    """
     conditions: Sequence[str]  # circumstances that the reader of a deviation has to know
     warnings: Sequence[Coded] = ()
     repeat: Callable[[int], "Plan"] | None = None
-    """Returns the plan with several repetitions of a cross-validation; None if it has none."""
+    """Returns the plan with a given number of repetitions of its cross-validation; None if the
+    plan has no cross-validation.
+    """
 
     def repeated(self, repetitions: int) -> "Plan":
-        """Return the plan with so many repetitions of its cross-validation, if it has one.
+        """Return the plan with `repetitions` repetitions of its cross-validation.
 
         Raises:
-            OptionError: if repetitions are asked for, but there is no cross-validation.
+            OptionError: if repetitions are requested, but the plan has no cross-validation.
         """
         if repetitions == 1:
             return self

@@ -183,10 +183,10 @@ def _plan(source: Source, settings: Settings, rows: "Rows", prefix: str = "") ->
 
 
 class Rows:
-    """Turns results into rows, by a function for one program."""
+    """Converts results to rows of a comparison; a function makes the rows of one program."""
 
     def __init__(self, rows_of: "RowsOf", quantity: Quantity) -> None:
-        """Store the function, and the quantity of programs that were not analysed."""
+        """Store the function, and the quantity named in rows of programs that were not analysed."""
         self._rows_of, self._quantity = rows_of, quantity
 
     def __call__(self, pairs: Sequence[tuple[Item, Recomputed | None]]) -> list[ComparedValue]:
@@ -204,7 +204,7 @@ RowsOf = Callable[[Item, Recomputed], list[ComparedValue]]
 
 
 def _bit_rate(cost: float) -> float:
-    """Return the Gbit/s of all cores of the card, by the cycles of one core per byte."""
+    """Return the bit rate of all cores in Gbit/s, given the cycles of one core per byte."""
     return 8 * CORES * CLOCK_HZ / cost / 1e9
 
 
@@ -312,7 +312,7 @@ _PACKETS = Quantity("packet rate on the card, slowest measured path", "Mpps")
 
 
 def count_min(source: Source) -> Plan:
-    """Return the plan for Figure 8: packet rates of a count-min sketch by its hash functions."""
+    """Return the plan for Figure 8: packet rates of a count-min sketch, by number of hashes."""
     rows = Rows(_count_min_rows, _ESTIMATED)
     found = _plan(source, Settings("packetrate"), rows, _SKETCH)
     return found._replace(
@@ -348,7 +348,7 @@ _RATE = Quantity("guaranteed and measured rate of a path, median of the paths", 
 
 
 def paths(source: Source) -> Plan:
-    """Return the plan for the sets of all satisfiable paths."""
+    """Return the plan that compares the sets of all satisfiable paths."""
     found = _plan(source, Settings("bitrate", "all"), Rows(_path_rows, _NUMBER))
     whole = [
         at

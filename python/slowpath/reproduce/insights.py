@@ -139,7 +139,7 @@ def inside(low: np.ndarray, high: np.ndarray, measured: np.ndarray) -> Array:
 
 
 def compared_curves(model: CoresModel, curves: Curves, confidence: float) -> Outcome:
-    """Predict the curves of functions, and compare them with the measured curves."""
+    """Predict the throughput curves of functions, and compare them with the measured curves."""
     points = predict(model, curves.functions, CORES)
     advice = advised(model, curves.functions, confidence).advice
     truth = knees(curves.throughput)
@@ -166,7 +166,9 @@ _HELD_OUT = (
 # --- Figure 11: numbers of cores ------------------------------------------------------------------
 
 _SCRIPT = {"hit": 2.45, "miss": 2.47}
-"""Mean error of the published script (GBDT) in cores, which it prints on its own division."""
+"""Mean error of the published script (GBDT) in cores, as the script prints it for its own division
+of the data.
+"""
 _KNEE = Quantity("error of the advised number of cores, mean", "cores")
 _SHARE = Quantity("measured throughput at the advised cores, of the highest", "%")
 _THROUGHPUT = Quantity("error of predicted throughput, mean", "%")
@@ -279,7 +281,7 @@ class _Mean(NamedTuple):
 
 
 class _Known:
-    """The results of one kind of traffic."""
+    """Results of all finished folds for one kind of traffic."""
 
     def __init__(self, traffic: str, pairs: Sequence[tuple[Fold, CoresOfFold | None]]) -> None:
         every = [(fold.seed, one) for fold, one in pairs if fold.traffic == traffic]
@@ -358,7 +360,8 @@ def _partly(done: int, count: int) -> str | None:
 # --- Figure 14: pairs -----------------------------------------------------------------------------
 
 _OVERLAP = {"throughput_total": (0.60, 0.76, 0.88)}
-"""Share of the best pairs among the predicted ones: what the published script prints."""
+"""Shares of the best pairs that are among the predicted ones, as the published script prints them.
+"""
 _BEST = "share of the {} best pairs among the {} predicted ones"
 _LOSS = Quantity("score lost by the predicted best pair", "%")
 

@@ -37,14 +37,14 @@ _SECONDS = 30.0
 
 
 class Found(NamedTuple):
-    """The best value that was found."""
+    """The best value that was found, and true in `proved` if no better value exists."""
 
     value: float
     proved: bool
 
 
 def placement(source: Source) -> Plan:
-    """Return the plan for the costs of published placements.
+    """Return the plan that compares the costs of published placements.
 
     Raises:
         InputError: if the file is missing, damaged, or has no published placement.
@@ -95,14 +95,14 @@ def _proof(*, proved: bool) -> str:
 
 
 class Laid(NamedTuple):
-    """An element with an access width."""
+    """A network function whose variables are ordered, and the bytes that one access fetches."""
 
     described: DescribedElement
     width: int
 
 
 def coalescing(source: Source) -> Plan:
-    """Return the plan for the accesses of published orders of variables.
+    """Return the plan that compares the accesses of published orders of variables.
 
     Raises:
         InputError: if the file is missing, damaged, or has no published order.
@@ -188,7 +188,7 @@ def _bandwidth(item: Spread) -> str:
 
 
 def gain(_common: None, item: Spread, stop_requested: StopRequested) -> Found | None:
-    """Compare the placement of most throughput with that of least cost; None if stopped."""
+    """Compare the placement of highest throughput with that of least cost; None if stopped."""
     rates = item.case.rates
     if stop_requested() or rates is None:
         return None

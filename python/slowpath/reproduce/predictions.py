@@ -194,7 +194,7 @@ class _Block:
 
     @property
     def seconds(self) -> float:
-        """Seconds since the start of the analysis, after the number of paths before this one."""
+        """Seconds between the start of the analysis and this block of the report."""
         found = (_SECONDS.match(line) for line in self._lines)
         return float(next(one[1] for one in found if one))
 

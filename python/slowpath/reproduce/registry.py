@@ -352,7 +352,7 @@ class Source:
         return found
 
     def missing(self, what: str) -> InputError:
-        """Return the error for missing files."""
+        """Return the error for missing files; `what` describes them."""
         where = ", ".join(map(str, self.paths))
         reason = f"has no {what}; name the local path of {wanted(self.figure)}"
         return InputError(codes.ARTEFACT_INCOMPLETE, where, reason)
@@ -398,7 +398,7 @@ def place(figure: Figure) -> str:
 
 
 def _commit(folder: Path) -> str | None:
-    """Return the commit of a Git checkout; None if the folder is none, or its state is unknown."""
+    """Return the commit of a Git checkout; None for other folders, or if the state is unknown."""
     git = folder / ".git"
     if not git.is_dir():
         return None

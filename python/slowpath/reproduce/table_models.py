@@ -2,7 +2,7 @@
 
 The figure shows cycles per packet for t4p4s on DPDK. The text of section 3 states the ends of the
 segments, the error of the model, and the numbers of entries that fill the caches by equation 5.
-Ours come from points of `slowpath calibrate`.
+Our models are fitted to points of `slowpath calibrate`.
 """
 
 from collections.abc import Sequence

@@ -38,7 +38,7 @@ from slowpath.core.jobs.local_pool import LocalPool
 from slowpath.core.jobs.pool import Pool, PoolObserver, StopRequested, Unfinished
 
 _FEW_FOLDS = 5
-"""Number of folds for the intervals of published baselines, whose training takes longest."""
+"""Number of folds for the intervals of published baselines, which take longest to train."""
 _SEEDS = 1000
 """Offset of random seeds, so that folds differ from the inner folds of a selection."""
 
@@ -67,7 +67,7 @@ class Protocol(NamedTuple):
 
 
 def evaluate(recipe: Recipe | None, rows: Rows, protocol: Protocol) -> Evaluated:
-    """Evaluate a memory model in this process; see `evaluate_all`."""
+    """Evaluate one memory model in this process; `evaluate_all` describes the arguments."""
     [only] = evaluate_all([recipe], rows, protocol, LocalPool(1))
     return only
 

@@ -86,7 +86,7 @@ def _flows(columns: Columns) -> list[Feature]:
 
 
 def _doublings(columns: Columns) -> Floats:
-    """Return how many times the function's flow table has doubled to hold the flows, by row."""
+    """Return, by row, the number of times that the flow table doubled to hold the flows."""
     return np.floor(np.log2(np.maximum(columns["flow_count"], 1.0)))
 
 
@@ -106,7 +106,7 @@ TRAFFIC: Mapping[str, Callable[[Columns], list[Feature]]] = {
     "flows, table": _flows_and_table,
     "table, load": _table_and_load,
 }
-"""Functions that compute features of the function's own traffic, by the name of the feature set."""
+"""For each name of a feature set, the function that computes features of the function's traffic."""
 
 
 def _score(columns: Columns) -> list[Feature]:
@@ -182,7 +182,7 @@ SETS: Mapping[str, Callable[[Columns, float], list[Feature]]] = {
     "roots, moved": _roots_moved,
     "none": lambda _columns, _cache_mb: [],
 }
-"""Functions that compute features of the contention, by the name of the feature set."""
+"""For each name of a feature set, the function that computes features of the contention."""
 DEVICE_SETS = ("pressure, bus", "accesses, moved", "roots, moved")
 """Names of the feature sets that include DMA traffic."""
 

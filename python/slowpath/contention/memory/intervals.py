@@ -54,7 +54,7 @@ def conformal(
 
     Args:
         stage: memory model trained on all rows.
-        trainings: trainings on these rows; known ones are not repeated.
+        trainings: cache of trainings on these rows.
         known: kernel parameters of each fold's model from an earlier training.
         count: number of folds.
 
@@ -81,12 +81,14 @@ def _upper(values: Floats, confidence: float) -> Floats:
 
 
 def residual_quantile(residuals: Sequence[float] | Floats, confidence: float) -> float:
-    """Return an upper bound for the residual of a new row, which holds with this probability."""
+    """Return an upper bound that the residual of a new row keeps with probability `confidence`."""
     return float(_upper(np.asarray(residuals)[:, None], confidence)[0])
 
 
 TOGETHER = "combination"
-"""Reported for rows whose combination of values is unusual, although each value is in range."""
+"""Stands for the columns of rows whose combination of values is unusual, although each value is in
+range.
+"""
 _SAME = 1e-9
 _BATCH = 4096
 
@@ -103,7 +105,7 @@ class Range(NamedTuple):
     reach: float  # largest distance between a training row and its nearest neighbour
 
     def outside(self, columns: Columns) -> list[list[str]]:
-        """Return, for each row, the columns outside the training range; an empty list for none.
+        """Return, for each row, the columns outside the training range; an empty list if none is.
 
         If only the combination of values is unusual, the list contains only `TOGETHER`.
         """

@@ -111,7 +111,10 @@ class ProbabilisticLearner(Protocol):
 
 
 class ScikitLearner:
-    """A regressor of scikit-learn without its checks of arguments, a third of the training time."""
+    """Calls a regressor of scikit-learn without its checks of arguments.
+
+    The checks take a third of the training time.
+    """
 
     def __init__(self, regressor: Learner) -> None:
         self._regressor = regressor
@@ -130,7 +133,8 @@ class ScikitLearner:
 
 
 Build = Callable[[Sequence[bool]], Learner]
-"""Constructor of a learner. Its argument is true for features that can only slow a function down.
+"""Constructor of a learner. The argument has an entry for each feature: true if larger values of
+the feature can only slow the function down.
 """
 
 

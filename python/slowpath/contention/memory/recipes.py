@@ -55,7 +55,7 @@ class Recipe(NamedTuple):
     words: str  # description
     members: tuple[Member, ...]
     baseline: bool = False  # published method, never chosen
-    retired: bool = False  # of older versions, whose models can still be read
+    retired: bool = False  # recipe of older versions, whose models can still be read
 
     @property
     def devices(self) -> bool:
@@ -149,15 +149,15 @@ RECIPES: Mapping[str, Recipe] = {
 
 
 Kernels = Sequence[Floats | None]
-"""Kernel parameters of each member of a recipe; None for members without a kernel."""
+"""Kernel parameters of each regressor of a recipe; None for regressors without a kernel."""
 
 
 class Fitted(NamedTuple):
-    """A trained member of a recipe."""
+    """A trained regressor of a recipe."""
 
     member: Member
     learner: Learner
-    features: tuple[str, ...]  # names of its features; constant features are dropped
+    features: tuple[str, ...]  # names of the features; constant features are dropped
     least: Floats  # smallest training value of each feature
     most: Floats  # largest training value of each feature
 
@@ -175,13 +175,13 @@ class MemoryStage(NamedTuple):
         return np.asarray(np.mean(parts, axis=0))
 
     def kernels(self) -> Kernels:
-        """Return the learnt kernel parameters of the members, to be saved with the model."""
+        """Return the learnt kernel parameters of the regressors, which are saved with the model."""
         return [kernel_of(one.learner) for one in self.fitted]
 
     def spread(self, columns: Columns) -> Floats:
-        """Return the standard deviation of each row's predicted logarithm, from all members.
+        """Return the standard deviation of each row's predicted logarithm, over all regressors.
 
-        If a member does not predict standard deviations, the result is 1 for all rows.
+        If a regressor does not predict standard deviations, the result is 1 for all rows.
         """
         if not all(one.member.learner in UNSURE for one in self.fitted):
             return np.ones(_count(columns))
@@ -222,16 +222,16 @@ def training_key(member: Member, rows: Rows) -> tuple[object, ...]:
 def fit_member(
     member: Member, rows: Rows, known: Floats | None = None, near: "Fitted | None" = None
 ) -> Fitted:
-    """Train a member of a recipe on measured rows.
+    """Train one regressor of a recipe on measured rows.
 
     Args:
-        member: the member to train.
+        member: the regressor to train.
         rows: the training rows.
         known: kernel parameters from an earlier training on these rows, to skip the search.
-        near: the same member trained on similar rows, where the search begins.
+        near: the same regressor trained on similar rows, where the search begins.
 
     Raises:
-        ValueError: if `known` does not fit the member.
+        ValueError: if `known` does not fit the regressor.
     """
     varied, x, y = _training_data(member, rows)
     names = tuple(one.name for one in varied)
@@ -247,7 +247,7 @@ def fit_member(
 
 
 def fit_together(member: Member, rows: Rows, parts: Sequence[Mask]) -> list[Fitted]:
-    """Train a member whose learner is in `learners.BATCHED` on several parts of the rows."""
+    """Train a regressor whose learner is in `learners.BATCHED` on several subsets of the rows."""
     varied, x, y = _training_data(member, rows)
     names = tuple(one.name for one in varied)
     learner = cast(
@@ -261,7 +261,7 @@ def fit_together(member: Member, rows: Rows, parts: Sequence[Mask]) -> list[Fitt
 
 
 def _training_data(member: Member, rows: Rows) -> tuple[list[Feature], Floats, Floats]:
-    """Return the features that vary, their matrix, and the targets."""
+    """Return the features of a regressor that vary, their matrix, and the targets."""
     used = features(rows.columns, member.traffic, member.contention, rows.cache_mb)
     varied = [one for one in used if np.ptp(one.values) > 0]
     x = np.column_stack([one.values for one in varied] or [np.zeros(len(rows.throughput))])

@@ -27,13 +27,14 @@ import numpy as np
 from slowpath.core.arrays import Floats, Indices, Mask
 
 Roughness = float
-"""Smoothness nu of the Matern kernel: `ROUGH` has no derivative, `SMOOTH` has one."""
+"""Smoothness nu of the Matern kernel: a process with `ROUGH` has no derivative, with `SMOOTH` one.
+"""
 ROUGH, SMOOTH = 0.5, 1.5
 
 _CONSTANT, _LENGTH, _NOISE = (1.0, 1e-2, 1e2), (1.0, 0.1, 100.0), (0.05, 1e-3, 1.0)
 """Start value, smallest value and largest value of each kernel parameter."""
 _PRECISION = 1e-5
-"""The search for kernel parameters ends if a step improves the likelihood by a smaller share.
+"""Improvement of the likelihood, as a share, below which the search for kernel parameters ends.
 
 Ten times the precision costs twice the steps, and changes no error by 0.01 points.
 """
@@ -152,7 +153,7 @@ class GaussianProcess:
 
 
 def _some_rows(count: int) -> Indices:
-    """Return the numbers of the rows by which kernel parameters of many rows are searched."""
+    """Return the indices of the rows used to search kernel parameters, if there are many rows."""
     return np.sort(np.random.default_rng(0).permutation(count)[:_SEARCHED])
 
 
@@ -268,7 +269,7 @@ class Splits(NamedTuple):
     slowing: Mask
 
     def lower(self, x: Floats) -> Floats:
-        """Return a matrix `[split, row]`, 1 on the lower side and 0 on the upper one."""
+        """Return a matrix `[split, row]`: 1 if the split puts the row on its lower side, else 0."""
         return np.asarray((x[:, self.feature] <= self.limit).T, dtype=float)
 
 
@@ -336,7 +337,7 @@ class BoostedTrees:
 
 
 class _Growing:
-    """Trees of all subsets while they grow; matrices have the axes `[row, subset]`."""
+    """Trees of all training subsets while they grow; matrices have the axes `[row, subset]`."""
 
     def __init__(
         self, settings: Settings, splits: Splits, x: Floats, y: Floats, parts: Mask
@@ -352,7 +353,7 @@ class _Growing:
         self.values = list[list[Floats]]()  # by tree: of its four leaves
 
     def grow(self) -> None:
-        """Add a tree to each subset."""
+        """Grow one more tree for each training subset."""
         count = self._known.shape[1]
         drawn = self._drawn.random(len(self._known)) < self._settings.subsample
         rows = self._known * drawn[:, None]
@@ -387,7 +388,7 @@ class _Growing:
         self.values.append(values)
 
     def _best(self, left: Floats, rows: Floats) -> _Best:
-        """Return the best split of each node; `rows` is 1 for the rows of a node, else 0."""
+        """Return the best split of each tree node; `rows` is 1 for the rows of a node, else 0."""
         least, penalty = self._settings.least, self._settings.penalty
         sums, counts = left.sum(axis=0), rows.sum(axis=0)
         lower, below = np.split(self._lower @ np.hstack([left, rows]), 2, axis=1)

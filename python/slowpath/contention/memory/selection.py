@@ -79,7 +79,7 @@ def relative(predicted: Floats, measured: Floats) -> Floats:
 
 
 class Trainings:
-    """Trains recipes on the rows of a table without some of them, and keeps the trained members."""
+    """Trains recipes on subsets of the rows of a table, and caches the trained regressors."""
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
@@ -110,7 +110,7 @@ class Trainings:
         ]
 
     def errors(self, recipe: Recipe, held_out: Sequence[Mask]) -> list[Floats]:
-        """Return the relative errors of the held-out rows of each mask."""
+        """Return the relative errors of the held-out rows, for each mask in `held_out`."""
         return [
             relative(
                 np.exp(stage.log_throughput(columns_of(self.rows.columns, mask))),
@@ -123,7 +123,7 @@ class Trainings:
         return np.zeros(len(self.rows.throughput), dtype=bool)
 
     def _members(self, member: Member, held_out: Sequence[Mask]) -> list[Fitted]:
-        """Return a member trained without each mask of rows; equal trainings are done once."""
+        """Return one trained regressor per mask of held-out rows; equal trainings are done once."""
         key = self._keys.get(member)
         if key is None:
             key = self._keys[member] = training_key(member, self.rows)
@@ -197,7 +197,9 @@ def _axes(columns: Mapping[str, Floats]) -> Iterator[tuple[str, Floats]]:
 
 END_WEIGHT = 0.25
 CLEARLY = 2.0
-"""A recipe is clearly worse if its mean error is larger by this number of standard errors."""
+"""Number of standard errors by which the mean error of a clearly worse recipe exceeds the
+smallest.
+"""
 
 
 class Score(NamedTuple):
@@ -240,7 +242,7 @@ Progress = Callable[[float], None]
 
 
 def no_progress(_share: float) -> None:
-    """Ignore progress."""
+    """Do nothing; the default callback for progress."""
 
 
 def select(
@@ -277,7 +279,7 @@ def _errors(trainings: Trainings, recipe: Recipe) -> Floats:
 
 
 def end_errors(recipe: Recipe, trainings: Trainings) -> Mapping[str, Floats]:
-    """Return the relative errors for the rows at each end of an axis, trained on all others."""
+    """Return the relative errors for the rows at each end of an axis, predicted from all others."""
     ends = dict(held_out_ends(trainings.rows.columns))
     return dict(zip(ends, trainings.errors(recipe, list(ends.values())), strict=True))
 

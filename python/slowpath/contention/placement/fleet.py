@@ -35,7 +35,7 @@ class Fleet(NamedTuple):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the functions; their positions are the indices used elsewhere."""
+        """Names of the functions, in the order of their indices."""
         return tuple(one.name for one in self.functions)
 
     @property

@@ -38,7 +38,7 @@ from slowpath.contention.placement.shares import PredictedShares, Shares
 from slowpath.core.arrays import Floats, Indices, Mask
 
 NONE = -1
-"""Row index that stands for places which keep no promise."""
+"""Row index of places that keep no promise; a place is capacity for one instance of a function."""
 
 
 class ExpectedArrivals(NamedTuple):
@@ -88,7 +88,7 @@ class Cover(NamedTuple):
 
 
 def cover(wanted: ExpectedArrivals, mixes: Column, grown: Sequence[Grown] = ()) -> Cover:
-    """Find how many NICs of each mix serve the expected arrivals with the fewest new NICs.
+    """Find the number of NICs for each mix that serve the expected arrivals with fewest new NICs.
 
     Variables of the linear program are mixes of new NICs and of NICs in use (`grown`).
 
@@ -119,7 +119,10 @@ def cover(wanted: ExpectedArrivals, mixes: Column, grown: Sequence[Grown] = ()) 
 
 
 def _matrix(rows: int, column: Column) -> Any:  # noqa: ANN401 - SciPy has no types
-    """Return the number of places, by row of `ExpectedArrivals` and by mix (column)."""
+    """Return the number of places, by row of `ExpectedArrivals` and by mix (column).
+
+    A place is capacity for one instance of a function in a mix of functions.
+    """
     from scipy.sparse import coo_array
 
     at, function = np.nonzero((column.places > 0) & (column.levels != NONE))
@@ -128,7 +131,11 @@ def _matrix(rows: int, column: Column) -> Any:  # noqa: ANN401 - SciPy has no ty
 
 
 def _handed_down(wanted: ExpectedArrivals) -> Any:  # noqa: ANN401 - SciPy has no types
-    """Return a matrix whose columns move a place from a promise to the next smaller one."""
+    """Return a matrix whose columns move a place from a promise to the next smaller one.
+
+    A place is capacity for one instance of a function. If it keeps a promise, it keeps smaller
+    ones.
+    """
     from scipy.sparse import coo_array
 
     taken = np.flatnonzero(wanted.function[1:] == wanted.function[:-1]) + 1
@@ -215,7 +222,10 @@ class Room(NamedTuple):
 
 
 class Prices:
-    """Computes the value of free places on NICs from prices of the linear program."""
+    """Computes the value of free places on NICs from prices of the linear program.
+
+    A place is capacity for one more instance of a function on a NIC.
+    """
 
     def __init__(self, shares: Shares, mixes: Sequence[Mix]) -> None:
         """Prepare to value free capacity in `mixes`, which are all in the table `shares`."""
@@ -311,8 +321,9 @@ _WAITING = 0.93
 The best values were 0.9 to 0.95, with the ground truth as model, on sequences of 500 and 2,000
 arrivals that no figure uses."""
 _AHEAD = 100
-"""Minimum number of further arrivals to assume if it is unknown; otherwise as many as have arrived
-(little effect)."""
+"""Minimum number of further arrivals to assume if their number is unknown. If more have arrived,
+the same number of further arrivals is assumed. The value has little effect.
+"""
 _RENEW = 1.25
 """Growth factor of the number of arrivals after which prices are computed again."""
 _PARTS = 4

@@ -51,9 +51,9 @@ from slowpath.core.errors import InputError
 from slowpath.core.jobs.pool import Pool
 
 _NEAREST = 1_000
-"""Number of mixes in the first searches."""
+"""Number of mixes, those with the lowest reduced costs, that the first searches use."""
 _DRAWS = 4
-"""Number of first searches."""
+"""Number of first searches, each with another choice among mixes of equal costs."""
 _WORK = 1_000_000
 """Limit of a search: its number of nodes times its number of mixes."""
 _ROUNDING = 1e-6
@@ -171,7 +171,7 @@ def _relaxed(problem: _Problem) -> _Relaxed | None:
 
 
 def _part(problem: _Problem, variables: Indices) -> _Problem:
-    """Return the problem with some of its variables."""
+    """Return the problem restricted to the given variables."""
     return problem._replace(
         mixes=problem.mixes[variables],
         equal=problem.equal[:, variables],
@@ -372,7 +372,10 @@ def run(inputs: SequenceInputs, arrivals: Arrivals, *, each: bool = True) -> Seq
 
 
 def _planned(inputs: SequenceInputs, arrivals: Arrivals, source: Judge) -> Plan | None:
-    """Return the plan with the fewest NICs, from mixes whose throughput `source` knows; or None."""
+    """Return the plan with the fewest NICs, from mixes with known throughput; None without one.
+
+    `source` has the known throughputs.
+    """
     counts = np.bincount(arrivals.function, minlength=len(inputs.fleet.functions))
     mixes = possible_mixes(inputs.fleet, counts)
     known = source.known(mixes)

@@ -164,7 +164,7 @@ _MOST = 500
 _PRIOR = np.log([1e-2, 1e-2, 1e-3, 1e-3, 1e-2, 1e-4])
 """Prior variances, as logarithms: 10 % for each neighbour, 1 % unexplained."""
 _SCATTER = 3.0
-"""Standard deviation of the prior for these logarithms."""
+"""Standard deviation of the prior for the logarithms of variances in `_PRIOR`."""
 _IMPOSSIBLE = 1e9
 """Negative log-likelihood of variances for which the covariance is not positive definite."""
 

@@ -22,7 +22,7 @@ ARRIVALS = 100.0
 _USED = 1e-6
 """A mix counts as unused if a plan has fewer NICs with it than this."""
 _LEFT_OUT = 4
-"""Each round drops a quarter of the surplus mixes, at least one."""
+"""Each round drops the number of surplus mixes divided by this constant, but at least one mix."""
 
 
 class Suggested(NamedTuple):
@@ -100,7 +100,7 @@ class _Known:
     def plan(self, trusted: Sequence[int]) -> _Planned:
         """Return the plan that assumes likely shares for `trusted` mixes, low ones for others.
 
-        Mixes are numbers in the list of possible mixes.
+        Mixes are given by their indices in the list of possible mixes.
         """
         kept = self._sure
         if trusted:
@@ -112,7 +112,7 @@ class _Known:
         return _Planned(kept, cover(self._wanted, Column(self._counts, levels)))
 
     def use(self, planned: _Planned, trusted: Sequence[int]) -> Floats:
-        """Return, for each trusted mix, how many NICs of the plan profit from measuring it.
+        """Return, for each trusted mix, the number of planned NICs that profit from measuring it.
 
         These NICs have the mix itself, or a mix about which its measurement gives information.
         """

@@ -187,18 +187,20 @@ def this_machine(setup: Setup) -> Machine:
 
 _OBSERVATIONS = 60  # before the first measurement
 _KEPT = 400
-"""Normal speed is derived from this number of latest loop times; few, as CPU clocks change."""
+"""Number of latest loop times from which the normal speed is derived; small, as CPU clocks change.
+"""
 _ALIKE = 1.6
 """Handover times within this factor belong to the same placement of the CPUs; those of different
 placements differ by a factor of two."""
 _SEEN = 20
 """A placement of the CPUs counts as frequent from this number of observations on."""
 _NEAR = 190e-9
-"""Handover times within a last-level cache are below this limit on current processors; handover
-times between caches are above."""
+"""Limit in seconds between handover times within a last-level cache (below) and between such
+caches (above), on current processors.
+"""
 _SLOWER = 1.25
 _UNSHARED = 0.05
-"""A core is assumed to be unshared in at least this share of the time."""
+"""Minimum share of the time in which a core is assumed to be unshared."""
 PATIENCE = 0.5  # maximum wait for a quiet processor, in seconds
 
 
@@ -256,7 +258,7 @@ class CpuMonitor:
     def wait(self, check_stop: Callable[[], None] = lambda: None) -> bool:
         """Wait a limited time until the CPUs are well placed and have no other load.
 
-        Return true if they are so at the end.
+        Return true if both conditions hold at the end.
 
         `check_stop` is called repeatedly; an error that it raises ends the wait.
         """
@@ -273,7 +275,10 @@ class CpuMonitor:
                 self._remaining -= time.monotonic() - begun
 
     def _state(self) -> tuple[bool, bool]:
-        """Observe the CPUs once; return whether they are quiet, and whether well placed."""
+        """Observe the CPUs once; return true if they are quiet, and true if they are well placed.
+
+        Quiet CPUs are well placed and have no other load.
+        """
         found = self._observe(*self._cpus)
         for kept, pace in zip(self._paces, found["paces"], strict=True):
             kept.append(pace)

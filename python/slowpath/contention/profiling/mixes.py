@@ -140,7 +140,7 @@ def mix_of(function: Function, point: Point, places: CpuAssignment) -> MixSpec:
 def probed(
     function: Function, traffic: Traffic, places: CpuAssignment, probe_bytes: int
 ) -> MixSpec:
-    """Return threads of the probe and, as its competitor, of the function."""
+    """Return the threads that measure the probe with the function as its competitor."""
     swapped = CpuAssignment([places.other, places.function])
     headers_only = function.pattern == "pipeline"
     competitor = _function(function, traffic, swapped, headers_only=headers_only)
@@ -225,7 +225,9 @@ def _client(client: Client) -> Spec:
 
 _UNDISTURBED = 0.98
 _MOST_TURNS = 3
-"""If turns are invalid, up to this multiple of the required number of turns is measured."""
+"""Maximum number of measured turns if some turns are invalid, as a multiple of the required
+number.
+"""
 CONFIDENCE = 0.9
 
 

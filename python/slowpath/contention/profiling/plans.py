@@ -206,13 +206,13 @@ _NARROWEST = 1 / 16
 """Minimum extent of a region to halve, as a share of the range. For flows, it is a factor of 1.5
 for each three orders of magnitude of their range."""
 _SURE = 2 * math.sqrt(2)
-"""Number of standard deviations of a measurement that two measurements rarely differ by."""
+"""Difference that two measurements rarely exceed by chance, in standard deviations of one."""
 
 
 def is_other(at: int, kinds: Sequence[str]) -> bool:
-    """Return true if this mix gets other competitors than those for memory only.
+    """Return true if the mix with index `at` has competitors at the accelerator.
 
-    Of each six mixes, one is of each other kind.
+    Of each six mixes, one has each kind of competitors in `kinds` other than `memory`.
     """
     return at % _SIX > _SIX - len(kinds)
 
@@ -316,7 +316,7 @@ class AskingPlanner:
         self._settled = len(self._requests)
 
     def _unused(self) -> list[_Request]:
-        """Return early requests that varied an attribute of traffic which later ones never vary."""
+        """Return early requests that varied an attribute which later requests never vary."""
         first, later = self._requests[: self._settled], self._requests[self._settled :]
         if self._relevant is None or not later:
             return []

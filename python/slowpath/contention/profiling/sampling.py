@@ -161,7 +161,7 @@ def measured(plan: Plan, measure: Measure) -> list[Sample]:
 
 
 class QuotaError(Exception):
-    """All measurements that the quota allows have been made."""
+    """Raised if all measurements that the quota allows have been made."""
 
 
 class Budget:
@@ -364,7 +364,7 @@ def _is_narrow(run: _Run, low: Sequence[float], high: Sequence[float]) -> bool:
 def _next(run: _Run, regions: Sequence[_Region]) -> int:
     """Return the index of the next region to halve.
 
-    By default, it is the upper half of the last one.
+    By default, this is the last region in the list: the upper half of the region halved before.
     """
     if run.settings.widest_first:
         return max(range(len(regions)), key=lambda at: regions[at].difference)

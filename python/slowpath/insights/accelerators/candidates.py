@@ -44,14 +44,17 @@ def without_inlined(
 
 _MIXING = frozenset({"xor", "shl", "lshr", "ashr", "mul", "and", "or", "urem", "srem"})
 _MIN_PART_OPERATIONS = 12
-"""Minimum number of bit operations of a function that does more than an access or a rotation."""
+"""Minimum number of bit operations of a function without loops that can be a part of an algorithm.
+"""
 _MIN_HEADER_OPERATIONS = 5
-"""Minimum number of bit operations of a header function that is more than an accessor."""
+"""Minimum number of bit operations of a header function that is more than an accessor of a member.
+"""
 _MAX_SCALAR_SIZE = 8
 """Size of the largest number or address in bytes; larger types are structures."""
 _SYSTEM_FOLDERS = ("/usr/include/", "/usr/lib/")
 _LOOKUP_NAME = re.compile("look|find|search|match", re.IGNORECASE)
-"""Pattern for the names of functions that search a table; a proof also needs a function to fill it.
+"""Pattern for the names of functions that search a table. A proof for such a function also needs a
+function that fills the table.
 """
 _FREE_FUNCTION = re.compile(r"_ZL?\d")
 """Start of symbols of C++ functions that are not methods."""
@@ -117,7 +120,7 @@ def keep_inlined(module: Module) -> None:
 
 
 def does_work(function: Function) -> bool:
-    """Return true if the function has a loop or bit operations, as code for accelerators has."""
+    """Return true if the function has loops or bit operations, as algorithms of accelerators do."""
     return bool(loops(function)) or _bit_operations(function) > 0
 
 
@@ -154,7 +157,7 @@ def obstacle(functions: Mapping[str, Function], name: str) -> str | None:
 def undefined_callees(
     functions: Mapping[str, Function], name: str, known: frozenset[str]
 ) -> list[str]:
-    """Return the functions that this function may call although the module does not define them.
+    """Return the functions that the function `name` may call, and that the module does not define.
 
     The execution of the module ends at a call of an undefined function.
     """

@@ -141,7 +141,7 @@ _SHARES = (
     *("load8", "load16", "load32", "load64", "loadp", "store8", "store32"),
     *("gep", "icmp", "select", "call", "fshl", "bswap"),
 )
-"""Words of which the feature is their share among all words; constants after a word are ignored."""
+"""Words whose share among all words is a feature; constants after a word are ignored."""
 
 
 def features(function: Function, patterns: Sequence[Words]) -> list[float]:
@@ -179,7 +179,7 @@ MODEL = Path(__file__).with_name("classifier.json")
 class Machine(NamedTuple):
     """Weights of the classifier for one kind of accelerator.
 
-    Slope and offset turn a margin into a probability (Platt).
+    `slope` and `offset` turn the classifier's margin into a probability (Platt scaling).
     """
 
     kind: str

@@ -36,7 +36,7 @@ _LENGTH = re.compile(r"len|depth|mask|cidr|bits|prefix", re.IGNORECASE)
 
 
 def streams(bench: Bench, names: Sequence[str]) -> list[tuple[str, str, str]]:
-    """Return groups of functions that may begin, continue and end a digest, such as a hash."""
+    """Return groups of three functions that may begin, continue and end a digest (hash)."""
     patterns = {name: kinds(bench, name) for name in names}
     begins = [
         name
@@ -139,9 +139,9 @@ def tables(bench: Bench, names: Sequence[str]) -> list[Roles]:
 
 
 def _configures(function: Function, pattern: str) -> bool:
-    """Return true if a header function initialises a table from a structure with its size.
+    """Return true if a header function initialises a table from a structure with the table's size.
 
-    `pattern` has the kinds of its parameters, as `kinds` returns them.
+    `pattern` has the kinds of the function's parameters, as `kinds` returns them.
     """
     last = function.parameters[-1].described if function.parameters else None
     return function.supports and pattern == "pp" and last is not None and last.constant
@@ -164,10 +164,7 @@ def _unlikely(bench: Bench, add: str, look: str) -> int:
 
 
 def _rank(names: Sequence[re.Pattern[str]], name: str) -> int:
-    """Return the index of the first pattern that matches the name.
-
-    The pattern count if none does.
-    """
+    """Return the index of the first pattern that matches the name; `len(names)` without a match."""
     return next((at for at, one in enumerate(names) if one.search(name)), len(names))
 
 
@@ -179,7 +176,7 @@ def _adds(function: Function, pattern: str) -> bool:
 def _adds_by_address(function: Function, pattern: str) -> bool:
     """Return true if a function may add a route whose prefix is passed by address.
 
-    `pattern` has the kinds of its parameters, as `kinds` returns them.
+    `pattern` has the kinds of the function's parameters, as `kinds` returns them.
     """
     names = [
         one.described.name if one.described else ""
@@ -207,7 +204,7 @@ def _looks_up(function: Function, pattern: str) -> bool:
 def _looks_up_by_address(function: Function, pattern: str) -> bool:
     """Return true if a function may look up a network address that is passed by pointer.
 
-    `pattern` has the kinds of its parameters, as `kinds` returns them.
+    `pattern` has the kinds of the function's parameters, as `kinds` returns them.
     """
     pointers = pattern.count("p")
     return (
@@ -257,7 +254,7 @@ def share_state(bench: Bench, names: Sequence[str]) -> bool:
 
 
 def _distance(bench: Bench, names: Sequence[str]) -> int:
-    """Return how many functions lie between the first and the last of `names` in the module."""
+    """Return the distance between the first and the last of `names` in the module, in functions."""
     order = {name: at for at, name in enumerate(bench.functions)}
     positions = [order[name] for name in names]
     return max(positions) - min(positions)

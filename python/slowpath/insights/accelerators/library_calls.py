@@ -31,9 +31,9 @@ class LibraryUse(NamedTuple):
     name: str
     """Name of the first of `symbols` in the source."""
     file: str
-    """File of the source line."""
+    """Name of the file with the source line."""
     line: int
-    """Line number."""
+    """Number of the source line."""
     caller: str
     """Symbol of the function that contains the block."""
     block: int
@@ -160,9 +160,10 @@ def final_changes(
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield corrections to findings on header functions, once all proofs are known.
 
-    Each is the symbol of a header function, and the keys of its finding that change with their new
-    values. `proved` maps symbols to the proved function that they are a part of. A header function
-    is part of its caller if the caller is proved: then the accelerator replaces the caller.
+    A correction is the symbol of a header function, and the changed keys of its finding with their
+    new values. `proved` maps the symbol of each proved function to the proved function that
+    contains its work, or to None. If the caller of a header function is proved, the header
+    function counts as a part of it, because the accelerator then replaces the caller.
     """
     proved_headers = [name for name in proved if name in headers]
     calls = {name: one.calls for name, one in functions.items()}

@@ -108,8 +108,8 @@ def examine_unit(
 ) -> Iterator[Message]:
     """Find the functions of a unit that accelerators could replace, in the worker process.
 
-    Only functions that `entry` reaches are examined; without an entry, those that the functions
-    with symbols in `begun` reach. The trace has shown that packets reach the latter.
+    Only functions that `entry` reaches are examined. Without an entry, these are the functions
+    that `begun` reaches: symbols of functions that received packets of the trace.
     """
     from slowpath.insights.accelerators.candidates import keep_inlined, without_inlined
     from slowpath.insights.accelerators.classifier import classify

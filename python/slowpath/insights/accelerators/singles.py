@@ -63,7 +63,7 @@ _GIVEN_UP = (
 def unproved_reason(
     functions: Mapping[str, Function], name: str, refused: str | None, known: frozenset[str]
 ) -> str:
-    """Return the reason why it was not proved which algorithm a function computes."""
+    """Return the reason why no proof was found for the algorithm that a function computes."""
     return _cannot(functions, name, refused, known) or _NO_REFERENCE
 
 

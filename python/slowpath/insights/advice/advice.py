@@ -43,9 +43,12 @@ class Advice(NamedTuple):
     """Line of the function or structure; 0 if unknown."""
     reason: str
     before: float | None
-    """Value per packet before the change; None without counts. For neighbours, it is a share."""
+    """Value per packet before the change; None without counts. For neighbours, the share of
+    throughput kept beside an average neighbour.
+    """
     after: float | None
-    """Value per packet after the change."""
+    """Value per packet after the change; for neighbours, the share kept beside the best neighbour.
+    """
     unit: str
     """Unit of `before` and `after`."""
     saved: float | None

@@ -29,7 +29,7 @@ from slowpath.insights.output import percent, quantity, rounded
 from slowpath.insights.source.calls import dominated_by, reachable_from
 
 _ALL_CALLS = 1 - 1e-6
-"""If at least this share of calls was counted, all calls were: counts are rounded."""
+"""Share of counted calls above which all calls count as counted, because counts are rounded."""
 _Runs = Mapping[tuple[str, int], float]
 """Runs per packet, by function symbol and index of a block."""
 
@@ -129,9 +129,9 @@ def _counted_share(traced: Traced, symbol: str, uses: Sequence[LibraryUse]) -> f
 
 
 def _share(traced: Traced, symbol: str, calls: float) -> float:
-    """Return which share (0 to 1) of all calls of a function is made by some callers.
+    """Return the share (0 to 1) of a function's calls that some of its callers make.
 
-    `calls` is their number of calls per packet.
+    `calls` is the number of calls per packet that these callers make.
     """
     packets = traced.counts["traffic"]["packets"]
     counted = (one["calls"] for one in traced.counts["functions"] if one["symbol"] == symbol)
@@ -166,7 +166,7 @@ def is_table(one: Accelerated) -> bool:
 
 
 def result_of_another(evidence: Evidence, one: Accelerated) -> bool:
-    """Return true if another function computes the result that `one` only leaves in memory.
+    """Return true if another function computes the result, and `one` only leaves it in memory.
 
     The other function is proved to compute the same algorithm. `one` calls it, or runs after it.
     """
@@ -353,9 +353,9 @@ def _certain(part: Part | None, why: str) -> tuple[Certainty, str]:
 
 
 def _effect(part: Part | None) -> tuple[float | None, float | None, str, float | None]:
-    """Return the numbers of an `Advice`: instructions before and after, their unit, saved cycles.
+    """Return four fields of an `Advice`: instructions before and after, unit, and saved cycles.
 
-    Numbers are None if `part` is None, because the work of the code is unknown.
+    The numbers are None if `part` is None, because the work of the code is unknown.
     """
     if part is None:
         return None, None, _UNIT, None

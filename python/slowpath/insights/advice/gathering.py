@@ -60,7 +60,7 @@ class AdviceRequest(NamedTuple):
     memory: int | None
     """Memory limit in bytes, if any."""
     beside: Sequence[str] = ()
-    """Files with functions that may share the card with the function."""
+    """Files with functions that may share the card with the assessed function."""
     placement: str | None = None
     """File with the present levels of structures, if any."""
 

@@ -61,7 +61,7 @@ def advice_page(report: AdviceReport) -> str:
 
 
 def advice_view(report: AdviceReport) -> Html:
-    """Return the advice of the page, which notebooks show too."""
+    """Return the advice of a report as HTML, for the page and for notebooks."""
     pieces = (_piece(report, rank, one) for rank, one in enumerate(report["advice"], 1))
     return join(_contents(report), _notes(report), *pieces, _gaps(report))
 
@@ -209,7 +209,7 @@ def _sources(report: AdviceReport) -> Iterator[Html]:
 
 
 def _shown_name(report: AdviceReport, file: str) -> str:
-    """Return the name of a file, without folders that are not below that of the source."""
+    """Return a file's path below the folder of the source; for other files, only their name."""
     folder = PurePath(report["file"]).parent
     path = PurePath(file)
     return str(path) if path.is_relative_to(folder) and not path.is_absolute() else path.name
@@ -220,7 +220,10 @@ _CONTEXT = 2
 
 
 def _annotated(report: AdviceReport, file: str, lines: Sequence[str]) -> Html:
-    """Return the lines of a file that counts, accesses, loops or advice concern, in context."""
+    """Return a table of source lines with their counts, accesses, loops and advice.
+
+    Lines without any of these are left out, except a few lines around the others.
+    """
     accesses, counts = (
         _accesses(report, file),
         {one["line"]: one for one in report["lines"] if one["file"] == file},
@@ -262,7 +265,10 @@ def _annotated(report: AdviceReport, file: str, lines: Sequence[str]) -> Html:
 
 
 def _gap(before: int, after: int) -> list[Content]:
-    """Return a row in place of the lines between two lines."""
+    """Return a table row that states the number of lines left out between two shown lines.
+
+    `before` and `after` are the numbers of the shown lines.
+    """
     count = after - before - 1
     words = element("span", f"... {count} line{'s'[: count > 1]}", class_="soft")
     return ["", "", "", words, "", ""]

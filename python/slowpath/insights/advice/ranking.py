@@ -150,10 +150,10 @@ def _traffic(traced: Traced, total_cycles: float) -> AdviceTraffic:
 
 
 def _present(traced: Traced) -> Present:
-    """Return the state of things before any change.
+    """Return the costs before any change.
 
-    It consists of the memory and cost of each structure, and of the accesses to groups of variables
-    in the order of the source.
+    They consist of the memory and cost of each structure, and of the accesses to groups of
+    variables in the order of the source.
     """
     placed = traced.placed
     structures = (

@@ -22,7 +22,7 @@ _CYCLES = "a packet's cycles"
 _SHARES = {"cores": "a packet's core time", "neighbour": "the time between packets"}
 """For each kind of advice, the quantity that the effect is a share of; otherwise `_CYCLES`."""
 _CORE_STEP = 6
-"""Rows are shown for multiples of this number of cores, and for the recommended number."""
+"""Tables have rows for multiples of this number of cores, and for the recommended number."""
 _MEGA = 1e6
 _DIGITS, _SHARE_DIGITS = 3, 2
 """Significant digits of estimates, and of estimated percentages."""

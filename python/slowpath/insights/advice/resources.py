@@ -29,7 +29,7 @@ _NO_STRUCT, _NO_STRUCT_TITLE = "variables", "global variables outside of structs
 
 
 def packing(evidence: Evidence) -> Findings:
-    """Yield advice for each structure whose order of variables in the source costs accesses."""
+    """Yield advice for each structure in which another order of variables needs fewer accesses."""
     traced = evidence.traced
     if traced is None:
         yield Gap(

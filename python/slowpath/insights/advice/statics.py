@@ -45,7 +45,7 @@ _COPY = re.compile(r"@llvm\.mem(?:cpy|move)\.\S*?(\(.*)$")
 _POINTER_OPCODES = ("select", "phi", "getelementptr", "load")
 """Instructions that compute an address from other addresses, or read an address."""
 _Shape = tuple[str, tuple[str, ...]]
-"""Type of the result and types of the arguments of a function."""
+"""Signature of a function: type of the result, and types of the arguments."""
 
 
 class UnknownCall(NamedTuple):
@@ -151,7 +151,7 @@ def unknown_calls(
 
 
 def _named(functions: Mapping[str, Function], function: Function) -> Iterator[str]:
-    """Yield the functions whose addresses a function's code uses other than to call them."""
+    """Yield the functions whose addresses a function's code uses for anything but a direct call."""
     for block in function.blocks:
         for one in block.instructions:
             target = call_target(one.text) if one.opcode in ("call", "invoke") else None

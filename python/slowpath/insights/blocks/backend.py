@@ -30,7 +30,7 @@ class BpfInstruction(NamedTuple):
 
     block: str  # name of the LLVM block; empty if unknown
     slots: int  # 2 with an immediate of 64 bits
-    calls: str | None  # the symbol that it calls, or whose address it takes
+    calls: str | None  # symbol that the instruction calls, or whose address it takes
 
 
 def layout(assembler: str) -> dict[str, list[BpfInstruction]]:
@@ -68,7 +68,7 @@ def layout(assembler: str) -> dict[str, list[BpfInstruction]]:
 def slots_of(
     functions: Mapping[str, list[BpfInstruction]],
 ) -> Iterator[tuple[str, int, BpfInstruction]]:
-    """Yield function, slot in it, and instruction, for all instructions of `functions`."""
+    """Yield each instruction, with its function and the index of its slot in the function."""
     for name, instructions in functions.items():
         at = 0
         for one in instructions:
@@ -165,7 +165,7 @@ def _reason(message: str) -> str:
 
 
 _Output = tuple[str, bytes]
-"""Assembly and object."""
+"""Output of the back end: assembly text, and object file."""
 
 
 def _attempt(text: str, file: str, until: float | None) -> tuple[_Output | None, str]:

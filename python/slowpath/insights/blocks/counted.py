@@ -37,7 +37,7 @@ _REFUSED_CALL = re.compile(r"^(bpf_\w+)\b")
 _MAP = re.compile(r"\bmap\[([^\]]+)\]")
 _STATE = ("element", "global variable", "atomic")
 _NO_ACCESS = re.compile(r"stack access|xdp_md")
-"""Reasons of refused accesses that are neither to packets nor to state."""
+"""Pattern for the reasons of rejected accesses that concern neither packets nor state."""
 
 
 @dataclass
@@ -411,10 +411,9 @@ def _mark_unreached(rows: list[PredictedBlock]) -> None:
 def _resolved(block: Block | None, counts: Counted, traced: Traced) -> tuple[int, int]:
     """Divide a block's accesses to unknown memory between packet and state.
 
-    Return how many of them access the packet, and how many access state. The kinds of pointers in
-    the LLVM IR decide. The card can serve several loads with one read. Therefore, if some pointers
-    are unknown, accesses count for the packet only if no other card instruction accesses the
-    packet.
+    Return the numbers of accesses to the packet and to state. The kinds of pointers in the LLVM IR
+    decide. The card can serve several loads with one read. Therefore, if some pointers are
+    unknown, accesses count for the packet only if no other card instruction accesses the packet.
     """
     if block is None or not counts.unknown:
         return 0, 0

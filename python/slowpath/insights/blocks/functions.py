@@ -51,7 +51,7 @@ class Plain(NamedTuple):
     read: str
     """The same module as llvmlite's version of LLVM writes it."""
     language: IrModule
-    """The functions of `read`."""
+    """Functions of the module `read`, with debug information."""
     sizes: Mapping[str, int]
     """Sizes of variables in bytes."""
     entries: list[Entry]
@@ -129,7 +129,7 @@ def _check_called(file: str, entry: Entry) -> None:
     Programs on the SmartNIC do not receive packets by calling a function.
 
     Raises:
-        InputError: when it receives packets itself.
+        InputError: when the function receives packets itself.
     """
     if entry.receives:
         function = entry.function

@@ -1,12 +1,14 @@
 """Prepares LLVM IR of a source for the BPF back end and compiles it.
 
-The preparation replaces code that LLVM's back end rejects: - Functions get at most five parameters;
-others are loaded from the stack, and calls drop them. - Copies of unknown length become calls. -
-Atomic operations become unordered, as on the card, and divisions unsigned.
+The preparation replaces code that LLVM's back end rejects:
+
+- Functions get at most five parameters; they load others from the stack, and calls drop them.
+- Copies of unknown length become calls.
+- Atomic operations become unordered, as on the card, and divisions become unsigned.
 
 C compiles for BPF if clang accepts it. C++ (elements in the style of Click), other C, and LLVM IR
-compile for this machine. The passes and the back end then treat them as code for BPF, which has the
-same byte order and size of pointers.
+compile for this machine. The passes and the back end then treat them as code for BPF, which has
+the same byte order and size of pointers.
 """
 
 import re
@@ -53,7 +55,7 @@ class Described(NamedTuple):
     block: str  # name of the LLVM block
     words: tuple[str, ...]
     pieces: int  # card instructions that follow from the access's length and alignment alone
-    pointee: str  # kind of memory that it accesses; empty: none
+    pointee: str  # kind of memory that the instruction accesses; empty: none
 
 
 def legal(text: str) -> str:

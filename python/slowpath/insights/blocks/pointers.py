@@ -233,7 +233,7 @@ _MARKERS = (
 class Access(NamedTuple):
     """A memory access that one BPF instruction makes."""
 
-    kind: Kind  # the memory that it accesses
+    kind: Kind  # kind of the accessed memory
     writes: bool
     reads: bool
     size: int  # bytes

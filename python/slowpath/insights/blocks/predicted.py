@@ -40,9 +40,11 @@ from slowpath.insights.source.entry import Entry, packet_functions
 from slowpath.insights.source.functions import Block, Function, Parameter, functions_of
 
 _DEFAULT_WEIGHT = 1.6
-"""Instructions that a word counts as if its group did not occur in training."""
+"""Number of instructions that a word counts as if its group did not occur in training."""
 _Errors = Sequence[tuple[float, float, float]]
-"""Error model: for each range of predictions, its upper end and the factors of an interval."""
+"""Error model: for each range of predictions, the upper end of the range, and the factors that
+give the lower and upper end of an interval.
+"""
 
 
 class Predicted(NamedTuple):
@@ -118,7 +120,7 @@ NOTHING = Costs(0.0, 0.0, 0.0, 0.0)
 
 
 class TreeModel:
-    """A learnt tree that predicts blocks from their BPF instructions, described by words."""
+    """A learnt tree that predicts the costs of blocks from words that describe BPF instructions."""
 
     def __init__(self, saved: Mapping[str, Any]) -> None:
         """Load the model from the content of its JSON file."""
@@ -241,7 +243,9 @@ def predict(module: Lowered, entry: str, known: Models) -> PredictedProgram:
 def predict_entry(
     question: Question, plain: Plain, entry: Entry, known: Models
 ) -> PredictedProgram:
-    """Predict a function that takes packets, wrapped as a program, without the wrapper's code.
+    """Predict the card instructions of a function that takes packets, without wrapper code.
+
+    The function is wrapped as a program first.
 
     Raises:
         InputError: when the function cannot be a program.
@@ -269,7 +273,10 @@ def _program(
     made: Mapping[str, dict[str, list[Described]]],
     known: Models,
 ) -> PredictedProgram:
-    """Predict a function and its callees from their BPF instructions in `made`."""
+    """Predict the card instructions of a function and of its callees.
+
+    `made` has their BPF instructions by function and block.
+    """
     functions = [_function(one, module, made.get(name), known) for name, one in traced.items()]
     shown = module.language.functions[entry].shown
     functions.sort(key=lambda one: one["name"] != shown)
@@ -305,7 +312,11 @@ def _kind(parameter: Parameter) -> Kind:
 def _function(
     traced: Traced, module: Lowered, made: dict[str, list[Described]] | None, known: Models
 ) -> PredictedFunction:
-    """Predict the blocks of a function; `made` is None if the BPF back end rejects it."""
+    """Predict the card instructions of the blocks of a function.
+
+    `made` has the function's BPF instructions by block; it is None if the BPF back end rejects the
+    function.
+    """
     function = traced.function
     if made is None:
         words = Describer(traced).said()
@@ -342,7 +353,10 @@ def _from_machine(
 
 
 def _from_words(block: Block, said: Said, module: Lowered, model: AdditiveModel) -> PredictedBlock:
-    """Predict a block from its LLVM IR, because the BPF back end rejects its function."""
+    """Predict the card instructions of a block from its LLVM IR.
+
+    This replaces `_from_machine` if the BPF back end rejects the function of the block.
+    """
     guess = model.predict(said.words)
     row = _described(block, said.block, module)
     row["instructions"] = round(guess.instructions, _ROUNDED)

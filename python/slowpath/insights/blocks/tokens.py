@@ -72,7 +72,7 @@ class Describer:
         self._accesses = Counter[str]()
 
     def said(self) -> list[Said]:
-        """Describe all blocks by words."""
+        """Describe each block of the function by words."""
         found = []
         for number, block in enumerate(self._blocks):
             following = self._blocks[number + 1].name if number + 1 < len(self._blocks) else ""

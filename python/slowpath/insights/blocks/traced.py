@@ -30,7 +30,10 @@ _DIGITS = 6
 
 
 Inlined = list[tuple[list[str], float]]
-"""For several sets of inlined functions (sorted symbols), the share of a block's instructions."""
+"""Sets of nested inlined functions in a block, each with its share of the block's instructions.
+
+A set is a sorted list of the functions' symbols.
+"""
 
 
 def shares(function: Function, metadata: Metadata) -> dict[str, Inlined]:
@@ -140,7 +143,7 @@ class Executed(NamedTuple):
 _Blocks = tuple[
     list[int], dict[str, list[tuple[list[str], float]]], list[list[tuple[str, int, float]]]
 ]
-"""For each block of a function: its instructions, shares of functions, and shares of lines."""
+"""For each block of a function: instructions, shares of inlined functions, and shares of lines."""
 
 
 class Trace(NamedTuple):

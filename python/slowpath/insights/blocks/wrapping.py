@@ -27,7 +27,9 @@ _STATE = "slowpath_state"
 _TARGET = "slowpath_given_"
 """Name prefix of variables that pointer parameters point to."""
 MBUF = 128
-"""Bytes of `struct rte_mbuf`; this and other constants of it come from the headers' rte_mbuf.h."""
+"""Size of `struct rte_mbuf` in bytes; like the next two constants, from rte_mbuf.h of slowpath's
+headers.
+"""
 _HEADROOM, _LARGEST_PACKET = 128, 16384
 _LARGEST = 1 << 24
 """Limit on the size of an element in its map, in bytes."""
@@ -188,7 +190,9 @@ _ATTRIBUTES = re.compile(
 )
 
 _EXTENDED = re.compile(r"(\bcall [^@(]*?)\b(?:zero|sign)ext ")
-"""Attributes for results that the callee extends, as on this machine; in BPF, the caller does."""
+"""Pattern for attributes of calls whose result the callee extends to a full register, as on this
+machine. In BPF, the caller extends it.
+"""
 
 
 class Wrapped(NamedTuple):

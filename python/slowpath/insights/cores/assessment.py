@@ -142,7 +142,8 @@ _GIGA = 1e9
 _KNEES = 2.73
 """Exponent on the confidence level of knee intervals. Around the median, knees of random draws
 spread more than measured knees. So a 90 % interval is the inner 75 % of draws, 0.9 to this power
-(docs/explanation/insights-advice.md)."""
+(docs/explanation/insights-advice.md).
+"""
 _FULL = 0.8
 """Utilisation from which on a resource counts as a bottleneck."""
 WAITING = "waiting for memory"
@@ -152,7 +153,7 @@ full."""
 
 
 class Scaled(NamedTuple):
-    """Advised numbers of cores for functions, with the resources that limit them on all cores."""
+    """Advised numbers of cores for functions, with the resources that limit them on 60 cores."""
 
     advice: Advice
     limits: list[Mapping[str, float]]  # share of draws by bottleneck
@@ -242,7 +243,7 @@ def _rates(classes: list[Draws]) -> Array:
 
 CONFIDENCE = 0.9
 _few = partial(rounded, digits=4)
-"""Function that rounds a number to as many digits as estimates have."""
+"""Function that rounds a number to four significant digits, the precision of estimates."""
 _ITSELF = "itself"
 
 

@@ -87,9 +87,9 @@ __all__ = ["SCORES", "ColocationReport", "Group", "Pair", "groups_of"]
 
 
 class Pair(TypedDict):
-    """Two functions that share the SmartNIC, and their scores from the ranking (`groups.py`).
+    """Two functions that share the SmartNIC, with their scores (`groups.py`).
 
-    Functions are numbered from 1 in their group.
+    A function is given by its number in its group, from 1.
     """
 
     first: int

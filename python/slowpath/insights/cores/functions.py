@@ -110,7 +110,7 @@ class Functions(NamedTuple):
         return len(next(iter(self.columns.values())))
 
     def has(self, element: str) -> Array:
-        """Return 1 for functions with an element in the chain, and 0 for others."""
+        """Return, for each function, 1 if its chain contains `element`, else 0."""
         return self.columns[flag(element)]
 
     def selected(self, places: NDArray[np.intp]) -> "Functions":
@@ -122,7 +122,7 @@ def check_columns(file: str, place: str, names: Collection[str], others: Collect
     """Check that a table or JSON object has all columns that describe functions.
 
     Args:
-        file: file for errors.
+        file: name of the file, for error messages.
         place: location in the file with a colon, or an empty text.
         names: columns of the table.
         others: further allowed columns, which do not describe functions.

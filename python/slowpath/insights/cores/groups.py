@@ -1,6 +1,7 @@
 """Reads groups of functions with measurements alone and in pairs, and scores the pairs.
 
-Scores state the shares of their throughput and latency alone that the functions of a pair keep.
+A score compares the throughput or latency of a pair's functions with that of the same functions
+alone.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +24,7 @@ from slowpath.insights.rows import Row, read_json_lines
 
 FUNCTIONS = 4
 PAIRS = ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))
-"""Members of each pair of a group, by index; lists of pairs have this order."""
+"""Indices of the functions of each pair in a group of four; lists of pairs have this order."""
 GROUP_CORES = 30
 """Number of cores on which each function runs, alone and in pairs."""
 _FEWEST = 20
@@ -241,7 +242,7 @@ SECOND = np.array([second for _, second in PAIRS])
 
 
 class Scores(NamedTuple):
-    """Four scores of each pair of functions, shape (groups, 6); `totals` defines them."""
+    """Four scores of each pair of functions, shape (groups, 6); `totals` explains them."""
 
     throughput_total: Array
     throughput_average: Array
@@ -255,8 +256,8 @@ NAMES = Scores._fields
 def totals(alone: Array, pairs: Array) -> tuple[Array, Array]:
     """Return two scores of throughput (high is better), or of latency (low is better).
 
-    The first score is the sum of both members' values in the pair, divided by the sum of their solo
-    values. The second score is the sum of both members' ratios of the value in the pair to the solo
+    The first score is the sum of the values of both functions in the pair, divided by the sum of
+    their solo values. The second score is the sum over both functions of value in the pair / solo
     value.
 
     Args:

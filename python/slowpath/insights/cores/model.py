@@ -213,9 +213,9 @@ def predict(model: CoresModel, functions: Functions, cores: tuple[int, ...]) -> 
 def mean_throughput(
     members: tuple[Array, ...], functions: Functions, cores: tuple[int, ...]
 ) -> Array:
-    """Return the geometric mean of the members' predicted throughputs, in packets/s.
+    """Return the geometric mean of the throughputs that fitted networks predict, in packets/s.
 
-    The shape is (functions, core counts).
+    `members` has the parameters of each network. The shape is (functions, core counts).
     """
     count, many = functions.size, len(cores)
     work = select_amounts(amounts(works(functions)), (np.repeat(np.arange(count), many),))
@@ -270,9 +270,9 @@ def learn(curves: Curves, members: int = MEMBERS, seed: int = 0) -> CoresModel:
 
 
 def cross(curves: Curves, members: int, seed: int) -> Crossed:
-    """Cross-validate an ensemble.
+    """Cross-validate an ensemble of networks.
 
-    Each member is trained without one subset of the functions, and then predicts this subset.
+    Each network is fitted without one subset of the functions, and then predicts this subset.
     """
     count, many = len(curves.names), len(CORES)
     part = np.random.default_rng(seed).permutation(count) % members
@@ -291,10 +291,10 @@ def cross(curves: Curves, members: int, seed: int) -> Crossed:
 
 
 def model_of(curves: Curves, crossed: Crossed) -> CoresModel:
-    """Return the model made of trained members.
+    """Return the model that consists of cross-validated networks.
 
-    Its latency weights and its spread of errors are computed from the predictions for held-out
-    functions.
+    The weights of the latency model and the spread of errors are computed from the predictions for
+    held-out functions.
     """
     known = {
         name: np.repeat(one[:, None], len(CORES), 1)

@@ -50,7 +50,7 @@ def at_least(lookup: str, state: str, slots: int) -> str:
 
 
 def works(functions: Functions) -> Mapping[str, Array]:
-    """Return the amounts of each kind of work of a packet by name, shape (functions,)."""
+    """Return the amount of each kind of work per packet, by name, shape (functions,)."""
     found = {"packet": np.ones(functions.size)}
     for at in ("1", "2"):
         present = functions.has(f"ipfilter{at}")
@@ -104,7 +104,7 @@ def _lookups(functions: Functions) -> dict[str, tuple[Array, Array]]:
 
 
 def _states(name: str, present: Array, slots: Array, functions: Functions) -> dict[str, Array]:
-    """Return the amounts of work of one kind of lookup, by name, for each state of the chain.
+    """Return the amounts of work that a lookup causes, by name, for each state of the chain.
 
     A state says which elements precede the lookup. The amounts are the lookup's presence (1 or 0),
     the slots it may visit after the first, and one flag for each of LEVELS slots.
@@ -315,7 +315,7 @@ class Times(NamedTuple):
     """Times of packets in the queueing network, from which latencies are computed."""
 
     packet: Array  # time of a packet in ns, shape (settings, classes)
-    line: Array  # part of it that the packet waits for the line, in ns
+    line: Array  # part of `packet` that is spent waiting for the line, in ns
     cores: Array  # number of cores of each class
 
 

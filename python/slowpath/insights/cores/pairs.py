@@ -74,24 +74,27 @@ class Sharing(NamedTuple):
 
 
 def alone_places(groups: int) -> tuple[np.ndarray]:
-    """Return the index of each function, for queueing network settings with one function each.
+    """Return the indices of the functions for settings in which each function runs alone.
 
-    A group has four functions.
+    Each of the `groups` groups has four functions.
     """
     return (np.arange(groups * FUNCTIONS),)
 
 
 def pair_places(groups: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the function indices of the first members, and of the second members, of all pairs.
+    """Return the indices of the first function, and of the second function, of each pair.
 
-    Each group of four functions forms six pairs.
+    Each of the `groups` groups of four functions forms six pairs.
     """
     first = np.arange(groups)[:, None] * FUNCTIONS
     return (first + FIRST).ravel(), (first + SECOND).ravel()
 
 
 def shared(model: PairsModel, groups: Groups) -> Sharing:
-    """Predict functions alone and in pairs, corrected by known solo measurements."""
+    """Predict throughput and latency of functions alone and in pairs.
+
+    Known solo measurements correct the predictions.
+    """
     count, known = groups.size, works(groups.functions)
     one = amounts(known)
     single, double = (

@@ -302,7 +302,8 @@ def needed(fits: Sequence[Array], functions: Functions) -> Demands:
 def _added(of_chains: Array) -> Array:
     """Return the differences between chains with and without an element.
 
-    The last dimension of `of_chains` is over chains: after a first one, pairs without and with it.
+    The last dimension of `of_chains` is over chains. After the first chain, which is ignored, each
+    element has two: a chain without it, then the same chain with it.
     """
     return np.asarray(of_chains[..., 2::2] - of_chains[..., 1::2])
 

@@ -255,7 +255,9 @@ class _Kind(NamedTuple):
     mask: int
     weight: int
     digit: int
-    """Value of one variable of this kind in the first number of a state."""
+    """Factor of this kind's digit in the first number of a state, which counts remaining
+    variables.
+    """
 
 
 def best_order(element: MergedElement, known: _Cost, max_steps: int = MAX_STEPS) -> Found:

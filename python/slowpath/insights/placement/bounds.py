@@ -37,15 +37,16 @@ class Least(NamedTuple):
     """
 
     alone: Floats
-    """Least cost with a member of a unit on a level, by unit and level; infinite if impossible."""
+    """Least cost if one part of a unit is on a level, by unit and level; infinite if impossible."""
     both: dict[tuple[int, int], Floats]
-    """Least cost with members of two units on two levels, by pair of units, then by both levels."""
+    """Least cost if parts of two units are on two levels, by pair of units, then by both levels."""
 
 
 class _Step(NamedTuple):
     """A step of the elimination: the unit to eliminate, and its neighbours that still remain.
 
-    Neighbours are in the order of their elimination.
+    A unit is a set of equal parts of structures. Neighbours are units with which it exchanges
+    copies, in the order of their elimination.
     """
 
     unit: int
@@ -53,7 +54,10 @@ class _Step(NamedTuple):
 
 
 class _Tables(NamedTuple):
-    """Cost tables of an eliminated unit, over its own memory level and those of its neighbours."""
+    """Cost tables of an eliminated unit, by the memory levels of the unit and of its neighbours.
+
+    A unit is a set of equal parts of structures. Neighbours exchange copies with the unit.
+    """
 
     table: Floats
     """Cost of the unit and of the earlier units that it represents, by levels of the unit and of
@@ -100,7 +104,7 @@ def least(found: Units, prices: Floats, capacity: Sequence[int]) -> Least | None
 
 
 def _eliminated(found: Units, prices: Floats, steps: Sequence[_Step]) -> dict[int, _Tables]:
-    """Eliminate the units one by one, and return the cost tables of each unit."""
+    """Eliminate the units (sets of equal parts) one by one, and return the cost tables of each."""
     tables = dict[int, _Tables]()
     arriving = dict[int, list[_Step]]()
     for step in steps:
@@ -133,8 +137,8 @@ def _completed(tables: _Tables, rest: Floats) -> Floats:
 def _steps(found: Units, levels: int) -> list[_Step] | None:
     """Return the order in which units are eliminated; None if a table would get too large.
 
-    Units with several members come first, as a neighbour of theirs has copies with each member.
-    Then units with few neighbours follow.
+    A unit is a set of equal parts of structures. Units with several parts come first, because
+    their neighbours have copies with each part. Then units with few neighbours follow.
     """
     graph: dict[int, set[int]] = {unit: set() for unit in range(len(found.units))}
     for one, other in found.pairs:
@@ -158,7 +162,7 @@ def _steps(found: Units, levels: int) -> list[_Step] | None:
 
 
 def _own_cost(found: Units, prices: Floats, step: _Step) -> Floats:
-    """Return the cost of one member of a unit, with its copies to and from neighbours.
+    """Return the cost of one part of a unit, with its copies to and from neighbouring units.
 
     The dimensions are the memory level of the unit, and of each neighbour.
     """

@@ -67,7 +67,7 @@ class IntegerProgram(NamedTuple):
     """Constants to add to `times`; the last one is the minimum of the time between packets."""
 
     def counts(self, x: Floats, units: int, levels: int) -> list[list[int]]:
-        """Return the number of members of each unit on each memory level in a solution."""
+        """Return the number of parts of each unit on each memory level in a solution."""
         found = [[0] * levels for _ in range(units)]
         for (unit, level), at in self.placed.items():
             found[unit][level] = round(x[at])
@@ -140,7 +140,7 @@ class _Builder:
         return at
 
     def add_unit(self, index: int) -> None:
-        """Add variables for the number of a unit's members on each allowed level."""
+        """Add variables for the number of a unit's parts on each allowed memory level."""
         unit = self.found.units[index]
         members = float(len(unit.members))
         terms = dict[int, float]()
@@ -151,7 +151,7 @@ class _Builder:
         self.rows.append(Row(terms, members, members))
 
     def add_copies(self, pair: tuple[int, int], copies: Floats) -> None:
-        """Add the copies between members of the first unit and the only member of the second."""
+        """Add the copies between the parts of the first unit and the only part of the second."""
         one, other = pair
         members = float(len(self.found.units[one].members))
         first_levels = [level for level in range(len(copies)) if (one, level) in self.placed]
@@ -171,7 +171,7 @@ class _Builder:
             self.rows.append(Row(terms | {self.placed[other, to]: -members}, 0.0, 0.0))
 
     def add_counts(self, levels: Sequence[int]) -> None:
-        """Add an integer variable for each unit: the total number of its members on the levels."""
+        """Add an integer variable for each unit: the number of its parts on the given levels."""
         for index, unit in enumerate(self.found.units):
             variables = self._variables_on(index, levels)
             if len(variables) == 1:
@@ -182,11 +182,11 @@ class _Builder:
                 self.rows.append(Row({**dict.fromkeys(variables, 1.0), at: -1.0}, 0.0, 0.0))
 
     def _variables_on(self, index: int, levels: Sequence[int]) -> tuple[int, ...]:
-        """Return the variables n(u,l) of a unit u, for the given levels l that it may use."""
+        """Return the variables n(u,l) of unit u, for those of the levels l that it may use."""
         return tuple(at for level in levels if (at := self.placed.get((index, level))) is not None)
 
     def add_capacity(self, levels: Sequence[int], capacity: int) -> None:
-        """Add a row: the units on the given levels must not exceed their total capacity in bytes.
+        """Add a row that limits the bytes of all units on the levels to the levels' capacity.
 
         No row is added if all units fit. For several levels, call `add_counts` first.
         """

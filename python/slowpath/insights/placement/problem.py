@@ -196,7 +196,7 @@ def accesses_by_structure(case: Case) -> list[dict[str, float]]:
 
 
 def busy_seconds(rates: ThroughputLimits, level: str, accesses: dict[str, float]) -> float:
-    """Return how long accesses occupy a level, in seconds; 0 for levels without bandwidth.
+    """Return the seconds for which accesses occupy a level; 0 for levels without bandwidth.
 
     `accesses` contains numbers of accesses by operation.
     """
@@ -264,7 +264,7 @@ def value(case: Case, objective: Objective, spread: PartCounts, *, free: bool) -
 
 
 class Unit(NamedTuple):
-    """A group of equal parts of data structures, which are its members."""
+    """A group of equal parts of data structures; the parts are the members of the unit."""
 
     members: Sequence[int]
     """For each member, the index of its structure."""
@@ -277,7 +277,7 @@ class Unit(NamedTuple):
 
 
 class Units(NamedTuple):
-    """The data structures of a case as units, with the copies between them."""
+    """The data structures of a case as units (groups of equal parts), with copies between units."""
 
     units: Sequence[Unit]
     pairs: Mapping[tuple[int, int], Floats]
@@ -322,7 +322,7 @@ def units(case: Case, *, free: bool, alike: bool) -> Units:
 
 
 def _alone(case: Case, *, free: bool) -> list[Unit]:
-    """Return, for each structure, a unit that has its cost but no members yet.
+    """Return, for each structure, a unit that has the structure's cost but no members yet.
 
     Copies between different structures are ignored.
     """
@@ -376,7 +376,7 @@ def _pairs(case: Case, *, free: bool) -> dict[tuple[int, int], Floats]:
 
 
 def spread_of(case: Case, found: Units, counts: Sequence[Sequence[int]]) -> PartCounts:
-    """Return the placement that follows from the number of members of each unit on each level."""
+    """Return the placement that follows from the number of each unit's parts on each level."""
     spread = [[0] * len(case.card.levels) for _ in case.structures]
     for unit, level_counts in zip(found.units, counts, strict=True):
         members = iter(unit.members)

@@ -208,7 +208,7 @@ def _free_room(case: Case, spread: PartCounts) -> list[int]:
 
 
 def first_fit(case: Case, *, free: bool) -> PartCounts | None:
-    """Place each unit, largest first, on the cheapest level with room.
+    """Place each unit (set of equal parts), largest first, on the cheapest level with room.
 
     Return None if a unit fits on no level.
     """
@@ -301,7 +301,7 @@ class Placement(NamedTuple):
 
 
 class OutOfTime(Exception):  # noqa: N818 - not an error
-    """The time limit passed before any placement was found."""
+    """Raised if the time limit passes before any placement is found."""
 
 
 class _Request(NamedTuple):

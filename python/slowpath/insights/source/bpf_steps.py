@@ -26,7 +26,7 @@ from slowpath.insights.source.sources import compile_source, is_support
 TRIPLE, CPU = "bpf", "v3"
 """BPF's name in LLVM, and the version of its instruction set that `OBJECT` requests."""
 LAYOUT = "e-m:e-p:64:64-i64:64-i128:128-n32:64-S128"
-"""Data layout of LLVM IR for BPF."""
+"""Data layout string of LLVM for BPF."""
 NAMES = "-fno-discard-value-names"
 NO_PASSES = ("-Xclang", "-disable-llvm-passes")
 AS_IT_IS = (*OBJECT.flags, "-w", *NO_PASSES)

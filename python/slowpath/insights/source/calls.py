@@ -1,6 +1,6 @@
-"""Builds the call graph of a module of LLVM IR, and replaces framework functions by calls.
+"""Builds the call graph of a module of LLVM IR, and replaces code of framework functions by calls.
 
-A SmartNIC provides these functions, so their bodies do not count.
+A SmartNIC provides these functions, so their bodies do not count as code of the program.
 """
 
 import re

@@ -48,7 +48,7 @@ _ROLES: dict[str, Role] = {
     "rte_mbuf": "mbuf",
     _BURST: "burst",
 }
-"""Role of a parameter with packets, by the name of the type that it points to."""
+"""Role of a parameter that carries packets, by the name of the type that it points to."""
 _ARRIVE = "slowpath_dpdk_arrive"
 """Name of a function that exists if a source uses slowpath's headers in place of DPDK's."""
 _CONTEXT = "xdp_md"
@@ -84,7 +84,8 @@ class Entry(NamedTuple):
     targets: tuple[PointerTarget, ...] = ()
     """Targets of the parameters with the role `pointer`; `with_pointer_targets` sets them."""
     receives: bool = False
-    """True if the function takes no packets, but receives them from DPDK ports."""
+    """True if the function has no parameter for packets, but receives them from DPDK ports itself.
+    """
 
     @property
     def click(self) -> bool:
@@ -475,13 +476,13 @@ def _handed(functions: Mapping[str, Function]) -> list[str]:
 
 
 def _receives(functions: Mapping[str, Function], name: str) -> bool:
-    """Return true if a function takes no packets, but receives them from DPDK ports."""
+    """Return true if a function has no parameter for packets, but receives them from DPDK ports."""
     takes = _takes_mbufs(functions[name])
     return _ARRIVE in functions and not takes and receives_dpdk_packets(functions, name)
 
 
 def _loops(functions: Mapping[str, Function]) -> list[str]:
-    """Return the functions that receive from DPDK ports, and call no other function that does."""
+    """Return the functions that receive from DPDK ports and call no other such function."""
     own = _matching(functions, lambda name: _receives(functions, name))
     own = [name for name in own if functions[name].shown != "main"] or own
     return [name for name in own if not {*own} & (reachable_functions(functions, name) - {name})]

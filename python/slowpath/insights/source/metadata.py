@@ -278,7 +278,7 @@ class Metadata:
 
 
 def _written(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the number and the text of each metadata node."""
+    """Yield number and text of each metadata node in the text of a module."""
     for line in text.splitlines():
         if line.startswith("!"):
             number, _, written = line[1:].partition(" = ")
@@ -309,7 +309,8 @@ _REPLACEMENTS = {
     }.items()
     for name in names
 }
-"""The map type that replaces each map type. Other types stay; programs use them by other helpers.
+"""The map type that replaces each map type. Other types stay, because programs access them by
+helpers other than lookups.
 """
 MAP_DEFINITION = re.compile(r'^@(\S+) = .*?section "(\.maps|maps)".*?!dbg !(\d+)', re.MULTILINE)
 OLD_MAP_DEFINITION = re.compile(

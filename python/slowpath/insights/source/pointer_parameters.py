@@ -58,7 +58,8 @@ class PointerTarget(NamedTuple):
     name: str
     """Name of the parameter in the source; empty if it has none."""
     type: Type | None
-    """The type that it points to; None if the function does not use it, so that it gets no address.
+    """The type that the parameter points to; None if the function does not use the parameter,
+    which then gets no address.
     """
     variables: tuple[str, ...] = ()
     """Symbols of variables of the type, and of arrays of it, in the order of the source."""
@@ -145,10 +146,10 @@ class TargetFinder:
         return kind
 
     def _converted(self, function: Function, place: int) -> tuple[bool, int | None]:
-        """Return whether a `void *` parameter is used, and to which type the function converts it.
+        """Return true if a `void *` parameter is used, and the type to which it is converted.
 
-        The type is the metadata node number of the pointee of the first typed pointer variable that
-        holds the parameter; None if there is none.
+        The type is the metadata node number of the pointee of the first typed pointer variable
+        that holds the parameter; None if there is none.
         """
         parameters, body = _body(self._text, function.name)
         values, slots = set(parameters[place : place + 1]), set[str]()

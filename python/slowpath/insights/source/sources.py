@@ -1,6 +1,6 @@
 """Recognises the kinds of sources, and compiles them to LLVM IR with clang and slowpath's headers.
 
-The headers are in place of those of Click and DPDK.
+These headers replace those of Click and DPDK.
 """
 
 import os
@@ -133,9 +133,9 @@ def is_support(symbol: str, file: str, *, own: bool = False) -> bool:
 
 
 def is_framework(symbol: str) -> bool:
-    """Return true if slowpath's headers name this support function, unlike a user's function.
+    """Return true if slowpath's headers contain the name of this support function.
 
-    Support code supplies packets, ports and tables.
+    Support code supplies packets, ports and tables. Names in a user's source do not count.
     """
     names, beginnings = _framework()
     return symbol in names or symbol.startswith(beginnings)
@@ -143,7 +143,7 @@ def is_framework(symbol: str) -> bool:
 
 @cache
 def _framework() -> tuple[frozenset[str], tuple[str, ...]]:
-    """Return the names of support code in the headers, and those to which macros append a word."""
+    """Return names of support code in the headers, and prefixes to which macros append a word."""
     found = {
         (name.decode(), bool(pasted))
         for path in HEADERS.rglob("*")
@@ -343,7 +343,7 @@ def load_source(file: str, clang: Clang) -> Source:
 _COMMENT = re.compile(
     rb"""/\*.*?\*/|//[^\n]*|("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')""", re.DOTALL
 )
-"""Pattern for comments and quoted text; quoted text may contain comment marks."""
+"""Pattern for comments and for quoted text, because quoted text may contain comment marks."""
 _CONTEXT = re.compile(rb"\bxdp_md\b")
 _MACRO = re.compile(rb'\bSEC\s*\(\s*"')
 """libbpf's macro for a program's section; other sources use at most the attribute."""
@@ -391,9 +391,9 @@ def may_have_programs(file: str) -> bool:
 def is_for_kernel(file: str) -> bool:
     """Return true if a C source looks like kernel code, such as an XDP program.
 
-    This is asked about sources that do not compile for this machine. Kernel code need not contain a
-    program: clang's errors for this machine would also mislead if a file ends before its first
-    program.
+    Callers need this for sources that do not compile for this machine. The source need not contain
+    a program: if a file ends before its first program, clang's errors for this machine mislead,
+    too.
 
     Raises:
         InputError: if the file cannot be read.

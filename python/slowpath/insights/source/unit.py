@@ -52,7 +52,7 @@ class CompiledUnit:
         self._kept: set[str] | None = None
 
     def variant(self, before: Callable[[Module], None], *, crc_loops: bool) -> "CompiledUnit":
-        """Return a unit of the same source whose module `before` changes before the passes.
+        """Return a unit of the same source whose module `before` changes before the passes run.
 
         Without `crc_loops`, the passes may replace loops that compute a CRC.
         """
@@ -117,7 +117,7 @@ def _accessible_variables(source: Source, module: Module) -> set[str]:
 
 
 def _state(text: str) -> set[str]:
-    """Return the symbols of the source's static variables that its functions may change."""
+    """Return the symbols of the source's static variables that are not constant."""
     layouts = Layouts(text, Metadata(text))
     names = (one.strip('"') for one in _STATE.findall(text))
     places = {name: layouts.place(name) for name in names}

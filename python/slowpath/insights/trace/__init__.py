@@ -1,4 +1,4 @@
-"""The command `slowpath insights counts`, which runs a function over a trace; its settings."""
+"""The command `slowpath insights counts`, which runs a function over a trace, and its settings."""
 
 from typing import NamedTuple
 

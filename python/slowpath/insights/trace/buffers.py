@@ -55,14 +55,14 @@ class Buffers:
         return set(np.flatnonzero(used).tolist())
 
     def by_structure(self) -> list[tuple[int, set[int]]]:
-        """Return each data structure's number with the indices of buffers it points to."""
+        """Return each data structure's number, with the indices of the buffers it points to."""
         return [
             (one.structure, set(self._pointed(one.start, one.size, exact=True).tolist()))
             for one in self._areas
         ]
 
     def seek(self, to: int) -> int:
-        """Write one byte per buffer, its state, to the address `to`; return 1.
+        """Write the state of each buffer, as one byte, to the address `to`; return 1.
 
         The state tells whether a buffer is referenced: whether a data structure, or the `rte_mbuf`
         of another referenced buffer, contains an address within this buffer's `rte_mbuf`.
@@ -92,8 +92,8 @@ class Buffers:
     def _pointed(self, start: int, size: int, *, exact: bool) -> "npt.NDArray[np.int64]":
         """Return the indices of buffers to which pointers in a memory area point.
 
-        `start` is the address of the area and `size` its bytes. With `exact`, only pointers to the
-        start of an `rte_mbuf` count.
+        The area has `size` bytes, and starts at the address `start`. With `exact`, only pointers
+        to the start of an `rte_mbuf` count.
         """
         begin = -(-start // _WORD) * _WORD
         count = (start + size - begin) // _WORD
@@ -241,7 +241,7 @@ class ParameterMemory:
         return int(ctypes.c_uint64.from_address(self._address(symbol)).value)
 
     def _shown(self, symbol: str, one: PointerTarget | None) -> str:
-        """Return a variable's name in the source, followed by `[0]` if it is an array."""
+        """Return a variable's name in the source, followed by `[0]` if the variable is an array."""
         found = self._layouts.variable(symbol)
         if found is None:
             return symbol

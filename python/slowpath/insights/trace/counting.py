@@ -300,7 +300,7 @@ class Counted:
         return found
 
     def _left(self, fate: Fate) -> list[str]:
-        """Return notes on packets without a free buffer, and on those neither sent nor killed."""
+        """Return notes on packets that got no buffer, or that were neither sent nor killed."""
         found = list[str]()
         if fate["unmade"]:
             found.append(

@@ -67,10 +67,7 @@ from slowpath.insights.trials import Series
 
 _THREADS = re.compile(r"^@(\S+) = [^\n]*?\bthread_local\b", re.MULTILINE)
 _SETUP_FUEL = 1 << 31
-"""Maximum number of blocks that run before the first packet.
-
-They run in constructors, `configure` and `initialize`.
-"""
+"""Maximum number of blocks that run before the first packet, in constructors and set-up code."""
 _REPORT_SHARE = 0.25
 """Share of the time that is kept for the report after the last packet."""
 _ROOM = 1 << 20
@@ -91,7 +88,9 @@ class Outcome(NamedTuple):
 
     tally: Tally
     counts: dict[str, int]
-    """Packets killed, made, and unmade for lack of a buffer; table entries refused and evicted."""
+    """Numbers of packets: killed, created, and not created for lack of a buffer. Numbers of table
+    entries: refused and evicted.
+    """
     outputs: dict[int, int]
     """Number of packets by output."""
     results: dict[int, int]
@@ -560,7 +559,7 @@ class Execution:
 
 
 def _with_stack(areas: Sequence[Area], here: int) -> list[Area]:
-    """Return the areas, and one more for the local variables near the stack address `here`."""
+    """Return `areas`, and one more for the local variables near the stack address `here`."""
     below = max((one.start + one.size for one in areas if one.start < here), default=0)
     above = min((one.start for one in areas if one.start >= here), default=here + _STACK)
     start, end = max(here - _STACK, below), min(here + _STACK // 4, above)

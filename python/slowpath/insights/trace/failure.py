@@ -117,11 +117,11 @@ _SIGNALS = {
     -signal.SIGKILL: _LATE,
 }
 _UNSET = (-signal.SIGSEGV, -signal.SIGBUS, -signal.SIGFPE)
-"""Signals that uninitialised pointers and divisors may cause."""
+"""Signals that an uninitialised pointer or divisor may cause."""
 
 
 class LastState(NamedTuple):
-    """The state of a run that a process had stored last when it ended, for error messages."""
+    """The last state that the process of a run stored before it ended, for error messages."""
 
     fuel: int
     """Number of blocks that could still run within the limit."""

@@ -16,14 +16,14 @@ from slowpath.insights.trace.memory import ALLOCATORS, Allocation, Allocations, 
 RECORD = 16
 """Bytes of a record: an address (8), a number (4) and a size (4)."""
 BEGINS = 1 << 31
-"""Added to the number of a block in the record that marks its start.
+"""Flag that is added to a block's number in the record that marks the start of the block.
 
 Other records are accesses, which have the number of a site, or calls.
 """
 CALLS = 1 << 30
-"""Added to the number of a call in the record that marks its start."""
+"""Flag that is added to a call's number in the record that marks the start of the call."""
 RETURNS = CALLS | 1 << 29
-"""Added to the number of a call in the record that marks its end."""
+"""Flags that are added to a call's number in the record that marks the end of the call."""
 _MAX_SIZE = (1 << 20) - 1
 """Limit on the recorded size of an access in bytes; larger accesses are recorded with this size."""
 _DEFINE = re.compile(r'^define .*?@("(?:[^"\\]|\\.)*"|[\w.$-]+)\(')
@@ -133,7 +133,10 @@ def _in_several_places(functions: Mapping[str, Function]) -> frozenset[str]:
 
 
 class _Allocating:
-    """Inserts code before allocating calls: it tells the heap the number of the allocation."""
+    """Inserts code before calls that allocate memory.
+
+    The code tells the heap the number of the allocation.
+    """
 
     def __init__(self, allocations: Allocations, found: list[Allocation], site: int) -> None:
         self._allocations, self._found, self._site = allocations, found, site
@@ -218,7 +221,7 @@ class _Body:
         return code
 
     def _around(self, name: str, place: int | None) -> list[str]:
-        """Return code that records a call; keep the code that records its return for later."""
+        """Return code that records a call, and store the code that records the return for later."""
         number = len(self._instrumented.calls)
         self._instrumented.calls.append(Call(self._first + self._block, name, place))
         record = '  call void @"slowpath.append"(i64 0, i32 {}, i32 0)'

@@ -162,7 +162,7 @@ _CONSTANTS = (
 
 
 class Structure(NamedTuple):
-    """A data structure that the SmartNIC keeps between packets."""
+    """A data structure of the source that the SmartNIC keeps between packets."""
 
     name: str
     type: Type | None  # None: unknown
@@ -259,7 +259,7 @@ class Chunk(NamedTuple):
 
 
 class _Class(NamedTuple):
-    """Blocks that are interchangeable: a freed one serves a later request."""
+    """Equal blocks of the heap for one purpose; a freed block serves a later request."""
 
     purpose: int
     room: int  # allocated bytes, a multiple of the alignment
@@ -288,9 +288,11 @@ class Heap:
         self.structures = [
             Structure(one.name, _listed(one.type), 0, one.line, "") for one in firsts
         ]
-        """By purpose, a structure that stands for all blocks; its size is in `sizes`."""
+        """For each purpose, a structure that stands for all its blocks; `sizes` has the
+        structure's size.
+        """
         self.sizes = [0] * len(names)
-        """By purpose, the largest number of bytes allocated at the same time."""
+        """For each purpose, the largest number of bytes that were allocated at the same time."""
         self._live = [0] * len(names)
         self._blocks = dict[int, _Block]()
         self._free = dict[_Class, list[int]]()
@@ -330,7 +332,10 @@ class Heap:
         return self._block(number, size, max(alignment, _ALIGNED))
 
     def _block(self, number: int, size: int, alignment: int) -> int:
-        """Return the address of a block for the allocation `number`, from 0; 0 without memory."""
+        """Return the address of a block for an allocation; 0 without free memory.
+
+        `number` is the index of the allocation, from 0.
+        """
         if max(size, alignment) > _MAX_HEAP:
             return 0
         purpose = self._purposes[number]

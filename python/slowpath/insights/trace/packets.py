@@ -211,7 +211,7 @@ _WORD = 8
 _IDLE = 1000
 """Maximum number of consecutive requests for 0 packets."""
 _MAX_PARAMETERS = 5
-"""Limit on parameters: those that `slowpath_dpdk_loop` passes in registers."""
+"""Maximum number of parameters, because `slowpath_dpdk_loop` passes only this many in registers."""
 
 
 class Receiving:
@@ -309,8 +309,8 @@ NONE = Waiting(0, [], 0)
 def waiting(memory: MemoryMap, address: Callable[[str], int]) -> Waiting:
     """Count the packets that are neither sent nor freed at the end; `address` resolves symbols.
 
-    Packets of the trace that no data structure refers to count as returned by the function instead.
-    A packet with several segments counts once.
+    A packet of the trace that no data structure refers to is not counted, because it counts as
+    returned by the function. A packet with several segments counts once.
     """
     buffers = Buffers(memory, address)
     left = buffers.heads()

@@ -186,7 +186,7 @@ class _Finder:
 
 
 def _may_move(record: _Record, touched: set[str]) -> bool:
-    """Return true if several variables are accessed, each small enough for one access."""
+    """Return true if a record has several accessed variables, all small enough for one access."""
     return len(touched) > 1 and all(record.variables[one].size <= _WIDTH for one in touched)
 
 

@@ -22,7 +22,7 @@ Whole = npt.NDArray[np.int64]
 RECORDS = np.dtype([("address", "<u8"), ("number", "<u4"), ("size", "<u4")])
 _SORTS: tuple[MemoryKind, ...] = ("packet", "metadata", "local", "constant", "other")
 _SIZES = 20
-"""Number of bits that the size of an access takes in a key."""
+"""Number of bits for the size of an access in a key (see `_part`)."""
 _PLACES = 1 << 42
 """Maximum total size of all variables in bytes."""
 
@@ -50,7 +50,9 @@ class Tally(NamedTuple):
     """For each site and kind of memory other than state that it accessed, the number of accesses.
     """
     entries: list[tuple[int, int]]
-    """For each structure, how many distinct entries were accessed, and how many were written."""
+    """For each structure, the numbers of distinct entries that were accessed and that were
+    written.
+    """
     together: list[tuple[int, list[int], int]]
     """For each block and set of parts, the number of runs that accessed exactly these parts."""
     calls: list[tuple[int, int, int]]
@@ -58,7 +60,7 @@ class Tally(NamedTuple):
 
 
 def tally_of(saved: dict[str, Any]) -> Tally:
-    """Return a tally from the object into which it was converted for JSON."""
+    """Rebuild a tally from the object to which it was converted for JSON."""
     parts = [
         StructurePart(structure, tuple(map(tuple, members)))
         for structure, members in saved["parts"]
@@ -277,10 +279,10 @@ class _Nested:
             self._counts[int(key)] += int(count)
 
     def _after(self, number: int) -> int:
-        """Return the number of the chain of nested calls after a record with this number.
+        """Return the number of the chain of nested calls that is active after a record.
 
-        The record is of a call, a return, or the first block of a function that the source never
-        calls.
+        `number` is that of the record: a call, a return, or the first block of a function that the
+        source never calls.
         """
         if number >= BEGINS:
             return 0
@@ -297,7 +299,7 @@ class _Nested:
         return known
 
     def inside(self) -> list[tuple[int, int, int]]:
-        """Return each call with the blocks that ran in it, and their numbers of runs."""
+        """Return each call and each block that ran in it, with the block's number of runs there."""
         found = Counter[tuple[int, int]]()
         for key, count in self._counts.items():
             chain, block = divmod(key, self._blocks)

@@ -31,7 +31,7 @@ from slowpath.insights.trace.xdp_maps import (
 
 _FILLED = (HASH, ARRAY, PROGRAMS, LRU, LPM, PORTS, QUEUE, STACK, BLOOM, *OF_MAPS)
 _INNER = ".inner"
-"""Suffix to the name of a map of maps; the entry with it has the content of the inner maps."""
+"""Suffix to the name of a map of maps, for the entry with the content of the inner maps."""
 Entries = list[dict[str, str | int]]
 """Entries in the format of witnesses.
 
@@ -159,7 +159,7 @@ _MAX_ENTRIES = 1 << 22
 _OTHER, _MIXED = 0x3A5C_9E17_0000_0000, 0x5A
 """Patterns of synthetic keys and values, as in `slowpath measure`."""
 _REDIRECTED = (14, 16, 25)
-"""Types of maps of devices and CPUs (`enum bpf_map_type`)."""
+"""Types of maps that contain devices or CPUs (`enum bpf_map_type`)."""
 _ANY_SIZE = 1 << 12
 """Flag of inner arrays whose number of elements may differ (`BPF_F_INNER_MAP`)."""
 _WORD = 8
@@ -325,7 +325,7 @@ def _wrong(table: Table, entries: Entries) -> str | None:
 
 
 def _wrong_within(table: Table, key: bytes, inner: Table) -> str:
-    """Return why the kernel would reject an inner map at a key; empty if it would not."""
+    """Return the reason why the kernel would reject an inner map at a key; empty without one."""
     name, definition = inner.map.name, table.map.inner
     if inner.kind not in _INNER_KINDS:
         return f"it holds {name}; inner maps of type {inner.map.kind} are not supported"
@@ -365,7 +365,7 @@ def _size(entries: Entries) -> int:
 
 
 def _queued(table: Table, entries: Entries) -> Iterator[bytes]:
-    """Yield the values of a queue, stack or bloom filter, in the order of removal.
+    """Yield the values of a queue, stack or bloom filter; queues and stacks in order of removal.
 
     Synthetic values come last; those of a bloom filter differ from each other.
     """
@@ -410,7 +410,7 @@ def _synthetic_value(table: Table) -> bytes:
 
 
 def _looked_for(table: Table, key: bytes) -> bytes:
-    """Return the bytes that identify an entry; in a trie, the prefix length and the prefix only."""
+    """Return the bytes of a key that identify an entry; in a trie, prefix length and prefix."""
     if table.kind != LPM:
         return key
     length, address = key[:_LENGTH], key[_LENGTH:]

@@ -149,7 +149,10 @@ def maps_of(text: str, metadata: Metadata, layouts: Layouts) -> list[Map]:
 
 
 def _defined(name: str, parts: list[tuple[int, Node]], metadata: Metadata, layouts: Layouts) -> Map:
-    """Return the map that a definition by types describes; `parts` are the definition's members."""
+    """Return the map that a definition in the style `__uint(...)` describes.
+
+    `parts` are the members of the definition.
+    """
     values, types, inner = dict[str, int](), dict[str, Type | None](), None
     for number, node in parts:
         length = array_length(metadata, number)
@@ -365,7 +368,7 @@ class Store:
             ctypes.memmove(at, description, min(len(description), DESCRIPTOR_BYTES))
 
     def looked(self) -> dict[str, LookupCounts]:
-        """Return the numbers of successful and failed lookups in each map, by the map's name."""
+        """Return the numbers of successful and failed lookups in each map, by name of the map."""
         end = DESCRIPTOR_BYTES - _LOOKED.size
         counts = {
             name: LookupCounts(*_LOOKED.unpack(ctypes.string_at(start + end, _LOOKED.size)))

@@ -65,7 +65,7 @@ def known() -> str:
 
 
 TAIL_CALL = HELPER_NUMBERS["bpf_tail_call"]
-"""Number of the helper `bpf_tail_call`."""
+"""Number of the kernel helper `bpf_tail_call`."""
 _CALLS = f"inttoptr (i64 {TAIL_CALL} to ptr)("
 _BODY = re.compile(r"^define .*?^}$", re.MULTILINE | re.DOTALL)
 _HEAD = re.compile(r'^define [^@\n]*@("[^"]*"|[\w.$-]+)\(')

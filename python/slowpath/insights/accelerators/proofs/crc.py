@@ -70,7 +70,7 @@ class Layout(NamedTuple):
 
     width: int
     at: int  # lowest bit of the register
-    swapped: bool  # its bytes are in reverse order
+    swapped: bool  # true if the bytes of the register are in reverse order
     reflected: bool
 
     def read(self, value: int) -> int:

@@ -272,7 +272,7 @@ def _operands(texts: Sequence[bytes], state: int, changed: int, after: bytes) ->
 
 
 def _all_differ(before: bytes, after: bytes, digest: Digest, at: int) -> bool:
-    """Return true if each word of a digest's state differs, as nearly always after a block.
+    """Return true if each word of a state changed in a call, as nearly always for a digest.
 
     This is much faster to check than the state is to compute.
     """
@@ -329,10 +329,10 @@ def stream_attempts(bench: Bench, begin: str, more: str, end: str) -> Iterator[A
 
 Pointers = list[tuple[int, ...]]
 StreamArguments = tuple[tuple[int, ...], int, tuple[int, ...]]
-"""Arguments of the three functions of a digest.
+"""Arguments of the three functions that begin, continue and end a digest.
 
-They are pointers for the second function, a number for the first and the last, and pointers for
-the last.
+The tuple has the pointers for the second function, the value of all numeric arguments of the first
+and third function, and the pointers for the third function.
 """
 
 

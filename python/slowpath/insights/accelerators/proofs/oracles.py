@@ -311,7 +311,7 @@ class WholeWordOracle:
     unit = 2
 
     def __init__(self, oracle: Oracle) -> None:
-        """Wrap `oracle`, which accepts data of any length."""
+        """Restrict `oracle`, which accepts data of any length, to whole words."""
         self._oracle = oracle
         self.bits, self.most, self.text = oracle.bits, oracle.most, oracle.text
         self.seed_bits, self.seed_name = oracle.seed_bits, oracle.seed_name

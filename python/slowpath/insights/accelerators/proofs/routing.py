@@ -366,8 +366,8 @@ def _by_address(bench: Bench, roles: Roles) -> Iterator[TableCalls]:
 def _add_numbers(count: int, *, hop_pointer: bool) -> Sequence[tuple[str, ...]]:
     """Return possible orders of the numbers that `add` takes: prefix length, next hop and others.
 
-    The function `add` inserts a route; the prefix is in memory. `count` is the number of the
-    numbers. With `hop_pointer`, the next hop is passed as a pointer, not as a number.
+    The function `add` inserts a route; the prefix is in memory. `count` is the number of its
+    numeric parameters. With `hop_pointer`, the next hop is passed as a pointer, not as a number.
     """
     if hop_pointer:
         names = {1: ("length",), 2: ("four", "length"), 3: ("four", "length", "zero")}

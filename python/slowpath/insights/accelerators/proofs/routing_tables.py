@@ -43,7 +43,7 @@ _REACH = 64
 _IPV6_NAME = re.compile(r"(?:ip_?v?|lpm|fib|v|look_?up)6", re.IGNORECASE)
 """Names of functions for IPv6; the comparison covers only the first bytes of their addresses."""
 _CALLS = ("value", "memory")
-"""Where a next hop can be read without following an address that the function returns."""
+"""Values of `TableCalls.result` with which no returned address is followed to read the next hop."""
 
 
 def lookup_attempts(bench: Bench, roles: Roles) -> tuple[list[Attempt], CrashRecord]:
