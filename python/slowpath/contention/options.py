@@ -123,7 +123,7 @@ LENGTH = 500
 
 
 MIXES = 20
-"""Default number of suggested mixes, which take a quarter of an hour at half a minute each."""
+"""Default number of suggested mixes, which take ten minutes at half a minute each."""
 SURE = 0.9
 """Default probability with which promises are kept if placements follow the suggested measurements.
 """
