@@ -1,5 +1,6 @@
-//! Types of programs as data: the structure that a program gets, its return codes, and the way in
-//! which the kernel loads and test-runs it. Each type is one row.
+//! Describes the types of BPF programs as data: the structure that a program gets, its return
+//! codes, and the way in which the kernel loads and test-runs the program. Each program type is one
+//! constant, called a row.
 //!
 //! Sources: `include/uapi/linux/bpf.h` for the structures and return codes; the functions
 //! `*_is_valid_access` and `*_convert_ctx_access` of `net/core/filter.c` for the fields.
@@ -9,10 +10,10 @@ use crate::object::ProgramKind;
 /// Maximum value of an interface index, which the kernel stores as `int`.
 const IFINDEX_MAX: u64 = 0x7fff_ffff;
 
-/// A type of programs that slowpath analyses.
+/// Properties of a BPF program type that slowpath analyses, such as XDP.
 #[derive(Debug)]
 pub struct ProgramType {
-    /// The type.
+    /// Program type that this row describes.
     pub kind: ProgramKind,
     /// Name of the structure behind the program's parameter, such as `xdp_md`.
     pub structure: &'static str,
@@ -20,36 +21,38 @@ pub struct ProgramType {
     pub size: u64,
     /// Fields of the structure, by ascending offset.
     pub fields: &'static [Field],
-    /// Accesses that differ from those in `fields`, by the names of the fields.
+    /// Access rules of this program type that replace [`Field::access`]. Each rule lists the names
+    /// of the fields to which it applies.
     pub rules: &'static [(&'static [&'static str], Access)],
-    /// Place of the packet's first byte.
+    /// Header at which the packets that a program gets start.
     pub first: FirstByte,
     /// True if programs may store to the packet directly.
     pub writes_packets: bool,
     /// True if the verifier accepts the packet loads of classic BPF (`may_access_skb`).
     pub loads_packets: bool,
-    /// True if programs run while soft interrupts of their CPU can run other programs, such as
-    /// callbacks of timers. Processes send and receive packets of sockets so.
+    /// True if soft interrupts of the same CPU, such as callbacks of timers, can run other programs
+    /// during a run. This is the case where a process sends or receives packets of a socket.
     pub interruptible: bool,
     /// Return codes that the kernel distinguishes.
     pub results: &'static [ReturnCode],
-    /// Number of the type for the kernel (`enum bpf_prog_type`).
+    /// Number of the program type in the kernel (`enum bpf_prog_type`).
     pub number: u32,
-    /// Prefixes of section names in front of the name of an attach type.
+    /// Prefixes of section names that select this program type. The name of an attach type can
+    /// follow the prefix.
     pub sections: &'static [&'static str],
-    /// Numbers of the attach types for the kernel (`enum bpf_attach_type`). Each has the names that
-    /// select it, behind a prefix of `sections`. The last row has no names and is the default.
+    /// Attach types: for each, the names that select it behind a prefix of `sections`, and its
+    /// number in the kernel (`enum bpf_attach_type`). The last one has no names and is the default.
     pub attach: &'static [(&'static [&'static str], u32)],
 }
 
-/// Place of the first byte of the packets that a program gets.
+/// The header at which the packets that a program gets start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FirstByte {
-    /// Start of the link layer header.
+    /// The link layer header.
     Link,
-    /// Start of the network header.
+    /// The network header.
     Network,
-    /// Start of any header.
+    /// A header of any layer, which depends on the socket.
     Any,
 }
 
@@ -64,33 +67,34 @@ pub struct Field {
     pub bytes: u8,
     /// Content at the start of a run.
     pub content: Content,
-    /// Accesses that the kernel's verifier accepts, unless the program's type has another rule.
+    /// Accesses that the kernel's verifier accepts, unless [`ProgramType::rules`] replace them.
     pub access: Access,
 }
 
 /// Accesses to a field that the kernel's verifier accepts. All accesses are aligned to their width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Not checked here.
+    /// All accesses; slowpath checks only that they stay inside the structure.
     Unchecked,
     /// Loads of the whole field.
     Whole,
     /// Loads of the field or of a part of it.
     Parts,
-    /// Loads of the field or of a part of it, and stores to the whole field. The kernel keeps this
-    /// number of low bits of a stored number.
+    /// Loads of the field or of a part of it, and stores to the whole field. The kernel keeps only
+    /// this number of low bits of a stored value.
     Stores(u8),
-    /// As `Stores(16)`, but the kernel ignores numbers that have no place in 16 bits, and 65535.
+    /// As `Stores(16)`, but the kernel ignores stores of 65535 and larger numbers.
     StoresQueue,
     /// Loads of the whole field, and stores to it.
     WholeStores,
-    /// Loads and stores of any width, also across the following fields of this kind.
+    /// Loads and stores of any width. An access may extend into the next fields, if these have the
+    /// rule `Bytes`, too.
     Bytes,
-    /// None in this type of programs.
+    /// No accesses in programs of this type.
     Never,
 }
 
-/// Content of a field.
+/// Content of a field when a program starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
     /// Address of the packet's first byte.
@@ -99,10 +103,9 @@ pub enum Content {
     PacketEnd,
     /// Address of the metadata in front of the packet.
     Metadata,
-    /// Length of the whole packet in bytes, of which the program may access only the first ones
-    /// directly.
+    /// Length of the whole packet in bytes; the program may access only the first bytes directly.
     Length,
-    /// A number from the first to the second number, both included.
+    /// A number between a minimum and a maximum, both included.
     Number(u64, u64),
     /// A content that slowpath does not model.
     Unsupported,
@@ -113,7 +116,7 @@ pub enum Content {
 pub struct ReturnCode {
     /// The code as the program returns it.
     pub code: i32,
-    /// Name of the code in the kernel, or words for a code without a name.
+    /// Name of the code in the kernel, or a short description if the kernel has no name for it.
     pub name: &'static str,
     /// Meaning of the code for the packet.
     pub meaning: &'static str,
@@ -132,7 +135,7 @@ const fn with(
     Field { name, offset, bytes, content, access }
 }
 
-/// Returns a field of 4 bytes with a number of at most `most`.
+/// Returns a field of 4 bytes that contains a number from 0 to `most`.
 const fn number(name: &'static str, offset: u64, most: u64, access: Access) -> Field {
     with(name, (offset, 4), Content::Number(0, most), access)
 }
@@ -262,7 +265,7 @@ pub static SCHED_CLS: ProgramType = ProgramType {
 /// others as `TC_ACT_UNSPEC` (`tcf_bpf_act` of `net/sched/act_bpf.c`).
 pub static SCHED_ACT: ProgramType = TC;
 
-/// The row of [`SCHED_ACT`], from which the rows of the other types differ.
+/// The row of [`SCHED_ACT`]. The rows of other types copy it and replace some fields.
 const TC: ProgramType = ProgramType {
     kind: ProgramKind::SchedAct,
     structure: "__sk_buff",
@@ -333,8 +336,8 @@ pub static PROGRAM_TYPES: [&ProgramType; 5] =
     [&XDP, &SCHED_CLS, &SCHED_ACT, &CGROUP_SKB, &SOCKET_FILTER];
 
 impl ProgramType {
-    /// Returns the row of a type; `None` if slowpath does not analyse such programs. A program of
-    /// unknown type counts as XDP.
+    /// Returns the row that describes a program type; `None` if slowpath does not analyse programs
+    /// of this type. A program of unknown type counts as XDP.
     pub fn of(kind: ProgramKind) -> Option<&'static ProgramType> {
         match kind {
             ProgramKind::Unknown => Some(&XDP),
@@ -342,7 +345,8 @@ impl ProgramType {
         }
     }
 
-    /// Returns the name of the family of types, for messages.
+    /// Returns the name of the group of program types, for messages: `tc`, `cgroup_skb`, `socket`
+    /// or `XDP`.
     pub fn family(&self) -> &'static str {
         match self.kind {
             ProgramKind::SchedCls | ProgramKind::SchedAct => "tc",
@@ -381,15 +385,15 @@ impl ProgramType {
         found.map(|field| field.offset).expect("a field of all types")
     }
 
-    /// Returns the offsets in bytes of the fields with the packet's start, its end, and the start
-    /// of its metadata.
+    /// Returns the offsets in bytes of three context fields: start of the packet, end of the
+    /// packet, start of its metadata.
     pub fn ends(&self) -> [u64; 3] {
         [Content::PacketStart, Content::PacketEnd, Content::Metadata]
             .map(|content| self.offset(content))
     }
 
-    /// Returns the offset in bytes of the field with the packet's length; `None` if the packet ends
-    /// where direct access ends.
+    /// Returns the offset in bytes of the field with the packet's length. `None` if the structure
+    /// has no such field: the packet then ends where direct access ends.
     pub fn length(&self) -> Option<u64> {
         let found = self.fields.iter().find(|field| field.content == Content::Length);
         found.map(|field| field.offset)

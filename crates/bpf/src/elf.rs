@@ -19,14 +19,14 @@ const MACHINES: [u16; 2] = [elf::EM_BPF, elf::EM_NONE];
 /// Maximum length of a symbol or section name, in bytes.
 const NAME: usize = 4096;
 
-/// A parsed relocatable BPF file: its sections and symbols.
+/// A parsed relocatable ELF file for BPF: its sections and symbols.
 #[derive(Clone, Debug)]
 pub(crate) struct Elf<'data> {
     pub sections: Vec<Section<'data>>,
     pub symbols: Vec<Symbol>,
 }
 
-/// A section. Its number is its index in [`Elf::sections`].
+/// A section of the file. Its index in [`Elf::sections`] is its section number.
 #[derive(Clone, Debug)]
 pub(crate) struct Section<'data> {
     pub name: String,
@@ -276,7 +276,7 @@ fn name(bytes: &[u8]) -> Result<String, ObjectError> {
     Ok(printable(bytes))
 }
 
-/// Converts a library's error message to one line that starts in lower case.
+/// Converts an error message of the ELF library to one line that starts in lower case.
 fn lower(message: &str) -> String {
     let message = printable(message.as_bytes());
     let mut chars = message.chars();

@@ -10,7 +10,7 @@ pub enum ObjectError {
     /// The file is not a BPF object that this crate supports.
     #[error("{what}; {hint}")]
     File {
-        /// Code of the error's cause.
+        /// Code of the error's cause, such as `SP0301`.
         code: codes::Code,
         /// Description of the file or of the damage.
         what: String,
@@ -57,10 +57,10 @@ pub enum ObjectError {
         /// Possible remedy.
         hint: &'static str,
     },
-    /// The object has no program with this number.
+    /// The object has no program with the requested index.
     #[error("no program number {number}; the object has {available}")]
     NoProgram {
-        /// Requested program number.
+        /// Requested index of a program.
         number: usize,
         /// Number of programs in the object.
         available: usize,
@@ -68,7 +68,7 @@ pub enum ObjectError {
 }
 
 impl ObjectError {
-    /// Returns the code of the error's cause.
+    /// Returns the code of the error's cause, such as `SP0301`.
     pub fn code(&self) -> codes::Code {
         match self {
             ObjectError::File { code, .. } => *code,

@@ -107,9 +107,9 @@ pub enum Insn {
     },
     /// An atomic read-modify-write of 4 or 8 bytes.
     Atomic {
-        /// Operation, and whether it returns the old value.
+        /// The operation, which may return the old value.
         op: AtomicOp,
-        /// 4 or 8 bytes.
+        /// Width of the access: 4 or 8 bytes.
         width: Width,
         /// Base address.
         base: Register,

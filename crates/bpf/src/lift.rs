@@ -87,12 +87,11 @@ use walk::{explore::explore, fixpoint};
 /// program.
 #[derive(Clone, Debug)]
 pub struct Lifted {
-    /// The program in micro-operations. Its instructions are numbered by slot. After the first
-    /// program come those that receive the packet from it by tail calls, or because of its return
-    /// code.
+    /// The program in micro-operations. Its instructions are numbered by slot: first those of the
+    /// given program, then those of programs that receive the packet by tail calls or handovers.
     pub program: Program,
-    /// Programs of the object that contributed instructions, in the order of their instructions in
-    /// `code`.
+    /// Programs of the object that contributed instructions, in the order in which `code` contains
+    /// their instructions.
     pub programs: Vec<PlacedProgram>,
     /// The BPF instructions, indexed by the instruction numbers of `program`.
     pub code: Vec<Insn>,
@@ -102,12 +101,12 @@ pub struct Lifted {
     pub layout: Layout,
     /// Number of nested function calls at each block; 0 in the entry function.
     pub depths: Vec<u8>,
-    /// The uncertain assumptions (see [`Program::reliances`]) that can only add runs. A run under
-    /// such an assumption may be impossible on the device, but no possible run is missing. A
-    /// property of all runs of `program` therefore holds on the device.
+    /// Uncertain assumptions ([`Program::reliances`]) that can only add runs. A run under such an
+    /// assumption may be impossible on the device, but no possible run is missing. A property of
+    /// all runs of `program` therefore holds on the device.
     pub over_approximating: BTreeSet<RelianceId>,
-    /// The uncertain assumptions (see [`Program::reliances`]) that matter only if the program
-    /// writes to the packet or moves its start or end.
+    /// Uncertain assumptions ([`Program::reliances`]) that matter only if the program writes to the
+    /// packet or moves its start or end.
     pub packet_reliances: BTreeSet<RelianceId>,
     /// Kinds of runs that are possible on the device but missing in the lifted program.
     pub unseen: MissingRuns,
@@ -134,8 +133,8 @@ pub fn lift(
     lift_with(object, program, options, findings)
 }
 
-/// Lifts two programs that use the same maps, so that their effects on memory can be compared. For
-/// this, both results track the same properties of the maps.
+/// Lifts two programs that use the same maps, so that their effects on memory can be compared. Both
+/// results track the same properties of the maps.
 ///
 /// # Errors
 /// [`LiftError`] if one of the programs cannot be lifted, as for [`lift`].
@@ -278,7 +277,8 @@ fn instructions(
     Ok((insns, lines))
 }
 
-/// Computes what is known about the value of each register before each instruction of a program.
+/// Computes the kinds of values (constants, pointers, maps) that each register can have before each
+/// instruction of a program.
 ///
 /// # Errors
 /// [`LiftError`], as for [`lift`].

@@ -47,9 +47,9 @@ impl MapTable {
         Ok(MapTable { maps })
     }
 
-    /// Sets the initial elements of maps, which the object states by relocations or by section
+    /// Adds the initial elements of maps, which the object states by relocations or by section
     /// names. `program` returns the index of the program that starts at an offset of a section;
-    /// `programs` are the section names of all programs.
+    /// `programs` contains the section names of all programs.
     pub fn fill_slots(
         &mut self,
         elf: &Elf,

@@ -1,5 +1,5 @@
-//! Helps with tables of names in which the position of a name is its number. Code that needs a
-//! number looks up the name at compile time, so that no number is written twice.
+//! Provides tables of names in which the position of a name is its number. Code that needs a number
+//! looks up the name at compile time, so each number is defined in one place only.
 
 /// Returns the position of a name in a table.
 ///

@@ -1,6 +1,6 @@
 //! Reads BPF objects, from the bytes of an ELF file to programs with resolved instructions.
 //!
-//! [`Object::parse`] reads everything that does not depend on a kernel. [`Object::link`] builds one
+//! [`Object::parse`] reads the parts that do not depend on a kernel. [`Object::link`] builds one
 //! program, with CO-RE relocations for the types of a given kernel. A faulty program does not
 //! prevent the linking of others. [`Object::join`] merges several objects into one;
 //! [`Object::write`] returns the bytes of an object file with linked programs. This module accesses

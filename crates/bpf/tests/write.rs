@@ -1,5 +1,5 @@
-//! Tests that BPF objects can be written and read back with the same maps, instructions, source
-//! lines and license. The tests use all objects of the repository, and random programs.
+//! Tests that written BPF objects are read back with the same maps, instructions, source lines and
+//! license. The tests use all objects of the repository, and random programs.
 
 use std::path::{Path, PathBuf};
 
@@ -41,8 +41,8 @@ fn link_all(object: &Object, kernel: &Btf) -> Vec<BpfProgram> {
     numbers.map(|n| object.link(n, Some(kernel)).unwrap_or_else(|e| panic!("{e}"))).collect()
 }
 
-/// Removes the parts of a map definition that depend on the notation of the map in the object: key
-/// and value types, value sizes of maps of maps and program arrays, and names of inner maps.
+/// Removes the parts of a map definition that depend on the form of the definition in the object:
+/// key and value types, value sizes of maps of maps and program arrays, and names of inner maps.
 fn plain(def: &MapDef) -> MapDef {
     let holds = def.kind.holds_maps() || def.kind == MapKind::PROG_ARRAY;
     let inner =
@@ -161,7 +161,7 @@ proptest! {
         }
     }
 
-    /// Checks that a map definition that was changed after parsing is written with the change.
+    /// Checks that a map definition that was changed after parsing is read back with the change.
     #[test]
     fn changed_maps_are_read_back_with_their_changes(
         which in any::<prop::sample::Index>(),

@@ -1,12 +1,12 @@
 //! Defines domains: sets of bit-vectors described by known bits and by an unsigned and a signed
-//! interval. Each of the three makes the others more precise.
+//! interval. Each of these three descriptions makes the other two more precise.
 //!
 //! [`transfer`](crate::transfer) applies operators to domains; `lattice` computes domains that
 //! contain the union or the intersection of two domains.
 //!
 //! The unsigned and the signed interval are stored as two intervals, one for each value of the sign
-//! bit: [`Half`]. Both bounds of such an interval are members of the domain, so that known bits and
-//! intervals are always consistent.
+//! bit: [`Half`]. Both bounds of an interval are members of the domain, so known bits and intervals
+//! are always consistent.
 
 mod half;
 mod lattice;
@@ -36,9 +36,10 @@ pub struct Domain {
     lo: u64,
     hi: u64,
     /// Greatest member whose sign bit is zero. If all members have the same sign bit, the greatest
-    /// member.
+    /// of all members.
     max_nonnegative: u64,
-    /// Least member whose sign bit is one. If all members have the same sign bit, the least member.
+    /// Least member whose sign bit is one. If all members have the same sign bit, the least of all
+    /// members.
     min_negative: u64,
 }
 
@@ -97,7 +98,7 @@ impl Domain {
     }
 
     /// Returns the domain of the values from `lo` to `hi` whose bits in `zeros` are zero and whose
-    /// bits in `ones` are one. Returns `None` if no value fits.
+    /// bits in `ones` are one. Returns `None` if no value fulfils all conditions.
     pub fn reduced(width: u8, zeros: u64, ones: u64, lo: u64, hi: u64) -> Option<Self> {
         let top = 1u64 << (width - 1);
         let positive = Half::new(lo, hi.min(top - 1));
@@ -125,9 +126,9 @@ impl Domain {
             .unwrap_or(Self::full(width))
     }
 
-    /// Returns the domain of the values in two intervals that have zeros at the bits in `zeros` and
-    /// ones at those in `ones`. Values in `positive` have sign bit zero, those in `negative` sign
-    /// bit one. Returns `None` if no value fits.
+    /// Returns the domain of those values in two intervals that have zeros at the bits in `zeros`
+    /// and ones at the bits in `ones`. Values in `positive` have sign bit zero, those in `negative`
+    /// sign bit one. Returns `None` if no value fulfils all conditions.
     fn from_halves(
         width: u8,
         zeros: u64,
@@ -174,8 +175,8 @@ impl Domain {
         })
     }
 
-    /// Returns the intervals of the members whose sign bit is zero and of those whose sign bit is
-    /// one.
+    /// Returns two intervals: the members whose sign bit is zero, and the members whose sign bit is
+    /// one. An interval without members is `None`.
     fn halves(&self) -> (Option<Half>, Option<Half>) {
         match self.sign() {
             Some(false) => (Half::new(self.lo, self.hi), None),
@@ -235,7 +236,7 @@ impl Domain {
         !(self.zeros | self.ones) & mask(self.width)
     }
 
-    /// Returns the sign bit, or `None` if members differ in it.
+    /// Returns the sign bit that all members have, or `None` if members differ in it.
     pub fn sign(&self) -> Option<bool> {
         let top = 1u64 << (self.width - 1);
         let (least, greatest) = (self.lo & top != 0, self.hi & top != 0);

@@ -2,8 +2,8 @@
 //! of the operands, the result of the operator is a member of the returned domain. The domain may
 //! contain more values. Exhaustive tests on small widths check this.
 //!
-//! Functions for operators whose bounds depend on signs process non-negative and negative members
-//! separately ([`signs`]) and join the results.
+//! For some operators, bounds depend on signs. The functions of these operators process
+//! non-negative and negative members separately ([`signs`]) and join the results.
 
 mod bitwise;
 mod compare;
@@ -21,7 +21,8 @@ pub use sums::{add, mul, neg, sub};
 
 use crate::{Domain, mask, sign_extend};
 
-/// The members of a domain that have the same sign bit, by the least and the greatest of them.
+/// The members of a domain that have the same sign bit, given by the least and the greatest of
+/// them.
 #[derive(Clone, Copy)]
 struct Signed {
     lo: u64,
@@ -66,7 +67,7 @@ fn by_signs(a: Domain, b: Domain, of: impl Fn(Signed, Signed) -> Domain) -> Doma
 }
 
 /// Returns the intersection of two domains that each contain all possible results of one operation.
-/// The intersection is therefore never empty.
+/// It is therefore never empty.
 fn both(a: Domain, b: Domain) -> Domain {
     a.meet(&b).unwrap_or(a)
 }

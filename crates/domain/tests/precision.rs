@@ -1,6 +1,6 @@
 //! Compares the results of transfer functions with the best possible results, for pairs of all
-//! 4-bit intervals, signed intervals and known bits. For each operator, the percentage of best
-//! results must not fall below a minimum.
+//! 4-bit intervals, signed intervals and known bits. For each operator, a minimum percentage of the
+//! results must be the best possible ones.
 
 use slowpath_domain::{Domain, mask, sign_extend, transfer};
 

@@ -1,5 +1,6 @@
-//! Tests that results are sound, on random domains of all widths. The result for members of the
-//! operands is a member of the resulting domain, and joins, meets and widening keep members.
+//! Tests that results are sound, on random domains of all widths. If an operator is applied to
+//! members of domains, its result is a member of the resulting domain. Joins, meets and widening
+//! keep members.
 
 use proptest::prelude::*;
 use slowpath_domain::{Domain, mask, sign_extend, transfer};

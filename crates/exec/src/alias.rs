@@ -1,6 +1,6 @@
-//! Determines whether a load reads bytes that an earlier operation wrote, and the value that it
-//! reads. The earlier operation either stores a value or sets bytes to zero ("clears" them). The
-//! result is as precise as the terms of the addresses allow.
+//! Determines the effect of an earlier write on a load: whether the load reads the written bytes,
+//! and the value that it reads. The earlier operation either stores a value or sets bytes to zero
+//! ("clears" them). The result is as precise as the terms of the addresses allow.
 
 use crate::executor::Executor;
 use crate::memory::Location;
@@ -96,7 +96,7 @@ impl Executor {
     }
 
     /// Returns how setting `count` bytes at `to` to zero affects a later load of `bytes` bytes at
-    /// `at`. If the load certainly reads only such bytes, its value is zero.
+    /// `at`. If the load certainly reads only cleared bytes, its value is zero.
     pub(crate) fn alias_cleared(
         &mut self,
         at: Location,
@@ -121,8 +121,9 @@ impl Executor {
     }
 
     /// Returns the condition that `at` lies `byte` bytes after `to`. `distance` is the term `at -
-    /// to`. Offsets can consist of several parts, such as an element number and a position within
-    /// the element. Compares the parts separately if this yields a simpler condition.
+    /// to`. An offset can consist of several parts, such as an element number and a position within
+    /// the element. If separate comparisons of the parts give a simpler condition, returns that
+    /// condition.
     fn at_distance(&mut self, at: Location, to: Location, distance: TermId, byte: i16) -> TermId {
         let wanted = self.pool.constant(self.pool.width(distance), byte as u64);
         let by_distance = self.pool.eq(distance, wanted);
@@ -134,7 +135,8 @@ impl Executor {
         if self.compared(by_parts) < self.compared(by_distance) { by_parts } else { by_distance }
     }
 
-    /// Returns the number of bits that a condition compares; 0 if the condition is a constant.
+    /// Returns the number of bits that the comparisons in a condition compare; 0 if the condition
+    /// is a constant.
     fn compared(&self, condition: TermId) -> u8 {
         match *self.pool.node(condition) {
             Node::Const(_) => 0,
@@ -148,13 +150,13 @@ impl Executor {
 pub(crate) enum Alias {
     /// The load reads none of the written bytes.
     No,
-    /// The load reads only written bytes, and its result is this value.
+    /// The load reads only written bytes, and this term is its result.
     Must(TermId),
-    /// If the condition holds, the load reads only written bytes, and its result is this value.
-    /// Otherwise it reads none of them.
+    /// The load reads only written bytes if the first term, a condition, holds; the second term is
+    /// then its result. Otherwise, the load reads none of the written bytes.
     Guarded(TermId, TermId),
-    /// The load may read some of the written bytes together with others, or different bytes in
-    /// different runs.
+    /// The load may read some of the written bytes together with other bytes. Or it may read
+    /// different written bytes in different runs.
     Partial,
 }
 

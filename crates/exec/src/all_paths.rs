@@ -1,7 +1,7 @@
 //! Computes terms that describe values on all paths of a program at once. Each phi (a value that
-//! depends on the incoming arc) becomes a choice between the values on its arcs. Its conditions are
-//! those under which the arcs are taken (gated single assignment: Ottenstein, Ballance and MacCabe,
-//! "The program dependence web", PLDI 1990).
+//! depends on the incoming arc) becomes a choice between the values on its arcs. The conditions of
+//! the choice are those under which a run takes the arcs (gated single assignment: Ottenstein,
+//! Ballance and MacCabe, "The program dependence web", PLDI 1990).
 //!
 //! A single query about such a term covers all paths. Terms are shared and stay about as large as
 //! the program. Memory is read byte by byte where no single store determines the value.
@@ -30,19 +30,20 @@ const MAX_PLACES: usize = 32;
 /// Number of steps between checks of the stop condition.
 const TURNS: u32 = 32;
 
-/// Resolver that computes the values of terms on all paths together.
+/// A resolver that computes terms for the values on all paths together.
 #[derive(Debug)]
 pub struct AllPaths {
     /// For each node, its incoming arcs with their conditions. A condition is meaningful only for
     /// runs that reach the node.
     arrivals: HashMap<NodeId, Vec<(ArcId, TermId)>>,
     resolved: HashMap<TermId, TermId>,
-    /// Cache of reads of several bytes as one value; `None` if no single store wrote all the bytes.
+    /// Cache of reads of several bytes as one value; the `u8` is the number of bytes. `None` if no
+    /// single store wrote all of them.
     read: HashMap<(MemId, Location, u8), Option<TermId>>,
     ticker: Ticker,
 }
 
-/// A value that has to be computed first, before the value that depends on it.
+/// A value to compute before another value that depends on it.
 #[derive(Clone, Copy, Debug)]
 enum Need {
     /// The value of a term.
@@ -52,7 +53,7 @@ enum Need {
     Read(MemId, Location, u8),
 }
 
-/// The effect of a write on the bytes that it writes.
+/// The effect of a write on the bytes that it touches.
 #[derive(Clone, Copy)]
 enum Written {
     Value(TermId),
@@ -60,8 +61,8 @@ enum Written {
     Zeros(TermId),
 }
 
-/// Possible locations of an access, each with its condition. If no condition holds, the last
-/// location applies.
+/// Possible locations of an access, each with its condition. If none of the conditions holds, the
+/// access goes to the last location.
 type Places = Vec<(TermId, Location)>;
 
 impl Default for AllPaths {
@@ -71,7 +72,7 @@ impl Default for AllPaths {
 }
 
 impl AllPaths {
-    /// Creates a resolver that knows no nodes yet.
+    /// Creates a resolver without any nodes; [`AllPaths::arrive`] adds them.
     pub fn new() -> Self {
         AllPaths {
             arrivals: HashMap::default(),
@@ -82,8 +83,8 @@ impl AllPaths {
     }
 
     /// Tells the resolver the arcs into a node, each with a resolved 1-bit condition. A run that
-    /// reaches the node comes over the arc whose condition holds. At most one of the conditions may
-    /// hold. Call this before resolving any term that depends on the node.
+    /// reaches the node takes the arc whose condition holds; at most one condition may hold. Call
+    /// this before resolving any term that depends on the node.
     pub fn arrive(&mut self, node: NodeId, arcs: Vec<(ArcId, TermId)>) {
         self.arrivals.insert(node, arcs);
     }
@@ -99,8 +100,8 @@ impl AllPaths {
         Ok(self.resolved[&term])
     }
 
-    /// Returns the value of `bytes` bytes (1 to 8, little-endian) of a region, from a resolved
-    /// offset on. Returns `None` if the region has no address.
+    /// Returns the value of `bytes` bytes (1 to 8, little-endian) of a region, starting at a
+    /// resolved offset. Returns `None` if the region has no address.
     ///
     /// # Errors
     ///
@@ -129,8 +130,8 @@ impl AllPaths {
     }
 
     /// Returns the instructions that may have written the current value of a byte, in ascending
-    /// order. The byte is given by its region and a resolved offset. The flag is true if the byte
-    /// may still have its initial value.
+    /// order. The byte is given by its region and a resolved offset. The returned flag is true if
+    /// the byte may still have its initial value.
     ///
     /// # Errors
     ///
@@ -203,7 +204,7 @@ impl AllPaths {
         places.ok_or_else(off_path)
     }
 
-    /// Computes the value `root`, after computing all values that it depends on.
+    /// Computes the value `root`, and before it all values that it depends on.
     fn find(&mut self, executor: &mut Executor, root: Need) -> Result<(), ExecError> {
         let mut work = vec![root];
         while let Some(&need) = work.last() {
@@ -403,8 +404,8 @@ impl AllPaths {
     }
 }
 
-/// Returns the error for a value that is not defined on any of the incoming arcs, because of a
-/// defect of the caller.
+/// Returns the error for a value that is not defined on any of the incoming arcs, which is a defect
+/// of the caller.
 fn off_path() -> ExecError {
     ExecError::OffPath { term: "a value".to_owned() }
 }

@@ -18,7 +18,7 @@ use slowpath_ir::{
 use std::collections::{BTreeSet, HashMap};
 use thiserror::Error;
 
-/// The edge over which a run left a basic block.
+/// The edge along which a run left a basic block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Taken {
     /// The block that the run left.
@@ -30,26 +30,26 @@ pub struct Taken {
 /// Result of running a program to its end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Run {
-    /// Executed blocks in order, each with the edge over which the run left it.
+    /// Executed blocks in order, each with the edge along which the run left it.
     pub path: Vec<Taken>,
     /// Cost events of the run, in order.
     pub costs: Vec<CostEvent>,
-    /// Number of the exit over which the run left the program.
+    /// Number of the exit at which the run left the program.
     pub exit: u32,
     /// Final values of all bytes that the run wrote, by region and offset.
     pub written: ByteMap,
     /// Region and offset of each load from a watched region ([`Environment::watched`]), in order.
-    /// Loads are omitted if the run had already written their first byte.
+    /// Does not contain loads whose first byte the run had already written.
     pub read: Vec<(RegionId, u64)>,
     /// Final values of the registers, in the program's order.
     pub regs: Vec<u64>,
-    /// Pairs that were interned ([`BinaryOp::Intern`]), with their numbers.
+    /// Numbers that the run assigned to pairs of values ([`BinaryOp::Intern`]).
     pub interned: HashMap<(u64, u64), u32>,
     /// Number of [`Op::Unknown`] operations that the run executed.
     pub unknowns: usize,
     /// Assumptions on which the run relies although they may not hold ([`Op::Rely`]).
     pub relied: BTreeSet<RelianceId>,
-    /// True if the run ended in [`Destination::Never`]. The initial state then contradicts a
+    /// True if the run reached [`Destination::Never`]. The initial state then contradicts a
     /// guarantee of the device.
     pub impossible: bool,
 }
@@ -79,7 +79,7 @@ pub enum ConcreteError {
 }
 
 impl ConcreteError {
-    /// Returns the code of the error's cause.
+    /// Returns the code of the error's cause, such as `SP0301`.
     pub fn code(&self) -> codes::Code {
         match self {
             ConcreteError::Stray { .. } => codes::UNKNOWN_MEMORY,
@@ -186,13 +186,13 @@ struct Core<'a> {
     program: &'a Program,
     environment: &'a Environment,
     regs: Vec<u64>,
-    /// For each register that holds an address, the region into which the address points. The value
-    /// alone does not determine the region, because offsets can exceed the distance between
-    /// regions.
+    /// For each register, the region into which its value points; `None` if the value is not an
+    /// address. The value alone does not determine the region, because offsets can exceed the
+    /// distance between regions.
     points: Vec<Option<RegionId>>,
     written: ByteMap,
-    /// For each byte in memory that is a part of a stored address, the memory region into which
-    /// that address points.
+    /// For each byte of memory that is part of a stored address, the region into which that address
+    /// points.
     spilled: FxHashMap<(RegionId, u64), RegionId>,
     /// For each region, the width and the value of its base address; `None` until the prologue has
     /// set it.
@@ -302,7 +302,7 @@ impl Core<'_> {
     }
 
     /// Returns the region into which an address points, and the offset from the region's base. If
-    /// the origin of the address is unknown, selects the region with the closest base.
+    /// it is unknown to which region the address belongs, selects the region with the closest base.
     fn place(&self, addr: Operand, insn: u32) -> Result<(RegionId, u64), ConcreteError> {
         let (address, width) = self.value(addr);
         let known = self.bases.iter().enumerate();
@@ -336,7 +336,7 @@ impl Core<'_> {
         }
     }
 
-    /// Loads a value. If the value is an address, also returns the region that it points to.
+    /// Loads a value. If the value is an address, also returns the region into which it points.
     fn load(
         &mut self,
         addr: Operand,

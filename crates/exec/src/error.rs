@@ -37,7 +37,7 @@ pub enum ExecError {
 }
 
 impl ExecError {
-    /// Returns the code of the error's cause.
+    /// Returns the code of the error's cause, such as `SP0301`.
     pub fn code(&self) -> codes::Code {
         match self {
             ExecError::UnknownRegion { .. } => codes::UNKNOWN_MEMORY,

@@ -1,11 +1,10 @@
 //! Executes basic blocks symbolically: registers and memory contain terms instead of numbers.
 //!
-//! Where paths meet, their states are merged. If a register has different values on them, it
-//! becomes a new variable, and each incoming arc determines the variable's value (a gated phi,
+//! Where paths meet, their states are merged. If a register has different values on these paths, it
+//! becomes a new variable, whose value each incoming arc determines (a gated phi,
 //! [`PathVariable::Phi`]). One pass over the unrolled graph therefore yields each condition as a
-//! term over inputs and phis. [`crate::Resolver`] chooses arcs and so turns these terms into the
-//! terms of one path. The analysis of all paths and the execution of single paths both use this
-//! module.
+//! term over inputs and phis. [`crate::Resolver`] replaces the phis for one path, given by its
+//! arcs. The analysis of all paths and the execution of single paths both use this module.
 //!
 //! This module does not know costs and does not choose paths.
 
@@ -26,11 +25,11 @@ use slowpath_stop::Ticker;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-/// Number of operations between checks of the stop condition. An operation takes about a
+/// Number of operations between two checks of the stop condition. An operation takes about a
 /// microsecond, rarely a millisecond.
 const OPERATIONS: u32 = 16;
 
-/// Registers, memory and facts at a point of the program.
+/// Registers, memory and known facts at a point of the program.
 #[derive(Clone, Debug)]
 pub struct SymbolicState {
     /// Live registers with their values, in ascending order.
@@ -95,10 +94,11 @@ pub struct Executor {
     /// For each basic block instance, assumptions on which a run may rely ([`Op::Rely`]). The 1-bit
     /// term is set if the run relies on the assumption.
     relied: HashMap<NodeId, Vec<(RelianceId, TermId)>>,
-    /// Assumptions that the block being executed may rely on, each with its condition.
+    /// Assumptions that the block being executed may rely on, each with a 1-bit term that is set if
+    /// the run relies on it.
     reliances: Vec<(RelianceId, TermId)>,
-    /// Values that the next [`Op::Unknown`] operations shall return, in order. If the list is
-    /// empty, they return new unknowns.
+    /// Values for the next [`Op::Unknown`] operations to return, in order. If the list is empty,
+    /// these operations return new unknowns.
     pub(crate) expected: VecDeque<TermId>,
     inputs: Vec<TermId>,
     live_in: Vec<Vec<Reg>>,
@@ -106,7 +106,7 @@ pub struct Executor {
     live_out: Vec<Vec<Reg>>,
     /// Values of the registers in the block that is being executed.
     pub(crate) regs: Vec<Option<TermId>>,
-    /// Registers that have a value in `regs`, that is, not `None`.
+    /// Registers whose value in `regs` is not `None`.
     held: Vec<Reg>,
     ticker: Ticker,
 }
@@ -131,7 +131,8 @@ impl Executor {
         Executor::from_start(program, Start::default())
     }
 
-    /// Works like [`new`](Self::new), but takes values of some inputs and regions from `start`.
+    /// Creates an executor like [`new`](Self::new), but takes the values of some inputs and regions
+    /// from `start`.
     pub fn from_start(
         program: Rc<Program>,
         start: Start,
@@ -213,8 +214,8 @@ impl Executor {
         &self.program
     }
 
-    /// Returns the term of the packet's length in bytes. Returns `None` if the program has no such
-    /// input.
+    /// Returns the term of the packet's length in bytes. Returns `None` if the program has no input
+    /// for the length.
     pub fn packet_length(&self) -> Option<TermId> {
         self.program.packet_length.map(|input| self.inputs[input.index()])
     }
@@ -289,14 +290,14 @@ impl Executor {
         Ok(condition)
     }
 
-    /// Returns those of the registers in `live` that have a value, with this value.
+    /// Returns the registers in `live` that have a value, each with this value.
     fn keep(&self, live: &[Reg]) -> Rc<Vec<(Reg, TermId)>> {
         let value = |&reg: &Reg| self.regs[reg.index()].map(|value| (reg, value));
         Rc::new(live.iter().filter_map(value).collect())
     }
 
     /// Returns the state of runs in which a branch condition has the value `holds`. Returns `None`
-    /// if the facts rule this out.
+    /// if the facts in `state` rule this value out.
     pub fn assume(
         &self,
         state: &SymbolicState,
@@ -308,7 +309,7 @@ impl Executor {
         Some(SymbolicState { facts, ..state.clone() })
     }
 
-    /// Merges the states that arrive at the start of `block` over several arcs.
+    /// Merges the states that arrive at the start of `block`, one along each arc.
     pub fn merge(
         &mut self,
         node: NodeId,
@@ -358,9 +359,9 @@ impl Executor {
         Ok(SymbolicState { regs: Rc::new(regs), memory, facts })
     }
 
-    /// Merges the values that arrive over several arcs into one term. The result is a phi, or the
-    /// value itself if all are equal. If all values are pointers into one region, the result keeps
-    /// its base, so the region stays known.
+    /// Merges the values that arrive along several arcs into one term. The result is a phi, or the
+    /// value itself if all values are equal. If all values are pointers into one region, the result
+    /// is the region's base plus a merged offset, so the region stays known.
     pub(crate) fn merge_values(
         &mut self,
         node: NodeId,
@@ -402,7 +403,7 @@ impl Executor {
         }
     }
 
-    /// Returns the term of an operand. If the facts leave only one value, the term is a constant.
+    /// Returns the term of an operand. If the facts leave only one value, returns a constant.
     fn operand(&mut self, operand: Operand, facts: &Facts) -> Result<TermId, ExecError> {
         let reg = match operand {
             Operand::Const { value, width } => return Ok(self.pool.constant(width, value)),
@@ -519,7 +520,7 @@ impl Executor {
         }
     }
 
-    /// Returns the result of an [`Op::Unknown`] operation. This is the next value in `expected` if
+    /// Returns the result of an [`Op::Unknown`] operation. Takes the next value in `expected` if
     /// its possible values lie within `domain`, otherwise a new unknown.
     fn draw(&mut self, domain: Domain) -> TermId {
         // A value outside of this draw's domain belongs to another draw.

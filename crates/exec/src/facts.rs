@@ -23,8 +23,8 @@ use slowpath_smt::{Domain, TermId, TermPool};
 
 use std::rc::Rc;
 
-/// Maximum number of different values for which a merge is recorded as a fact: the merged value
-/// equals one of them. With more values, no fact is recorded.
+/// Maximum number of different values in a merge for which the facts record that the merged value
+/// equals one of them.
 const MAX_ARMS: usize = 4;
 
 /// A set of facts about terms (intervals and known bits) that hold together.
@@ -32,7 +32,7 @@ const MAX_ARMS: usize = 4;
 pub struct Facts {
     map: FactMap,
     history: Option<Rc<Change>>,
-    /// True if no history is kept, because the facts are never merged.
+    /// True for facts about a single path, which are never merged, so no history is kept.
     is_of_path: bool,
 }
 
@@ -40,17 +40,18 @@ pub struct Facts {
 #[derive(Debug)]
 struct Change {
     term: TermId,
-    /// All facts after this entry.
+    /// All facts in the set after this change.
     after: FactMap,
     depth: u32,
     before: Option<Rc<Change>>,
-    /// A link to an entry further back. From any entry, a logarithmic number of links leads to any
-    /// earlier one (Myers, "An applicative random-access stack", 1983).
+    /// A link to an earlier entry of the history. From any entry, a logarithmic number of links
+    /// leads to any earlier one (Myers, "An applicative random-access stack", 1983).
     jump: Option<Rc<Change>>,
 }
 
 impl Drop for Change {
-    /// Drops iteratively, so that long histories do not exhaust the stack.
+    /// Drops the chain of entries in a loop, because recursion would exhaust the stack for long
+    /// histories.
     fn drop(&mut self) {
         // Changes between this one and the target of the jump still hold the target.
         self.jump = None;
@@ -73,8 +74,9 @@ impl Facts {
         Facts::default()
     }
 
-    /// Returns the empty set of facts about a single path. Facts that are added to it can be changed
-    /// in place, which is faster. [`join`](Self::join) of such facts yields no facts.
+    /// Returns the empty set of facts about a single path. Adding facts to this set is faster,
+    /// because it changes the set in place. [`join`](Self::join) of sets of this kind yields no
+    /// facts.
     pub fn of_path() -> Self {
         Facts { is_of_path: true, ..Facts::default() }
     }
@@ -159,8 +161,8 @@ impl Facts {
         Ok(())
     }
 
-    /// Adds the fact that `merged` equals one of the `values`. The i-th value comes from the path
-    /// with the i-th facts in `ways`.
+    /// Adds the fact that `merged` equals one of the `values`. The value with index `i` comes from
+    /// the path with the facts `ways[i]`.
     pub fn merge(&mut self, pool: &TermPool, merged: TermId, values: &[TermId], ways: &[&Facts]) {
         if values.len() > MAX_ARMS || values.iter().all(|&value| pool.as_const(value).is_some()) {
             return;
@@ -178,8 +180,8 @@ impl Facts {
         self.insert(merged, fact);
     }
 
-    /// Returns the facts that hold on all of the given paths. They no longer name the conditions
-    /// from which they follow.
+    /// Returns the facts that hold on all of the given paths. The result does not name the
+    /// conditions from which these facts follow.
     pub fn join(ways: &[&Facts]) -> Facts {
         let Some((first, others)) = ways.split_first() else { return Facts::new() };
         let shared = others

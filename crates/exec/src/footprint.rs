@@ -1,6 +1,6 @@
-//! Footprints: sets that contain at least the bytes that a store may write or a load may read. To
-//! stay small, a footprint stores word numbers modulo 64 for each region (a Bloom filter with one
-//! hash).
+//! Defines footprints: sets that contain at least the bytes that a store may write or a load may
+//! read. To stay small, a footprint stores the numbers of 8-byte words modulo 64, for each region
+//! (a Bloom filter with one hash).
 //!
 //! If two footprints have no word in common, the write does not change the bytes that are read.
 //! This module knows regions and ranges of offsets, but no terms.
@@ -9,12 +9,12 @@ use slowpath_ir::RegionId;
 use slowpath_smt::Domain;
 use std::rc::Rc;
 
-/// Number of bytes that one bit of a footprint stands for.
+/// Number of bytes of a word, the smallest unit that footprints distinguish.
 const WORD: u64 = 8;
-/// Number of words after which the same bits are used again.
+/// Number of bits for each region. Words whose numbers differ by a multiple of it share a bit.
 const WORDS: u64 = u64::BITS as u64;
 
-/// A set that contains at least the bytes that an access writes or reads.
+/// A set that contains at least the bytes that a memory access writes or reads.
 #[derive(Clone, Debug)]
 pub(crate) enum Footprint {
     /// All bytes of all regions.

@@ -1,4 +1,4 @@
-//! Lets callers look at results of symbolic execution: registers, stores and memory content at the
+//! Provides results of symbolic execution to callers: registers, stores and memory content at the
 //! end of a path, and the reasons why values depend on the path.
 
 use crate::executor::{Executor, PathVariable, SymbolicState};
@@ -32,14 +32,14 @@ pub struct Written {
     pub insn: u32,
 }
 
-/// Cause of a variable's dependence on the path.
+/// The reason why the value of a variable depends on the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Varying<'a> {
-    /// Paths merge at `node`, and the value depends on the arc over which a path arrives.
+    /// Paths merge at `node`, and the value depends on the arc along which a path arrives.
     Merged {
         /// Node of the merge.
         node: NodeId,
-        /// Arcs into the node, with the value that arrives over each.
+        /// Arcs into the node, each with the value that arrives along it.
         incoming: &'a [(ArcId, TermId)],
     },
     /// The variable is the result of a load that may read from different stores or regions on
@@ -48,8 +48,8 @@ pub enum Varying<'a> {
 }
 
 impl Executor {
-    /// Returns the reason why a variable's value depends on the path. Returns `None` for terms that
-    /// do not depend on the path by themselves, such as inputs and results of
+    /// Returns the reason why the value of a variable depends on the path. Returns `None` for terms
+    /// that do not depend on the path by themselves, such as inputs and results of
     /// [`slowpath_ir::Op::Unknown`].
     pub fn path_dependence(&self, term: TermId) -> Option<Varying<'_>> {
         let Node::Var(var) = *self.pool.node(term) else { return None };
@@ -59,7 +59,7 @@ impl Executor {
         })
     }
 
-    /// Returns the value that a register had after the prologue or block that was executed last.
+    /// Returns the value of a register at the end of the prologue or block that was executed last.
     pub fn register(&self, reg: Reg) -> Option<TermId> {
         self.regs[reg.index()]
     }
@@ -70,7 +70,7 @@ impl Executor {
     }
 
     /// Returns the location to which an address points, if the term shows it. If the address is a
-    /// choice between pointers, null pointers among them are ignored.
+    /// choice between pointers, ignores null pointers.
     pub fn location(&mut self, address: TermId) -> Option<Location> {
         self.locate_access(address)
     }
@@ -115,9 +115,9 @@ impl Executor {
         Some(written)
     }
 
-    /// Returns the value of `bytes` bytes of a region (1 to 8, little-endian), from `offset` on.
-    /// The term may depend on the path; [`crate::Resolver`] then resolves it. Returns `None` if the
-    /// region has no address.
+    /// Returns the value of `bytes` bytes (1 to 8, little-endian) of a region, starting at
+    /// `offset`. The term may depend on the path; [`crate::Resolver`] then resolves it. Returns
+    /// `None` if the region has no address.
     pub fn content(
         &mut self,
         state: &SymbolicState,
@@ -130,8 +130,8 @@ impl Executor {
         Some(self.load(state.memory, address, bytes))
     }
 
-    /// Merges the states in which paths leave the program, where no register is live. `node` must
-    /// be a new node, with a number that no other node has.
+    /// Merges the states in which paths leave the program, where no register is live. `node` stands
+    /// for the merge: a new node, with a number that no other node has.
     pub fn merge_exits(
         &mut self,
         node: NodeId,

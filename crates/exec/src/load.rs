@@ -10,7 +10,7 @@ use slowpath_ir::{RegionId, RegionKind};
 use slowpath_smt::{Domain, TermId};
 
 /// Maximum number of stores that may have written the bytes of one read. If there are more, the
-/// read gets a value only once a single path is chosen.
+/// read has no value until a caller chooses a single path.
 const MAX_CANDIDATES: usize = 8;
 /// Maximum number of memory states that one read visits.
 const MAX_LOOKED_AT: u32 = 256;
@@ -45,8 +45,8 @@ impl Executor {
         value.unwrap_or_else(|| self.pool.constant(8, 0))
     }
 
-    /// Returns a set that contains at least the bytes that an access to `bytes` bytes at a location
-    /// touches.
+    /// Returns the footprint of an access to `bytes` bytes at a location: a set that contains at
+    /// least the touched bytes.
     pub(crate) fn footprint(&self, at: Location, bytes: u8) -> Footprint {
         Footprint::at(at.region, &self.pool.domain(at.offset), bytes)
     }
@@ -214,8 +214,9 @@ impl Executor {
         Found::Value(self.fold(guarded, value))
     }
 
-    /// Returns the value of the first pair in `guarded` whose condition holds, or `oldest` if none
-    /// holds. The pairs contain the values of stores that may have written the bytes, newest first.
+    /// Returns the value of the first pair in `guarded` whose condition holds, or `oldest` if no
+    /// condition holds. The pairs contain the values of stores that may have written the bytes,
+    /// newest first.
     pub(crate) fn fold(&mut self, guarded: Vec<(TermId, TermId)>, oldest: TermId) -> TermId {
         guarded
             .into_iter()
@@ -243,7 +244,7 @@ impl Executor {
     }
 }
 
-/// The result of following the chain of stores back, from the newest to the oldest, during a read.
+/// Result of following the chain of stores during a read, from the newest store to the oldest.
 enum Found {
     Value(TermId),
     Missing(Missing),

@@ -17,9 +17,9 @@ pub(crate) const NULL_PAGE: u64 = 4096;
 /// Maximum number of nested choices (if-then-else) around the pointer in an address. Each helper
 /// call that moves the packet's start adds one choice, and so does each later merge of paths.
 const MAX_CHOICES: u32 = 48;
-/// Maximum number of pointers among which the value of one address is chosen. `MAX_NESTED` is the
-/// maximum nesting of sums around a pointer.
+/// Maximum number of pointers among which the conditions in one address choose.
 const MAX_POINTERS: usize = 256;
+/// Maximum nesting of sums around a pointer.
 const MAX_NESTED: u32 = 3;
 
 impl Executor {
@@ -67,8 +67,9 @@ impl Executor {
         None
     }
 
-    /// Returns the offset of `address` from `base` if the base is the concatenation of a term with
-    /// a constant. Simplification may have merged this constant with the offset in the address.
+    /// Returns the offset of `address` from `base`, if `base` is a concatenation whose low part is
+    /// a nonzero constant. Simplification may have merged this constant with the offset in the
+    /// address.
     fn behind_known(
         &mut self,
         base: TermId,
@@ -92,8 +93,8 @@ impl Executor {
         None
     }
 
-    /// Returns the location of a memory access. Unlike [`locate`](Self::locate), ignores null, and
-    /// accepts choices between addresses in one region.
+    /// Returns the location of a memory access. In contrast to [`locate`](Self::locate), ignores
+    /// null pointers, and accepts choices between addresses in one region.
     pub(crate) fn locate_access(&mut self, address: TermId) -> Option<Location> {
         if let Some(&known) = self.located.get(&address) {
             return known;
@@ -139,8 +140,8 @@ impl Executor {
         None
     }
 
-    /// If a term is a choice (if-then-else), returns its condition and both values. A choice whose
-    /// values are zero-extended, as in addresses stored in 32 bits, counts as well.
+    /// If a term is a choice (if-then-else), returns its condition and both values. Also accepts a
+    /// zero-extended choice, as in addresses stored in 32 bits.
     fn choice(&mut self, term: TermId) -> Option<(TermId, TermId, TermId)> {
         let (zeros, low) = match *self.pool.node(term) {
             Node::Ite(condition, then, other) => return Some((condition, then, other)),

@@ -1,8 +1,9 @@
 //! Symbolic memory: a chain of stores that all regions share. Where paths meet, their memory states
 //! merge.
 //!
-//! An address whose region is known is a region and an offset. In programs that the verifier
-//! accepts, all regions are known (the segmented memory model of "throughput guarantees", § 5.5).
+//! If the region of an address is known, the address consists of a region and an offset. In
+//! programs that the verifier accepts, all regions are known (the segmented memory model of
+//! "throughput guarantees", § 5.5).
 //!
 //! Reads skip states that cannot have written the bytes to be read. Each memory state stores its
 //! immediate dominator (the latest state that all paths to it pass) and the footprint of all later
@@ -55,7 +56,7 @@ pub(crate) enum MemNode {
         /// Number of the instruction, for messages.
         insn: u32,
     },
-    /// Merge of the memory states that arrive at a node, one over each arc.
+    /// Merge of the memory states that arrive at a node, one along each arc.
     Merge { node: NodeId, incoming: Rc<[(ArcId, MemId)]> },
 }
 
@@ -64,14 +65,14 @@ pub(crate) enum MemNode {
 struct Entry {
     node: MemNode,
     depth: u32,
-    /// Immediate dominator: the latest earlier state on all paths to this state.
+    /// Immediate dominator: the latest earlier state that is on all paths to this state.
     dominator: MemId,
-    /// Superset of the bytes written since the dominator.
+    /// Superset of the bytes that were written after the dominator.
     written: Footprint,
-    /// A dominator further up in the tree (at least the immediate one), so that searches can skip
-    /// levels.
+    /// A dominator further up in the tree, at least as far as the immediate one. Searches use it to
+    /// skip levels.
     jump: MemId,
-    /// Superset of the bytes written since `jump`.
+    /// Superset of the bytes that were written after `jump`.
     jumped: Footprint,
 }
 
@@ -96,8 +97,8 @@ impl MemPool {
         MemPool { entries: vec![initial] }
     }
 
-    /// Returns the state after storing `value` in the state `prev`. `written` contains at least the
-    /// bytes that the store may write.
+    /// Returns the state after storing `value` in the state `prev`. `written` is a footprint that
+    /// contains at least the bytes that the store may write.
     pub fn store(
         &mut self,
         prev: MemId,
@@ -110,8 +111,8 @@ impl MemPool {
         self.push(node, prev, written)
     }
 
-    /// Returns the state after setting `bytes` bytes of the state `prev` to zero. `written`
-    /// contains at least the bytes that the operation may write.
+    /// Returns the state after setting `bytes` bytes of the state `prev` to zero. `written` is a
+    /// footprint that contains at least the bytes that the operation may write.
     pub fn clear(
         &mut self,
         prev: MemId,
@@ -124,8 +125,8 @@ impl MemPool {
         self.push(node, prev, written)
     }
 
-    /// Returns the memory state at a node where paths meet. `incoming` has the state that arrives
-    /// over each arc.
+    /// Returns the memory state at a node where paths meet. `incoming` contains the state that
+    /// arrives along each arc.
     pub fn merge(&mut self, node: NodeId, incoming: Rc<[(ArcId, MemId)]>) -> MemId {
         let Some(&(_, first)) = incoming.first() else { return Self::INITIAL };
         let mut written = Footprint::empty();
@@ -150,8 +151,8 @@ impl MemPool {
         MemId((self.entries.len() - 1) as u32)
     }
 
-    /// Returns the common dominator of `a` and `b`: the latest state through which all paths to
-    /// both of them pass. Adds the bytes that may have been written since then to `written`.
+    /// Returns the common dominator of `a` and `b`: the latest state that is on all paths to both.
+    /// Adds the bytes that may have been written after it to `written`.
     fn common_dominator(&self, mut a: MemId, mut b: MemId, written: &mut Footprint) -> MemId {
         // At equal depth, both jumps have equal length. If both lead to the same state, the common
         // dominator may be closer, so take a single step. Each step adds the writes that it passes.
@@ -175,7 +176,7 @@ impl MemPool {
     }
 
     /// Starting from `memory`, goes back over states whose writes cannot affect the bytes in
-    /// `read`. Returns the first state that may affect them.
+    /// `read`. Returns the latest state whose write may affect them, or the initial state.
     pub fn skip(&self, mut memory: MemId, read: &Footprint) -> MemId {
         loop {
             let entry = self.entry(memory);

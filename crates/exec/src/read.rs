@@ -1,12 +1,12 @@
 //! Describes reads of symbolic memory that must be valid on all paths, and the reasons why such
 //! reads fail.
 
-/// A read of symbolic memory, by the way in which it combines bytes that stores wrote.
+/// A read of symbolic memory, with the way in which it combines the bytes of several stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Read {
-    /// Reads this number of bytes as one value; one store must have written all of them.
+    /// Reads this number of bytes as one value; a single store must have written all of them.
     Slice(u8),
-    /// Reads one byte, whichever store wrote it.
+    /// Reads one byte, no matter how wide the store was that wrote it.
     Byte,
 }
 

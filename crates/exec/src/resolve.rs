@@ -1,5 +1,5 @@
-//! Computes the values of terms along one path. Where control flow merges, a term contains a phi;
-//! it is replaced by the value that arrives over the arc of the graph that the path takes.
+//! Computes the values of terms along one path. Where control flow merges, a term contains a phi.
+//! The resolver replaces the phi by the value that arrives along the arc that the path takes.
 //!
 //! Paths with a common prefix share work. A value depends only on a prefix of the path, and stays
 //! known as long as this prefix does not change.
@@ -14,8 +14,8 @@ use slowpath_smt::{Node, TermId};
 use slowpath_stop::Ticker;
 use std::collections::BTreeSet;
 
-/// Length of the prefix of the path that a value depends on, as a number of arcs of the unrolled
-/// control-flow graph; 0 if the value is the same on every path.
+/// Number of arcs at the start of the path on which a value depends; 0 if the value is the same on
+/// every path.
 type Level = u32;
 
 /// Number of terms resolved between checks of the stop condition.
@@ -33,13 +33,13 @@ pub struct Resolver {
     ticker: Ticker,
 }
 
-/// The values and arcs that a load depends on, on the current path.
+/// The values and arcs that determine the result of a load on the current path.
 #[derive(Clone, Debug, Default)]
 struct Origin {
-    /// Terms of the addresses and stored values that determine what the load reads.
+    /// Terms of addresses and stored values on which the result of the load depends.
     terms: Vec<TermId>,
-    /// Positions on the path of those arcs that determine the memory state which the load reads.
-    /// They lead to nodes where paths with different memory states merge.
+    /// Positions of arcs on the path that determine the memory state which the load reads. These
+    /// arcs lead to nodes where paths with different memory states merge.
     positions: Vec<Level>,
 }
 
@@ -50,7 +50,7 @@ impl Default for Resolver {
 }
 
 impl Resolver {
-    /// Creates a resolver; `follow` sets its path.
+    /// Creates a resolver without a path; [`Resolver::follow`] sets one.
     pub fn new() -> Self {
         Resolver {
             path: Vec::new(),
@@ -62,7 +62,7 @@ impl Resolver {
         }
     }
 
-    /// Sets the current path, given as its arcs in order, each with the node that it leads to.
+    /// Sets the current path, given by its arcs in order, each with the node to which it leads.
     /// Keeps results that depend only on the common prefix with the previous path.
     pub fn follow(&mut self, path: &[(ArcId, NodeId)]) {
         let common = self.path.iter().zip(path).take_while(|(a, b)| a == b).count();
@@ -288,8 +288,8 @@ impl Resolver {
         Ok((to, level))
     }
 
-    /// Returns the location and the number of the bytes that an operation sets to zero on the
-    /// current path.
+    /// Returns the location and the number of the bytes that a clearing operation sets to zero on
+    /// the current path.
     fn cleared(
         &mut self,
         executor: &mut Executor,
@@ -302,7 +302,7 @@ impl Resolver {
         Ok((to, count, level.max(count_level)))
     }
 
-    /// Returns the memory state at `node`, where paths merge, for the arc over which the current
+    /// Returns the memory state at `node`, where paths merge, for the arc along which the current
     /// path enters it.
     fn arriving_memory(
         &self,
@@ -371,7 +371,7 @@ impl Resolver {
     }
 
     /// Returns the arcs of the current path that determine the value of `term`. The term has the
-    /// same value on every path that takes all these arcs. It must have been resolved.
+    /// same value on every path that takes all these arcs. The term must have been resolved.
     pub fn reasons(&self, executor: &Executor, term: TermId) -> BTreeSet<ArcId> {
         let mut arcs = BTreeSet::new();
         let mut seen = HashSet::default();
@@ -415,8 +415,8 @@ impl Resolver {
         arcs
     }
 
-    /// Returns the operands that alone determine a term's value on the current path. For a choice,
-    /// these are the condition and the chosen value; for a product, a factor of zero suffices.
+    /// Returns the operands that alone determine a term's value on the current path. The operands
+    /// of a choice are the condition and the chosen value; a factor of zero determines a product.
     /// Returns `None` if all operands matter.
     fn decisive(&self, executor: &Executor, term: TermId) -> Option<Vec<TermId>> {
         let constant = |term: TermId| {

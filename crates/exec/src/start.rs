@@ -1,15 +1,16 @@
-//! The initial state that two executions share if their results are to be compared.
+//! Defines the initial state of an execution. Two executions whose results are compared share this
+//! state.
 
 use rustc_hash::FxHashMap as HashMap;
 use slowpath_ir::{InputId, RegionId};
 use slowpath_smt::{TermId, TermPool};
 use std::rc::Rc;
 
-/// Function that returns the initial content of a region. Its argument is the offset of a byte, as
-/// wide as the region's addresses. Its result is the term of this byte.
+/// Function that returns the initial content of a region, as a term for one byte. Its argument is
+/// the offset of the byte, as wide as the region's addresses.
 pub type InitialByte = Rc<dyn Fn(&mut TermPool, TermId) -> TermId>;
 
-/// Terms, inputs and memory content with which an execution starts.
+/// Initial state of an execution: term pool, values of inputs, and memory content.
 #[derive(Clone, Default)]
 pub struct Start {
     /// The term pool, which the executor owns. To execute two programs over the same terms, callers

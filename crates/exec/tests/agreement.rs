@@ -15,7 +15,7 @@ use straight::{
 /// Number of packet bytes that programs read.
 const BYTES: u64 = 8;
 
-/// A statement on registers, which are given as indices into [`VALUES`].
+/// A statement of a random program. Registers are indices into [`VALUES`].
 #[derive(Clone, Debug)]
 enum Stmt {
     Read { dst: usize, offset: u64, bytes: u8 },
@@ -139,7 +139,7 @@ fn compile(statements: &[Stmt], wanted: Option<[u64; VALUES.len()]>) -> Program 
     })
 }
 
-/// Returns a model in which the executor's inputs have the values of the concrete environment.
+/// Returns a model in which the executor's inputs have the values that they had in a concrete run.
 fn model(executor: &Executor, environment: &Environment, run: &concrete::Run) -> Model {
     let mut model = Model::new();
     let pool = &executor.pool;

@@ -1,5 +1,5 @@
-//! Tests concrete execution of operations that identify pairs of values by numbers (`Intern`),
-//! yield unknown values, or read tables of constants.
+//! Tests concrete execution of three kinds of operations: those that identify pairs of values by
+//! numbers (`Intern`), yield unknown values, or read tables of constants.
 
 use crate::straight;
 

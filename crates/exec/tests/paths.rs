@@ -1,5 +1,5 @@
-//! Tests how program states merge where paths meet, and which values the merged terms have on
-//! single paths.
+//! Tests the merging of program states where paths meet, and the values of merged terms on single
+//! paths.
 
 use slowpath_exec::{ArcId, ExecError, Executor, NodeId, Resolver};
 use slowpath_ir::{
@@ -19,7 +19,7 @@ const COND: Reg = Reg(5);
 
 type Body = fn(&mut BlockBuilder<'_>);
 
-/// Returns a program in which block 0 branches to blocks 1 and 2, which both lead to block 3.
+/// Returns a program in which block 0 branches to blocks 1 and 2, and both lead to block 3.
 fn diamond(bodies: [Body; 4]) -> Program {
     let reg = |name: &str, width| RegInfo { name: name.into(), width };
     let mut regs = vec![
@@ -74,7 +74,7 @@ fn diamond(bodies: [Body; 4]) -> Program {
 }
 
 /// Executes a program of [`diamond`], and merges the two paths at its last block. Returns the
-/// executor and the branch condition of that block.
+/// executor, and the branch condition of that block.
 fn execute(program: Program) -> (Executor, TermId) {
     let (mut executor, start) = Executor::new(Rc::new(program)).expect("starts");
     let mut top = start;

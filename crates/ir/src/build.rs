@@ -3,7 +3,8 @@
 use crate::op::mask;
 use crate::{BinaryOp, DrawId, InputId, InsnIdx, Op, Operand, OriginOp, Reg, RegInfo, RelianceId};
 
-/// Appends the micro-operations of one instruction to a list, and allocates registers for results.
+/// Appends the micro-operations of one instruction to a list, and allocates registers for their
+/// results.
 ///
 /// The caller must choose correct widths; [`Program::validate`](crate::Program::validate) checks
 /// them.
@@ -91,8 +92,8 @@ pub trait Emit {
     }
 
     /// Appends the extraction of bits `lo + width - 1 ..= lo` of `src` and returns the new register
-    /// that holds the result. Appends nothing if `src` is a constant, and returns the constant
-    /// result. Also appends nothing if these are all bits of `src`, and returns `src`.
+    /// that holds the result. If `src` is a constant, appends nothing and returns the constant
+    /// result. If `src` consists of exactly these bits, appends nothing and returns `src`.
     fn extract(&mut self, src: impl Into<Operand>, lo: u8, width: u8) -> Operand {
         let src = src.into();
         match src {
@@ -107,8 +108,8 @@ pub trait Emit {
     }
 
     /// Appends the zero extension of `src` to `width` bits and returns the new register that holds
-    /// the result. Appends nothing if `src` is a constant, and returns the constant result. Also
-    /// appends nothing if `src` already has this width, and returns `src`.
+    /// the result. If `src` is a constant, appends nothing and returns the constant result. If
+    /// `src` already has this width, appends nothing and returns `src`.
     fn zero_extend(&mut self, src: impl Into<Operand>, width: u8) -> Operand {
         let src = src.into();
         match src {
@@ -156,8 +157,8 @@ pub trait Emit {
     }
 
     /// Appends an operation that yields any value from `min` to `max` (unsigned, both included),
-    /// and returns the new register that holds it. `draw` is the number of the value's description
-    /// for reports.
+    /// and returns the new register that holds the value. `draw` is the number of a description of
+    /// the value for reports.
     fn unknown(&mut self, draw: DrawId, width: u8, min: u64, max: u64) -> Operand {
         let dst = self.temp(width);
         self.push(Op::Unknown { dst, min, max, draw });

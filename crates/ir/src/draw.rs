@@ -1,25 +1,24 @@
 //! Describes the values that a program draws: values that no operation computes, such as times and
-//! random numbers. The names and formats here are used in reports and do not affect the meaning or
-//! cost of a program.
+//! random numbers. Reports use these descriptions, which do not affect the meaning or cost of a
+//! program.
 
 use crate::{DrawId, InputId};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Description of the value of an [`Op::Unknown`](crate::Op::Unknown) for reports: where it comes
-/// from, and how it is printed.
+/// Description of a value that an [`Op::Unknown`](crate::Op::Unknown) yields, for reports: its
+/// origin and its format.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Draw {
-    /// Origin of the value: the name of a function outside of the program, or an
-    /// instruction.
+    /// Origin of the value: the name of a function outside the program, or an instruction.
     pub call: String,
-    /// Name of the result, to distinguish it from other results of the same call.
+    /// Name of the value, which distinguishes it from other values of the same call.
     pub result: String,
     /// Format of the value in reports.
     pub reading: ValueFormat,
-    /// True if the value depends only on the arguments, as a checksum does, but the front end does
-    /// not compute it. The analysis then also considers values that cannot occur, so it may find a
-    /// path that no run takes.
+    /// True if the value depends only on the arguments of the call, as a checksum does. Because the
+    /// program does not compute the value, the analysis also considers values that cannot occur. It
+    /// may then find a path that no run takes.
     pub determined: bool,
 }
 
@@ -29,25 +28,27 @@ pub enum ValueFormat {
     /// Unsigned number.
     #[default]
     Number,
-    /// Signed 64-bit number; small negative numbers are shown as errors.
+    /// Signed 64-bit number. Reports show small negative numbers as names of errors.
     Signed,
     /// Bytes in memory order; the width of the register determines their number.
     Bytes,
     /// 0, or a positive error number. The program sees the negative of this number.
     Error,
     /// Time of a clock in nanoseconds. Each drawn value is the time since the previous reading.
-    /// Reports show the sum: the value of this input, plus all values drawn from the clock so far.
+    /// Reports show the sum of the value of this input and of all values drawn from the clock so
+    /// far.
     Time(InputId),
     /// Index into this list of signed numbers. Reports show the number at the index, or the name of
     /// the error if the number is an error code.
     OneOf(&'static [i64]),
-    /// Index into these names, from 0; reports show the selected name.
+    /// Index into this fixed list of names, from 0; reports show the selected name.
     Names(&'static [&'static str]),
-    /// Index into these names of the program, from 0; reports show the selected name.
+    /// Index into this list of names, from 0, which depends on the program; reports show the
+    /// selected name.
     Choices(Arc<[String]>),
 }
 
-/// Table of [`Draw`]s for front ends that build a program; equal draws share one entry.
+/// A table of [`Draw`]s for front ends that build a program; equal draws have one entry.
 #[derive(Clone, Debug, Default)]
 pub struct Draws {
     ids: HashMap<Draw, DrawId>,

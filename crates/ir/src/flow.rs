@@ -23,10 +23,10 @@ pub struct Loop {
 /// A control-flow graph that cannot be unrolled.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FlowError {
-    /// A loop with several entries.
+    /// A loop has several entries.
     #[error("the loop around instruction {header} can be entered at instruction {other} as well")]
     Irreducible {
-        /// First instruction of an entry block of the loop.
+        /// First instruction of one entry block of the loop.
         header: u32,
         /// First instruction of another entry block.
         other: u32,
@@ -34,7 +34,7 @@ pub enum FlowError {
 }
 
 impl FlowError {
-    /// Returns the code of the error's cause.
+    /// Returns the code of the error's cause, such as `SP0301`.
     pub fn code(&self) -> codes::Code {
         match self {
             FlowError::Irreducible { .. } => codes::IRREDUCIBLE_LOOP,
@@ -85,8 +85,8 @@ impl FlowGraph {
 }
 
 /// State of a block during one search for strongly connected components. A search resets only the
-/// blocks that it visits. Otherwise, each of many small loops in a large program would cost time in
-/// proportion to the program's size.
+/// blocks that it visits: resetting all blocks would be slow in large programs with many small
+/// loops.
 #[derive(Clone, Copy, Default)]
 struct Visit {
     allowed: bool,
@@ -152,8 +152,8 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Returns the strongly connected components among `blocks`, ignoring edges to `cut`. Uses
-    /// Tarjan's algorithm without recursion.
+    /// Returns the strongly connected components of the graph that consists of `blocks`, without
+    /// edges to `cut`. Uses Tarjan's algorithm without recursion.
     fn components(&mut self, blocks: &[usize], cut: Option<usize>) -> Vec<Vec<usize>> {
         let (visits, successors) = (&mut self.visits, &self.successors);
         blocks.iter().for_each(|&block| visits[block].allowed = Some(block) != cut);

@@ -1,8 +1,8 @@
 //! Defines the index types for the tables of a [`Program`](crate::Program), one type for each
 //! table.
 
-/// Declares a 32-bit index type for one table, which cannot be used for other tables. All crates of
-/// the workspace use this macro.
+/// Declares a 32-bit index type for one table, so that the compiler rejects its use with other
+/// tables. All crates of the workspace use this macro.
 #[macro_export]
 macro_rules! index_type {
     ($(#[$doc:meta])* $name:ident) => {

@@ -1,9 +1,9 @@
 //! Finds the inputs that can decide which path a run takes, by a forward taint analysis without a
 //! solver.
 //!
-//! The analysis follows registers from operation to operation, but collects the facts about memory
-//! over all stores of the program. It tracks memory at a constant distance from the base of a
-//! region in words of eight bytes. The result may contain too many inputs, but never too few: an
+//! The analysis follows registers from operation to operation. Its facts about memory cover all
+//! stores of the program, in any order. It tracks memory at constant distances from the base of a
+//! region, in words of eight bytes. The result may contain too many inputs, but never too few: an
 //! input outside the result does not decide a branch, whatever the values of other inputs.
 
 use std::collections::HashMap;
@@ -15,11 +15,11 @@ use crate::{
 
 /// Number of inputs that one pass of the analysis tracks; each has one bit of a mask.
 const TOGETHER: usize = 64;
-/// Number of the last bit in masks of memory regions. The region with this number shares the bit
-/// with all later regions.
+/// Number of the last region with a bit of its own in masks of memory regions. All regions from
+/// this number on share the bit.
 const LAST_REGION: usize = 63;
 
-/// Inputs to track, each with the region whose bytes contain its value.
+/// Inputs to track. Each comes with the region whose bytes contain its value.
 pub type Sources<'a> = &'a [(InputId, RegionId)];
 
 /// Returns the inputs in `sources` that may influence a branch or a condition that a run relies on.
@@ -44,7 +44,7 @@ struct Fact {
     inputs: u64,
     /// Mask of the regions that the value may point into.
     regions: u64,
-    /// Region and constant distance from its base in bytes, if the value is an address of this
+    /// Region, and constant distance from its base in bytes, if the value is an address of this
     /// form; otherwise `None`.
     place: Option<(RegionId, u64)>,
 }
@@ -55,8 +55,8 @@ impl Fact {
         Fact { inputs: self.inputs | other.inputs, regions: self.regions | other.regions, place }
     }
 
-    /// Returns the fact about a result computed from this value: it depends on the same inputs and
-    /// regions, but its distance from a base is unknown.
+    /// Returns the fact about a result that is computed from this value. The result depends on the
+    /// same inputs and regions, but its distance from a base is unknown.
     fn computed(self) -> Fact {
         Fact { place: None, ..self }
     }
@@ -65,7 +65,7 @@ impl Fact {
 type State = HashMap<Reg, Fact>;
 
 struct Analysis {
-    /// Bit that stands for each tracked input in the masks of facts.
+    /// For each tracked input, a mask with the bit that stands for the input.
     bits: HashMap<InputId, u64>,
     /// Facts about stored values at constant distances from the base of a region, by region and
     /// 8-byte word.
@@ -74,7 +74,8 @@ struct Analysis {
     anywhere: [Fact; TOGETHER],
     /// Facts about all values stored to each region, by region.
     all: [Fact; TOGETHER],
-    /// Mask of the tracked inputs that decide a branch, or whether a run relies on an assumption.
+    /// Mask of the tracked inputs that can influence a branch, or the condition of an assumption
+    /// ([`Op::Rely`]).
     decisive: u64,
     /// True if the facts about memory or `decisive` have grown since the last pass over the blocks.
     changed: bool,
@@ -233,8 +234,8 @@ impl Analysis {
         }
     }
 
-    /// Adds a stored value to the facts about a word of a region. With `None`, the value may be
-    /// anywhere in the region.
+    /// Adds a stored value to the facts about a word of a region. If `word` is `None`, the value
+    /// may be anywhere in the region.
     fn record_store(&mut self, region: u8, word: Option<u64>, value: Fact) {
         let cell = match word {
             Some(word) => self.words.entry((region, word)).or_default(),
@@ -260,8 +261,8 @@ fn fact(state: &State, operand: Operand) -> Fact {
     }
 }
 
-/// Adds the facts about live registers in `state` to `into`, the state at the start of a block.
-/// Returns true if this changed `into`.
+/// Adds the facts about live registers in `state` to `into`, the state at the start of `block`.
+/// Returns true if `into` has changed.
 fn merge(into: &mut Option<State>, state: &State, liveness: &Liveness, block: BlockId) -> bool {
     let live = liveness.live_in(block);
     let new = live.filter_map(|reg| Some((reg, *state.get(&reg)?)));

@@ -1,11 +1,11 @@
 //! Computes liveness: the registers that a block or its successors still read. Where paths merge,
 //! analyses skip all other registers.
 //!
-//! Most registers are temporaries that one block writes and reads. The sets contain only the
-//! registers that some block reads before it writes them. Briggs et al. call them "global names"
-//! ("Practical improvements to the construction and destruction of static single assignment form",
-//! SP&E 1998). With all registers in each set, memory would grow with the square of the program's
-//! size.
+//! Most registers are temporaries that one block writes and reads. The sets of live registers
+//! contain only registers that some block reads before it writes them. Briggs et al. call such
+//! registers "global names" ("Practical improvements to the construction and destruction of static
+//! single assignment form", SP&E 1998). If each set had room for all registers, the memory would
+//! grow with the square of the program's size.
 
 use crate::{BlockId, Operand, Program, Reg, Terminator};
 
@@ -14,7 +14,7 @@ use crate::{BlockId, Operand, Program, Reg, Terminator};
 pub struct Liveness {
     /// Registers that are live at the start of at least one block, in ascending order.
     carried: Vec<Reg>,
-    /// Number of 64-bit words in each set of `live_in`, which has one bit for each register in
+    /// Number of 64-bit words of each set in `live_in`. A set has one bit for each register in
     /// `carried`.
     words: usize,
     /// Sets of live registers at the start of all blocks, one set after the other.
@@ -96,7 +96,8 @@ impl Liveness {
     }
 }
 
-/// Marker for a register that is not live at the start of any block, in place of its number.
+/// Marker for a register without a position in `carried`, because it is not live at the start of
+/// any block.
 const NONE: u32 = u32::MAX;
 
 fn insert(set: &mut [u64], number: u32) {
@@ -106,15 +107,15 @@ fn insert(set: &mut [u64], number: u32) {
 }
 
 /// Numbers of the last block that read a register, and of the last block that wrote it. Blocks are
-/// numbered from 1; 0 means none.
+/// numbered from 1; 0 means that there was no such block.
 #[derive(Clone, Copy, Default)]
 struct Seen {
     read: u32,
     written: u32,
 }
 
-/// A scan of the blocks of a program, one after the other. For each register, it stores the numbers
-/// of blocks, so that nothing has to be cleared between blocks.
+/// A scan of the blocks of a program, one after the other. For each register, it stores the last
+/// blocks that read or wrote it, so that nothing has to be cleared between blocks.
 struct Scan {
     seen: Vec<Seen>,
     block: u32,
@@ -152,8 +153,8 @@ impl Scan {
 }
 
 /// Removes operations whose results are not read, including loads and draws of an
-/// [`Op::Unknown`](crate::Op::Unknown). Stores stay. The cost of a removed load stays as well,
-/// because it is a cost event.
+/// [`Op::Unknown`](crate::Op::Unknown). Keeps stores. Also keeps the costs of removed loads,
+/// because costs are separate events.
 pub fn eliminate_dead_operations(program: &mut Program) {
     let liveness = Liveness::of(program);
     let mut live = vec![false; program.regs.len()];

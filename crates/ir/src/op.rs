@@ -1,5 +1,5 @@
-//! Defines micro-operations, of which instructions consist. Each writes at most one register, and
-//! none of them jumps.
+//! Defines micro-operations, of which instructions consist. Each micro-operation writes at most one
+//! register, and none of them jumps.
 
 use crate::{DrawId, InputId, InsnIdx, Reg, RelianceId};
 
@@ -72,14 +72,14 @@ pub enum BinaryOp {
     Slt,
     /// Concatenation, with the first operand as the upper bits; widths add up.
     Concat,
-    /// A 32-bit number that identifies a pair of 64-bit values. In one run, two such numbers are
-    /// equal if and only if the pairs are equal; the number of a given pair is unknown. Front ends
-    /// use it to turn the key of a hash map into an index. For a key of more than two words,
-    /// operations are chained: `intern(zext(intern(w0, w1)), w2)`.
+    /// A 32-bit number that identifies a pair of 64-bit values. In one run, two numbers are equal
+    /// if and only if the pairs are equal; the number of a given pair is unknown. Front ends use
+    /// the number of a hash map's key as the index of its element. For a key of more than two
+    /// words, operations are chained: `intern(zext(intern(w0, w1)), w2)`.
     Intern,
 }
 
-/// A micro-operation: one step of what an instruction does, on registers or memory.
+/// A micro-operation: one action of an instruction on registers or memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
     /// `dst = src`.
@@ -181,8 +181,8 @@ pub enum Op {
         /// Number of bytes; the operand is as wide as the address.
         bytes: Operand,
     },
-    /// States that the run relies on an assumption if the condition holds: if the assumption is
-    /// false, the device may behave differently. Does not change registers or memory.
+    /// States that the run relies on an assumption if `cond` is 1. If the assumption is false, the
+    /// device may behave differently. Does not change registers or memory.
     Rely {
         /// Condition, 1 bit.
         cond: Operand,

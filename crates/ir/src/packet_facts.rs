@@ -17,8 +17,8 @@ pub struct KnownBits {
 }
 
 impl KnownBits {
-    /// Returns the known bits of which `mask` selects the positions and `byte` gives the values;
-    /// `None` if the mask is zero.
+    /// Returns the known bits of a byte: `mask` selects their positions and `byte` contains their
+    /// values. Returns `None` if the mask is zero.
     pub fn of(mask: u8, byte: u8) -> Option<KnownBits> {
         (mask != 0).then_some(KnownBits { mask, value: byte & mask })
     }
@@ -59,7 +59,8 @@ impl Field {
         usize::from(self.offset) + usize::from(self.bytes)
     }
 
-    /// Returns the field's value, in network byte order; `None` if the packet is too short.
+    /// Reads the field of a packet as a number in network byte order; `None` if the packet is too
+    /// short.
     pub fn read(self, packet: &[u8]) -> Option<u64> {
         let bytes = packet.get(usize::from(self.offset)..self.end())?;
         Some(bytes.iter().fold(0, |number, &byte| number << 8 | u64::from(byte)))
@@ -70,14 +71,14 @@ impl Field {
 /// that are long enough to have these bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PacketFacts {
-    /// Smallest length of a packet in bytes, without the frame check sequence.
+    /// Minimum length of the packets in bytes, without the frame check sequence.
     pub min_length: u16,
-    /// Largest length of a packet in bytes, without the frame check sequence.
+    /// Maximum length of the packets in bytes, without the frame check sequence.
     pub max_length: u16,
-    /// Bits that have the same value in all packets, by the offset of their byte from the packet's
-    /// start.
+    /// Bits that have the same value in all packets. The key is the offset of the byte from the
+    /// packet's start.
     pub bits: BTreeMap<u16, KnownBits>,
-    /// All possible values of fields, in network byte order.
+    /// Fields, each with all its possible values, read in network byte order.
     pub values: BTreeMap<Field, BTreeSet<u64>>,
     /// Pairs of fields of the same size with equal values; the first field starts before the
     /// second.
@@ -85,7 +86,7 @@ pub struct PacketFacts {
 }
 
 impl PacketFacts {
-    /// Returns facts that consist only of a range of lengths, in bytes.
+    /// Returns facts that limit only the length of packets, in bytes.
     pub fn lengths(min_length: u16, max_length: u16) -> PacketFacts {
         PacketFacts {
             min_length,
@@ -101,8 +102,8 @@ impl PacketFacts {
         self.bits.get(&offset)?.constant()
     }
 
-    /// Returns the value of a field, in network byte order, if all its bytes are known, otherwise
-    /// `None`.
+    /// Returns the value of a field, read in network byte order; `None` unless all its bytes are
+    /// known.
     pub fn constant(&self, field: Field) -> Option<u64> {
         let mut number = 0;
         for offset in usize::from(field.offset)..field.end() {
@@ -111,7 +112,7 @@ impl PacketFacts {
         Some(number)
     }
 
-    /// Returns true if the facts restrict more than the length of packets.
+    /// Returns true if the facts say more about packets than their length.
     pub fn says_more_than_length(&self) -> bool {
         let PacketFacts { min_length: _, max_length: _, bits, values, equal } = self;
         !(bits.is_empty() && values.is_empty() && equal.is_empty())

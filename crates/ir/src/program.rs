@@ -6,7 +6,7 @@ use crate::{BlockId, CostClassId, Draw, InputId, InsnIdx, OriginOp, Reg, RegionI
 /// Source line of an instruction, from the object's debug information.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SourceLocation {
-    /// Name of the source file in the debug information.
+    /// Name of the source file, as in the debug information.
     pub file: String,
     /// Line number, from 1.
     pub line: u32,
@@ -63,7 +63,7 @@ pub enum RegionKind {
     Packet,
     /// Memory private to one run of the program.
     Stack,
-    /// Data that the device passes to the program besides the packet.
+    /// Data besides the packet that the device passes to the program.
     Context,
     /// State that persists between packets and is shared between cores.
     Map,
@@ -98,10 +98,10 @@ pub struct CostEvent {
 /// Target of an edge of the control-flow graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Destination {
-    /// Another block.
+    /// A block of the program.
     Block(BlockId),
-    /// The end of the program. The number distinguishes the exits of a program; for programs in
-    /// assembly listings, it is the branch target.
+    /// The end of the program. The number distinguishes the exits of a program. In a program from
+    /// an assembly listing, it is the target of the branch out of the program.
     Exit(u32),
     /// No target, because a run that takes this edge contradicts a guarantee of the device.
     Never,
@@ -152,7 +152,7 @@ impl Terminator {
     }
 }
 
-/// A basic block of micro-operations.
+/// A basic block: micro-operations with their costs, and a jump or branch at the end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
     /// First instruction of the block; reports identify the block by the number of this
@@ -162,14 +162,14 @@ pub struct Block {
     pub insns: Vec<InsnIdx>,
     /// Micro-operations of the block's instructions, in order.
     pub ops: Vec<OriginOp>,
-    /// Work that the instructions of the block do, in order. The work of the branch at the end is
-    /// in its edges.
+    /// Work that the instructions of the block do, in order. The edges of the terminator contain
+    /// the work of the branch at the end.
     pub costs: Vec<CostEvent>,
     /// The jump or branch at the end of the block.
     pub terminator: Terminator,
 }
 
-/// A limit that the device sets on the number of times that a block runs, whatever the program.
+/// A limit on the number of times that a block runs, which the device enforces for every program.
 /// Examples are the kernel's limit on iterations of `bpf_loop` and its counter for `may_goto`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VisitLimit {
@@ -200,10 +200,10 @@ pub struct Program {
     pub draws: Vec<Draw>,
     /// Memory regions.
     pub regions: Vec<Region>,
-    /// Names of the cost classes, by which the cost model of a target finds their prices.
+    /// Names of the cost classes. The cost model of a target looks up prices by these names.
     pub cost_classes: Vec<String>,
     /// Operations before the first instruction, which set the initial state of registers and
-    /// memory. Every register must be defined by the prologue or by a block before it is used.
+    /// memory. The prologue or a block must write each register before it is read.
     pub prologue: Vec<OriginOp>,
     /// Basic blocks.
     pub blocks: Vec<Block>,

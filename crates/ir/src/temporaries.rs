@@ -1,6 +1,6 @@
 //! Provides temporary registers that the blocks of a program share. Without sharing, a program of
-//! many blocks would have hundreds of thousands of temporaries, which would enlarge every liveness
-//! set.
+//! many blocks would have hundreds of thousands of temporaries, each of which would enlarge every
+//! liveness set.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::{Reg, RegInfo};
 /// A pool of registers for results that no later block reads.
 #[derive(Clone, Debug, Default)]
 pub struct Temporaries {
-    /// Registers of the pool, by width in bits, with the number of registers that the current block
+    /// Registers of the pool by width in bits. The number says how many of them the current block
     /// uses.
     pools: BTreeMap<u8, (Vec<Reg>, usize)>,
 }

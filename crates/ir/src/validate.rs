@@ -50,7 +50,8 @@ impl Program {
         Ok(())
     }
 
-    /// Returns true if the report format of `draw` can show all values of `width` bits up to `max`.
+    /// Returns true if the report format of `draw` can show all values of a register of `width`
+    /// bits up to `max`.
     fn is_presentable(&self, draw: &Draw, width: u8, max: u64) -> bool {
         match &draw.reading {
             ValueFormat::Number | ValueFormat::Error => true,

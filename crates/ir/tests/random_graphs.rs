@@ -1,5 +1,5 @@
-//! Compares the loops and live registers that the crate computes for random programs with direct
-//! implementations of their definitions.
+//! Compares the loops and live registers that the crate computes for random programs with those
+//! from direct implementations of the definitions.
 
 use crate::common;
 
@@ -96,8 +96,8 @@ proptest! {
         }
     }
 
-    /// Checks that dead operations are removed. Exactly those operations stay whose result is read
-    /// by a later kept operation, a branch or another block.
+    /// Checks that dead operations are removed: an operation stays if and only if a later operation
+    /// that stays, a branch or another block reads its result.
     #[test]
     fn dead_operations_are_removed(program in any_program()) {
         let mut less = program.clone();

@@ -1,5 +1,5 @@
-//! Stores the abstract states at the start of basic blocks, reduced to the values that the block or
-//! its successors read.
+//! Stores the abstract states at the start of basic blocks, reduced to values that the block or a
+//! later block reads.
 
 use std::collections::HashMap;
 
@@ -8,11 +8,11 @@ use slowpath_ir::{Program, Reg};
 use crate::state::{AbstractState, Cell};
 use crate::value_number::{Arg, Def, NumberedValue, ValueNumber};
 
-/// Maximum nesting of the definitions that are kept for the values of registers and memory. It
-/// limits the size of states in programs with long chains of computations.
+/// Maximum nesting of the definitions that a state keeps for the values of registers and memory.
+/// The limit keeps states small in programs with long chains of computations.
 const DEPTH: usize = 6;
 
-/// Abstract state at the start of a block: the values of registers and of tracked memory.
+/// Abstract state at the start of a block: the values of registers and of tracked memory cells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     /// Value numbers of registers, ascending by register.
@@ -24,7 +24,7 @@ pub(crate) struct Entry {
 impl Entry {
     /// Reduces a state to the values that a block needs. `live` are the registers that the block
     /// and its successors read. `values` replaces the state's table of values; a branch condition
-    /// may have restricted them.
+    /// may have restricted its values.
     pub fn of(state: &AbstractState, values: &[NumberedValue], live: &[Reg]) -> Self {
         let regs = live.iter().filter_map(|&reg| Some((reg, state.regs[reg.index()]?)));
         let mut regs: Vec<(Reg, ValueNumber)> = regs.collect();
@@ -82,7 +82,7 @@ impl Entry {
     }
 
     /// Restricts the registers that `filter` selects to the values that they have in another state.
-    /// This is correct only if the other state holds at the same point.
+    /// The other state must hold at the same point of the program.
     pub fn restrict(&mut self, other: &Entry, filter: impl Fn(Reg) -> bool) {
         let mut rest = other.regs.iter().peekable();
         for &(reg, number) in &self.regs {
@@ -99,9 +99,9 @@ impl Entry {
         }
     }
 
-    /// Returns a state that holds whenever one of both states holds. Registers and memory cells
-    /// share a value number if they share one in both states. With `thresholds`, values of `self`
-    /// are widened and definitions are dropped.
+    /// Returns a state that holds wherever one of the two states holds. Registers and memory cells
+    /// share a value number if they share one in both states. If `thresholds` are given, widens the
+    /// values of `self` and drops all definitions.
     pub fn join(&self, other: &Entry, thresholds: Option<&[u64]>) -> Entry {
         let mut join = Join {
             a: &self.values,
@@ -163,7 +163,8 @@ impl Join<'_> {
         number
     }
 
-    /// Returns a definition that is correct for both values, or `None` if there is none.
+    /// Returns a definition that is correct in both states, for the definitions `a` and `b` of one
+    /// value; `None` if there is no such definition.
     fn def(&mut self, a: Def, b: Def, depth: usize) -> Option<Def> {
         let mut others = b.args();
         let shape = |def: Def| def.map(|_| Some(Arg::Const(0, 1)));

@@ -14,7 +14,7 @@ pub(crate) fn value_of(values: &[NumberedValue], arg: Arg) -> Value {
 }
 
 /// Returns the possible results of a definition, which has `width` bits. If the definition is
-/// unknown, all values are possible.
+/// unknown, returns all values.
 pub(crate) fn evaluate(values: &[NumberedValue], def: &Def, width: u8) -> Value {
     let v = |arg| value_of(values, arg);
     match *def {

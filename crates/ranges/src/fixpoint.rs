@@ -25,7 +25,7 @@ use crate::value_number::{NumberedValue, ValueNumber};
 /// Number of visits of a loop head after which bounds are widened to the constants that the loop
 /// compares with.
 const JOINED: u32 = 3;
-/// Number of visits of a loop head after which bounds that still move are dropped.
+/// Number of visits of a loop head after which bounds that still grow are dropped.
 const WIDENED: u32 = 24;
 /// Number of visits of a loop head after which the analysis no longer uses the rule that a loop
 /// leaves some registers unchanged. This rule can make values smaller again; without it, values
@@ -34,7 +34,7 @@ const GIVEN_UP: u32 = 200;
 /// Maximum number of passes that restore precision lost by widening.
 const NARROWING: usize = 3;
 
-/// The result of the iteration, with an entry for each block in every list.
+/// The result of the iteration. Each list has one entry for each block.
 pub(crate) struct Solution {
     pub entries: Vec<Option<Arc<Entry>>>,
     pub edges: Vec<[bool; 2]>,
@@ -108,7 +108,7 @@ impl<'a> Fixpoint<'a> {
         }
     }
 
-    /// Propagates states until nothing changes.
+    /// Propagates states along edges until no state changes.
     fn ascend(&mut self, stop: &Stop) -> Result<(), Reason> {
         // Process the earliest block in reverse postorder first. A block then waits for the changes
         // on all its incoming forward edges, and is executed once for all of them.
@@ -164,13 +164,14 @@ impl<'a> Fixpoint<'a> {
         Ok(any)
     }
 
-    /// Returns the join of the states on all incoming edges; `None` if no edge can be taken.
+    /// Returns the join of the states on all incoming edges of a block; `None` if a run can take
+    /// none of these edges.
     fn incoming(&self, block: usize) -> Option<Arc<Entry>> {
         self.joined(block, |_| true)
     }
 
     /// Returns the join of the states on incoming edges from blocks that `from` accepts; `None` if
-    /// none of them can be taken.
+    /// a run can take none of these edges.
     fn joined(&self, block: usize, from: impl Fn(usize) -> bool) -> Option<Arc<Entry>> {
         let start = (block == self.program.entry.index()).then(|| self.start.clone());
         let edges = self.graph.incoming[block].iter().filter(|&&(other, _)| from(other));
@@ -180,8 +181,8 @@ impl<'a> Fixpoint<'a> {
         })
     }
 
-    /// Returns the join of a loop head's old state and a new one, widened according to the number
-    /// of visits.
+    /// Returns the join of the old and the new state of a loop head, widened according to the
+    /// number of visits.
     fn grown(&self, block: usize, old: &Entry, new: &Entry) -> Entry {
         let thresholds = self.loops.get(&block).map_or(&[][..], |l| &l.thresholds);
         match self.visits[block] {
@@ -191,7 +192,7 @@ impl<'a> Fixpoint<'a> {
         }
     }
 
-    /// Returns the state of a loop head in which the registers that the loop does not write are
+    /// Returns the state of a loop head, in which registers that the loop does not write are
     /// restricted to their values before the loop.
     fn with_constants(&self, block: usize, entry: Arc<Entry>) -> Arc<Entry> {
         let Some(current_loop) = self.loops.get(&block).filter(|_| self.visits[block] < GIVEN_UP)
@@ -209,8 +210,8 @@ impl<'a> Fixpoint<'a> {
         Arc::new(entry)
     }
 
-    /// Computes the states at the edges out of a block. Returns the blocks whose incoming edges
-    /// changed.
+    /// Computes the states at the edges out of a block. Returns the blocks to which changed edges
+    /// lead.
     fn execute(&mut self, block: usize) -> Vec<usize> {
         let program = self.program;
         let mut edges = [None, None];
@@ -257,7 +258,7 @@ impl<'a> Fixpoint<'a> {
 }
 
 /// Returns the values of a state, restricted to runs in which the condition `cond` has the value
-/// `value`. Returns `None` if it cannot have this value.
+/// `value`. Returns `None` if `cond` cannot have this value.
 fn refined(state: &AbstractState, cond: ValueNumber, value: u64) -> Option<Vec<NumberedValue>> {
     if !state.values[cond as usize].value.domain.contains(value) {
         return None;

@@ -34,8 +34,8 @@ impl Graph {
         Graph { order, position, incoming, heads }
     }
 
-    /// Returns the blocks of the loop with this head: those from which a path leads to a back edge
-    /// to `head` without passing through `head`.
+    /// Returns the blocks of the loop with the head `head`. From each of them, a path leads to a
+    /// back edge to `head` without passing through `head`.
     pub fn blocks_of_loop(&self, head: usize) -> Vec<usize> {
         let mut found = vec![head];
         let mut seen = vec![false; self.position.len()];
@@ -54,7 +54,8 @@ impl Graph {
     }
 }
 
-/// Returns the index and the target of each edge that leads to a block.
+/// Returns the index and the target block of each edge that leads to a block, and not out of the
+/// program.
 pub(crate) fn successors(
     program: &Program,
     block: usize,

@@ -1,10 +1,10 @@
 //! Bounds the number of loop iterations by registers and memory that change in each iteration, such
 //! as a counter or a pointer into the packet.
 //!
-//! Suppose a value lies between two bounds at the start of each iteration, and each iteration moves
-//! it in the same direction by at least some step. Then the number of steps between the bounds
-//! limits the iterations. The analysis need not look at the exit condition of the loop, because the
-//! bounds from [`Ranges`] already reflect it.
+//! Suppose a value lies between two bounds at the start of each iteration. Each iteration moves the
+//! value in the same direction by at least some step. Then the distance between the bounds, divided
+//! by this step, limits the iterations. The analysis need not look at the exit condition of the
+//! loop, because the bounds from [`Ranges`] already reflect it.
 
 use std::collections::BTreeMap;
 
@@ -22,12 +22,12 @@ use crate::value::Value;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Slot {
     Reg(Reg),
-    /// Bytes at a constant offset from the base of a region.
+    /// Bytes at a constant offset from the base of a region: region, offset and number of bytes.
     Cell(RegionId, i64, u8),
 }
 
-/// A value, described by its distance from the value that a register or memory cell had at the
-/// start of the iteration, modulo 2^`bits`.
+/// A value that changes during an iteration: its distance from the value that a register or memory
+/// cell had at the start of the iteration, modulo 2^`bits`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Movement {
     from: Slot,
@@ -49,11 +49,12 @@ impl Movement {
     }
 }
 
-/// For each tracked register or memory cell, its movement since the start of the iteration.
+/// For each tracked register or memory cell, the movement of its value since the start of the
+/// iteration.
 type Moves = BTreeMap<Slot, Movement>;
 
-/// Returns, for each loop, how often its header can be executed each time the loop is entered.
-/// `None` if neither a register nor memory bounds this number.
+/// Returns, for each loop, the maximum number of executions of its header after one entry into the
+/// loop. `None` if neither a register nor memory bounds this number.
 ///
 /// `flow` and `ranges` must belong to the same program.
 ///
@@ -134,8 +135,9 @@ impl IterationBounds<'_> {
         enclosing == Some(id)
     }
 
-    /// Returns the registers and memory cells that may bound the iterations: registers that the
-    /// loop writes, and all tracked memory.
+    /// Returns the registers and memory cells that may bound the iterations, without any movement
+    /// yet. These are the registers that the loop writes, and all tracked memory cells, if their
+    /// values have bounds.
     fn slots(&self, current_loop: &Loop, start: &AbstractState) -> Moves {
         let program = self.setting.program;
         let ops = current_loop.blocks.iter().flat_map(|&block| &program.block(block).ops);
@@ -167,7 +169,7 @@ impl IterationBounds<'_> {
     }
 
     /// Applies a store: forgets the memory cells that it may overwrite, and tracks the stored
-    /// value. Stores to maps are not tracked, because other CPUs write there as well.
+    /// value. Does not track values stored to maps, because other CPUs write to maps as well.
     fn store(
         &self,
         state: &AbstractState,
@@ -277,8 +279,8 @@ fn value(state: &AbstractState, slot: Slot) -> Option<Value> {
     Some(state.values[number as usize].value)
 }
 
-/// Returns the bounds of an operand. These are the signed bounds if they include negative numbers
-/// and are not wider than the unsigned ones, otherwise the unsigned bounds.
+/// Returns the bounds of an operand, signed or unsigned. Chooses the signed bounds if they include
+/// negative numbers and are not wider than the unsigned bounds.
 fn distance(state: &AbstractState, operand: Operand) -> (i128, i128) {
     let domain = match operand {
         Operand::Const { value, width } => Domain::constant(width, value),
@@ -304,8 +306,8 @@ fn cell(state: &AbstractState, addr: Operand, bytes: u8) -> Option<Slot> {
     (lo == hi).then_some(Slot::Cell(region, lo, bytes))
 }
 
-/// Returns the maximum number of iterations if each iteration moves a register or memory cell by
-/// the distance `moved`, and its value always stays within the bounds of `value`.
+/// Returns the maximum number of iterations of a loop in which each iteration moves a register or
+/// memory cell by `moved`. The value always stays within the bounds of `value`.
 fn steps(value: Value, moved: Movement) -> Option<u64> {
     let span = |domain: &Domain| {
         let unsigned = i128::from(domain.hi()) - i128::from(domain.lo());

@@ -3,8 +3,9 @@
 //!
 //! A [`Domain`] describes a set of values by known bits, an unsigned and a signed interval. On the
 //! edges of a branch, the analysis refines all values from which the condition was computed, and
-//! the values computed from these. It refines registers and bytes of memory with the same value
-//! together. Edges whose condition is refuted are not taken, so dead code has no values.
+//! all values that were computed from them. Registers and bytes of memory with the same value are
+//! refined together. The analysis does not follow edges whose condition is always false, so dead
+//! code has no values.
 //!
 //! The kernel's verifier (`kernel/bpf/verifier.c`) tracks scalars in the same way, with two
 //! differences. This analysis joins paths that meet, while the verifier follows each path

@@ -13,11 +13,12 @@ use crate::graph::Graph;
 pub(crate) struct Loop {
     /// Blocks of the loop, sorted.
     blocks: Vec<usize>,
-    /// True for registers that the loop writes. `None` for loops with entries other than the head.
+    /// For each register, true if the loop writes it. `None` for loops that can be entered at
+    /// another block than the head.
     pub written: Option<Vec<bool>>,
-    /// The values to which bounds are widened, sorted. They are the constants that the loop
-    /// compares with, each also plus and minus one. Constants in sums and differences count as
-    /// well, because the result may be compared with zero.
+    /// The values to which bounds are widened, sorted: the constants with which the loop compares,
+    /// each also plus and minus one, and the largest 8-, 16- and 32-bit numbers. Constants in sums
+    /// and differences are included, because the result may be compared with zero.
     pub thresholds: Vec<u64>,
 }
 

@@ -62,7 +62,8 @@ impl AbstractState {
         pieces.collect()
     }
 
-    /// Returns the value number of the concatenation of adjacent pieces of memory cells.
+    /// Returns the value number of several bytes in adjacent memory cells, given as pieces of these
+    /// cells.
     fn assembled(
         &mut self,
         setting: &Setting,
@@ -92,7 +93,7 @@ impl AbstractState {
         value.map_or_else(|| self.fresh(Value::full(width)), |(number, _)| number)
     }
 
-    /// Returns the value number of `bytes` bytes of a value, from byte `first`.
+    /// Returns the value number of a part of a value: `bytes` bytes from byte `first` on.
     fn bytes_of(&mut self, number: ValueNumber, first: u8, bytes: u8) -> ValueNumber {
         self.define(Def::Extract(Arg::Number(number), 8 * first), 8 * bytes)
     }
@@ -133,7 +134,7 @@ impl AbstractState {
         self.remember_if(setting, Cell { region, offset: lo, bytes, number: value });
     }
 
-    /// Forgets what is known about all bytes of the region that an address points into.
+    /// Forgets all facts about the bytes of the region that an address points into.
     pub(crate) fn forget(&mut self, addr: Arg) {
         match self.location(addr) {
             Some((region, ..)) => self.cells.retain(|cell| cell.region != region),
@@ -154,7 +155,7 @@ impl AbstractState {
         }
     }
 
-    /// Returns true if the memory model tracks the value of these bytes.
+    /// Returns true if the memory model tracks the value of the bytes in a cell.
     fn tracks(&self, setting: &Setting, cell: &Cell) -> bool {
         match (setting.program.regions[cell.region.index()].kind, setting.memory) {
             // Other cores may change maps at any time.
@@ -181,7 +182,7 @@ fn near(offset: i64) -> bool {
     (-REACH..=REACH).contains(&offset)
 }
 
-/// Returns true if offsets of `width` bits can be tracked. Sums of offsets within `REACH` must not
+/// Returns true if offsets of `width` bits can be tracked: sums of offsets within `REACH` must not
 /// wrap around.
 pub(crate) fn can_track(width: u8) -> bool {
     sign_extend(1u64 << (width - 1), width) <= -4 * REACH

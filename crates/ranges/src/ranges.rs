@@ -1,5 +1,5 @@
-//! Runs the analysis and returns its result. This consists of the reachable blocks and edges, and
-//! the values of registers at the start of a block and before each of its instructions.
+//! Runs the analysis and returns its result: the reachable blocks and edges, and the values of
+//! registers at the start of each block and before each instruction.
 
 use std::sync::Arc;
 
@@ -116,8 +116,8 @@ impl Ranges {
     }
 
     /// Returns, for each register, true if its value is dead at the start of the block. Also
-    /// returns the changes of this list by the block's operations, the last operation first. With
-    /// them, a walk through the block can update the list.
+    /// returns the changes that the block's operations make to this list, the last operation first.
+    /// A walk through the block updates the list with these changes.
     fn dead_at_start(&self, program: &Program, block: BlockId) -> (Vec<bool>, Vec<Change>) {
         let block = program.block(block);
         let mut dead: Vec<bool> = self.keep.iter().map(|keep| !keep).collect();
@@ -150,6 +150,6 @@ impl Ranges {
     }
 }
 
-/// A change of liveness: index of an operation, register, and true if the register is dead after
-/// the operation.
+/// A change of liveness in a block: index of an operation, a register, and true if the register is
+/// dead after the operation.
 type Change = (usize, Reg, bool);

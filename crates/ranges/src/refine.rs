@@ -8,10 +8,12 @@ use crate::evaluate::{evaluate, value_of};
 use crate::value::Value;
 use crate::value_number::{Arg, Def, NumberedValue, ValueNumber};
 
-/// Maximum number of passes over the table of values, each first down and then up.
+/// Maximum number of rounds over the table of values. A round visits all values downwards, then
+/// upwards.
 const ROUNDS: usize = 3;
 
-/// A contradiction between the known facts: no run reaches the program point.
+/// The error for known facts that contradict each other, which means that no run reaches the
+/// program point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Impossible;
 
@@ -66,7 +68,7 @@ impl Table<'_> {
         value_of(self.values, arg).domain
     }
 
-    /// Restricts an operand to a value; fails if it contradicts the operand's value.
+    /// Restricts an operand to the values in `to`. Fails if none of its values remains.
     fn restrict(&mut self, arg: Arg, to: Value) -> Result<(), Impossible> {
         match arg {
             Arg::Const(value, _) => {
@@ -101,7 +103,8 @@ impl Table<'_> {
         self.narrow(arg, Domain::from_bits(width, zeros, ones))
     }
 
-    /// Restricts a value to the results that its definition can have for its operands.
+    /// Restricts a value to the results that its definition can have, given the values of its
+    /// operands.
     fn forward(&mut self, id: usize) -> Result<(), Impossible> {
         let NumberedValue { value, def } = self.values[id];
         if def == Def::Unknown {
@@ -111,7 +114,8 @@ impl Table<'_> {
         self.restrict(Arg::Number(id as ValueNumber), new)
     }
 
-    /// Restricts the operands of a value to those for which its definition can have this value.
+    /// Restricts the operands of a value to those for which its definition can have a result in the
+    /// value.
     fn backward(&mut self, id: usize) -> Result<(), Impossible> {
         let NumberedValue { value, def } = self.values[id];
         let result = value.domain;
@@ -274,8 +278,8 @@ impl Table<'_> {
         }
     }
 
-    /// Restricts `a` to the values that differ from `b`. This removes at most one value, and only
-    /// if `b` is constant.
+    /// Restricts `a` to the values that differ from `b`. Removes at most one value, and only if `b`
+    /// is constant.
     fn excluded(&mut self, a: Arg, b: Arg) -> Result<(), Impossible> {
         let (x, Some(value)) = (self.domain(a), self.domain(b).as_constant()) else {
             return Ok(());

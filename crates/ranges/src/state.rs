@@ -1,5 +1,5 @@
-//! Defines the state at one program point. It contains value numbers of all registers and of memory
-//! bytes at known offsets, and a table of the numbered values.
+//! Defines the abstract state at one program point. It contains the value numbers of all registers
+//! and of memory bytes at known offsets, and a table of the numbered values.
 
 use slowpath_domain::{Domain, mask};
 use slowpath_ir::{Program, Reg, RegionId};
@@ -8,7 +8,7 @@ use crate::evaluate::{evaluate, value_of};
 use crate::value::Value;
 use crate::value_number::{Arg, Def, NumberedValue, ValueNumber};
 
-/// Bytes of memory that hold a numbered value.
+/// A memory cell: adjacent bytes of memory that hold a numbered value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cell {
     pub region: RegionId,
@@ -39,7 +39,7 @@ pub struct AbstractState {
     widths: Vec<u8>,
     /// True for dead registers, which are not read before they are written.
     pub(crate) dead: Vec<bool>,
-    /// Memory cells sorted by location, without overlaps.
+    /// Memory cells, sorted by location. No two of them overlap.
     pub(crate) cells: Vec<Cell>,
     pub(crate) values: Vec<NumberedValue>,
 }
@@ -57,9 +57,8 @@ impl AbstractState {
     }
 
     /// Returns the possible values of a register. A dead register that is not in
-    /// [`Options::keep`](crate::Options::keep) may have any value. The reason is that front ends
-    /// omit operations whose result is not read, so the register of the original machine may
-    /// differ.
+    /// [`Options::keep`](crate::Options::keep) may have any value. Front ends omit operations whose
+    /// result is not read, so the register of the original machine may have another value.
     pub fn value(&self, reg: Reg) -> Domain {
         self.value_and_origin(reg).domain
     }
@@ -118,8 +117,8 @@ impl AbstractState {
         (self.values.len() - 1) as ValueNumber
     }
 
-    /// Returns an existing operand that equals the result of the definition; `None` if there is
-    /// none.
+    /// Returns an operand that is known to equal the result of a definition; `None` if no such
+    /// operand exists.
     fn existing(&self, def: &Def, width: u8) -> Option<Arg> {
         let arg = match *def {
             Def::Extract(a, 0) => match self.def_of(a) {

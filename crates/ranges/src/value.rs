@@ -15,7 +15,8 @@ pub struct Origin {
     pub or_null: bool,
 }
 
-/// A set of numbers, with their offsets if all of them are addresses in one region.
+/// A set of numbers. If all numbers are addresses in one region, the value also contains their
+/// offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Value {
     /// The set of numbers that the value can be.
@@ -85,7 +86,7 @@ impl Value {
         Some(Value { domain, origin }.settled())
     }
 
-    /// Clears `or_null` if zero is not among the possible numbers.
+    /// Returns the value with `or_null` cleared, if zero is not among the possible numbers.
     pub(crate) fn settled(mut self) -> Value {
         if let Some(origin) = &mut self.origin
             && self.domain.lo() > 0

@@ -1,10 +1,10 @@
-//! Implements value numbering. Registers and memory that certainly have the same value share its
-//! number. The value keeps its definition in terms of other values. The method is from Alpern,
-//! Wegman and Zadeck, "Detecting equality of variables in programs", POPL 1988, but runs forwards
-//! and for each state.
+//! Implements value numbering. Registers and memory cells that certainly have the same value share
+//! one value number. The table of values contains the definition of each value in terms of other
+//! values. The method is from Alpern, Wegman and Zadeck, "Detecting equality of variables in
+//! programs", POPL 1988. Here, it works forwards, and numbers the values of each state separately.
 //!
 //! The operands of a definition have smaller numbers than the defined value, so one pass down or up
-//! the table reaches all of them.
+//! the table reaches all operands or all users.
 
 use slowpath_ir::BinaryOp;
 
@@ -31,7 +31,8 @@ pub(crate) enum Def {
     Binary(BinaryOp, Arg, Arg),
     /// Bitwise complement of the operand: `~a`.
     Not(Arg),
-    /// Bits of the operand from the bit with this index upwards, as many as the result is wide.
+    /// Bits of the operand, starting at the bit with this index. The width of the result determines
+    /// their number.
     Extract(Arg, u8),
     /// Zero extension of the operand.
     ZeroExtend(Arg),

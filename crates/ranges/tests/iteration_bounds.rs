@@ -7,7 +7,7 @@ use slowpath_ranges::{analyze, iteration_bounds};
 use slowpath_stop::Stop;
 use support::program::Builder;
 
-/// The comparison between a loop's counter and the number at which the loop ends.
+/// The operator by which a loop compares its counter with the number at which the loop ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Test {
     Below,
@@ -15,7 +15,7 @@ enum Test {
     NotEqual,
 }
 
-/// Form of a tested loop: the place of its test, and of its counter.
+/// Form of a tested loop: the position of the test in the loop, and the storage of the counter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Shape {
     /// `while (i < n) i += step`
@@ -30,7 +30,7 @@ enum Shape {
 struct Loop {
     start: u8,
     step: u8,
-    /// Minimum and maximum of the number at which the loop ends.
+    /// Minimum and maximum of the number with which the loop compares its counter.
     end: (u8, u8),
     test: Test,
     shape: Shape,

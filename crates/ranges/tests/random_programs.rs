@@ -14,7 +14,7 @@ const RUNS: usize = 25;
 const LONGEST: usize = 150;
 
 struct Registers {
-    /// Registers of 64, 32, 8 and 1 bits.
+    /// Registers by width: 64, 32, 8 and 1 bits.
     values: [Vec<Reg>; 4],
     bases: Vec<Reg>,
 }

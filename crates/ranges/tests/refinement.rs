@@ -10,7 +10,7 @@ const YES: BlockId = BlockId(1);
 const NO: BlockId = BlockId(2);
 
 /// Analyses a program that branches to block 1 or block 2. `of` emits the branch condition, and
-/// both blocks read the registers `reads`.
+/// both blocks read the registers in `reads`.
 fn branch(
     mut program: Builder,
     reads: &[Reg],

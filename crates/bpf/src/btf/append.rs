@@ -5,8 +5,8 @@ use super::{
     Type, TypeId,
 };
 
-/// Offsets that are added to the type and string numbers of a table when it is appended to another
-/// one.
+/// Offsets by which the type numbers and string offsets of a table grow when the table is appended
+/// to another one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Shift {
     types: u32,
@@ -74,8 +74,8 @@ impl Shift {
         }
     }
 
-    /// Returns a copy of the records of `.BTF.ext` in which types and strings have their new
-    /// numbers.
+    /// Returns a copy of the records of `.BTF.ext` with the type numbers and string offsets of the
+    /// joined table.
     pub fn ext(self, ext: &BtfExt) -> BtfExt {
         let line = |line: &LineRecord| LineRecord {
             file: self.string(line.file),
@@ -102,8 +102,8 @@ fn sections<T>(original: &[(String, Vec<T>)], shift: impl Fn(&T) -> T) -> Vec<(S
 }
 
 impl Btf {
-    /// Appends all types of `other` to this table. Returns the offsets that must be added to the
-    /// type and string numbers of `other`. Types that both tables contain are not merged.
+    /// Appends all types of `other` to this table, also types that this table already contains.
+    /// Returns the amounts by which the type numbers and string offsets of `other` grow.
     pub(crate) fn append(&mut self, other: &Btf) -> Shift {
         let shift =
             Shift { types: (self.types.len() - 1) as u32, strings: self.strings.len() as u32 };

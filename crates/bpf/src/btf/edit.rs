@@ -1,4 +1,4 @@
-//! Changes BTF type tables, which is necessary to write objects.
+//! Changes BTF type tables, for the writer of object files.
 
 use super::{Btf, Kind, StringId, Type, TypeId};
 
@@ -9,7 +9,8 @@ impl Btf {
         Btf { types: vec![void], strings: vec![0], by_name: Vec::new() }
     }
 
-    /// Adds a string, for the name of a new type.
+    /// Appends a string to the table, for the name of a new type, and returns its offset. The empty
+    /// string has offset 0.
     pub(crate) fn add_string(&mut self, text: &str) -> StringId {
         if text.is_empty() {
             return StringId(0);

@@ -9,7 +9,7 @@ pub(super) const MAGIC: [u8; 4] = [0x9f, 0xeb, 1, 0];
 /// Size of a BTF header in bytes.
 const HEADER: u32 = 24;
 
-/// A string table without duplicates.
+/// A BTF string table under construction; stores equal strings once.
 #[derive(Debug)]
 pub(crate) struct Strings {
     bytes: Vec<u8>,
@@ -57,7 +57,7 @@ impl Btf {
         section(&types, &strings)
     }
 
-    /// Encodes all types but `void`; adds their names to `strings`.
+    /// Encodes all types except `void`, and adds their names to `strings`.
     pub(crate) fn encode_types(&self, strings: &mut Strings) -> Vec<u8> {
         let mut writer = Writer { btf: self, strings, out: Vec::new() };
         self.types.iter().skip(1).for_each(|ty| writer.ty(ty));
@@ -82,8 +82,9 @@ impl Writer<'_> {
         self.strings.offset(self.btf.string(id))
     }
 
-    /// Writes the three words at the start of every type. `flag` is the highest bit of the second
-    /// word, `parts` the number of members, parameters or variables, and `third` the third word.
+    /// Appends the three words with which every encoded type starts. `flag` is the highest bit of
+    /// the second word, `parts` the number of members, parameters or variables, and `third` the
+    /// third word.
     fn head(&mut self, name: StringId, kind: u32, flag: bool, parts: usize, third: u32) {
         let name = self.string(name);
         // A type has at most 65,535 parts: the parser rejects larger ones.

@@ -9,7 +9,7 @@ use crate::error::DAMAGED;
 
 const MAGIC: u16 = 0xeb9f;
 
-/// A reader of little-endian numbers.
+/// A reader that takes little-endian numbers and byte ranges from the front of `data`.
 pub(super) struct Reader<'data> {
     data: &'data [u8],
 }
@@ -97,8 +97,8 @@ impl Btf {
         Ok(btf)
     }
 
-    /// Returns the numbers of all named types, sorted by name. A CO-RE flavour (`___` and what
-    /// follows) is not part of the name here.
+    /// Returns the numbers of all named types, sorted by name without CO-RE flavour (`___` and the
+    /// text after it).
     pub(super) fn index(&self) -> Vec<TypeId> {
         let mut named: Vec<(&str, TypeId)> = self
             .types()

@@ -5,8 +5,8 @@ use super::{Btf, Kind, RawMember, StringId, Type, TypeId};
 /// Maximum length of a chain of typedefs, qualifiers, arrays or nested structures.
 const DEPTH: u32 = 64;
 
-/// Length in bytes from which a string counts as empty. Several names can share one long string,
-/// which would make lookups slow.
+/// Length in bytes at which lookups start to treat a string as empty. Several names can share one
+/// long string, which would make lookups slow.
 const STRING: usize = 4096;
 
 /// A member of a structure or union, found by name.
@@ -93,7 +93,8 @@ impl Btf {
         TypeId::VOID
     }
 
-    /// Returns the size of a value of the type in bytes, if the type has a size.
+    /// Returns the size of a value of the type in bytes; `None` for a type without size, such as a
+    /// function.
     pub fn size(&self, id: TypeId) -> Option<u32> {
         let (mut id, mut count) = (id, 1u32);
         for _ in 0..DEPTH {
@@ -135,8 +136,8 @@ impl Btf {
         self.member_within(id, name, &mut 4096, DEPTH)
     }
 
-    /// Like [`Btf::member`], but visits at most `budget` members, because a malformed structure can
-    /// contain itself.
+    /// Finds a member as [`Btf::member`] does, but visits at most `budget` members, because a
+    /// malformed structure can contain itself.
     fn member_within(
         &self,
         id: TypeId,

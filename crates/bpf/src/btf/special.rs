@@ -90,8 +90,8 @@ impl Btf {
         }
     }
 
-    /// Returns true if only the kernel may access a pointer to this type. The type tag precedes
-    /// qualifiers such as `const`.
+    /// Returns true if `to` has a type tag in [`POINTERS`], which means that only the kernel may
+    /// access a pointer to this type. Looks through qualifiers such as `const` and other tags.
     fn is_special_pointer(&self, mut to: TypeId) -> bool {
         for _ in 0..DEPTH {
             match self.kind(to) {

@@ -25,7 +25,7 @@ pub struct Btf {
 /// A BTF type: its name, and its kind with the data of that kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Type {
-    /// Name of the type; empty for many kinds.
+    /// Name of the type; empty for types without a name, such as pointers.
     pub name: StringId,
     /// Kind of the type, with its data.
     pub kind: Kind,
@@ -111,14 +111,16 @@ pub enum Kind {
         /// Size in bytes.
         size: u32,
     },
-    /// An attribute of a declaration. The name of this type is the text of the attribute.
+    /// An attribute of a declaration. The name of the `DeclTag` itself is the text of the
+    /// attribute.
     DeclTag {
         /// Declaration that has the attribute.
         ty: TypeId,
         /// Index of the member or parameter; -1 for the declaration as a whole.
         component: i32,
     },
-    /// An attribute of a type. The name of this type is the text of the attribute.
+    /// An attribute of the type with this number. The name of the `TypeTag` itself is the text of
+    /// the attribute.
     TypeTag(TypeId),
 }
 

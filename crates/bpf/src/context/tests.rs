@@ -1,4 +1,4 @@
-//! Tests of the rows of program types.
+//! Tests of the constants that describe program types.
 
 use super::{Content, PROGRAM_TYPES, ProgramType};
 use crate::object::ProgramKind;

@@ -59,7 +59,8 @@ fn access(offset: &mut i16, resolved: &Value, expected: bool) -> Result<(), &'st
     Ok(())
 }
 
-/// Returns the access size for a field that has another size in the kernel than in the object.
+/// Returns the access size to use for a field whose size in the kernel differs from its size in the
+/// object. Fails if the changed instruction would not do the same.
 fn adapted(size: Size, sizes: Sizes) -> Result<Size, &'static str> {
     if !sizes.adaptable {
         return Err("the field has a different size in the kernel, and is not an unsigned number");

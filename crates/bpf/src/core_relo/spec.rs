@@ -21,7 +21,7 @@ pub(super) struct Accessor {
     pub named: bool,
 }
 
-/// A type and an access path through it.
+/// An access path: the type at which it starts, and the members and array elements on the way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Spec {
     pub root: TypeId,

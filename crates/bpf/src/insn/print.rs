@@ -6,13 +6,15 @@ use super::{
     AtomicOp, Call, Condition, Imm64, Insn, POISON, Register, Size, Source, Width, helper_name,
 };
 
-/// Names of maps and functions, which instructions refer to by number. Used to print instructions.
+/// Names of maps and functions, to which instructions refer by number. [`Insn::print`] uses them.
 pub trait Names {
     /// Returns the name of the map with this index.
     fn map(&self, index: u32) -> Option<&str>;
-    /// Returns the name of the function that starts at this distance from the printed instruction.
+    /// Returns the name of the function that the printed instruction refers to. The function starts
+    /// at the slot of the instruction + 1 + `offset`.
     fn function(&self, offset: i32) -> Option<&str>;
-    /// Returns the name of the kernel function with this number.
+    /// Returns the name of the kernel function to which [`crate::insn::Call::Kfunc`] refers by
+    /// `id`.
     fn kfunc(&self, id: i32) -> Option<&str>;
 }
 
@@ -58,7 +60,8 @@ fn unsigned(size: Size) -> String {
 }
 
 impl Insn {
-    /// Writes the instruction as text. Numbers without a name in `names` stay numbers.
+    /// Writes the instruction as text. Maps and functions without a name in `names` appear as
+    /// numbers.
     pub fn print(&self, f: &mut dyn fmt::Write, names: &dyn Names) -> fmt::Result {
         match *self {
             Insn::Alu { width, op, dst, src } => {

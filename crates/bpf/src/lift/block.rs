@@ -1,9 +1,9 @@
 //! Lifts a block: translates its instructions to operations, costs and exits.
 //!
 //! The modules in `walk` decide which blocks to lift. [`Lifter::entry`] gives them the start of the
-//! program, and [`Lifter::lift_block`] lifts the block at a point for a given abstract state.
-//! [`Exits`] contain the points that follow. A block may be lifted again for a less precise state;
-//! only the last result counts.
+//! program, and [`Lifter::lift_block`] lifts the block at a point for a given abstract state. The
+//! resulting [`Exits`] name the points at which execution continues. If a block is lifted again,
+//! for a less precise state, only the last result counts.
 
 use slowpath_codes as codes;
 use slowpath_ir::{BlockId, InsnIdx, Reg};
@@ -43,8 +43,8 @@ pub(super) struct LiftedBlock {
 
 impl Lifter<'_> {
     /// Lifts the block at a program point for the abstract state at its start. Calls `observe` with
-    /// the values of `r0` to `r10` before each instruction of the first program, but not of
-    /// programs reached by tail calls.
+    /// the abstract values of `r0` to `r10` before each instruction of the first program, but not
+    /// of programs reached by tail calls.
     ///
     /// [`Lifter::take_work`] returns the block's operations and costs until the next block is
     /// lifted.
@@ -86,8 +86,8 @@ impl Lifter<'_> {
         })
     }
 
-    /// Converts the control transfer at the end of a block to [`Exits`], which have registers
-    /// instead of conditions.
+    /// Converts the control transfer at the end of a block to [`Exits`], in which registers hold
+    /// the branch conditions.
     fn exits(&mut self, next: Next) -> Exits {
         match next {
             Next::On | Next::Exit => Exits::End,
@@ -99,7 +99,7 @@ impl Lifter<'_> {
         }
     }
 
-    /// Lifts one instruction, or one step of an instruction that becomes several blocks.
+    /// Lifts one instruction, or one step of an instruction that is lifted to several blocks.
     fn step(&mut self, at: ProgramPoint) -> Result<Next, Cause> {
         self.ir.enter(self.frames.get(at.frame).depth);
         let program = self.code.program(self.unit(at));

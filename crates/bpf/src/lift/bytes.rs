@@ -24,7 +24,9 @@ pub(in crate::lift) struct ConditionalCopy {
 }
 
 impl ConditionalCopy {
-    /// Stores a copied value at an address. If `inside` is given, only if this bit is set.
+    /// Stores a copied value at an address. If the condition of the copy does not hold, memory
+    /// keeps its content or becomes zero, as [`Otherwise`] selects. If `inside` is given and not
+    /// set, memory always keeps its content.
     fn store(self, emit: &mut Emitter, inside: Option<Operand>, address: Operand, copied: Operand) {
         match self.otherwise {
             Otherwise::Keep => {
@@ -44,8 +46,8 @@ impl ConditionalCopy {
 }
 
 impl Lifter<'_> {
-    /// Emits a copy of `size` bytes between memory that does not overlap. For large sizes, the
-    /// copied bytes are unknown values.
+    /// Emits a copy of `size` bytes between two areas that do not overlap. A copy of a large
+    /// variable size stores unknown values.
     pub(super) fn copy_size(
         &mut self,
         to: Operand,
@@ -77,8 +79,9 @@ impl Lifter<'_> {
         }
     }
 
-    /// Copies `bytes` unknown bytes, at most `most`, to an address. They are determined, because
-    /// the kernel copies them from memory.
+    /// Stores unknown values in place of `bytes` copied bytes, which are at most `most`. Marks the
+    /// values as determined ([`slowpath_ir::Draw::determined`]), because the kernel copies them
+    /// from memory.
     fn copy_unknown(&mut self, to: Operand, (bytes, most): (Operand, u32), copy: ConditionalCopy) {
         const WORD: u8 = 8;
         let store = |emit: &mut Emitter, inside, destination, size: u8, name: &str| {
@@ -106,7 +109,7 @@ impl Lifter<'_> {
         }
     }
 
-    /// Emits a copy of `bytes` bytes that takes effect only if the condition holds.
+    /// Emits a copy of `bytes` bytes that takes effect only if `cond` is set.
     pub(super) fn copy_if(&mut self, cond: Operand, to: Operand, from: Operand, bytes: u32) {
         let copy = ConditionalCopy { cond, otherwise: Otherwise::Keep };
         self.copy_size(to, from, ArgumentSize::Constant(bytes), copy);
@@ -122,8 +125,8 @@ impl Lifter<'_> {
         }
     }
 
-    /// Assigns unknown values to `bytes` bytes at an address if the condition holds. `what` is the
-    /// name of the bytes in reports.
+    /// Assigns unknown values to `bytes` bytes at an address, if `cond` is set. `what` is the name
+    /// of the bytes in reports.
     pub(super) fn havoc_if(&mut self, cond: Operand, address: Operand, bytes: u32, what: &str) {
         for (offset, size) in chunks(bytes) {
             let name = chunk_name((offset, size), bytes, what);
@@ -135,8 +138,8 @@ impl Lifter<'_> {
         }
     }
 
-    /// Assigns an unknown value to `size` bytes, at most 8; reports call it `what` and print it as
-    /// `format` says.
+    /// Assigns an unknown value to `size` bytes, at most 8. Reports call the value `what` and print
+    /// it in the format `format`.
     pub(super) fn havoc_as(&mut self, address: Operand, size: u8, what: &str, format: ValueFormat) {
         let max = u64::MAX >> (64 - 8 * u32::from(size));
         let any = self.ir.emit.draw(what, format, 8 * size, max);

@@ -46,20 +46,20 @@ pub struct MapEntry {
 pub struct MapContent {
     /// Elements whose keys are known.
     pub entries: Vec<MapEntry>,
-    /// Number of elements besides `entries`. Their keys are unknown, and the program never looks
-    /// them up.
+    /// Number of elements in addition to `entries`. Their keys are unknown, and the program never
+    /// looks them up.
     pub others: u64,
-    /// Properties of the inner maps of a map of maps, by the name of the inner map.
+    /// Properties of inner maps, by the name of the inner map; only for a map of maps.
     pub inner: BTreeMap<String, InnerContent>,
 }
 
-/// Properties of an inner map of a map of maps, besides its listed elements.
+/// Properties of an inner map of a map of maps, in addition to its listed elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InnerContent {
-    /// Number of elements besides the listed ones. Their keys are unknown, and the program never
-    /// looks them up.
+    /// Number of elements in addition to the listed ones. Their keys are unknown, and the program
+    /// never looks them up.
     pub others: u64,
-    /// Maximum number of elements, if it differs from the object's definition.
+    /// Maximum number of elements; `None` if it is that of the object's definition.
     pub max_entries: Option<u32>,
 }
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use slowpath_ir::{CostClassId, CostEvent, InsnIdx};
 
-/// A collector of the cost events of the current block, and of the names of all cost classes so
-/// far. A cost class is a kind of work for which the target description has one cost.
+/// A collector of cost events of the current block. Also stores the names of all cost classes so
+/// far. A cost class is a kind of work for which the target description has one price.
 #[derive(Debug, Default)]
 pub(super) struct Costs {
     classes: BTreeMap<String, CostClassId>,
@@ -19,7 +19,8 @@ impl Costs {
         self.events.clear();
     }
 
-    /// Adds a cost event: the instruction costs as much as the target says for this class.
+    /// Adds a cost event: `insn` does one unit of work of the cost class `class`, whose price the
+    /// target states.
     pub fn add(&mut self, insn: InsnIdx, class: &str) {
         let next = CostClassId::from(self.classes.len());
         let class = match self.classes.get(class) {

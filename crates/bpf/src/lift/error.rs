@@ -28,7 +28,7 @@ pub struct LiftError {
 }
 
 impl LiftError {
-    /// Returns the code of the error's cause.
+    /// Returns the code of the error's cause, such as `SP0301`.
     pub fn code(&self) -> codes::Code {
         self.code
     }

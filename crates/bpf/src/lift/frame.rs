@@ -37,8 +37,8 @@ pub(super) enum Phase {
     SelectCallback(u32),
     /// Loop of a helper that has several possible callbacks: entry of the callback with this index.
     Callback(u32),
-    /// Loop around the callback of a helper: after the callback returns, go on or stop as its
-    /// result says.
+    /// Loop around the callback of a helper: after the callback returns, continue or stop,
+    /// depending on the result of the callback.
     LoopNext,
     /// Loop around the callback of a helper: after the last iteration, set the result of the
     /// helper.
@@ -85,7 +85,8 @@ impl ProgramPoint {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Frame {
     pub unit: UnitId,
-    /// Program that the kernel started; differs from `unit`, the executing one, after a tail call.
+    /// Program that the kernel started. After a tail call, it differs from `unit`, the program that
+    /// is being executed.
     pub run: UnitId,
     /// 8-byte slot of the function's first instruction.
     pub function: usize,

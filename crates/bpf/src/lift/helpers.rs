@@ -1,5 +1,5 @@
-//! Defines the effects of helpers and kernel functions. [`table`] lists all helpers; the other
-//! modules contain the functions that lift calls, by subject.
+//! Defines the effects of helpers and kernel functions. [`table`] lists all helpers; each of the
+//! other modules contains functions that lift calls on one subject.
 //!
 //! To add a helper, add an entry to the table and, if no existing function fits, a function to a
 //! module.

@@ -18,10 +18,10 @@ use crate::lift::state::accessed::Shared;
 use crate::lift::state::value::{AbstractValue, MapId};
 use crate::maps::{MapDef, MapKind};
 
-/// Name that reports use if a pointer may be into one of several maps.
+/// Name that reports use for the map if a pointer may point into one of several maps.
 const SOME_MAP: &str = "maps behind ambiguous pointers";
 
-/// Name that reports use for values that other CPUs wrote.
+/// Name that reports use for an unknown value that another CPU wrote during the run.
 const WRITTEN_BY_OTHER_CPU: &str = "what another CPU has written meanwhile";
 
 /// Maximum number of bytes to which unknown values are assigned for one argument of a call.
@@ -34,8 +34,8 @@ fn is_shared(map: &MapDef) -> bool {
 }
 
 impl Lifter<'_> {
-    /// Returns the shared memory that an access of `bytes` bytes may touch; `None` if it touches
-    /// none.
+    /// Returns the shared memory that an access to `bytes` bytes may touch; `None` if no other CPU
+    /// can change the accessed memory.
     fn shared_bytes(&self, address: AbstractValue, bytes: i64) -> Option<Shared> {
         let shared = |map: u32| self.object.maps.get(map as usize).is_some_and(is_shared);
         match address {
@@ -60,7 +60,8 @@ impl Lifter<'_> {
     }
 
     /// Returns an unknown value for a load if another CPU may have written to the address since the
-    /// last access. `None` if no CPU can have written, or if runs are not interleaved.
+    /// last access. Returns `None` if no other CPU can have written, or if runs are not
+    /// interleaved.
     pub(in crate::lift) fn interfered_load(
         &mut self,
         address: AbstractValue,
@@ -124,8 +125,8 @@ impl Lifter<'_> {
     }
 
     /// Assigns unknown values to the bytes from an argument's address to the end of the map value,
-    /// because another CPU may have changed them. If their number is unknown or too large, records
-    /// the assumption that no other CPU has changed what the call reads.
+    /// because another CPU may have changed them. If the number of bytes is unknown or too large,
+    /// records the assumption that no other CPU has changed the bytes that the call reads.
     fn overwrite(&mut self, register: u8, known: AbstractValue, access: Shared) {
         let bytes = match known {
             AbstractValue::MapValue { map, offset: Some(from), .. }
@@ -187,8 +188,8 @@ impl Lifter<'_> {
         self.state.accessed.note(elements);
     }
 
-    /// Returns true if other CPUs may have changed the elements of this map, so that earlier calls
-    /// do not determine what the current call finds.
+    /// Returns true if other CPUs may have changed the elements of this map since earlier calls.
+    /// The earlier calls then do not determine the result of the current call.
     pub(in crate::lift) fn has_unknown_elements(&self, map: &MapOperand) -> bool {
         self.open_elements == Some(map.id)
     }

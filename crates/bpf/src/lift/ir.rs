@@ -1,5 +1,5 @@
 //! Builds an IR program: operations, registers, regions, inputs, and the operations before the
-//! first instruction.
+//! first instruction (the prologue).
 
 pub(super) mod builder;
 pub(super) mod emit;

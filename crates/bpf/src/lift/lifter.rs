@@ -41,7 +41,7 @@ pub(super) const INSTRUCTIONS: u32 = 64;
 
 /// Way in which a run of the program continues after an instruction.
 pub(super) enum Next {
-    /// Continues with the next instruction of the block.
+    /// Continues with the next instruction of the same block.
     On,
     To(ProgramPoint),
     /// Goes to the first program point if the operand, one bit, is set, otherwise to the second.
@@ -55,8 +55,8 @@ pub(super) enum Next {
     ExitOr(Operand, ProgramPoint),
 }
 
-/// Results of lifting a program once (translating it to the intermediate representation). If they
-/// are not empty, the program is lifted again with them.
+/// Requirements that were found by lifting a program once. If there are any, the program is lifted
+/// a second time, which fulfils them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Findings {
     /// The properties of maps that must be tracked.
@@ -68,8 +68,9 @@ pub(super) struct Findings {
 }
 
 impl Findings {
-    /// Merges the findings for two programs that use the same maps, so that lifting tracks the same
-    /// map properties in both. Stack bytes, which each program has for itself, are those of `self`.
+    /// Merges the requirements of two programs that use the same maps, so that lifting tracks the
+    /// same map properties in both. Keeps the stack bytes of `self`, because each program has its
+    /// own stack.
     pub fn shared(mut self, other: &Findings) -> Self {
         for (map, tracking) in &other.plan {
             let merged = self.plan.remove(map).unwrap_or_default().with(tracking);
@@ -104,13 +105,13 @@ pub(super) struct Lifter<'a> {
     pub costs: Costs,
     pub assumptions: BTreeSet<String>,
     pub missing_runs: MissingRuns,
-    /// Sentences on whose truth single runs of the program rely. The index of a sentence is its
-    /// [`RelianceId`].
+    /// Sentences that describe assumptions on which single runs of the program rely. The index of a
+    /// sentence is its [`RelianceId`].
     pub reliances: Vec<String>,
-    /// Identifiers of those reliances that only add runs: a run that relies on such a sentence may
-    /// be impossible on the device. See [`super::Lifted::over_approximating`].
+    /// Identifiers of reliances that only add runs: a run that relies on such a sentence may be
+    /// impossible on the device. See [`super::Lifted::over_approximating`].
     pub over_approximating: BTreeSet<RelianceId>,
-    /// Identifiers of those reliances that matter only if the program changes the packet. See
+    /// Identifiers of reliances that matter only if the program changes the packet. See
     /// [`super::Lifted::packet_reliances`].
     pub packet_reliances: BTreeSet<RelianceId>,
     /// Maps that other CPUs can change between two accesses of a run.
@@ -120,7 +121,7 @@ pub(super) struct Lifter<'a> {
     pub open_elements: Option<MapId>,
     /// Layouts of the maps that the program uses, by the name of the map.
     pub layouts: BTreeMap<String, MapLayout>,
-    /// Findings from lifting the program for the first time; empty during the first time.
+    /// Requirements found by lifting the program for the first time; empty during the first time.
     first_findings: Findings,
     uses: MapUses,
     /// Bytes of stack frames found so far that functions read without writing them first.
@@ -177,8 +178,8 @@ impl<'a> Lifter<'a> {
         ProgramPoint { frame, slot: 0, phase: Phase::Start }
     }
 
-    /// Returns what this lifting of the program has found, for lifting it a second time. `blocks`
-    /// are all blocks.
+    /// Returns the requirements that this lifting of the program has found. `blocks` are all blocks
+    /// of the lifted program.
     pub fn findings(&mut self, blocks: &[Block]) -> Findings {
         Findings {
             plan: self.uses.plan(&self.options.contents, blocks),
@@ -187,7 +188,7 @@ impl<'a> Lifter<'a> {
         }
     }
 
-    /// Starts to lift a block; `state` is the abstract state at its start.
+    /// Starts to lift a block for the abstract state `state` at its start.
     pub fn begin_block(&mut self, block: BlockId, state: AbstractState) {
         self.ir.emit.begin_block();
         self.costs.begin_block();
@@ -217,8 +218,9 @@ impl<'a> Lifter<'a> {
         self.site
     }
 
-    /// Like [`Lifter::rely`], for runs that may be impossible: a run for which `sentence` is false
-    /// does not occur on the device. The lifted program still contains all possible runs.
+    /// Like [`Lifter::rely`], but records that a run may be impossible: if `sentence` is false for
+    /// the run, the run does not occur on the device. The lifted program still contains all
+    /// possible runs.
     pub fn rely_on_feasible(&mut self, cond: Operand, sentence: String) {
         let reliance = self.rely(cond, sentence);
         self.over_approximating.insert(reliance);
@@ -249,8 +251,8 @@ impl<'a> Lifter<'a> {
         self.assumptions.insert(sentence);
     }
 
-    /// Adds the assumption `sentence`, because runs may continue in unknown programs, which are not
-    /// analysed.
+    /// Adds the assumption `sentence`, because runs may continue in unknown programs, whose
+    /// instructions the analysis does not count.
     pub fn assume_unknown_end(&mut self, sentence: String) {
         self.missing_runs.ends.insert(sentence.clone());
         self.assume(sentence);
@@ -334,8 +336,8 @@ impl<'a> Lifter<'a> {
         }
     }
 
-    /// Returns the bytes that a function reads from its stack frame without writing them first.
-    /// They were found when the program was lifted for the first time.
+    /// Returns the bytes that a function reads from its stack frame without writing them first. The
+    /// first lifting of the program has found these bytes.
     pub fn uninit(&self, unit: UnitId, function: usize) -> Option<FrameBytes> {
         self.first_findings.uninit.get(&(unit, function)).copied()
     }
@@ -368,8 +370,8 @@ impl<'a> Lifter<'a> {
             || self.makes_metadata()
     }
 
-    /// Returns true if the program reads the position of the packet's metadata (`data_meta`). This
-    /// is known from lifting it for the first time.
+    /// Returns true if the program reads the position of the packet's metadata (`data_meta`). The
+    /// first lifting of the program has found this out.
     pub fn reads_metadata(&self) -> bool {
         self.first_findings.metadata
     }
@@ -385,8 +387,8 @@ impl<'a> Lifter<'a> {
         self.finds_metadata_reads |= size == Size::W && u64::try_from(at) == Ok(field);
     }
 
-    /// Returns true if packets are sent to other devices between those programs that are lifted
-    /// together into one.
+    /// Returns true if a packet is sent to another device between two of the programs that are
+    /// lifted together.
     pub fn is_sent(&self) -> bool {
         self.options.handovers.iter().any(|handover| handover.network.is_some())
     }

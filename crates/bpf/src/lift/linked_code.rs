@@ -14,8 +14,8 @@ use crate::lift::options::LiftOptions;
 use crate::lift::placed_program::PlacedProgram;
 use crate::{BpfProgram, Object};
 
-/// A linked program that is one of those lifted together, and the number of its first instruction
-/// in the lifted program.
+/// One of the linked programs that are lifted together, with the number of its first instruction in
+/// the lifted program.
 struct Unit {
     program: BpfProgram,
     first_insn: usize,
@@ -27,8 +27,8 @@ struct Unit {
 /// All linked programs that are lifted together into one; the index of a program is its [`UnitId`].
 pub(super) struct LinkedCode {
     units: Vec<Unit>,
-    /// Index (unit) of each linked program that runs after the first one, by its index in the
-    /// object.
+    /// Unit of each linked program that runs after the first one, by its index in the object. A
+    /// unit is the index of a program among those lifted together.
     unit_of: HashMap<usize, UnitId>,
 }
 
@@ -90,14 +90,15 @@ impl LinkedCode {
         })
     }
 
-    /// Returns the number in the lifted program of an instruction, given by linked program and
-    /// instruction slot.
+    /// Returns the number that an instruction has in the lifted program. `unit` is the index of its
+    /// linked program, and `slot` its slot in that program.
     pub fn number(&self, unit: UnitId, slot: usize) -> InsnIdx {
         InsnIdx::from(self.units[unit].first_insn + slot)
     }
 
-    /// Returns the index of the function that starts at an instruction slot. The index counts the
-    /// functions whose addresses the linked program `unit` takes.
+    /// Returns the index of the function that starts at an instruction slot, among the functions
+    /// whose addresses the linked program `unit` takes. `None` if the program takes no address of
+    /// this function.
     pub fn callback_number(&self, unit: UnitId, slot: usize) -> Option<u32> {
         let number = self.units[unit].callbacks.binary_search(&slot).ok()?;
         u32::try_from(number).ok()

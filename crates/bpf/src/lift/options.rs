@@ -11,26 +11,27 @@ use crate::lift::content::MapContent;
 use crate::lift::receive::Receive;
 use crate::{Btf, Variable};
 
-/// A rule that one program runs after another one if the first returns certain codes. The next
-/// program runs on the same packet and context, or on another device to which the packet is sent.
+/// A rule by which one program runs after another: if the first program returns certain codes, the
+/// second one gets the packet. The second program runs with the same context, or on another device
+/// to which the packet is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Handover {
-    /// First of the two programs, by index in [`crate::Object::programs`].
+    /// Program that runs first, by index in [`crate::Object::programs`].
     pub from: usize,
     /// Return codes after which the next program runs, such as `XDP_PASS`, as 32-bit numbers.
     pub results: Vec<u32>,
     /// Mask that is applied to the return code before it is compared with `results`.
     pub mask: u32,
-    /// Program that runs next, by index in [`crate::Object::programs`]. A program cannot run after
-    /// itself, not even indirectly.
+    /// Program that runs next, by index in [`crate::Object::programs`]. Rules must not form a
+    /// cycle: a program cannot run after itself.
     pub to: usize,
     /// Network over which the packet is sent to another device between the two programs; `None` if
     /// both programs run on the same device.
     pub network: Option<Network>,
 }
 
-/// A network that transports packets to another device. A packet has a new buffer and a new context
-/// there, and short packets may be padded.
+/// A network that transports packets to another device. There, a packet has a new buffer and a new
+/// context, and short packets may be padded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Network {
     /// Byte ranges that the network may change, counted from the first byte of the packet.
@@ -46,7 +47,7 @@ pub struct LiftOptions {
     /// Properties of arriving packets, including the head and tail room.
     pub receive: Receive,
     /// Properties of packets that arrive on later devices, after a network between two programs.
-    /// The packet lengths in it are ignored.
+    /// The packet lengths in this value are ignored.
     pub receive_after_network: Receive,
     /// Known content of maps, by the name of the map. Maps without an entry have unknown content.
     pub contents: BTreeMap<String, MapContent>,
@@ -69,8 +70,8 @@ pub struct LiftOptions {
     pub costed_programs: Option<BTreeSet<usize>>,
     /// True if other CPUs may change shared maps between two accesses of a run.
     pub interleaved: bool,
-    /// Read-only variables whose values are treated as unknown, to find those that affect paths:
-    /// see [`crate::lift::path_deciding_variables`].
+    /// Read-only variables whose values are treated as unknown, so that
+    /// [`crate::lift::path_deciding_variables`] finds those that affect paths.
     pub probed_variables: Vec<Variable>,
     /// Handle that tells lifting to end early, because a time budget is exhausted or a caller
     /// cancelled it.
@@ -99,18 +100,20 @@ impl Default for LiftOptions {
 }
 
 impl LiftOptions {
-    /// Returns options for packets of any device, and unknown map content.
+    /// Returns options for packets of any device, and for unknown map content.
     pub fn any_device() -> Self {
         LiftOptions::default().receiving(Receive::ANY)
     }
 
-    /// Replaces the properties of arriving packets, on the first and on other devices.
+    /// Returns the options with other properties of arriving packets, on the first device and on
+    /// later ones.
     #[must_use]
     pub fn receiving(self, receive: Receive) -> Self {
         LiftOptions { receive, receive_after_network: receive, ..self }
     }
 
-    /// Returns the reason why an unsupported helper is assumed harmless; `None` if it is not.
+    /// Returns the user's reason why an unsupported helper is harmless; `None` if the user did not
+    /// declare it harmless.
     pub(super) fn assumed(&self, name: &str) -> Option<&str> {
         self.assumed_helpers.get(name).map(String::as_str)
     }

@@ -9,7 +9,7 @@ use crate::lift::ir::emit::word;
 use crate::lift::lifter::Lifter;
 
 impl Lifter<'_> {
-    /// Loads a packet address from a field of the context.
+    /// Loads a packet address from the context field with the content `content`.
     pub fn context_pointer(&mut self, content: Content) -> Operand {
         let base = self.ir.base(self.ir.context);
         let field = self.program_type.offset(content);
@@ -33,7 +33,7 @@ impl Lifter<'_> {
     }
 
     /// Returns the address of the first byte of the packet as it was received. Head room and tail
-    /// room are measured from there.
+    /// room are measured from this address.
     pub fn received(&mut self) -> Operand {
         if self.is_sent() { self.received_register().into() } else { self.ir.base(self.ir.packet) }
     }

@@ -1,7 +1,7 @@
 //! Describes the programs that were lifted together, with their instruction numbers in the lifted
 //! program.
 
-/// One of the programs that were lifted together into one lifted program.
+/// One of the programs that are lifted together, and its position in the lifted program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlacedProgram {
     /// Index of the program in [`crate::Object::programs`].

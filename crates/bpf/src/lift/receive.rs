@@ -1,8 +1,8 @@
-//! Describes the receiving environment: the properties of arriving packets, and the room in which
-//! helpers can move the start and end of a packet.
+//! Describes the receiving environment: the properties of arriving packets, and the room around a
+//! packet in which helpers can move its start and end.
 //!
 //! These properties depend on the device, its driver, the XDP mode and the programs that ran
-//! before. They are not visible in the packet, so results that depend on them state them as a
+//! before. A packet does not show them, so results that depend on these properties state them as a
 //! condition.
 
 /// Maximum length of metadata in bytes (`xdp_metalen_invalid` of `include/net/xdp.h`).
@@ -40,12 +40,13 @@ const PAGE: u16 = 4096 - 40 - 320;
 /// Usual head room in bytes: `XDP_PACKET_HEADROOM` without `sizeof(struct xdp_frame)`.
 const HEAD: u16 = 256 - 40;
 
-/// The number of bytes after a packet by which its end can move outwards.
+/// Tail room: the number of bytes after a packet by which its end can move outwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TailRoom {
-    /// A fixed range, from the first to the second number of bytes, both included.
+    /// Any number of bytes in a range; minimum and maximum, both included.
     Bytes(u16, u16),
-    /// The rest of a buffer of this size, in bytes, after head room and packet.
+    /// The rest of a buffer of this size in bytes. Head room and packet occupy the first part of
+    /// the buffer.
     Buffer(u16),
     /// No bytes: the packet can only become shorter, by at least one byte.
     TrimOnly,
@@ -68,14 +69,14 @@ pub struct Receive {
     /// `data`, and programs cannot create metadata (`xdp_set_data_meta_invalid` of
     /// `include/net/xdp.h`).
     pub supports_metadata: bool,
-    /// The number of bytes after the packet by which its end can move outwards.
+    /// Tail room: the number of bytes after the packet by which its end can move outwards.
     pub tail: TailRoom,
     /// True if packets may be fragmented over several buffers, for programs in `xdp.frags`
     /// sections.
     pub fragments: bool,
 }
 
-/// A named receiving environment.
+/// A named receiving environment, such as `veth`.
 #[derive(Clone, Copy, Debug)]
 pub struct Environment {
     /// Name that users give on the command line.
@@ -139,7 +140,7 @@ pub const ENVIRONMENTS: [Environment; 5] = [
 ];
 
 impl Receive {
-    /// All packets that any device can deliver. A TUN device can deliver empty packets in generic
+    /// All packets that some device can deliver. A TUN device can deliver empty packets in generic
     /// mode. After a redirect into veth, the sender determines head room and metadata.
     pub const ANY: Receive = Receive {
         length: (0, u16::MAX),
@@ -163,8 +164,8 @@ impl Receive {
         fragments: false,
     };
 
-    /// Packets of a test run in the kernel: each is in a page of its own; all lengths that fit
-    /// occur.
+    /// Packets of a test run in the kernel. Each is in a page of its own, and all lengths that fit
+    /// into the page occur.
     pub const TEST_RUN: Receive = Receive { length: (ETH_HLEN, PAGE - HEAD), ..Receive::PAGE };
 
     /// Returns the properties of the environment with this name.
@@ -172,7 +173,8 @@ impl Receive {
         ENVIRONMENTS.iter().find(|known| known.name == name).map(|known| known.receive)
     }
 
-    /// Returns the maximum length of a packet that fits into the buffer, in bytes.
+    /// Returns the maximum length in bytes of a packet that fits into the buffer of this
+    /// environment.
     pub fn longest(&self) -> u16 {
         match self.tail {
             TailRoom::Buffer(bytes) => bytes.saturating_sub(self.head.0),
@@ -202,13 +204,13 @@ impl Receive {
         PacketEnvironment { head_room: self.head, metadata: self.metadata }
     }
 
-    /// Returns the environment with other packet lengths.
+    /// Returns a copy of the environment with packet lengths from `least` to `greatest` bytes.
     #[must_use]
     pub fn with_length(self, least: u16, greatest: u16) -> Receive {
         Receive { length: (least, greatest), ..self }
     }
 
-    /// Returns the environment with other head room and metadata.
+    /// Returns a copy of the environment with the head room and metadata of `environment`.
     #[must_use]
     pub fn with_packet_environment(self, environment: PacketEnvironment) -> Receive {
         Receive { head: environment.head_room, metadata: environment.metadata, ..self }
@@ -339,8 +341,8 @@ fn range(key: &str, value: &str, most: u16) -> Result<(u16, u16), String> {
 /// Head room of packets, and the metadata in it. Ranges are in bytes and include both ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketEnvironment {
-    /// Distance by which the packet's start can move outwards if there is no metadata. If a packet
-    /// leaves less room in its buffer, its start can move only that far.
+    /// Distance in bytes by which the packet's start can move outwards if there is no metadata. If
+    /// less room is left in the packet's buffer, the start can move only that far.
     pub head_room: (u16, u16),
     /// Length of the metadata, a multiple of 4 bytes. Metadata is the end of the head room, next to
     /// the packet.
@@ -352,8 +354,8 @@ impl PacketEnvironment {
     pub const ANY: PacketEnvironment =
         PacketEnvironment { head_room: (0, u16::MAX), metadata: (0, MAX_METADATA) };
 
-    /// Returns the ranges that include the packets of both descriptions, such as the packets from
-    /// two paths.
+    /// Returns the smallest ranges that include both descriptions, such as those of packets on two
+    /// paths.
     #[must_use]
     pub fn join(self, other: PacketEnvironment) -> PacketEnvironment {
         let join = |a: (u16, u16), b: (u16, u16)| (a.0.min(b.0), a.1.max(b.1));

@@ -1,9 +1,9 @@
-//! Describes what is known about registers before each instruction, for code generators. This
-//! includes the kinds of pointers, which device drivers otherwise learn from the kernel's verifier.
+//! Describes the values that registers can have before each instruction, for code generators. These
+//! values include the kinds of pointers, which device drivers otherwise learn from the kernel's
+//! verifier.
 //!
-//! If several calls lead to an instruction, there are separate values for each of them;
-//! [`Registers::before`] returns a value that includes all of them. Ranges of numbers are not
-//! tracked.
+//! If several calls lead to an instruction, each call has separate values; [`Registers::before`]
+//! returns a value that includes them all. Ranges of numbers are not tracked.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,7 +31,7 @@ struct Instance {
 pub enum Offset {
     /// The same constant offset on all paths.
     Constant(i64),
-    /// Different constant offsets on different paths; this is one of them.
+    /// Different constant offsets on different paths; the field contains one of them.
     OneOf(i64),
     /// Any offset.
     Unknown,
@@ -85,7 +85,8 @@ pub enum RegisterValue {
     },
     /// An address in a stack frame.
     Stack {
-        /// True if the frame belongs to a caller of the current function.
+        /// True if the frame belongs to a caller of the current function, false if it is the frame
+        /// of the current function.
         caller: bool,
         /// Offset from the frame pointer.
         offset: Offset,
@@ -157,7 +158,8 @@ impl Registers {
         self.slots.contains_key(&slot)
     }
 
-    /// Returns the value of a register (0 to 10) before the instruction at a slot.
+    /// Returns the knowledge about the value of a register (0 to 10) before the instruction at a
+    /// slot.
     pub fn before(&self, slot: usize, register: u8) -> RegisterValue {
         let Some(instances) = self.slots.get(&slot) else { return RegisterValue::Other };
         let values = instances.iter().map(|instance| {

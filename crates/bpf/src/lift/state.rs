@@ -1,4 +1,4 @@
-//! Defines abstract values and abstract states, which describe what is known about registers and
+//! Defines abstract values and abstract states, which describe the knowledge about registers and
 //! memory while a program is lifted.
 
 pub(super) mod abstract_state;

@@ -52,7 +52,7 @@ impl Lifter<'_> {
         Some(id)
     }
 
-    /// Records the stack bytes that a helper call may read through its arguments.
+    /// Records the stack bytes that the call of helper `number` may read through its arguments.
     pub(super) fn note_stack_arguments(&mut self, number: i32) {
         for register in 1..6 {
             let known = self.state.regs[usize::from(register)];

@@ -7,8 +7,7 @@ use slowpath_ir::{BlockId, VisitLimit};
 
 use crate::lift::frame::ProgramPoint;
 
-/// A block of the lifted program, given by its number, or by its start point as long as the number
-/// is unknown.
+/// A block of the lifted program: its number or, while the number is unknown, its start point.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::lift) enum BlockOrPoint {
     Block(BlockId),
@@ -26,7 +25,7 @@ pub(in crate::lift) struct Limit {
     pub condition: Option<String>,
 }
 
-/// All limits on visits of blocks, by the instruction that imposes each. If a block is lifted
+/// All limits on visits of blocks, by the instruction that imposes each limit. If a block is lifted
 /// several times, its last limit counts.
 #[derive(Clone, Debug, Default)]
 pub(in crate::lift) struct VisitLimits(BTreeMap<ProgramPoint, Limit>);

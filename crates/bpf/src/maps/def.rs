@@ -1,4 +1,4 @@
-//! Defines map definitions in the form to which all three forms in object files are converted.
+//! Defines the form of map definitions to which all three forms in object files are converted.
 
 use std::ops::Range;
 
@@ -50,13 +50,13 @@ pub struct MapDef {
     /// True if neither programs nor user space write to the map at run time, so that
     /// [`MapDef::initial`] stays valid.
     pub read_only: bool,
-    /// Values that the user states for bytes of [`MapDef::initial`]. If several values overlap, the
-    /// last one counts.
+    /// Values that the user states for variables in [`MapDef::initial`]. If several values overlap,
+    /// the last one counts.
     pub stated: Vec<StatedValue>,
     /// Definition of the inner maps, for maps of maps; otherwise `None`.
     pub inner: Option<Box<MapDef>>,
-    /// Initial elements that the object states, for program arrays and maps of maps: the index and
-    /// the program or map.
+    /// Initial elements that the object states, for program arrays and maps of maps. Each is an
+    /// index, and the program or map at this index.
     pub slots: Vec<(u32, SlotRef)>,
 }
 
@@ -65,14 +65,14 @@ pub struct MapDef {
 pub struct StatedValue {
     /// Name of the variable or part, as the user wrote it.
     pub name: String,
-    /// Offset of the first byte in its section, in bytes.
+    /// Offset of the first byte in the section of the variable, in bytes.
     pub offset: u64,
-    /// Size of the bytes whose value is stated.
+    /// Size of the stated value in bytes.
     pub size: u64,
     /// Value, as text for messages; `None` if any value is possible.
     pub value: Option<String>,
-    /// Largest value of each number in these bytes, if any value is possible. See
-    /// [`StatedValue::numbers`].
+    /// Largest possible value of each number in these bytes ([`StatedValue::numbers`]), if any
+    /// value is possible.
     pub max: u64,
 }
 
@@ -90,8 +90,9 @@ impl StatedValue {
         numbers
     }
 
-    /// Returns the name of the program input that represents one number of a variable with unknown
-    /// value. `number` is the offset and size of the number; `section` is the name of its section.
+    /// Returns the name of the input that represents one number of a variable, if the user allows
+    /// any value. `number` is the offset and size of the number; `section` is the name of its
+    /// section.
     pub fn input(&self, section: &str, number: (u64, u8)) -> String {
         let (offset, bytes) = number;
         let part = match u64::from(bytes) == self.size {
@@ -116,9 +117,9 @@ pub enum SlotRef {
 }
 
 impl MapDef {
-    /// Replaces "any value" by a fixed value for variables that the user allowed to have any value.
-    /// `value` returns the fixed value for the name of an input. Numbers without a fixed value keep
-    /// their initial value.
+    /// Gives fixed values to variables for which the user allowed any value. `value` returns the
+    /// fixed value for the name of an input, if there is one. Other numbers keep their initial
+    /// value.
     pub fn fix(&mut self, value: impl Fn(&str) -> Option<u64>) {
         let Some(initial) = self.initial.as_mut() else { return };
         for stated in self.stated.iter_mut().filter(|stated| stated.value.is_none()) {

@@ -18,8 +18,8 @@ const IPROUTE2: u64 = 36;
 
 /// Pinning value of iproute2 for maps that only programs of one object share.
 const PIN_OBJECT_NS: u32 = 1;
-/// Number that [`MapDef::pinning`] contains instead of [`PIN_OBJECT_NS`], because 1 means
-/// [`super::PIN_BY_NAME`] there. No loader uses this number.
+/// Value of [`MapDef::pinning`] that stands for [`PIN_OBJECT_NS`], because [`super::PIN_BY_NAME`]
+/// is 1 as well. No loader uses this value.
 const OWN_PIN: u32 = u32::MAX;
 
 /// Reads the maps that a legacy section defines, given by its index, and appends them to `maps`.
@@ -83,8 +83,8 @@ fn words(data: &[u8], offset: u64, size: u64) -> Option<Vec<u32>> {
     Some(chunks.iter().map(|chunk| u32::from_le_bytes(*chunk)).collect())
 }
 
-/// Sets the definition of the inner maps in each map of maps. The number of the inner map, which
-/// the map of maps contains, identifies it.
+/// Copies the definition of the inner maps into each map of maps, which refers to its inner map by
+/// a number ([`Numbers`]).
 pub(super) fn connect(maps: &mut [PlacedMap]) {
     for i in 0..maps.len() {
         let map = &maps[i];

@@ -6,7 +6,7 @@ use super::table::{MapTable, Numbers};
 use crate::ObjectError;
 use crate::elf::Elf;
 
-/// Size in bytes of one pointer in the list of initial elements (`values`).
+/// Size in bytes of a pointer in a map's list of initial elements (`values`).
 const POINTER: u64 = 8;
 
 pub(super) fn from_relocations(
@@ -53,8 +53,8 @@ pub(super) fn from_relocations(
     Ok(())
 }
 
-/// Adds the programs whose section names have the form `MAP/SLOT` to program arrays. `programs` are
-/// the section names of all programs.
+/// Adds programs whose section names have the form `MAP/SLOT` to the program array `MAP`.
+/// `programs` contains the section names of all programs.
 pub(super) fn from_section_names(table: &mut MapTable, programs: &[&str]) {
     for (program, section) in programs.iter().enumerate() {
         let Some((map, slot)) = section.split_once('/') else { continue };

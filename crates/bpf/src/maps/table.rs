@@ -2,7 +2,7 @@
 
 use super::def::MapDef;
 
-/// Number by which a map of maps in a legacy section refers to its inner map.
+/// The numbers by which a map of maps in a legacy section refers to its inner map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Numbers {
     /// In iproute2: the number of this map, and the number of its inner map (0 for none).
@@ -22,7 +22,7 @@ pub(crate) struct PlacedMap {
     /// Start and end of the definition's list of initial elements, in bytes from the start of the
     /// section; `None` without a list.
     pub values: Option<(u64, u64)>,
-    /// Numbers with which maps refer to each other, if the definition has such numbers.
+    /// Numbers by which maps refer to each other; `None` if the definition has no such numbers.
     pub numbered: Option<Numbers>,
 }
 

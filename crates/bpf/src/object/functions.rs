@@ -89,7 +89,8 @@ pub(super) fn find(elf: &Elf) -> Result<Vec<Function>, ObjectError> {
     Ok(functions)
 }
 
-/// Returns one symbol for each function in a section, sorted by offset.
+/// Returns one symbol for each function of a section, sorted by offset. Several symbols can name
+/// one function.
 fn symbols<'a>(elf: &'a Elf, section: usize) -> Vec<&'a Symbol> {
     let of_kind = |kind: SymbolKind| {
         let here = elf.symbols.iter().filter(move |s| s.section() == Some(section));
@@ -108,7 +109,7 @@ fn decoded(code: &[u8], section: &str, first: usize) -> Result<Vec<Insn>, Object
     decode(code).map_err(|e| ObjectError::insn(section, first + e.slot, e.what, e.hint))
 }
 
-/// Returns the indices of the functions that are programs.
+/// Returns the indices of those functions that are programs.
 pub(super) fn programs(functions: &[Function]) -> Vec<usize> {
     let in_text = |f: &Function| f.section_name == ".text";
     let only_text = functions.iter().all(in_text);

@@ -15,8 +15,8 @@ use crate::maps::{MapDef, SlotRef, Variable};
 /// One of the objects that are joined into a single one.
 #[derive(Clone, Copy, Debug)]
 pub struct Part<'a> {
-    /// Prefix for the names of the object's sections, and of maps whose name occurs in several
-    /// objects.
+    /// Prefix for the names of the object's sections. Also the prefix for names of maps that occur
+    /// in several objects.
     pub name: &'a str,
     /// The object itself.
     pub object: &'a Object,
@@ -35,8 +35,8 @@ pub struct Joined {
 
 impl Object {
     /// Joins several objects. `shared` takes two maps, each given by the index of its object in
-    /// `parts` and its index in that object. It returns true if the loader creates one map for
-    /// both.
+    /// `parts` and its index in that object. `shared` returns true if the loader creates one map
+    /// for both.
     ///
     /// A map whose name occurs in several objects is renamed to `PART:MAP`.
     pub fn join(
@@ -58,8 +58,8 @@ impl Object {
 
 struct Joiner {
     joined: Joined,
-    /// For each map of the joined object, the index of the original object and the index of the map
-    /// in it.
+    /// For each map of the joined object, the index of the original object and the map's index in
+    /// that object.
     origins: Vec<(usize, usize)>,
 }
 
@@ -83,8 +83,8 @@ impl Default for Joiner {
 }
 
 impl Joiner {
-    /// Returns the index in the joined object for each map of a part. This is the index of an
-    /// earlier map if the loader creates one map for both, otherwise a new one.
+    /// Returns the index in the joined object for each map of a part. If the loader creates one map
+    /// for this map and an earlier one, both have the same index.
     fn place_maps(
         &mut self,
         number: usize,

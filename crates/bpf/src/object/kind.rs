@@ -94,7 +94,8 @@ const SECTIONS: &[(&str, ProgramKind)] = &[
     ("netfilter", ProgramKind::Other("netfilter")),
 ];
 
-/// Starts of section names that select a type before [`SECTIONS`] does.
+/// Prefixes of section names that select the type of cgroup_skb programs; checked before
+/// [`SECTIONS`].
 const CGROUP_SKB: [&str; 2] = ["cgroup_skb/", "cgroup/skb"];
 
 /// Program types by the name of the structure that the context parameter points to.

@@ -22,7 +22,8 @@ use crate::{Btf, ObjectError};
 const LIMIT: usize = 1 << 20;
 
 /// Error text and hint for instructions that contain numbers of a running kernel, such as file
-/// descriptors of maps. Such numbers are in code from a kernel, but not in a compiler's output.
+/// descriptors of maps. Only code that was dumped from a kernel contains them, not the output of a
+/// compiler.
 const RUNNING: (&str, &str) = (
     "a number that is valid only in a running kernel",
     "pass the compiler's output, not code taken from a kernel",

@@ -102,7 +102,8 @@ impl Object {
     }
 
     /// Overwrites the instructions of a function from `slot` on, and removes the relocations of the
-    /// overwritten slots. Returns false, and changes nothing, if the function has no such slots.
+    /// overwritten slots. If the function does not have all these slots, changes nothing and
+    /// returns false.
     pub fn replace_insns(&mut self, function: &str, slot: usize, insns: &[Insn]) -> bool {
         let Some(function) = self.functions.iter_mut().find(|one| one.name == function) else {
             return false;

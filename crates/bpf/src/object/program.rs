@@ -53,7 +53,8 @@ pub struct Subprogram {
 pub struct Unresolved {
     /// Instruction slot in the linked program.
     pub insn: usize,
-    /// Target of the instruction, and the reason why it could not be resolved.
+    /// Name of the target that the instruction refers to, and the reason why the reference could
+    /// not be resolved.
     pub what: String,
 }
 

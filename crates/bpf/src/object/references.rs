@@ -16,8 +16,8 @@ use crate::maps::{MapTable, is_data_section};
 pub(crate) enum Reference {
     /// The map with this index in the object.
     Map(u32),
-    /// An address in global data, which is a map. The offset is that of the symbol, without the
-    /// addend in the instruction.
+    /// An address in a section of global data, which is a map. `offset` is that of the symbol in
+    /// the section, without the addend in the instruction.
     Data { map: u32, offset: u64 },
     /// An address in code: the section, and the offset of the symbol in bytes, without the addend
     /// in the instruction.

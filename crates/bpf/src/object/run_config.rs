@@ -15,10 +15,11 @@ const HINT: &str = "define it as libxdp's xdp_helpers.h shows (XDP_RUN_CONFIG)";
 const PRIORITY: u32 = 50;
 const PASS: u32 = 2;
 
-/// Priority of a program on an interface, and its return codes after which the next program runs.
+/// Settings of a program for loaders: its priority on an interface, and the return codes after
+/// which the next program runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunConfig {
-    /// Priority; programs run in ascending order.
+    /// Priority of the program; loaders run programs in ascending order of priority.
     pub priority: u32,
     /// Return codes after which the next program runs, in ascending order.
     pub continues_on: Vec<u32>,
@@ -31,8 +32,8 @@ impl Default for RunConfig {
 }
 
 impl Object {
-    /// Returns the settings of the program with this index, or the defaults if the object has none
-    /// for it.
+    /// Returns the settings of the program with this index. If the object has no settings for the
+    /// program, returns the defaults.
     ///
     /// # Errors
     /// Fails if the settings are invalid or the program does not exist.

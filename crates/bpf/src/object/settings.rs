@@ -23,7 +23,7 @@ const SHOWN: usize = 16;
 /// Word for "any value" in the user's settings.
 const ANY: &str = "any";
 
-/// A variable, or a member or array element of a variable.
+/// A variable, or a part of a variable: a member or an array element.
 struct VariablePart {
     map: usize,
     offset: u64,
@@ -188,7 +188,8 @@ impl Object {
         Ok(place)
     }
 
-    /// Returns a part of the variable `whole`: a member (`.NAME`) or an array element (`[INDEX]`).
+    /// Returns a part of the variable or part `whole`: a member (`.NAME`) or an array element
+    /// (`[INDEX]`).
     fn part(&self, whole: VariablePart, part: &str) -> Result<VariablePart, String> {
         let (Some(btf), Some(ty)) = (&self.btf, whole.ty) else {
             return Err(
@@ -249,8 +250,7 @@ impl Object {
         Some((btf, btf.kind(btf.resolve(place.ty?))))
     }
 
-    /// Returns the largest value that each number in a part of a variable can have, as its type
-    /// determines.
+    /// Returns the largest value that the type allows for each number in a part of a variable.
     fn most(&self, place: &VariablePart) -> u64 {
         match self.resolved(place) {
             Some((_, Kind::Int(int))) if int.bool => 1,

@@ -14,16 +14,16 @@ use crate::insn::{AluOp, AtomicOp, Call, Imm64, Insn, Register, Source, Width};
 
 /// Maximum total size of the stack frames of nested calls, in bytes (`MAX_BPF_STACK`).
 const STACK: u32 = 512;
-/// If a function makes tail calls, the stack of its callers must be smaller than this number of
-/// bytes.
+/// Limit on the stack bytes of the callers of a function that makes tail calls: their total must be
+/// smaller.
 const BEFORE_TAIL_CALL: u32 = 256;
 /// Maximum number of nested function calls (`MAX_CALL_FRAMES`).
 const FRAMES: usize = 8;
 /// Maximum number of instructions of a program (`BPF_COMPLEXITY_LIMIT_INSNS`).
 const INSTRUCTIONS: usize = 1_000_000;
-/// Smallest unit, in bytes, to a multiple of which kernels round the stack size of a function up.
+/// Smallest granularity, in bytes, to which kernels round up the stack size of a function.
 const ROUNDED: u32 = 16;
-/// Largest unit, in bytes, to a multiple of which kernels round the stack size of a function up.
+/// Largest granularity, in bytes, to which kernels round up the stack size of a function.
 const ROUNDED_MOST: u32 = 32;
 
 /// Stack usage of a program.
@@ -34,8 +34,7 @@ pub struct StackUse {
     /// Indices of the functions in the chain of calls that needs most stack, from the entry
     /// function on.
     pub deepest: Vec<usize>,
-    /// Stack bytes of the chain of calls in `deepest`. The size of each function is rounded up to a
-    /// multiple of 32.
+    /// Stack bytes of all functions in `deepest` together, each rounded up to a multiple of 32.
     pub bytes: u32,
     /// Reasons why all kernels reject the program, one sentence for each.
     pub refused: Vec<String>,
@@ -43,7 +42,7 @@ pub struct StackUse {
     pub refused_by_some: Vec<String>,
 }
 
-/// Stack size and called functions of a function.
+/// Stack size in bytes of a function, the functions that it calls, and true if it makes tail calls.
 #[derive(Clone, Debug, Default)]
 struct Function {
     bytes: u32,
@@ -205,8 +204,8 @@ impl BpfProgram {
         found
     }
 
-    /// Returns true if the first call from this instruction slot on registers a callback that runs
-    /// after the program has ended.
+    /// Returns true if the first call at or after this instruction slot registers a callback that
+    /// runs after the program has ended.
     fn runs_later(&self, slot: usize, end: usize) -> bool {
         let next = self.insns[slot..end].iter().find_map(|insn| match insn {
             Insn::Call(call) => Some(*call),
@@ -220,8 +219,8 @@ impl BpfProgram {
     }
 }
 
-/// A step in a chain of calls: the largest sum of function weights from here on, and the next
-/// function; `None` at the end of the chain.
+/// A step in a chain of calls: the largest sum of function weights from this function on, and the
+/// next function of the chain. The next function is `None` at the end of the chain.
 type Step = (u32, Option<usize>);
 
 /// Search for chains of calls that start at the entry function.
@@ -235,8 +234,8 @@ impl<'a> Paths<'a> {
         Paths { functions, done: vec![false; functions.len()] }
     }
 
-    /// Returns functions that call each other in a cycle; `None` if no cycle is reachable from
-    /// `at`. `path` contains the functions that lead to `at`.
+    /// Returns functions that call each other in a cycle; `None` if no cycle is reachable from the
+    /// function `at`. `path` contains the functions on the way to `at`.
     fn cycle(&mut self, at: usize, path: &mut Vec<usize>) -> Option<Vec<usize>> {
         if let Some(first) = path.iter().position(|before| *before == at) {
             return Some([&path[first..], &[at]].concat());

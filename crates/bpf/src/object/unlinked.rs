@@ -33,8 +33,8 @@ struct Function {
 /// A function or variable that an instruction refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Referent {
-    /// Name of the symbol. If no symbol starts at the address, the name of a symbol or section
-    /// before the address, and the distance to it in bytes.
+    /// Name of the symbol. If no symbol starts at the address, the name of a preceding symbol or
+    /// section, and the distance from there in bytes.
     pub name: String,
     /// Kind of the variable; [`VariableKind::Other`] for a function.
     pub kind: VariableKind,
@@ -80,7 +80,7 @@ impl UnlinkedObject {
     }
 
     /// Returns the function `entry` with all functions that it calls and whose names `own` accepts.
-    /// Returns `None` if the object has no such function, or `own` does not accept it.
+    /// Returns `None` if the object has no function `entry`, or `own` does not accept this name.
     pub fn program(&self, entry: &str, own: &dyn Fn(&str) -> bool) -> Option<UnlinkedProgram> {
         let find = |name: &str| self.functions.get(name).filter(|_| own(name));
         find(entry)?;

@@ -15,8 +15,8 @@ impl Half {
     }
 
     /// Returns the smallest interval that contains all members whose bits in `zeros` are zero and
-    /// whose bits in `ones` are one. Both of its bounds have these bits. Returns `None` if there
-    /// are no such members.
+    /// whose bits in `ones` are one. Both bounds have these bits. Returns `None` if no member has
+    /// them.
     pub fn with_bits(self, zeros: u64, ones: u64, mask: u64) -> Option<Self> {
         if zeros & ones != 0 {
             return None;
@@ -28,8 +28,8 @@ impl Half {
         Half::new(lo, hi)
     }
 
-    /// Returns the mask of the bits that are equal in all members: those above the highest bit in
-    /// which the bounds differ.
+    /// Returns the mask of the bits that are equal in all members. These are the bits above the
+    /// highest bit in which the two bounds differ.
     pub fn common(self, mask: u64) -> u64 {
         match self.lo ^ self.hi {
             0 => mask,
@@ -54,7 +54,7 @@ impl Half {
 }
 
 /// Returns the least value at or above `lo` whose bits in `zeros` are zero and whose bits in `ones`
-/// are one. Returns `None` if no value fits.
+/// are one. Returns `None` if every such value exceeds `mask`.
 fn least_at_or_above(lo: u64, zeros: u64, ones: u64, mask: u64) -> Option<u64> {
     if lo & !mask != 0 {
         return None;

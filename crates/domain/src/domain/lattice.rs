@@ -39,8 +39,8 @@ impl Domain {
         )
     }
 
-    /// Removes `value` if it is the first or last value of one of the intervals that make up the
-    /// domain. Otherwise, returns the domain unchanged. Returns `None` if no member remains.
+    /// Removes `value` from the domain if it is the first or last value of one of the domain's
+    /// intervals. Otherwise, returns the domain unchanged. Returns `None` if no member remains.
     pub fn without(&self, value: u64) -> Option<Domain> {
         let trimmed = |half: Option<Half>| {
             let half = half?;
@@ -55,8 +55,8 @@ impl Domain {
         Self::from_halves(self.width, self.zeros, self.ones, trimmed(positive), trimmed(negative))
     }
 
-    /// Returns a domain that contains all members of both domains. It is chosen so that a sequence
-    /// `x = x.widen(&next)` stops changing after few steps. If `next` exceeds a bound, the bound
+    /// Returns a domain that contains all members of both domains. The result of repeated widening,
+    /// `x = x.widen(&next)`, stops changing after few steps. If `next` exceeds a bound, the bound
     /// moves outwards to the next of the sorted `thresholds`, or to the end of the range.
     pub fn widen(&self, next: &Domain, thresholds: &[u64]) -> Domain {
         let joined = self.join(next);

@@ -1,8 +1,8 @@
 use super::{Domain, mask};
 use crate::transfer;
 
-/// Returns all different domains of a small width that consist of one interval or of known bits,
-/// and some of their meets and joins.
+/// Returns test domains of a small width, without duplicates: all that consist of one interval or
+/// of known bits, and some of their meets and joins.
 fn domains(width: u8) -> Vec<Domain> {
     let mut all = Vec::new();
     for lo in 0..=mask(width) {

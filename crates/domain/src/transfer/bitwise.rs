@@ -46,8 +46,8 @@ pub fn xor(a: Domain, b: Domain) -> Domain {
 }
 
 /// Splits operands by sign, applies `of` to each combination of signs, and joins the results. Does
-/// not split if this cannot help: each operand has a single sign, or consists of all values with
-/// its known bits.
+/// not split if this cannot make the result more precise: each operand has a single sign, or
+/// contains all values with its known bits.
 fn by_parts(a: Domain, b: Domain, of: impl Fn(Domain, Domain) -> Domain) -> Domain {
     let simple =
         |d: Domain| d.sign().is_some() || Domain::from_bits(d.width(), d.zeros(), d.ones()) == d;
@@ -59,8 +59,8 @@ fn by_parts(a: Domain, b: Domain, of: impl Fn(Domain, Domain) -> Domain) -> Doma
     by_signs(a, b, |x, y| of(within(a, part(x)), within(b, part(y))))
 }
 
-/// Returns the least `x | y` for `x` and `y` in two intervals (Warren, "Hacker's Delight", section
-/// 4-3).
+/// Returns the least value of `x | y`, where `x` is in the interval `a` and `y` in the interval `b`
+/// (Warren, "Hacker's Delight", section 4-3).
 fn least_or(mut a: (u64, u64), mut b: (u64, u64)) -> u64 {
     let mut differing = a.0 ^ b.0;
     while differing != 0 {
@@ -78,8 +78,8 @@ fn least_or(mut a: (u64, u64), mut b: (u64, u64)) -> u64 {
     a.0 | b.0
 }
 
-/// Returns the greatest `x | y` for `x` and `y` in two intervals (Warren, "Hacker's Delight",
-/// section 4-3).
+/// Returns the greatest value of `x | y`, where `x` is in the interval `a` and `y` in the interval
+/// `b` (Warren, "Hacker's Delight", section 4-3).
 fn greatest_or(mut a: (u64, u64), mut b: (u64, u64)) -> u64 {
     let mut common = a.1 & b.1;
     while common != 0 {

@@ -9,7 +9,7 @@ fn truth(value: Option<bool>) -> Domain {
     value.map_or(Domain::full(1), |v| Domain::constant(1, u64::from(v)))
 }
 
-/// Returns whether `a == b` holds for all members, or `None` if the domains allow both results.
+/// Returns the truth value of `a == b` if all members of the domains agree on it; otherwise `None`.
 pub fn decide_eq(a: Domain, b: Domain) -> Option<bool> {
     match (a.as_constant(), b.as_constant()) {
         (Some(x), Some(y)) => Some(x == y),
@@ -18,8 +18,8 @@ pub fn decide_eq(a: Domain, b: Domain) -> Option<bool> {
     }
 }
 
-/// Returns whether unsigned `a < b` holds for all members, or `None` if the domains allow both
-/// results.
+/// Returns the truth value of unsigned `a < b` if all members of the domains agree on it; otherwise
+/// `None`.
 pub fn decide_ult(a: Domain, b: Domain) -> Option<bool> {
     if a.hi() < b.lo() {
         Some(true)
@@ -30,8 +30,8 @@ pub fn decide_ult(a: Domain, b: Domain) -> Option<bool> {
     }
 }
 
-/// Returns whether signed `a < b` holds for all members, or `None` if the domains allow both
-/// results.
+/// Returns the truth value of signed `a < b` if all members of the domains agree on it; otherwise
+/// `None`.
 pub fn decide_slt(a: Domain, b: Domain) -> Option<bool> {
     let (a_lo, a_hi) = a.signed_range();
     let (b_lo, b_hi) = b.signed_range();

@@ -47,7 +47,7 @@ fn power_of_two(b: Domain) -> Option<Domain> {
     Some(Domain::constant(b.width(), exponent)).filter(|by| by.lo() == exponent)
 }
 
-/// Returns the least and the greatest absolute value of the members with one sign.
+/// Returns the least and the greatest absolute value of members that have the same sign.
 fn magnitudes(part: Signed) -> (i128, i128) {
     let (lo, hi) = part.integers();
     if part.negative() { (-hi, -lo) } else { (lo, hi) }

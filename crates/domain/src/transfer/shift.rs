@@ -7,8 +7,8 @@ use crate::{Domain, mask, sign_extend};
 /// A function that shifts a domain by a known amount.
 type ShiftBy = fn(Domain, u64) -> Domain;
 
-/// Joins the results of `by` for all shift amounts in `b`. An amount of at least the width acts
-/// like the width.
+/// Joins the results of `by` for all shift amounts in `b`. An amount above the width has the same
+/// effect as the width.
 fn shift(a: Domain, b: Domain, by: ShiftBy) -> Domain {
     let width = u64::from(a.width());
     let (least, greatest) = (b.lo().min(width), b.hi().min(width));

@@ -17,7 +17,7 @@ pub fn concat(hi: Domain, lo: Domain) -> Domain {
     both(bits, range)
 }
 
-/// Returns a domain with the possible values of bits `lo + width - 1 ..= lo` of `a`.
+/// Returns a domain with the possible values of the `width` bits of `a` from bit `lo` upwards.
 pub fn extract(a: Domain, lo: u8, width: u8) -> Domain {
     let bits = Domain::from_bits(width, a.zeros() >> lo, a.ones() >> lo);
     let range = by_sign(a, |part| {
@@ -27,16 +27,16 @@ pub fn extract(a: Domain, lo: u8, width: u8) -> Domain {
     both(bits, range)
 }
 
-/// Returns a domain with the members of `a`, extended with zeros to `width` bits, at least the
-/// width of `a`.
+/// Returns a domain with the members of `a`, extended with zeros to `width` bits. `width` must not
+/// be less than the width of `a`.
 pub fn zext(a: Domain, width: u8) -> Domain {
     let above = mask(width) & !mask(a.width());
     let bits = Domain::from_bits(width, a.zeros() | above, a.ones());
     both(bits, Domain::range(width, a.lo(), a.hi()))
 }
 
-/// Returns a domain with the members of `a`, extended with copies of their sign to `width` bits, at
-/// least the width of `a`.
+/// Returns a domain with the members of `a`, extended with copies of their sign bit to `width`
+/// bits. `width` must not be less than the width of `a`.
 pub fn sext(a: Domain, width: u8) -> Domain {
     let spread = |known: u64| sign_extend(known, a.width()) as u64;
     let bits = Domain::from_bits(width, spread(a.zeros()), spread(a.ones()));

@@ -10,7 +10,7 @@ use crate::memory::{Location, MemId, MemNode};
 use slowpath_smt::TermId;
 
 impl AllPaths {
-    /// Reads one byte that any store may have written.
+    /// Reads one byte, which any store may have written.
     pub(super) fn byte(
         &mut self,
         executor: &mut Executor,
@@ -65,8 +65,8 @@ impl AllPaths {
         self.fold(executor, guarded, oldest, work)
     }
 
-    /// Tries to read several bytes as one value. `Ok(Some(None))` means that this is impossible,
-    /// because a store may have written only some of the bytes or no store wrote them. `Ok(None)`
+    /// Tries to read several bytes as one value. `Ok(Some(None))` means that one value does not
+    /// exist: a store may have written only some of the bytes, or no store wrote them. `Ok(None)`
     /// means that required values were missing; they were added to `work`.
     pub(super) fn slice(
         &mut self,
@@ -147,8 +147,8 @@ impl AllPaths {
     }
 
     /// Reads bytes at a node where the memory states of several paths merge. `Ok(Some(None))` means
-    /// that they must be read one by one. `Ok(None)` means that required values were missing; they
-    /// were added to `work`.
+    /// that the bytes must be read one by one. `Ok(None)` means that required values were missing;
+    /// they were added to `work`.
     fn merged(
         &mut self,
         executor: &mut Executor,
@@ -178,8 +178,9 @@ impl AllPaths {
         Ok((work.len() == before).then(|| choice(executor, &values)))
     }
 
-    /// Returns the value of the first pair in `guarded` whose condition holds, or `oldest` if none
-    /// holds. The pairs contain the values of stores, newest first. Resolves these values.
+    /// Returns the value of the first pair in `guarded` whose condition holds, or `oldest` if no
+    /// condition holds. The pairs contain the values of stores, newest first, which this function
+    /// resolves.
     fn fold(
         &mut self,
         executor: &mut Executor,

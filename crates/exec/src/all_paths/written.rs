@@ -1,4 +1,4 @@
-//! Lists the writes to memory on all paths from one state to another.
+//! Lists the writes to memory on all paths from one memory state to another.
 
 use super::{AllPaths, off_path};
 use crate::ExecError;
@@ -8,9 +8,9 @@ use crate::memory::{MemId, MemNode};
 use std::collections::BTreeSet;
 
 impl AllPaths {
-    /// Returns all writes on any path from one state to another, in no particular order. A write
-    /// with several possible locations is listed once for each of them. Locations are resolved,
-    /// values are not.
+    /// Returns all writes on any path from one memory state to another, in no particular order. A
+    /// write with several possible locations appears once for each location. Locations are
+    /// resolved, values are not.
     ///
     /// # Errors
     ///

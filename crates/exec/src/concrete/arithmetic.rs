@@ -13,9 +13,9 @@ pub(super) fn signed(value: u64, width: u8) -> i64 {
     ((value << unused) as i64) >> unused
 }
 
-/// Returns the value of `a op b`. `width` is the width of `a` in bits, `low_width` that of `b`.
-/// Returns `None` for [`BinaryOp::Intern`], whose result does not follow from its operands. The
-/// caller must drop bits above the width of the result.
+/// Returns the value of `a op b`. `width` is the width of `a` in bits, `low_width` the width of
+/// `b`. Returns `None` for [`BinaryOp::Intern`], whose result does not follow from its operands.
+/// The caller must clear the bits above the width of the result.
 pub(super) fn arithmetic(op: BinaryOp, a: u64, b: u64, width: u8, low_width: u8) -> Option<u64> {
     let (signed_a, signed_b) = (signed(a, width), signed(b, width));
     let amount = u32::try_from(b).unwrap_or(u32::MAX);

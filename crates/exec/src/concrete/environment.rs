@@ -9,30 +9,31 @@ use std::collections::HashMap;
 /// must be cheap.
 pub type ByteMap = FxHashMap<(RegionId, u64), u8>;
 
-/// Inputs of a concrete run. Memory bytes that are not listed have the value `fill`. Inputs and
-/// results of [`Op::Unknown`](slowpath_ir::Op::Unknown) that are not listed have their minimum.
+/// Inputs of a concrete run. Memory bytes that are not listed have the value `fill`. Inputs, and
+/// results of [`Op::Unknown`](slowpath_ir::Op::Unknown), that are not listed have their minimum
+/// value.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
     /// Values of the program's inputs.
     pub inputs: HashMap<InputId, u64>,
-    /// Initial bytes by region and offset (modulo the width of addresses). Used only for regions
-    /// whose content the program itself does not state.
+    /// Initial bytes by region and offset (modulo the width of addresses). Applies only to regions
+    /// whose initial content the program does not state.
     pub memory: ByteMap,
     /// Value of all initial bytes that `memory` does not list, in regions whose content the program
     /// does not state.
     pub fill: u8,
     /// Results of [`Op::Unknown`](slowpath_ir::Op::Unknown), in order of execution over the whole
-    /// run. If the list is too short, later results are the minimum of their operation.
+    /// run. If the list is too short, each later result is the minimum of its operation.
     pub unknowns: Vec<u64>,
     /// Numbers that identify pairs of values ([`BinaryOp::Intern`](slowpath_ir::BinaryOp::Intern)).
     /// Different pairs must have different numbers. A pair that is not listed gets an unused
     /// number.
     pub interned: HashMap<(u64, u64), u32>,
-    /// A number above all numbers in [`Environment::interned`]. New pairs of values get numbers
-    /// from this one on, without a search for unused numbers. `None` if no such number is known.
+    /// A number above all numbers in [`Environment::interned`]. New pairs of values get this number
+    /// and the following ones, without a search for unused numbers. `None` if no such number is
+    /// known.
     pub unnumbered: Option<u32>,
-    /// Regions that the run watches: it records each load from them in
-    /// [`Run::read`](super::Run::read).
+    /// Regions from which [`Run::read`](super::Run::read) records each load.
     pub watched: Vec<RegionId>,
 }
 

@@ -3,11 +3,11 @@
 use super::environment::Environment;
 use std::collections::{HashMap, HashSet};
 
-/// Numbers of interned pairs of values: those that the environment lists, and new ones.
+/// The numbers of interned pairs of values: those of pairs in the environment, and new ones.
 pub(super) struct Numbers<'a> {
     given: &'a HashMap<(u64, u64), u32>,
-    /// Numbers in use that a new pair must not get. Empty if all numbers that the environment lists
-    /// are below `next`.
+    /// Numbers that a new pair must not get, because other pairs have them. Empty if all numbers in
+    /// the environment are below `next`.
     taken: HashSet<u32>,
     /// All pairs interned so far.
     pub(super) of: HashMap<(u64, u64), u32>,
@@ -24,7 +24,7 @@ impl<'a> Numbers<'a> {
         Numbers { given, taken, of: HashMap::new(), next }
     }
 
-    /// Returns the number of a pair of values. A pair that has no number yet gets an unused one.
+    /// Returns the number of a pair of values. Assigns an unused number to a new pair.
     pub(super) fn number(&mut self, pair: (u64, u64)) -> u32 {
         if let Some(&number) = self.of.get(&pair).or_else(|| self.given.get(&pair)) {
             self.of.insert(pair, number);

@@ -9,8 +9,7 @@ use slowpath_smt::{Domain, Node, TermId, TermPool};
 /// Maximum nesting of operators through which a fact about a term is passed to its parts.
 const DEPTH: u32 = 6;
 
-/// Maximum number of implications that are recorded for one condition. More implications are
-/// dropped.
+/// Maximum number of implications to record for one condition; more implications are dropped.
 const MAX_IMPLICATIONS: usize = 128;
 
 impl Overlay<'_> {
@@ -55,9 +54,9 @@ impl Overlay<'_> {
         Ok(())
     }
 
-    /// Adds the fact that at least one of two conditions holds. If the facts refute one of them,
-    /// the other one must hold. Otherwise records implications, which apply as soon as one
-    /// condition is refuted.
+    /// Adds the fact that at least one of two conditions holds. If the facts refute one condition,
+    /// the other must hold. If they refute neither, records implications, which apply as soon as
+    /// one condition is refuted.
     fn one_of(
         &mut self,
         pool: &TermPool,
@@ -151,8 +150,8 @@ impl Overlay<'_> {
         self.check_not_empty(pool, term)
     }
 
-    /// Adds the fact that `a + gap <= b`, where `gap` is 0 or 1. It follows from the conditions
-    /// with the tags `why`.
+    /// Adds the fact that `a + gap <= b` (unsigned), where `gap` is 0 or 1. `why` contains the tags
+    /// of the conditions from which the fact follows.
     fn less(
         &mut self,
         pool: &TermPool,
@@ -177,7 +176,7 @@ impl Overlay<'_> {
         Ok(())
     }
 
-    /// Restricts the values of a term, and draws conclusions for the term's parts.
+    /// Restricts the values of a term to `limit`, and draws conclusions for the parts of the term.
     fn constrain(
         &mut self,
         pool: &TermPool,
@@ -317,7 +316,7 @@ impl Overlay<'_> {
     }
 
     /// Restricts the summands `a` and `b` of a sum that cannot overflow, given a restriction of the
-    /// sum. In nested sums, all summands count as one level of depth.
+    /// sum. All summands of nested sums count as one level of nesting.
     fn pass_to_summands(
         &mut self,
         pool: &TermPool,
@@ -350,8 +349,8 @@ impl Overlay<'_> {
     }
 }
 
-/// Moves the ends of an interval inwards past excluded values. Returns the new ends with the tags
-/// of all conditions involved, or `None` if neither end is excluded.
+/// Moves the ends of an interval inwards, past excluded values. Returns the new ends, and the tags
+/// of all conditions involved. Returns `None` if neither end is excluded.
 fn beyond_holes(fact: &Fact) -> Option<(u64, u64, Reasons)> {
     let (mut lo, mut hi) = (fact.lo, fact.hi);
     let mut why = union(&fact.lo_why, &fact.hi_why);
@@ -364,8 +363,8 @@ fn beyond_holes(fact: &Fact) -> Option<(u64, u64, Reasons)> {
     ((lo, hi) != (fact.lo, fact.hi)).then_some((lo, hi, why))
 }
 
-/// Computes the restriction of one summand from the restriction `limit` of the sum and the fact
-/// about the other summand. Also returns the tags of the conditions from which it follows.
+/// Computes the restriction of one summand, given the restriction `limit` of the sum and the fact
+/// about the other summand. Also returns the tags of the conditions from which the result follows.
 fn rest(limit: Limit, other: &Fact, why: &Reasons) -> (Limit, Reasons) {
     let lo = limit.lo.saturating_sub(other.hi);
     let hi = limit.hi.saturating_sub(other.lo);

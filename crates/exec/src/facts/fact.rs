@@ -9,8 +9,7 @@ use std::collections::BTreeMap;
 use std::hash::BuildHasherDefault;
 use std::rc::Rc;
 
-/// Maximum number of excluded values in one interval. Above this number, excluded values are not
-/// recorded.
+/// Maximum number of excluded values in one interval; further excluded values are not recorded.
 const MAX_HOLES: usize = 256;
 
 /// Tags that name the conditions from which a fact follows, in ascending order and without
@@ -35,7 +34,7 @@ pub struct Contradiction {
     pub reasons: Reasons,
 }
 
-/// The known restrictions on the values of one term.
+/// The known restrictions on the values of one term, with the conditions from which they follow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fact {
     pub lo: u64,
@@ -44,38 +43,39 @@ pub(super) struct Fact {
     pub hi_why: Reasons,
     pub zeros: u64,
     pub ones: u64,
-    /// For masks of known bits, the conditions from which these bits follow. Known bits outside all
-    /// masks follow from the term alone.
+    /// Masks of known bits, each with the conditions from which these bits follow. Known bits
+    /// outside all masks follow from the term alone.
     pub bits: Vec<BitsFact>,
-    /// Consequences of this term's truth value, if the term is a condition that is not decided yet.
+    /// Consequences of the truth value of this term, if the term is a condition with an unknown
+    /// value.
     pub implies: Vec<Implication>,
     /// Excluded values between `lo` and `hi`; both ends are allowed values.
     pub holes: Holes,
-    /// The terms of which this term equals one, if it is a merge of values from several paths;
-    /// otherwise `None`.
+    /// If this term merges values from several paths: the terms of which it equals one. Otherwise
+    /// `None`.
     pub arms: Option<Rc<[Arm]>>,
 }
 
 /// Excluded values with their reasons; `None` in most facts.
 pub(super) type Holes = Option<Rc<BTreeMap<u64, Reasons>>>;
 
-/// One of several terms that are merged where paths meet, with the bounds that it has on its own
-/// path.
+/// One of several terms that are merged where paths meet, with its bounds on its own path.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Arm {
     pub term: TermId,
     pub lo: u64,
     pub hi: u64,
-    /// Base of the term: what remains of it without constant summands and bits (see
-    /// [`base`](super::remaining_values::base)), with its bounds on the same path. The bounds of
-    /// the term alone can be useless; for example, `n - 1` wraps around if `n` is zero.
+    /// Base of the term: the operand that remains without constant summands and constant bits (see
+    /// [`base`](super::remaining_values::base)). `base_lo` and `base_hi` are its bounds on the same
+    /// path. The bounds of the term alone can be useless; for example, `n - 1` wraps around if `n`
+    /// is zero.
     pub base: TermId,
     pub base_lo: u64,
     pub base_hi: u64,
 }
 
-/// A conclusion that becomes valid once a condition is decided: if the condition has the value
-/// `when`, the term `then` has the value `value`.
+/// A conclusion from a condition whose value is unknown: if the condition has the value `when`, the
+/// term `then` has the value `value`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Implication {
     pub when: bool,
@@ -90,7 +90,7 @@ impl Implication {
     }
 }
 
-/// Known bits that follow from the same conditions.
+/// A mask of known bits that follow from the same conditions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct BitsFact {
     pub mask: u64,
@@ -98,8 +98,8 @@ pub(super) struct BitsFact {
 }
 
 impl Fact {
-    /// Returns the strongest fact that follows from either of the two facts. It does not name the
-    /// conditions from which they follow.
+    /// Returns the strongest fact that holds where at least one of the two facts holds. The result
+    /// does not name any conditions from which it follows.
     pub fn join(&self, other: &Fact) -> Fact {
         Fact {
             lo: self.lo.min(other.lo),
@@ -123,8 +123,8 @@ impl Fact {
         everywhere.map(|own| Implication { why: Reasons::new(), ..own.clone() }).collect()
     }
 
-    /// Returns the values that both facts exclude and that lie within the interval of the joined
-    /// fact, without the conditions from which this follows.
+    /// Returns the values within the interval of the joined fact that both facts exclude. The
+    /// result does not name the conditions from which this follows.
     fn common_holes(&self, other: &Fact) -> Holes {
         let (lo, hi) = (self.lo.min(other.lo), self.hi.max(other.hi));
         let excluded =
@@ -143,8 +143,8 @@ impl Fact {
         inside && value & self.zeros == 0 && !value & self.ones == 0 && self.hole(value).is_none()
     }
 
-    /// Returns the tags of the conditions that exclude this single value, or `None` if `holes` does
-    /// not contain it.
+    /// Returns the tags of the conditions that exclude this single value; `None` if `holes` does
+    /// not contain the value.
     pub fn hole(&self, value: u64) -> Option<&Reasons> {
         self.holes.as_ref()?.get(&value)
     }
@@ -178,7 +178,7 @@ impl Fact {
     }
 }
 
-/// A restriction on the values of one term.
+/// A restriction on the values of one term: bounds and known bits.
 #[derive(Clone, Copy)]
 pub(super) struct Limit {
     pub lo: u64,

@@ -4,7 +4,7 @@ use super::fact::{Reasons, union};
 use super::overlay::Overlay;
 use slowpath_smt::{Node, TermId, TermPool};
 
-/// Maximum number of operators within one term that are visited.
+/// Maximum number of operators in one term to visit.
 const MAX_PARTS: usize = 4_096;
 
 /// Maximum depth of nested choices and extractions that the analysis follows.
@@ -52,15 +52,16 @@ impl Overlay<'_> {
         all
     }
 
-    /// Returns the interval that follows from the fact about the term itself, without its operands.
+    /// Returns the interval that the recorded fact about a term gives, without using the term's
+    /// operands.
     fn own(&self, pool: &TermPool, term: TermId) -> Interval {
         let fact = self.fact(pool, term);
         Interval { lo: fact.lo, lo_why: fact.lo_why, hi: fact.hi, hi_why: fact.hi_why }
     }
 
-    /// Returns the interval of a term that follows from its fact and, down to the given depth, from
-    /// the operands of concatenations, extractions and choices. If `condition` is given, the
-    /// interval holds only where the condition has the given truth value.
+    /// Returns the interval of a term that follows from its fact and from the operands of
+    /// concatenations, extractions and choices, down to the given depth. If `condition` is given,
+    /// the interval holds only where this condition has the given truth value.
     fn leaf(
         &self,
         pool: &TermPool,
@@ -146,8 +147,8 @@ impl Interval {
     }
 }
 
-/// Returns the interval of `term` if `condition` has the given value. If the condition does not
-/// compare the term with a constant, the interval has no bounds.
+/// Returns the interval of `term` in runs where `condition` has the truth value `value`. If the
+/// condition does not compare the term with a constant, the interval has no bounds.
 fn given(pool: &TermPool, condition: TermId, value: bool, term: TermId) -> Interval {
     let mut all = Interval { lo: 0, lo_why: Reasons::new(), hi: u64::MAX, hi_why: Reasons::new() };
     match *pool.node(condition) {
@@ -164,7 +165,7 @@ fn given(pool: &TermPool, condition: TermId, value: bool, term: TermId) -> Inter
     all
 }
 
-/// Returns true if the sum of two terms may exceed their width.
+/// Returns true if the sum of two terms may exceed the largest number of their width.
 pub(super) fn overflows(pool: &TermPool, a: TermId, b: TermId) -> bool {
     let greatest = pool.domain(a).hi().checked_add(pool.domain(b).hi());
     let width = u32::from(pool.width(a));

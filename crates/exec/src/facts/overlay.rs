@@ -1,11 +1,11 @@
-//! Collects changes of facts without applying them. The original facts thus stay unchanged if an
-//! added condition contradicts them.
+//! Collects changes of facts without applying them. If an added condition contradicts the original
+//! facts, these facts are still unchanged.
 
 use super::fact::{Arm, Fact, FactMap, Reasons};
 use rustc_hash::FxHashMap as HashMap;
 use slowpath_smt::{TermId, TermPool};
 
-/// A set of facts, with changed facts that replace some of them for the time being.
+/// A set of facts, with changed facts that temporarily replace some of them.
 pub(super) struct Overlay<'a> {
     pub base: &'a FactMap,
     pub changed: HashMap<TermId, Fact>,
@@ -16,14 +16,14 @@ impl<'a> Overlay<'a> {
         Overlay { base, changed: HashMap::default() }
     }
 
-    /// Returns the terms of which `term` equals one if it is a merge of several values, otherwise
+    /// Returns the terms of which `term` equals one, if it is a merge of several values; otherwise
     /// `None`.
     pub fn arms(&self, term: TermId) -> Option<&[Arm]> {
         self.changed.get(&term).or_else(|| self.base.get(&term))?.arms.as_deref()
     }
 
-    /// Returns the fact about a term. If none is recorded, returns the bounds that always hold for
-    /// the term.
+    /// Returns the fact about a term. If the set contains no fact about it, returns the bounds that
+    /// always hold for the term.
     pub fn fact(&self, pool: &TermPool, term: TermId) -> Fact {
         if let Some(fact) = self.changed.get(&term).or_else(|| self.base.get(&term)) {
             return fact.clone();

@@ -1,6 +1,6 @@
 //! Checks whether a term that merges values from several paths still has a possible value. If each
-//! of the merged values has only a few possibilities, conditions such as `x != 5` can exclude all
-//! of them.
+//! merged value has only a few possibilities, conditions such as `x != 5` can exclude all
+//! possibilities.
 
 use super::fact::{Contradiction, Reasons, union};
 use super::overlay::Overlay;
@@ -12,7 +12,7 @@ const MANY: u64 = 256;
 /// Maximum nesting of merged values that the check follows.
 const DEPTH: u32 = 2;
 
-/// Maximum number of operations with constants that are removed from a term to find its base.
+/// Maximum number of operations with constants to remove from a term in the search for its base.
 const STEPS: usize = 4;
 
 /// Returns the base of a term: the operand that remains after removing additions of constants,
@@ -64,8 +64,8 @@ impl Overlay<'_> {
         }
     }
 
-    /// Returns true if a term may still have a value that satisfies `wanted`. If not, adds the
-    /// reasons for this to `reasons`.
+    /// Returns true if a term may still have a value that satisfies `wanted`. Otherwise adds to
+    /// `reasons` the tags of the conditions that exclude all values.
     fn any_left(
         &self,
         pool: &TermPool,

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 const VARIABLES: usize = 6;
 
-/// A step that derives a new set of facts from earlier ones, which are given by indices into the
-/// list of earlier sets, modulo its length.
+/// A step that derives a new set of facts from earlier sets. A number selects an earlier set: it is
+/// an index, modulo the number of sets.
 #[derive(Clone, Debug)]
 enum Step {
     /// Adds to the earlier set `from` the fact that a variable is at least `least`.
@@ -33,8 +33,8 @@ proptest! {
         cases: 300, failure_persistence: None, ..ProptestConfig::default()
     })]
 
-    /// Checks that a join keeps exactly the facts that hold on all paths, however much of their
-    /// histories the sets of facts share.
+    /// Checks that a join keeps exactly the facts that hold on all paths, whether the sets of facts
+    /// share much of their histories or little.
     #[test]
     fn joins_keep_what_holds_on_every_way(steps in prop::collection::vec(step(), 1..120)) {
         let mut pool = TermPool::new();
@@ -71,7 +71,7 @@ proptest! {
 }
 
 /// Numbers from which an 8-bit term is built: the kind of operator, three indices of earlier terms
-/// (modulo their number), and a constant.
+/// (modulo the number of terms), and a constant.
 type Made = (u8, usize, usize, usize, u8);
 
 /// Generates 8-bit terms over one variable: sums, extractions, masks and choices.
@@ -236,8 +236,8 @@ fn the_upper_bits_of_a_term_are_bounded_for_the_reasons_of_both_ends() {
     assert_eq!(contradiction.reasons, [0, 1, 2]);
 }
 
-/// Checks that values can be excluded one by one until none is left, for `n = (v & 15) ^ 7`. Each
-/// excluded value of `n` corresponds to one of `v & 15`, but in another order.
+/// Checks that values can be excluded one by one until none is left, for `n = (v & 15) ^ 7`.
+/// Excluding a value of `n` excludes a value of `v & 15`, in another order.
 #[test]
 fn values_between_the_ends_are_excluded_one_by_one() {
     let mut pool = TermPool::new();
@@ -285,8 +285,8 @@ fn a_merged_value_has_no_others_than_its_arms() {
     assert_eq!(facts.decide(&pool, equal), Some(true));
 }
 
-/// Checks that a value excluded on one path stays excluded after a join if the other path rules it
-/// out too: as a single value, or because its interval does not contain it.
+/// Checks that a value excluded on one path stays excluded after a join, if the other path rules it
+/// out as well: as a single value, or because its interval does not contain the value.
 #[test]
 fn a_value_is_excluded_behind_a_join_if_it_is_on_every_way() {
     let mut pool = TermPool::new();

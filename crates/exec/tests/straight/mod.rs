@@ -1,5 +1,5 @@
 //! Test programs with one block in a 64-bit address space: a packet, a hash map and a table with
-//! known content. An element of the hash map has 16 bytes. Byte 0 is not zero if the element is
+//! known content. An element of the hash map has 16 bytes. Byte 0 is nonzero if the element is
 //! absent; the value begins at byte 8.
 
 // Each test file uses only a part of this module.

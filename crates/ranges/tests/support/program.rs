@@ -28,12 +28,12 @@ impl Builder {
         reg
     }
 
-    /// Adds a register with an initial value from `min` to `max`.
+    /// Adds a register whose initial value is unknown, but lies between `min` and `max`.
     pub fn between(&mut self, width: u8, min: u64, max: u64) -> Reg {
         self.input(width, min, max, InputKind::Unknown)
     }
 
-    /// Adds a register with an arbitrary initial value.
+    /// Adds a register with an unknown initial value.
     pub fn any(&mut self, width: u8) -> Reg {
         let max = if width == 64 { u64::MAX } else { (1 << width) - 1 };
         self.between(width, 0, max)
@@ -96,7 +96,8 @@ impl Builder {
         self.jump(step, Some(to));
     }
 
-    /// Adds a block that branches on the bit that `of` computes; a target of `None` is the exit.
+    /// Adds a block that branches on the bit that `of` computes. A target of `None` is the exit of
+    /// the program.
     pub fn branch(
         &mut self,
         of: impl FnOnce(&mut BlockBuilder<'_>) -> Operand,

@@ -1,5 +1,5 @@
-//! Handles the parts that calls of helpers and of kernel functions have in common: costs, and what
-//! is known about the arguments.
+//! Handles the parts that calls of helpers and of kernel functions have in common: costs, and the
+//! knowledge about arguments.
 
 use crate::lift::error::Cause;
 use crate::lift::frame::ProgramPoint;
@@ -10,19 +10,19 @@ use crate::maps::MapKind;
 use slowpath_codes as codes;
 use slowpath_ir::Operand;
 
-/// Maximum size in bytes that a call may receive. It is limited because the lifted program needs an
-/// operation for every 8 bytes.
+/// Maximum size in bytes of the buffer that a call gets. It is limited because the lifted program
+/// needs an operation for every 8 bytes.
 const LARGEST: u32 = 4096;
 /// Size of a stack frame in bytes (`MAX_BPF_STACK`).
 const FRAME_SIZE: u32 = 512;
 
-/// Size in bytes that a call receives in a register.
+/// Size in bytes of a buffer, as passed in an argument register of a call.
 #[derive(Clone, Copy)]
 pub(in crate::lift) enum ArgumentSize {
     Constant(u32),
-    /// The operand has the size, which is at most the number.
+    /// The size is known only at run time: the operand contains it, and the number is its maximum.
     UpTo(Operand, u32),
-    /// As `UpTo`, for numbers that are too large to copy single bytes.
+    /// As `UpTo`, but the maximum is too large for copying the bytes one by one.
     Large(Operand, u32),
 }
 
@@ -85,12 +85,12 @@ impl Lifter<'_> {
         }
     }
 
-    /// Returns the size that an argument register contains, for the buffer in another register. If
-    /// it is not a constant, the buffer limits it. Single bytes are copied for buffers of at most
-    /// `single` bytes.
+    /// Returns the size in argument register `register`, for the buffer to which register `buffer`
+    /// points. A variable size is limited by the buffer. If the buffer has at most `single` bytes,
+    /// callers copy single bytes ([`ArgumentSize::UpTo`]).
     ///
     /// # Errors
-    /// If the size is not a constant, and the buffer is unknown or too large.
+    /// If the size is variable, and the buffer is unknown or too large.
     pub(in crate::lift) fn argument_size(
         &mut self,
         register: u8,
@@ -111,8 +111,8 @@ impl Lifter<'_> {
         }
     }
 
-    /// Returns the size that an argument register contains; an error if it is not a constant, or is
-    /// too large.
+    /// Returns the constant size that an argument register contains. Fails if the size is not a
+    /// constant, or is too large.
     pub(in crate::lift) fn constant_size(&self, register: u8) -> Result<u32, Cause> {
         match self.state.regs[usize::from(register)] {
             AbstractValue::Const(size) if size <= LARGEST.into() => Ok(size as u32),

@@ -44,7 +44,8 @@ impl Lifter<'_> {
         Ok(self.leave(at))
     }
 
-    /// Continues behind the call of the current function, or ends the program.
+    /// Ends the current function: a run continues after the call of the function, or ends the
+    /// program if no function called it.
     pub fn leave(&mut self, at: ProgramPoint) -> Next {
         let Some(ret) = self.frames.get(at.frame).ret else {
             return self.hand_over(at, 0);

@@ -11,8 +11,8 @@ use crate::lift::options::Handover;
 
 impl Lifter<'_> {
     /// Lifts the end of a program: tests whether its return code triggers handover `number`, which
-    /// passes the packet to another program. The run ends if the program has fewer handovers.
-    /// Handovers with lower numbers were already tested and do not apply.
+    /// passes the packet to another program. If the program has no handover with this number, the
+    /// run ends. Handovers with lower numbers were tested before and do not apply.
     pub fn hand_over(&mut self, at: ProgramPoint, number: u32) -> Next {
         let Some(handover) = self.handover(at, number) else {
             let result = self.ir.base(self.ir.result);

@@ -18,10 +18,10 @@ use crate::lift::maps::operand::MapOperand;
 use crate::lift::maps::uses::Access;
 use crate::lift::state::value::{AbstractValue, MapId};
 
-/// Registers of the lifted program for one call of a looping helper; all blocks of the loop share
-/// them.
+/// Registers of the lifted program for one call of a helper that loops. All blocks of the loop
+/// share these registers.
 struct LoopRegisters {
-    /// Number of iterations started.
+    /// Number of iterations that have started so far.
     count: Reg,
     /// Maximum number of iterations.
     limit: Reg,
@@ -146,8 +146,8 @@ impl Lifter<'_> {
         (iterations, emit.select(too_many, error, word(0)))
     }
 
-    /// Returns the number of elements that the loop visits, and the condition that the map can have
-    /// this many elements. Runs in which the condition is false are impossible.
+    /// Returns the number of elements that the loop visits, and a 1-bit operand that is set if the
+    /// map can have this many elements. Runs in which it is not set are impossible.
     fn elements(
         &mut self,
         map: &MapOperand,
@@ -319,9 +319,10 @@ impl Lifter<'_> {
         self.ir.base(scratch)
     }
 
-    /// Returns true if the current call is inside a callback that iterates over this map. An update
-    /// there can move elements, visited or not, to later positions in the table. The kernel may
-    /// then visit elements forever (`bpf_for_each_hash_elem`). Deletions do not move elements.
+    /// Returns true if the current call is inside the callback of an iteration over this map. An
+    /// update inside the callback can move elements, visited or not, to later positions in the
+    /// table. The kernel may then visit elements forever (`bpf_for_each_hash_elem`). Deletions do
+    /// not move elements.
     pub(in crate::lift) fn is_iterating_over(&self, map: MapId) -> bool {
         let mut return_point = self.frames.get(self.at.frame).ret;
         while let Some(point) = return_point {

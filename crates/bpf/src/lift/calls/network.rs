@@ -13,7 +13,7 @@ use crate::lift::options::Network;
 const SHORTEST: u64 = 60;
 /// Length of an Ethernet header in bytes, the minimum length of a packet.
 const ETH_HLEN: u64 = 14;
-/// Number of bytes before a packet that programs can access: head room and metadata.
+/// Maximum number of bytes before a packet that programs can access: head room and metadata.
 const IN_FRONT: u64 = 256;
 /// Size of a VLAN tag in bytes.
 const TAG: u64 = 4;
@@ -31,7 +31,7 @@ const IPV4_CHECKSUM: u64 = 14 + 10;
 const IPV6_HOP_LIMIT: u64 = 14 + 7;
 
 impl Lifter<'_> {
-    /// Sends the packet to another device, where a program receives it.
+    /// Emits the transmission of the packet to another device, where a program receives it.
     pub(super) fn transmit(&mut self, at: ProgramPoint, network: &Network) {
         let number = self.code.number(self.unit(at), at.slot);
         self.ir.emit.begin_insn(number.index(), "the network".to_owned());
@@ -50,7 +50,7 @@ impl Lifter<'_> {
         self.state.forget_packet();
     }
 
-    /// Assigns an unknown value of the given range to a context field of the receiving device.
+    /// Assigns an unknown value of the given range to a context field on the receiving device.
     fn new_field(&mut self, name: &str, offset: u64, range: (u64, u64)) {
         let value = self.ir.emit.draw_between(name, ValueFormat::Number, 32, range);
         let context = self.ir.base(self.ir.context);
@@ -79,8 +79,8 @@ impl Lifter<'_> {
         self.set_context_pointer(Content::PacketEnd, end);
     }
 
-    /// Assigns unknown values to the bytes that the network changes. Bytes behind the end of the
-    /// packet may be assigned as well, but programs cannot see them.
+    /// Assigns unknown values to the bytes that the network changes. May also assign bytes after
+    /// the end of the packet, which programs cannot see.
     fn change(&mut self, data: Operand, network: &Network) {
         for range in &network.changes {
             let (mut offset, end) = (u64::from(range.start), u64::from(range.end));
@@ -124,8 +124,8 @@ impl Lifter<'_> {
         }
     }
 
-    /// Assigns unknown values to the bytes before the packet, which are not transmitted. A program
-    /// can see them after it moves the head.
+    /// Assigns unknown values to the bytes before the packet, because a device does not transmit
+    /// them. A program can see these bytes after it moves the head.
     fn forget_in_front(&mut self, data: Operand) {
         if self.moves_head() || self.reads_metadata() {
             self.new_bytes_in_front(data);
@@ -141,7 +141,7 @@ impl Lifter<'_> {
         }
     }
 
-    /// Returns an unknown value of `bytes` bytes, at most 8.
+    /// Returns an unknown value of `bytes` bytes, at most 8. Reports call it `name`.
     fn unknown(&mut self, name: &str, bytes: u8) -> Operand {
         let width = 8 * bytes;
         self.ir.emit.draw(name, ValueFormat::Bytes, width, u64::MAX >> (64 - u32::from(width)))

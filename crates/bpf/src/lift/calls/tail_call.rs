@@ -102,8 +102,9 @@ impl Lifter<'_> {
         content.entries.iter().map(slot).collect()
     }
 
-    /// Lifts one block of a tail call, which [`ProgramPoint::phase`] selects: a test whether the
-    /// index is that of a certain slot of the program array, or the jump to the program in it.
+    /// Lifts one block of a tail call, which [`ProgramPoint::phase`] selects. The block tests
+    /// whether the index selects a certain slot of the program array, or jumps to the program in
+    /// this slot.
     pub(in crate::lift) fn tail_call_step(&mut self, at: ProgramPoint) -> Result<Next, Cause> {
         let call = at.with(Phase::Start);
         match at.phase {
@@ -145,8 +146,8 @@ impl Lifter<'_> {
         }
     }
 
-    /// Checks that a program array may hold this program. All programs of an array have one type
-    /// (`__bpf_prog_map_compatible` of `kernel/bpf/core.c`).
+    /// Checks that the program with this index can be in a program array of the current program:
+    /// all programs of an array have one type (`__bpf_prog_map_compatible` of `kernel/bpf/core.c`).
     fn check_called_type(&self, program: usize) -> Result<(), Cause> {
         let Some(called) = self.object.programs.get(program) else { return Ok(()) };
         if ProgramType::of(called.kind).is_some_and(|row| row.kind == self.program_type.kind) {

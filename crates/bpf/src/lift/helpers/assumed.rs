@@ -44,7 +44,8 @@ impl Lifter<'_> {
         Ok(())
     }
 
-    /// Returns the hint that the error about an unsupported function gives to the user.
+    /// Returns the hint for the error about an unsupported function, such as the option that
+    /// declares it harmless.
     pub(super) fn assume_hint(&self, name: &str) -> String {
         match self.never_harmless(name) {
             Some(objection) => {
@@ -57,7 +58,7 @@ impl Lifter<'_> {
         }
     }
 
-    /// Returns the reason why no user can declare the current call harmless; `None` if a user can.
+    /// Returns the reason why users cannot declare the current call harmless; `None` if they can.
     fn never_harmless(&self, name: &str) -> Option<&'static str> {
         if name == THROW {
             return Some(

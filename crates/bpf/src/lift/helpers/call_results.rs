@@ -1,4 +1,5 @@
-//! Creates unknown results for helper calls: one of several values, or a number or an error.
+//! Creates unknown results for helper calls: one of several given values, or either a number or an
+//! error.
 
 use slowpath_ir::{Emit, Operand, ValueFormat};
 
@@ -13,7 +14,7 @@ pub(in crate::lift) const XDP_REDIRECT: u64 = 4;
 
 /// Name of a call's result in reports.
 pub(in crate::lift) const RETURNED: &str = "return value";
-/// Name that reports use for the number, if a call returns a number or an error.
+/// Name that reports use for the number that a call returns, if the call can also return an error.
 pub(in crate::lift) const NUMBER: &str = "return value, if it is no error";
 const ERROR: &str = "return value, if it is an error";
 
@@ -41,8 +42,8 @@ impl Lifter<'_> {
         self.any_of(ERROR, errors)
     }
 
-    /// Returns `number` or one of `errors`; which one is unknown. `errors[0]` is zero and selects
-    /// `number`.
+    /// Returns an unknown choice between `number` and the values in `errors`. `errors[0]` is zero
+    /// and selects `number`.
     pub(in crate::lift) fn number_or_error(
         &mut self,
         number: Operand,

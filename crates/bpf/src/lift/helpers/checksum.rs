@@ -9,11 +9,11 @@ use crate::lift::ir::emit::{Emitter, word};
 use crate::lift::lifter::Lifter;
 use crate::lift::state::value::AbstractValue;
 
-/// The number of bytes that a checksum adds up.
+/// Size in bytes of the data that a checksum adds up.
 #[derive(Clone, Copy)]
 enum Size {
     Constant(u32),
-    /// A 64-bit number of bytes, with an upper bound.
+    /// A size known only at run time, as a 64-bit operand, with an upper bound.
     UpTo(Operand, u32),
 }
 
@@ -24,7 +24,7 @@ impl Size {
         }
     }
 
-    /// Returns whether the size differs from zero; `None` if this is unknown.
+    /// Returns true if the size is not zero, false if it is zero, and `None` if this is unknown.
     fn any(self) -> Option<bool> {
         match self {
             Size::Constant(bytes) => Some(bytes > 0),
@@ -90,7 +90,7 @@ fn size(lifter: &mut Lifter<'_>, address: u8, register: u8) -> Option<Size> {
     Some(Size::UpTo(emit.zero_extend(low, 64), room))
 }
 
-/// Returns the condition that the size is not zero.
+/// Returns a 1-bit operand that is set if the size is not zero.
 fn present(emit: &mut Emitter, size: Size) -> Operand {
     match size {
         Size::Constant(bytes) => Operand::constant(1, (bytes > 0).into()),
@@ -140,8 +140,8 @@ fn partial(emit: &mut Emitter, address: Operand, size: Size, seed: Operand) -> O
     fold(emit, sum, 32)
 }
 
-/// Clears the bytes of `value` that lie behind the end of the data. `value` holds the `bytes` bytes
-/// from `offset`, and the data ends at offset `size`.
+/// Clears the bytes of `value` that lie after the end of the data. `value` consists of the `bytes`
+/// bytes of memory from offset `offset` on, and the data ends at offset `size`.
 fn inside(
     emit: &mut Emitter,
     value: Operand,

@@ -82,7 +82,8 @@ pub(super) fn flow(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Caus
     failure(lifter, found, (3, 4), FLOW_ERROR)
 }
 
-/// Sets `r0` to a new object or to null; returns the condition under which it is an object.
+/// Sets `r0` to the address of a new object or to null. Returns a 1-bit operand that is set if `r0`
+/// is not null.
 fn new_object(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Operand {
     lifter.call_cost(at, None);
     socket::return_new_object(lifter, None)

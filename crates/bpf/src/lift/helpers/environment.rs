@@ -16,7 +16,7 @@ pub(super) const MAX_ERRNO: u64 = 4095;
 
 /// Lifts `bpf_ktime_get_ns()` and its variants.
 pub(super) fn clock(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
-    /// Upper bound on the nanoseconds since boot, which is more than a century.
+    /// Upper bound on the nanoseconds since boot: more than a century.
     const START_MAX: u64 = (1 << 62) - 1;
     increasing(lifter, at, START_MAX, RETURNED, ValueFormat::Time)
 }
@@ -80,7 +80,7 @@ pub(super) fn numa_node(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(),
     constant(lifter, at, 1023)
 }
 
-/// Lifts a helper whose result is one of these values.
+/// Lifts a helper whose result is one of the values in `values`.
 pub(super) fn returns(
     lifter: &mut Lifter<'_>,
     at: ProgramPoint,
@@ -105,7 +105,7 @@ pub(super) fn timer_set_callback(lifter: &mut Lifter<'_>, at: ProgramPoint) -> R
 /// Lifts `bpf_timer_start(timer, nsecs, flags)`.
 ///
 /// The kernel runs callbacks in soft interrupts, which do not interrupt XDP and tc programs on the
-/// same CPU. So their work is not part of a run.
+/// same CPU. The work of callbacks is therefore not part of a run.
 pub(super) fn timer_start(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     let sentence = "the work of timer callbacks, which run between packets, counts elsewhere";
     lifter.assume(sentence.to_owned());

@@ -26,7 +26,8 @@ pub(in crate::lift) fn find(number: i32, kind: ProgramKind) -> Option<&'static H
         .or_else(|| row(HELPERS).filter(|_| !in_one(denied)))
 }
 
-/// Returns true if programs of other types may call the helper with this number.
+/// Returns true if programs of type `kind` may not call the helper with this number, but programs
+/// of another type may. Always false for the helpers in [`TIMERS`].
 pub(in crate::lift) fn is_of_other_type(number: i32, kind: ProgramKind) -> bool {
     let other = if kind.is_xdp() { ProgramKind::SchedCls } else { ProgramKind::Xdp };
     find(number, kind).is_none()

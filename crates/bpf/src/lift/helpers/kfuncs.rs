@@ -1,5 +1,5 @@
-//! Lifts calls of kernel functions, which programs call by name; a table lists all that are
-//! supported.
+//! Lifts calls of kernel functions, which programs call by name. A table lists the supported
+//! functions.
 
 use super::{conntrack, environment, socket};
 use crate::ProgramKind;

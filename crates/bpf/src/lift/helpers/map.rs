@@ -25,8 +25,8 @@ const BPF_NOEXIST: u64 = 1;
 /// Flag with which an update fails if the key has no element.
 const BPF_EXIST: u64 = 2;
 
-/// Fails if the map's values are too large to copy. The size is limited because every 8 bytes need
-/// an operation.
+/// Returns an error if the map's values are too large to copy. The size is limited because the
+/// lifted program needs an operation for every 8 bytes.
 pub(super) fn copied(map: &MapOperand) -> Result<(), Cause> {
     const LARGEST: u32 = 1 << 16;
     let size = map.def.value_size;
@@ -149,17 +149,17 @@ pub(super) fn update(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Ca
     Ok(())
 }
 
-/// Conditions that tell which flags the program passes to a map update.
+/// Conditions on the flags that a program passes to a map update. Each is a 1-bit operand.
 struct Flags {
-    /// Condition that a flag is set that maps of this type do not accept.
+    /// Set if maps of this type do not accept the flags.
     wrong: Operand,
-    /// Condition that `BPF_NOEXIST` is the only flag that is set, apart from `BPF_F_LOCK`.
+    /// Set if `BPF_NOEXIST` is the only flag, apart from `BPF_F_LOCK`.
     new: Operand,
-    /// Condition that `BPF_EXIST` is the only flag that is set, apart from `BPF_F_LOCK`.
+    /// Set if `BPF_EXIST` is the only flag, apart from `BPF_F_LOCK`.
     exist: Operand,
-    /// Condition that `BPF_F_LOCK` is set.
+    /// Set if the flags contain `BPF_F_LOCK`.
     locked: Operand,
-    /// Condition that `BPF_F_LOCK` is set, but the values of the map contain no lock.
+    /// Set if the flags contain `BPF_F_LOCK`, but the values of the map contain no lock.
     no_lock: Operand,
 }
 

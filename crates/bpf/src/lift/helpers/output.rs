@@ -20,7 +20,7 @@ const INT_MAX: u64 = i32::MAX as u64;
 
 /// Lifts `bpf_perf_event_output(ctx, map, flags, data, size)` (`bpf_xdp_event_output`). Fails for
 /// invalid flags, for a length beyond the packet, and for an index beyond the map. Otherwise the
-/// result depends on user space: whether it listens and has room.
+/// result depends on user space: a reader must exist, and its buffer must have room.
 pub(super) fn perf_output(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     /// `BPF_F_INDEX_MASK`; as an index, this value means `BPF_F_CURRENT_CPU`.
     const INDEX: u64 = 0xffff_ffff;

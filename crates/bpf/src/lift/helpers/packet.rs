@@ -35,22 +35,22 @@ const NEAR_BITS: u8 = 18;
 /// negative. Neither the start nor the end of the packet can move this far.
 const PLACES: u64 = 1 << 20;
 
-/// Name of the register for the head room of a packet that was sent to another device. It contains
-/// the number of bytes plus one, or 0 if the packet was not sent.
+/// Name of the register for the head room of a packet that was sent to another device. The register
+/// contains the number of bytes plus one, or 0 if the packet was not sent.
 const SENT_HEAD: &str = "head room behind the network, plus one";
-/// Name of the register for the tail room of a packet that was sent to another device. It contains
-/// the number of bytes plus one, or 0 if the packet was not sent.
+/// Name of the register for the tail room of a packet that was sent to another device. The register
+/// contains the number of bytes plus one, or 0 if the packet was not sent.
 const SENT_TAIL: &str = "tail room behind the network, plus one";
-/// Name of the register for the length of a packet that was sent to another device. It contains
-/// the number of bytes plus one, or 0 if the packet was not sent.
+/// Name of the register for the length of a packet that was sent to another device. The register
+/// contains the number of bytes plus one, or 0 if the packet was not sent.
 const SENT_LENGTH: &str = "length behind the network, plus one";
 
 /// The distance by which a call asks to move the start or end of the packet.
 struct Distance {
     /// Distance, sign-extended to 64 bits; meaningless unless `small` is set.
     value: Operand,
-    /// Condition that the distance is small enough to be possible. No packet's start or end can
-    /// move further.
+    /// Condition that the distance is small enough to be possible, as a 1-bit operand. No packet's
+    /// start or end can move further.
     small: Operand,
 }
 
@@ -92,7 +92,7 @@ impl Lifter<'_> {
     }
 
     /// Returns the number of bytes that a move of the packet's end by `distance` appends. The
-    /// number is zero if the call fails (`ok` is not set). `None` if such a move never appends
+    /// number is zero if the call fails (`ok` is not set). Returns `None` if the move cannot append
     /// bytes.
     fn growth(&mut self, distance: Operand, ok: Operand) -> Option<Operand> {
         let emit = &mut self.ir.emit;
@@ -162,7 +162,7 @@ impl Lifter<'_> {
         input
     }
 
-    /// Returns the packet length, in bytes, on the device that received the packet first.
+    /// Returns the length, in bytes, that the packet had on the device that received it first.
     fn length_first(&mut self) -> Operand {
         let (least, most) = self.options.receive.length;
         let ir = &mut self.ir;
@@ -222,8 +222,8 @@ impl Lifter<'_> {
         self.is_sent() && !same
     }
 
-    /// Models the new buffer of a packet that was sent to another device, with unknown metadata if
-    /// the receiving device may add some.
+    /// Models the arrival of a packet that was sent to another device: its new buffer, and unknown
+    /// metadata if the receiving device may add some.
     pub(in crate::lift) fn place_sent(&mut self) {
         let receive = self.options.receive_after_network;
         let data = self.context_pointer(Content::PacketStart);
@@ -278,8 +278,8 @@ impl Lifter<'_> {
         }
     }
 
-    /// Returns the condition that an address is in the head room. If the packet may have metadata,
-    /// the address must leave room for `metadata` bytes in front of it.
+    /// Returns a 1-bit operand that is set if an address is in the head room. If the packet may
+    /// have metadata, the address must leave room for `metadata` bytes in front of it.
     fn in_front(&mut self, address: Operand, metadata: Option<Operand>) -> Operand {
         let packet = self.received();
         let before = self.room_before();
@@ -493,8 +493,8 @@ pub(super) fn length(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Ca
     Ok(())
 }
 
-/// Returns the address of the `bytes` bytes at offset `r2` of the packet. Also returns the error of
-/// the call, which occurs if the bytes are not inside the packet.
+/// Returns the address of the `bytes` bytes at offset `r2` of the packet. Also returns the result
+/// of the call: 0, or an error if the bytes are not inside the packet.
 fn span(lifter: &mut Lifter<'_>, bytes: Operand) -> (Operand, Operand) {
     let data = lifter.context_pointer(Content::PacketStart);
     let end = lifter.context_pointer(Content::PacketEnd);

@@ -12,12 +12,12 @@ use crate::lift::ir::emit::word;
 use crate::lift::lifter::Lifter;
 use crate::lift::state::value::AbstractValue;
 
-/// Characters that may stand between a percent sign and the conversion specifier.
+/// Characters that may occur between a percent sign and the conversion specifier.
 const BETWEEN: &[u8] = b"0123456789-+ .lh#";
-/// Conversion specifiers of numbers.
+/// Conversion specifiers that print the argument as a number or character.
 const NUMBERS: &[u8] = b"diuxXc";
 
-/// The way in which an argument is printed, which its conversion in the format determines.
+/// The way in which a conversion of the format prints an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PrintedArgument {
     /// Printed as a value: a number or an address.
@@ -61,11 +61,11 @@ pub(super) fn printed_arguments(format: &[u8]) -> Option<Vec<PrintedArgument>> {
     Some(all)
 }
 
-/// The output of a format string that is known only at run time.
+/// Properties of a format string that is known only at run time.
 pub(super) struct RuntimeFormat {
     /// Number of arguments that the format prints, as a 64-bit value.
     pub count: Operand,
-    /// Condition that the format may print memory that an argument points to.
+    /// Set if the format may print memory that an argument points to.
     pub prints_memory: Operand,
 }
 
@@ -86,8 +86,8 @@ impl Lifter<'_> {
         self.object.maps.get(map as usize)?.constant()?.get(usize::try_from(offset).ok()?..)
     }
 
-    /// Returns the number of consecutive registers, from `first`, that the block writes before the
-    /// current instruction. The other registers may be uninitialised.
+    /// Returns the number of consecutive argument registers, from `first` on, that the block writes
+    /// before the current instruction. Later registers may be uninitialised.
     pub(super) fn registers_set(&self, first: u8) -> u64 {
         let unit = self.unit(self.at);
         let insns = &self.code.program(unit).insns;
@@ -108,8 +108,8 @@ impl Lifter<'_> {
         (first..).take_while(|register| set.contains(register)).count() as u64
     }
 
-    /// Emits code that parses a format byte by byte at run time, and returns what the format
-    /// prints.
+    /// Emits code that parses a format byte by byte at run time, and returns the results of
+    /// parsing.
     pub(super) fn parse_format(&mut self, format: &[Operand]) -> RuntimeFormat {
         let no = Operand::constant(1, 0);
         let (mut count, mut prints_memory, mut open) = (word(0), no, no);

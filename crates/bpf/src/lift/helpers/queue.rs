@@ -21,8 +21,8 @@ use crate::maps::MapKind;
 /// Flag of a push operation with which a full queue drops its oldest element.
 const BPF_EXIST: u64 = 2;
 
-/// Registers that contain the number of the oldest element of a queue, and the number of the next
-/// element that will be pushed.
+/// Registers with the numbers of the oldest element of a queue and of the next element to be
+/// pushed.
 struct Ends {
     /// Number of the oldest element.
     oldest: Reg,

@@ -3,10 +3,10 @@
 //!
 //! A helper may have effects outside the packet and the maps. The lifted program stores each call
 //! of such a helper in a separate region ([`crate::lift::Layout::calls`]). A record of a call
-//! contains the helper's number, the arguments, and the memory that the helper reads. Other calls
-//! are not recorded, nor are queries of the time, of a random number, or of the CPU. If a call may
-//! read memory that is not recorded, the run relies on equal calls in both programs
-//! ([`slowpath_ir::Op::Rely`]). A sentence in the result states this.
+//! contains the helper's number, the arguments, and the memory that the helper reads. Calls of
+//! helpers without such effects are not recorded, nor are queries of the time, of a random number,
+//! or of the CPU. If a call may read memory that is not recorded, the run relies on equal calls in
+//! both programs ([`slowpath_ir::Op::Rely`]). A sentence in the result states this.
 //!
 //! Atomic operations on shared memory are recorded as well: a separate load and store would not be
 //! equivalent.
@@ -25,8 +25,8 @@ use crate::lift::state::value::AbstractValue;
 /// Maximum number of bytes that are recorded for one pointer argument of a call.
 const MOST: u32 = 512;
 
-/// An argument of a helper call that is recorded. The first number is the register that contains
-/// the argument.
+/// An argument of a helper call that is recorded. The first field of each variant is the number of
+/// the argument register.
 #[derive(Clone, Copy)]
 enum Argument {
     /// The low 32 bits of the register.
@@ -36,21 +36,20 @@ enum Argument {
     Whole(u8),
     /// This many bytes at the address in the register.
     Bytes(u8, u32),
-    /// Bytes at the address in the first register; the second register contains the number of
+    /// Bytes at the address in the first register. The second register contains the number of
     /// bytes.
     Sized(u8, u8),
 }
 
 use Argument::{Bytes, Low, Sized, Whole};
 
-/// The parts of a call that are recorded for the comparison of two programs.
+/// The parts of a call to record, so that two programs can be compared.
 enum Recorded {
     /// Nothing, because the call needs no record.
     Not,
     /// The helper's number and these arguments.
     With(&'static [Argument]),
-    /// It is not known which parts must be recorded, because the effect of the call is not
-    /// modelled.
+    /// Unknown, because the effect of the call is not modelled.
     Unknown,
 }
 
@@ -86,7 +85,8 @@ const RECORDED: &[(i32, &[Argument])] = &[
     (helper::number("bpf_tcp_raw_check_syncookie_ipv6"), &[Bytes(1, 40), Bytes(2, 20)]),
 ];
 
-/// The arguments that record the format of the print helpers.
+/// The arguments that record the format string of `bpf_trace_printk` and `bpf_trace_vprintk`: its
+/// bytes and its size.
 const FORMAT: [Argument; 2] = [Sized(1, 2), Low(2)];
 /// Register of the first `bpf_trace_printk` argument after the format.
 const FIRST_PRINTED: u8 = 3;
@@ -356,8 +356,7 @@ mod tests {
     use super::*;
     use crate::lift::helpers::table::HELPERS;
 
-    /// Helpers whose calls are never recorded, so that paths that call them cannot be proved
-    /// equivalent.
+    /// Helpers whose calls are never recorded. Paths that call them cannot be proved equivalent.
     const NOT_COMPARED: [&str; 6] = [
         "bpf_probe_read_kernel",
         "bpf_snprintf",

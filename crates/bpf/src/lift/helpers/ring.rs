@@ -52,7 +52,7 @@ impl Lifter<'_> {
         self.ir.emit.binary(BinaryOp::Shl, word(1), exponent)
     }
 
-    /// Returns the condition that the ring has no room for a record of `size` bytes
+    /// Returns a 1-bit operand that is set if the ring has no room for a record of `size` bytes
     /// (`__bpf_ringbuf_reserve`).
     fn no_room_for(&mut self, map: &MapOperand, size: Operand) -> Operand {
         /// Largest page size in bytes; loaders round rings up to a page.

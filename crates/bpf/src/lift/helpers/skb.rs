@@ -23,14 +23,16 @@ type Lifted = Result<(), Cause>;
 
 /// Maximum offset that helpers accept (`INT_MAX`).
 const OFFSET_MAX: u64 = i32::MAX as u64;
-/// Upper bound on the length of the link layer header in bytes; results that need it state it.
+/// Assumed maximum length of the headers in front of the network header, in bytes. Results that
+/// depend on it list this assumption.
 const LINK_MAX: u64 = 128;
 /// Upper bound on the length of a packet after a helper has set it, for pages of 64 KiB
 /// (`SKB_MAX_ALLOC`).
 const LENGTH_MAX: u64 = 1 << 18;
-/// Maximum size in bytes of a buffer that limits a size. The bytes are then copied one by one.
+/// Maximum buffer size in bytes for which a copy of variable size copies single bytes. For larger
+/// buffers, such a copy stores unknown values.
 const SINGLE: u32 = 1024;
-/// `BPF_F_INVALIDATE_HASH`.
+/// `BPF_F_INVALIDATE_HASH`: flag with which the helper clears the packet's hash.
 const INVALIDATE_HASH: u64 = 2;
 /// EtherTypes of VLAN tags, in the byte order of the field `protocol`.
 const VLAN: [u64; 2] = [0x0081, 0xa888];
@@ -39,7 +41,7 @@ const IPV4: u64 = 0x0008;
 const IPV6: u64 = 0xdd86;
 /// Size of a VLAN tag in bytes.
 const TAG: u64 = 4;
-/// Number of bytes of the addresses in an Ethernet header.
+/// Size in bytes of the two addresses at the start of an Ethernet header.
 const ADDRESSES: u32 = 12;
 
 impl Lifter<'_> {
@@ -60,8 +62,9 @@ impl Lifter<'_> {
         }
     }
 
-    /// Models the effects of all helpers that may change the packet: pointers to it are invalid,
-    /// and its metadata may be lost or get any value (`pskb_expand_head`).
+    /// Models the effects that all helpers which may change the packet have in common. Pointers to
+    /// the packet become invalid, and its metadata may be lost or get any value
+    /// (`pskb_expand_head`).
     fn skb_changed(&mut self) {
         if self.reads_metadata() {
             let data = self.skb_data();
@@ -76,9 +79,9 @@ impl Lifter<'_> {
         self.state.forget_packet();
     }
 
-    /// Models `skb_ensure_writable` for the first `bytes` bytes of the packet, if the condition
-    /// `wanted` holds. Returns the error: zero, -ENOMEM or -EFAULT. After a failure, bytes may
-    /// have been moved into the linear part.
+    /// If `wanted` is set, models `skb_ensure_writable` for the first `bytes` bytes of the packet.
+    /// Returns the result: zero, -ENOMEM or -EFAULT. After a failure, bytes may have been moved
+    /// into the linear part.
     fn ensure_writable(&mut self, wanted: Operand, bytes: Operand) -> Operand {
         let length = self.packet_length();
         let (data, end) = (self.skb_data(), self.skb_end());
@@ -100,14 +103,13 @@ impl Lifter<'_> {
         error
     }
 
-    /// Sets the result of a call to zero or an error, and forgets pointers to the packet.
+    /// Sets `r0` to the result of a call, zero or an error, and forgets pointers to the packet.
     fn skb_result(&mut self, result: Operand) -> Lifted {
         self.result(result, AbstractValue::NotStack);
         Ok(())
     }
 
-    /// Returns the error -EINVAL if flags besides those in `known` are set in a register,
-    /// otherwise `error`.
+    /// Returns -EINVAL if the flags in a register contain bits outside `known`, otherwise `error`.
     fn check_flags(&mut self, register: u8, known: u64, error: Operand) -> Operand {
         let flags = self.ir.value(register);
         let emit = &mut self.ir.emit;
@@ -116,8 +118,8 @@ impl Lifter<'_> {
         emit.select(right, error, errno(EINVAL))
     }
 
-    /// Assigns unknown values to the first `bytes` bytes of the packet, if the condition holds. The
-    /// kernel computes them from the packet and from the position of its headers.
+    /// Assigns unknown values to the first `bytes` bytes of the packet, if `cond` is set. The
+    /// kernel computes these bytes from the packet and from the position of its headers.
     fn forget_first(&mut self, cond: Operand, bytes: u64) {
         let data = self.skb_data();
         self.ir.emit.computed = true;
@@ -167,7 +169,7 @@ pub(super) fn load_bytes(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Lifted {
 /// Lifts `bpf_skb_load_bytes_relative(skb, offset, to, len, start_header)`, which reads the linear
 /// part only.
 pub(super) fn load_bytes_relative(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Lifted {
-    /// Largest offset.
+    /// Largest offset that the helper accepts.
     const MOST: u64 = 0xffff;
     lifter.call_cost(at, None);
     let bytes = lifter.constant_size(4)?;
@@ -257,7 +259,7 @@ pub(super) fn store_bytes(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Lifted {
     lifter.skb_result(result)
 }
 
-/// Lifts `bpf_skb_pull_data(skb, len)`; 0 stands for the linear part.
+/// Lifts `bpf_skb_pull_data(skb, len)`. A `len` of 0 means the length of the linear part.
 pub(super) fn pull_data(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Lifted {
     lifter.call_cost(at, None);
     let bytes = lifter.unsigned32(2);
@@ -282,7 +284,7 @@ pub(super) fn l4_csum_replace(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Lift
 }
 
 fn csum_replace(lifter: &mut Lifter<'_>, at: ProgramPoint, known_flags: u64) -> Lifted {
-    /// Largest offset.
+    /// Largest offset that the helper accepts.
     const MOST: u64 = 0xffff;
     /// Length of a checksum in bytes.
     const SUM: u64 = 2;
@@ -343,7 +345,7 @@ pub(super) fn clone_redirect(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Lifte
     lifter.skb_result(result)
 }
 
-/// Lifts `bpf_skb_change_head(skb, len, flags)`, which inserts zeros.
+/// Lifts `bpf_skb_change_head(skb, len, flags)`, which inserts `len` zero bytes before the packet.
 pub(super) fn change_head(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Lifted {
     lifter.call_cost(at, None);
     let bytes = lifter.constant_size(2)?;
@@ -368,7 +370,7 @@ pub(super) fn change_head(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Lifted {
 
 /// Lifts `bpf_skb_change_tail(skb, len, flags)`, which makes the packet linear and appends zeros.
 pub(super) fn change_tail(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Lifted {
-    /// Number of bits of an upper bound on the appended bytes.
+    /// Width in bits of the new packet length, and of the number of appended bytes.
     const BITS: u8 = 18;
     lifter.call_cost(at, None);
     let wanted = lifter.unsigned32(2);
@@ -403,9 +405,9 @@ pub(super) fn change_tail(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Lifted {
     lifter.skb_result(error)
 }
 
-/// Inserts `bytes` bytes into the packet, or removes them if the number is negative, if `ok` is
-/// set. The bytes before them move; the first bytes of the packet get any values. `ok` must imply
-/// that the packet has enough bytes.
+/// If `ok` is set, makes the packet longer by `bytes` bytes after its first headers, or shorter if
+/// `bytes` is negative. The first `first` bytes of the packet, and the inserted bytes, get unknown
+/// values. `ok` must imply that the packet has enough bytes.
 fn resize_header(lifter: &mut Lifter<'_>, ok: Operand, bytes: i64, first: u64) {
     let (data, end, length) = (lifter.skb_data(), lifter.skb_end(), lifter.packet_length());
     let emit = &mut lifter.ir.emit;
@@ -437,9 +439,10 @@ fn resize_header(lifter: &mut Lifter<'_>, ok: Operand, bytes: i64, first: u64) {
 
 /// Lifts `bpf_skb_adjust_room(skb, len_diff, mode, flags)`.
 pub(super) fn adjust_room(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Lifted {
-    /// Largest difference.
+    /// Largest absolute value of `len_diff` that the helper accepts.
     const MOST: i64 = 0xfff;
-    /// Length of an IPv6 header in bytes, the longest header that stays in front.
+    /// Length in bytes of an IPv6 header, the longest network header that can precede the changed
+    /// position.
     const NETWORK: u64 = 40;
     /// Flags that can change the protocol: `BPF_F_ADJ_ROOM_ENCAP_L3_*` and `_DECAP_L3_*`.
     const TUNNEL: u64 = 2 | 4 | 1 << 7 | 1 << 8;
@@ -502,7 +505,7 @@ pub(super) fn adjust_room(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Lifted {
 
 /// Lifts `bpf_skb_change_proto(skb, protocol, flags)`, which changes between IPv4 and IPv6.
 pub(super) fn change_proto(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Lifted {
-    /// Difference of the lengths of the headers in bytes.
+    /// Difference between the lengths of an IPv6 and an IPv4 header, in bytes.
     const DIFFERENCE: i64 = 20;
     lifter.call_cost(at, None);
     lifter.assume_short_link_header();
@@ -539,8 +542,8 @@ pub(super) fn change_proto(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Lifted 
     lifter.skb_result(error)
 }
 
-/// Lifts `bpf_skb_vlan_push(skb, protocol, tci)`. A tag that the packet has already is inserted
-/// into its bytes (`skb_vlan_push`).
+/// Lifts `bpf_skb_vlan_push(skb, protocol, tci)`. If the packet already has a tag in its metadata,
+/// that tag is first inserted into the packet's bytes (`skb_vlan_push`).
 pub(super) fn vlan_push(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Lifted {
     lifter.call_cost(at, None);
     let (wanted, tci) = (lifter.low32(2), lifter.low32(3));
@@ -588,15 +591,16 @@ pub(super) fn vlan_push(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Lifted {
     lifter.skb_result(error)
 }
 
-/// Returns the condition that a field contains the EtherType of a VLAN tag.
+/// Returns a 1-bit operand that is set if `protocol` is the EtherType of a VLAN tag.
 fn is_tag(lifter: &mut Lifter<'_>, protocol: Operand) -> Operand {
     let emit = &mut lifter.ir.emit;
     let [q, ad] = VLAN.map(|ty| emit.eq(protocol, Operand::constant(32, ty)));
     emit.or(q, ad)
 }
 
-/// Removes the tag in the bytes of the packet, if the condition holds (`__skb_vlan_pop`). Returns
-/// the error, the condition that the tag was removed, and its number.
+/// If `wanted` is set, removes the VLAN tag in the bytes of the packet (`__skb_vlan_pop`). Returns
+/// the error, a 1-bit operand that is set if the tag was removed, and the tag's control information
+/// (TCI).
 fn remove_tag(lifter: &mut Lifter<'_>, wanted: Operand) -> (Operand, Operand, Operand) {
     /// Number of bytes that the kernel needs in the linear part (`VLAN_ETH_HLEN`).
     const HEADER: u64 = 18;
@@ -652,7 +656,7 @@ fn remove_tag(lifter: &mut Lifter<'_>, wanted: Operand) -> (Operand, Operand, Op
     (error, done, tci)
 }
 
-/// Lifts `bpf_skb_vlan_pop(skb)`. The next tag in the bytes of the packet takes the place of the
+/// Lifts `bpf_skb_vlan_pop(skb)`. If the bytes of the packet contain a further tag, it replaces the
 /// removed one (`skb_vlan_pop`).
 pub(super) fn vlan_pop(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Lifted {
     lifter.call_cost(at, None);
@@ -691,7 +695,8 @@ pub(super) fn vlan_pop(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Lifted {
     lifter.skb_result(result)
 }
 
-/// Lifts `bpf_skb_ecn_set_ce(skb)`, which sets bits in the IP header and adapts its checksum.
+/// Lifts `bpf_skb_ecn_set_ce(skb)`, which sets the congestion bits in the IP header and adapts its
+/// checksum.
 pub(super) fn set_congestion(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Lifted {
     /// Number of bytes of an IP header that can change.
     const HEADER: u64 = 12;

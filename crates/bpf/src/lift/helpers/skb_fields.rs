@@ -20,17 +20,17 @@ use crate::lift::state::value::AbstractValue;
 
 type Lifted = Result<(), Cause>;
 
-/// `TC_ACT_SHOT`: the result of redirecting helpers for wrong arguments.
+/// `TC_ACT_SHOT`: the return value of helpers that redirect packets, for wrong arguments.
 const SHOT: u64 = 2;
-/// `TC_ACT_REDIRECT`.
+/// `TC_ACT_REDIRECT`: the return value of helpers that redirect packets, on success.
 const REDIRECT: u64 = 7;
-/// `BPF_F_INGRESS`.
+/// `BPF_F_INGRESS`: flag with which a packet is redirected to the receive path of the device.
 const INGRESS: u64 = 1;
 /// Largest type of packets that programs can set (`skb_pkt_type_ok`).
 const OTHERHOST: u64 = 3;
 
 impl Lifter<'_> {
-    /// Returns the address of a field of the context, and its range.
+    /// Returns the address of a context field, and the range of numbers in it.
     ///
     /// # Panics
     /// If the context lacks the field, which is an error in the tables.
@@ -43,19 +43,19 @@ impl Lifter<'_> {
         (self.context_address(field.offset), range)
     }
 
-    /// Returns the number in a field of 4 bytes.
+    /// Loads the number in a 4-byte field of the context.
     pub(super) fn load_field(&mut self, name: &str) -> Operand {
         let (address, _) = self.context_field(name);
         self.ir.emit.load(address, 4)
     }
 
-    /// Sets a field of 4 bytes to a number of 32 bits, if the condition holds.
+    /// Sets a 4-byte field of the context to a 32-bit number, if `cond` is set.
     pub(super) fn store_field_if(&mut self, cond: Operand, name: &str, value: Operand) {
         let (address, _) = self.context_field(name);
         self.ir.emit.store_if(cond, address, value);
     }
 
-    /// Sets a field to any number of its range, if the condition holds.
+    /// Sets a field of the context to an unknown number in the field's range, if `cond` is set.
     pub(super) fn forget_field_if(&mut self, cond: Operand, name: &str) {
         let (address, range) = self.context_field(name);
         let bytes = self.program_type.field(name).map_or(4, |field| field.bytes);
@@ -63,13 +63,13 @@ impl Lifter<'_> {
         self.ir.emit.store_if(cond, address, any);
     }
 
-    /// Returns the low 32 bits of an argument.
+    /// Returns the low 32 bits of an argument register.
     pub(super) fn low32(&mut self, register: u8) -> Operand {
         let value = self.ir.value(register);
         self.ir.emit.extract(value, 0, 32)
     }
 
-    /// Returns the low 32 bits of an argument as a 64-bit number.
+    /// Returns the low 32 bits of an argument register, zero-extended to 64 bits.
     pub(super) fn unsigned32(&mut self, register: u8) -> Operand {
         let low = self.low32(register);
         self.ir.emit.zero_extend(low, 64)
@@ -115,7 +115,7 @@ pub(super) fn csum_update(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Lifted {
     Ok(())
 }
 
-/// Writes `size` bytes at `r2`: any bytes if `fine`, otherwise zeros.
+/// Writes `size` bytes at the address in `r2`: unknown bytes if `fine` is set, otherwise zeros.
 fn write_or_clear(lifter: &mut Lifter<'_>, fine: Operand, size: u32, what: &str) {
     let (buffer, known) = (lifter.ir.value(2), lifter.state.regs[2]);
     for (offset, bytes) in chunks(size) {
@@ -165,7 +165,8 @@ pub(super) fn change_type(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Lifted {
     Ok(())
 }
 
-/// Lifts `bpf_get_hash_recalc(skb)`, which returns the hash and stores it in the field.
+/// Lifts `bpf_get_hash_recalc(skb)`, which returns the hash and stores it in the context field
+/// `hash`.
 pub(super) fn recalculated_hash(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Lifted {
     lifter.call_cost(at, None);
     let hash = lifter.ir.emit.draw(RETURNED, ValueFormat::Number, 32, u32::MAX.into());
@@ -192,8 +193,8 @@ pub(super) fn set_hash(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Lifted {
     Ok(())
 }
 
-/// Lifts `bpf_skb_set_tstamp(skb, tstamp, type)`. At ingress, programs read another time than was
-/// set, depending on the type.
+/// Lifts `bpf_skb_set_tstamp(skb, tstamp, type)`. Afterwards, the field `tstamp` has an unknown
+/// value: at ingress and depending on the type, programs do not read the value that was set.
 pub(super) fn set_tstamp(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Lifted {
     lifter.call_cost(at, None);
     let result = lifter.one_of(&[0, -EINVAL, -EOPNOTSUPP]);
@@ -203,7 +204,8 @@ pub(super) fn set_tstamp(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Lifted {
     Ok(())
 }
 
-/// Sets the result of a redirect: `TC_ACT_REDIRECT` if the arguments are right.
+/// Sets `r0` to the result of a redirect: `TC_ACT_REDIRECT` if `right` is set, otherwise
+/// `TC_ACT_SHOT`.
 fn redirected(lifter: &mut Lifter<'_>, right: Operand) -> Lifted {
     let result = lifter.ir.emit.select(right, word(REDIRECT), word(SHOT));
     lifter.result(result, AbstractValue::NotStack);
@@ -230,7 +232,7 @@ pub(super) fn redirect_peer(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Lifted
 
 /// Lifts `bpf_redirect_neigh(ifindex, params, plen, flags)`.
 pub(super) fn redirect_neigh(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Lifted {
-    /// `sizeof(struct bpf_redir_neigh)`.
+    /// `sizeof(struct bpf_redir_neigh)`, in bytes.
     const PARAMS: u64 = 20;
     lifter.call_cost(at, None);
     let (length, flags) = (lifter.low32(3), lifter.ir.value(4));
@@ -252,7 +254,7 @@ pub(super) fn fib_lookup(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Lifted {
 
 /// Lifts `bpf_check_mtu(skb, ifindex, mtu_len, len_diff, flags)` (`bpf_skb_check_mtu`).
 pub(super) fn check_mtu(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Lifted {
-    /// `BPF_MTU_CHK_RET_FRAG_NEEDED` and `BPF_MTU_CHK_RET_SEGS_TOOBIG`.
+    /// Results of the call. 1 is `BPF_MTU_CHK_RET_FRAG_NEEDED`, 2 is `BPF_MTU_CHK_RET_SEGS_TOOBIG`.
     const RESULTS: &[i64] = &[0, 1, 2, -EINVAL, -ENODEV];
     lifter.call_cost(at, None);
     let (place, known) = (lifter.ir.value(3), lifter.state.regs[3]);

@@ -1,11 +1,12 @@
-//! Contains the table of helpers that only programs with a `struct __sk_buff` may call, or that do
-//! something else there than in XDP programs (`tc_cls_act_func_proto` of `net/core/filter.c`).
+//! Contains the table of helpers that only programs with a `struct __sk_buff` may call, or that
+//! behave differently in XDP programs (`tc_cls_act_func_proto` of `net/core/filter.c`).
 
 use super::table::{Helper, plain};
 use super::{environment, skb, skb_fields};
 use crate::insn::helper;
 
-/// All supported helpers of this kind, sorted by number.
+/// All supported helpers that only programs with a `struct __sk_buff` may call, or that behave
+/// differently in XDP programs, sorted by number.
 #[rustfmt::skip]
 pub(in crate::lift) const SKB_HELPERS: &[Helper] = &[
     plain("bpf_skb_store_bytes", skb::store_bytes, "Exact for constant sizes, and for sizes limited by a buffer of at most 1,024 bytes. Fails for bytes behind the packet; otherwise it may fail with -EFAULT."),
@@ -49,8 +50,8 @@ pub(in crate::lift) const SKB_HELPERS: &[Helper] = &[
 ];
 
 /// Numbers of the helpers in [`SKB_HELPERS`] that socket filters and cgroup_skb programs may call
-/// (`sk_filter_func_proto`). The class of a cgroup is that of the current task
-/// (`bpf_base_func_proto`).
+/// (`sk_filter_func_proto`). In these programs, `bpf_get_cgroup_classid` returns the class of the
+/// current task's cgroup (`bpf_base_func_proto`).
 pub(in crate::lift) const SOCKET_FILTER: &[i32] = &[
     helper::number("bpf_get_cgroup_classid"),
     helper::number("bpf_skb_load_bytes"),
@@ -59,8 +60,8 @@ pub(in crate::lift) const SOCKET_FILTER: &[i32] = &[
     helper::number("bpf_skb_load_bytes_relative"),
 ];
 
-/// Numbers of further helpers in [`SKB_HELPERS`] that cgroup_skb programs may call
-/// (`cg_skb_func_proto`).
+/// Numbers of the helpers in [`SKB_HELPERS`] that cgroup_skb programs may call in addition to those
+/// in [`SOCKET_FILTER`] (`cg_skb_func_proto`).
 pub(in crate::lift) const CGROUP_SKB: &[i32] = &[
     helper::number("bpf_skb_cgroup_id"),
     helper::number("bpf_skb_ancestor_cgroup_id"),

@@ -1,5 +1,5 @@
-//! Lifts the helpers that return kernel objects which programs only read: sockets, connections,
-//! flows.
+//! Lifts the helpers that return kernel objects (sockets, connections, flows), which programs can
+//! read but not write.
 
 use slowpath_ir::{Emit, Operand, RegionKind};
 
@@ -48,8 +48,8 @@ pub(super) fn look_up(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), C
     Ok(())
 }
 
-/// Sets `r0` to null or, only if `possible` holds, to an object that no earlier call returned.
-/// Returns the condition under which it is an object.
+/// Sets `r0` to null or, only if `possible` holds, to the address of an object that no earlier call
+/// returned. Returns a 1-bit operand that is set if `r0` is not null.
 pub(super) fn return_new_object(lifter: &mut Lifter<'_>, possible: Option<Operand>) -> Operand {
     let region = lifter.ir.region("kernel objects", RegionKind::Context);
     let count = lifter.ir.start_zero("kernel objects handed out", 16);

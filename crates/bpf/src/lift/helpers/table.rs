@@ -9,7 +9,7 @@ use crate::lift::lifter::Lifter;
 /// The way in which calls of a helper are lifted.
 #[derive(Clone, Copy)]
 pub(in crate::lift) enum Lift {
-    /// This function sets `r0` and applies the helper's effects.
+    /// A function that lifts the call: it sets `r0` and applies the helper's effects.
     Plain(fn(&mut Lifter<'_>, ProgramPoint) -> Result<(), Cause>),
     /// The call becomes a loop around a callback.
     Loop,
@@ -33,8 +33,8 @@ pub(super) const fn plain(
     Helper { number: helper::number(name), lift: Lift::Plain(lift), note }
 }
 
-/// Numbers of the helpers for timers. Their callbacks can interrupt programs that run while
-/// interrupts are enabled, so only other programs may call them here.
+/// Numbers of the helpers for timers. Timer callbacks can interrupt programs that run while
+/// interrupts are enabled. slowpath therefore supports timers only in programs of other types.
 pub(in crate::lift) const TIMERS: &[i32] = &[
     helper::number("bpf_timer_init"),
     helper::number("bpf_timer_set_callback"),

@@ -109,7 +109,8 @@ impl Lifter<'_> {
         Ok(class)
     }
 
-    /// Returns the abstract value of an operation's result, computed from those of the operands.
+    /// Returns the abstract value of an operation's result, computed from the abstract values of
+    /// the operands.
     fn alu_known(&self, width: Width, op: AluOp, dst: Register, src: Source) -> AbstractValue {
         let a = self.known(dst);
         let b = self.known_source(src);
@@ -147,7 +148,7 @@ impl Lifter<'_> {
         }
     }
 
-    /// Returns the low `bits` bits of a register.
+    /// Returns the low `bits` bits of a register as an operand.
     pub(in crate::lift) fn low(&mut self, reg: Register, bits: u8) -> Operand {
         let value = self.ir.value(reg.number());
         self.ir.emit.extract(value, 0, bits)
@@ -212,8 +213,8 @@ impl Lifter<'_> {
     }
 }
 
-/// Returns the result of an operation on two constants; `None` for divisions, which need no support
-/// because compilers evaluate divisions of constants.
+/// Returns the result of an operation on two constants; `None` for divisions. Compilers evaluate
+/// divisions of constants themselves.
 fn fold(width: Width, op: AluOp, a: u64, b: u64) -> Option<u64> {
     let mask = u64::MAX >> (64 - u32::from(width.bits()));
     let (a, b) = (a & mask, b & mask);

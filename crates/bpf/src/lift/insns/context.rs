@@ -11,7 +11,7 @@ use crate::lift::ir::emit::word;
 use crate::lift::lifter::Lifter;
 use crate::lift::state::value::AbstractValue;
 
-/// Number from which on a queue is no queue (`NO_QUEUE_MAPPING`).
+/// Smallest number for which the kernel ignores a store to `queue_mapping` (`NO_QUEUE_MAPPING`).
 const NO_QUEUE: u64 = 0xffff;
 
 impl Lifter<'_> {
@@ -41,8 +41,8 @@ impl Lifter<'_> {
         if accepted { Ok(()) } else { Err(self.wrong_access(offset, bytes)) }
     }
 
-    /// Returns the number that a store of `value` leaves in memory. Fields of the context may keep
-    /// only a part of it.
+    /// Returns the number that memory contains after a store of `value`. A field of the context may
+    /// keep only the low bits of a stored number.
     ///
     /// # Errors
     /// If the verifier rejects the access.
@@ -98,8 +98,9 @@ impl Lifter<'_> {
         Ok(self.ir.emit.select(same, kept, value))
     }
 
-    /// Returns the number that a store to `queue_mapping` leaves in it (`bpf_convert_ctx_access`).
-    /// The kernel compares a register as a number of 64 bits, and a constant as a signed number.
+    /// Returns the number that the field `queue_mapping` contains after a store
+    /// (`bpf_convert_ctx_access`). The kernel compares a stored register with this limit as an
+    /// unsigned 64-bit number, and a stored constant as a signed number.
     fn stored_queue(&mut self, source: Source, value: Operand, address: Operand) -> Operand {
         let low = self.ir.emit.extract(value, 0, 16);
         let low = self.ir.emit.zero_extend(low, 32);
@@ -115,7 +116,8 @@ impl Lifter<'_> {
         self.ir.emit.select(ignored, old, low)
     }
 
-    /// Returns the field of an access to the context; `None` if the verifier alone checks which one.
+    /// Returns the field that an access to the context touches. `None` if slowpath has no access
+    /// rules for this context; the access then stays inside the structure.
     fn checked_field(&self, offset: i64, bytes: u8) -> Result<Option<&'static Field>, Cause> {
         if self.program_type.fields.iter().all(|field| field.access == Access::Unchecked) {
             let end = offset.checked_add(bytes.into()).and_then(|end| u64::try_from(end).ok());

@@ -40,8 +40,8 @@ impl Lifter<'_> {
         if negated { emit.not(holds) } else { holds }
     }
 
-    /// Evaluates the condition of a jump while lifting. Returns `None` if the outcome can differ
-    /// between runs. It is known if both operands are constants or addresses in the same stack
+    /// Evaluates the condition of a jump while lifting; `None` if its value can differ between
+    /// runs. The value is known if both operands are constants or addresses in the same stack
     /// frame, or if a pointer is compared with null.
     pub(in crate::lift) fn decide(
         &self,
@@ -95,8 +95,8 @@ impl Lifter<'_> {
     }
 }
 
-/// Converts an offset to an unsigned number so that the order of offsets is kept; `None` for
-/// offsets far outside a frame.
+/// Maps an offset in a stack frame to an unsigned number, so that the order of offsets is kept.
+/// Returns `None` for offsets far outside a frame.
 fn ordered(offset: i64) -> Option<u64> {
     Some(u64::from(i32::try_from(offset).ok()?.cast_unsigned() ^ 1 << 31))
 }

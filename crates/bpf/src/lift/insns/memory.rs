@@ -13,7 +13,7 @@ use crate::lift::state::origin::Origin;
 use crate::lift::state::value::AbstractValue;
 
 impl Lifter<'_> {
-    /// Lifts an instruction that is not a jump, a call or an exit.
+    /// Lifts an instruction other than a jump, a call or an exit.
     pub(in crate::lift) fn plain(&mut self, at: ProgramPoint, insn: Insn) -> Result<(), Cause> {
         if let Some(done) = self.arithmetic(insn) {
             let class = done?;
@@ -78,16 +78,16 @@ impl Lifter<'_> {
         Ok(())
     }
 
-    /// Loads bytes from an address with the abstract value `known`; the result is unknown if
-    /// another CPU may have changed them.
+    /// Loads bytes from an address with the abstract value `known`. The result is an unknown value
+    /// if another CPU may have changed the bytes.
     fn shared_load(&mut self, address: Operand, known: AbstractValue, bytes: u8) -> Operand {
         let interfered = self.interfered_load(known, bytes);
         self.note_shared(known, bytes);
         interfered.unwrap_or_else(|| self.ir.emit.load(address, bytes))
     }
 
-    /// Returns the address of an access to `bytes` bytes, which is base plus offset, and what is
-    /// known about the address.
+    /// Returns the address `base + offset` of an access to `bytes` bytes, and the abstract value of
+    /// the address.
     fn address(
         &mut self,
         base: Register,

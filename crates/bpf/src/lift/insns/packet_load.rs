@@ -2,7 +2,7 @@
 //! order, and end the function with the result 0 if the packet lacks the bytes.
 //!
 //! The kernel replaces each load by a call of `bpf_skb_load_helper_8`, `_16` or `_32` and an exit
-//! (`bpf_gen_ld_abs` of `net/core/filter.c`). It counts as one instruction.
+//! (`bpf_gen_ld_abs` of `net/core/filter.c`). A packet load counts as one instruction.
 
 use slowpath_codes as codes;
 use slowpath_ir::{BinaryOp, Emit, Operand, ValueFormat};
@@ -61,8 +61,8 @@ impl Lifter<'_> {
         Ok(Next::Branch(ok, at.behind(), at.with(Phase::OutsidePacket)))
     }
 
-    /// Returns the bytes at a place of at most 31 bits, or zero, and the condition that the packet
-    /// has them.
+    /// Loads the bytes at an offset of at most 31 bits. Returns their value and a 1-bit operand
+    /// that is set if the packet has these bytes; the value is zero otherwise.
     fn packet_bytes(&mut self, place: Operand, size: Size) -> (Operand, Operand) {
         let length = self.packet_length();
         let data = self.context_pointer(Content::PacketStart);
@@ -85,8 +85,8 @@ impl Lifter<'_> {
         (emit.zero_extend(value, 64), ok)
     }
 
-    /// Corrects the result of a load for negative places. They are relative to the network header
-    /// or the link layer header (`bpf_skb_load_helper_convert_offset`), whose position is unknown.
+    /// Corrects the result of a load for negative offsets. They count from the network header or
+    /// the link layer header (`bpf_skb_load_helper_convert_offset`), whose position is unknown.
     fn relative_to_header(
         &mut self,
         place: Operand,

@@ -24,8 +24,8 @@ pub(in crate::lift) enum StartValue {
     Unknown(InputId),
     /// The address of the packet's first byte.
     Packet,
-    /// The constant `of` minus the value of the input `without`. An example is the number of used
-    /// elements of a map: the capacity minus the number of free elements.
+    /// The constant `of` minus the value of the input `without`; for example, the capacity of a map
+    /// minus its number of free elements.
     Rest {
         of: u64,
         without: InputId,
@@ -44,14 +44,14 @@ pub(in crate::lift) struct IrBuilder {
     /// Call depth of the active frame.
     depth: usize,
     pub regions: Vec<Region>,
-    /// Memory regions by name. The flag is true for regions of maps, whose names the program
-    /// chooses.
+    /// Memory regions by name. The flag is true for regions of maps, because the object chooses the
+    /// names of maps.
     by_name: BTreeMap<(bool, String), RegionId>,
     pub inputs: Vec<Input>,
     by_input: BTreeMap<String, InputId>,
     /// Registers of the lifted program that do not stand for a BPF register, by name.
     extra: BTreeMap<String, Reg>,
-    /// Registers that are set before the first instruction, with their values.
+    /// Registers that are set before the first instruction, with their initial values.
     pub started: BTreeMap<Reg, StartValue>,
     pub packet: RegionId,
     pub context: RegionId,

@@ -19,8 +19,8 @@ pub(in crate::lift) struct Emitter {
     /// Name of the function that the current instruction calls, for descriptions of the unknown
     /// values that the call yields.
     call: String,
-    /// True if the unknown values that are emitted now depend only on the program's memory, as a
-    /// checksum does, but are not computed; see [`Draw::determined`].
+    /// True while unknown values are emitted that depend only on the program's memory, as a
+    /// checksum does, although the lifted program does not compute them; see [`Draw::determined`].
     pub computed: bool,
     temporaries: Temporaries,
 }
@@ -55,14 +55,14 @@ impl Emitter {
         std::mem::take(&mut self.ops)
     }
 
-    /// Creates a register that keeps its value across blocks.
+    /// Creates a register that keeps its value across blocks, with a name for error messages.
     pub fn named(&mut self, name: impl Into<String>, width: u8) -> Reg {
         self.regs.push(RegInfo { name: name.into(), width });
         Reg::from(self.regs.len() - 1)
     }
 
-    /// Copies a register to a temporary, so that later writes to the register do not change the
-    /// value.
+    /// Copies an operand to a temporary register, so that later writes to the original register do
+    /// not change the value.
     pub fn capture(&mut self, src: Operand) -> Operand {
         let Operand::Reg(_) = src else { return src };
         let dst = self.temp(self.width(src));
@@ -99,8 +99,8 @@ impl Emitter {
         self.binary(BinaryOp::Or, a, b)
     }
 
-    /// Returns a number that represents the words of a map key. If an address of the map is given,
-    /// the number represents the address and the words together.
+    /// Returns a number that represents the words of a map key. If `map_address` is given, the
+    /// number represents this address and the words together.
     pub fn interned(&mut self, map_address: Option<Operand>, words: &[Operand]) -> Operand {
         let values: Vec<Operand> = map_address.into_iter().chain(words.iter().copied()).collect();
         let second = values.get(1).copied().unwrap_or(word(0));
@@ -139,7 +139,7 @@ impl Emitter {
         self.unknown(draw, width, min, max)
     }
 
-    /// Emits a read of an input: a value that is unknown but constant during a run.
+    /// Emits a read of an input, which is unknown but constant during a run.
     pub fn unknown_input(&mut self, input: InputId, width: u8) -> Operand {
         let dst = self.temp(width);
         self.push(Op::Input { dst, input });

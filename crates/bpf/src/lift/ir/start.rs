@@ -14,7 +14,7 @@ use crate::lift::receive::{
 pub(in crate::lift) const METADATA: u64 = MAX_METADATA as u64;
 
 impl IrBuilder {
-    /// Returns the register with this name, and stores the value that it has at the start of a run.
+    /// Returns the register with this name, and records its value at the start of a run.
     pub fn start(&mut self, name: &str, width: u8, value: StartValue) -> Reg {
         let reg = self.extra(name, width);
         self.started.insert(reg, value);
@@ -46,8 +46,9 @@ impl IrBuilder {
         self.emit.binary(BinaryOp::Shl, words, word(2))
     }
 
-    /// Returns the length of a packet whose first `length` bytes are the packet of the lifted
-    /// program. If this is the maximum length, up to [`LARGEST`] bytes in total are possible.
+    /// Returns the length of a packet that may be longer than the modelled packet, whose length is
+    /// `length`. Only a modelled packet of maximum length can stand for a longer one, of up to
+    /// [`LARGEST`] bytes.
     fn oversized(&mut self, length: Operand) -> Operand {
         let longest = u64::from(u16::MAX);
         let more = self.input(BEHIND_LONGEST, 64, 0, LARGEST - longest, InputKind::Unknown);
@@ -57,7 +58,7 @@ impl IrBuilder {
         self.emit.select(is_longest, sum, length)
     }
 
-    /// Returns the number of bytes of a packet of `length` bytes that are in its linear part.
+    /// Returns the size in bytes of the linear part of a packet of `length` bytes.
     fn linear(&mut self, length: Operand) -> Operand {
         let behind = self.input(BEHIND_LINEAR, 64, 0, LARGEST, InputKind::Unknown);
         let behind = self.emit.unknown_input(behind, 64);
@@ -67,7 +68,8 @@ impl IrBuilder {
     }
 
     /// Returns the operations before the first instruction of a program of the type `row`, for a
-    /// packet received as `receive` describes. Also returns the input with the packet's length.
+    /// packet received as `receive` describes. Also returns the input that stands for the packet's
+    /// length.
     pub fn prologue(&mut self, row: &ProgramType, receive: Receive) -> (Vec<OriginOp>, InputId) {
         let (min, max) = (u64::from(receive.length.0), u64::from(receive.length.1));
         let words = receive.packet_environment().words();

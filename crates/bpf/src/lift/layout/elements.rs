@@ -6,18 +6,19 @@ use slowpath_ir::RegionId;
 
 use crate::lift::layout::memory::{Keying, MapLayout, PRESENT};
 
-/// A map element, as far as the known bytes of memory determine it.
+/// A map element with the parts that the known bytes of memory determine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Element {
     /// Number that identifies the element in the map, see [`MapLayout`].
     pub number: u64,
     /// Key of the element; `None` if its number does not determine the key.
     pub key: Option<Vec<u8>>,
-    /// Address of the map that contains the element, if it is an inner map of a map of maps;
-    /// otherwise, or if the address is unknown, `None`.
+    /// Address of the inner map that contains the element, for maps in a map of maps. `None` for
+    /// other maps, and for an unknown address.
     pub map_address: Option<u64>,
-    /// For maps of maps, number of the map in this element, if known. Multiply it by the distance
-    /// between elements to get the map's offset from the start of [`MapLayout::values`].
+    /// For an element of a map of maps: the number of the inner map in it, if known. The number
+    /// times the distance between elements is the inner map's offset from the start of
+    /// [`MapLayout::values`].
     pub inner_map: Option<u64>,
     /// True if the element exists, `None` if this is unknown; always true in arrays.
     pub present: Option<bool>,
@@ -39,7 +40,8 @@ impl PartialValue {
         self.size
     }
 
-    /// Returns all bytes, `None` for unknown ones. Takes time in proportion to the size.
+    /// Returns all bytes of the value; `None` stands for an unknown byte. Takes time in proportion
+    /// to the size.
     pub fn iter(&self) -> impl Iterator<Item = Option<u8>> + '_ {
         (0..self.size).map(|offset| self.known.get(&offset).copied())
     }
@@ -147,8 +149,8 @@ impl MapLayout {
         self.kind.holds_maps()
     }
 
-    /// Returns the address of the map, for inner maps of a map of maps, and the key that a number
-    /// represents. Each is `None` if unknown.
+    /// Returns the address of the inner map (for inner maps of a map of maps) and the key that a
+    /// number represents. Each is `None` if unknown.
     fn key(&self, number: u64, words: &HashMap<u32, (u64, u64)>) -> (Option<u64>, Option<Vec<u8>>) {
         let size = self.key_size as usize;
         if self.keying != Keying::Interned {

@@ -18,7 +18,8 @@ use crate::maps::MapKind;
 pub struct Layout {
     /// Type of the program, which defines its context and its return values.
     pub program_type: &'static ProgramType,
-    /// Return value of the program, 8 bytes, of which the kernel uses the low 32 bits.
+    /// Region with the return value of the program: 8 bytes, of which the kernel uses the low 32
+    /// bits.
     pub result: RegionId,
     /// The packet as received; offset 0 is its first byte.
     pub packet: RegionId,
@@ -64,8 +65,8 @@ pub struct MapLayout {
     pub values: RegionId,
     /// Binary logarithm of the distance between values in [`MapLayout::values`].
     pub element_bits: u8,
-    /// Region that says which elements exist, one byte for each element; `None` if all elements
-    /// exist.
+    /// Region with one byte for each element, which is zero if the element does not exist. `None`
+    /// if all elements exist.
     pub present: Option<RegionId>,
     /// Region with the position of each element in [`MapLayout::values`], four bytes for each.
     /// Exists only if elements with different numbers may be the same. Examples are keys that find
@@ -80,23 +81,23 @@ pub struct MapLayout {
     /// access. At most `max_entries` elements are taken as existing, even if [`MapLayout::present`]
     /// marks more.
     pub first_access: Option<RegionId>,
-    /// Region with prefix lengths, for a trie with several lookups, two bytes for each key. They
-    /// contain the length in bits of the longest entry that is a prefix of the key, plus one, or
-    /// zero without such an entry. The elements of [`MapLayout::values`] are then the entries of
-    /// the trie.
+    /// Region with prefix lengths, two bytes for each key, for a longest-prefix-match trie with
+    /// several lookups. An entry contains the length in bits of the longest trie entry that is a
+    /// prefix of the key, plus one. It is zero if no trie entry is a prefix. The elements of
+    /// [`MapLayout::values`] are then the entries of the trie.
     pub prefix_lengths: Option<RegionId>,
-    /// Number of free elements at the start of the program: those that can be inserted before the
-    /// map is full. `None` if it is not tracked.
+    /// Number of free elements at the start of the program: elements that can be inserted before
+    /// the map is full. `None` if the number is not tracked.
     pub free_elements: Option<FreeElements>,
-    /// Numbers of elements that the inner maps of a map of maps contain at the start of the
-    /// program; `None` if they are not tracked.
+    /// Numbers of elements in the inner maps of a map of maps at the start of the program. `None`
+    /// if these numbers are not tracked.
     pub fill: Option<MapFill>,
     /// Region with the sizes of the arrays in an array of maps, four bytes for each array, at the
     /// same positions as in [`MapFill`]. A stored number is the exclusive-or of the size and the
     /// object's `max_entries`. `None` if all arrays have the same size.
     pub sizes: Option<RegionId>,
     /// True if the layout represents all inner maps of a map of maps. The first word of a key is
-    /// then the map's address.
+    /// then the address of the inner map.
     pub inner: bool,
 }
 
@@ -115,13 +116,13 @@ pub struct FreeElements {
     pub max_entries: u32,
 }
 
-/// The fill levels of the maps in a map of maps, which are their numbers of elements at the start.
-/// The region has four bytes for each map. The position is the number that represents the map
+/// Fill levels (numbers of elements at the start) of the maps in a map of maps. The region has four
+/// bytes for each map, at the position that the map's number selects
 /// ([`slowpath_ir::BinaryOp::Intern`] of its address and zero).
 ///
-/// The maps in a map of maps can have another size than the object defines. Only their number of
-/// free elements matters. A fill level is therefore the number of elements that the map would have
-/// if its size were `max_entries`.
+/// The loader can give a map in a map of maps another size than the object defines. Only its number
+/// of free elements matters. A fill level is therefore the number of elements that the map would
+/// have if its size were `max_entries`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MapFill {
     /// Memory region that contains the fill levels, four bytes for each inner map.

@@ -1,5 +1,5 @@
-//! Stores the numbers that the model keeps for a map, such as the number of updates. They are in a
-//! register, or in memory for the inner maps of a map of maps.
+//! Stores numbers that the model keeps for a map, such as the number of updates: in a register or,
+//! for inner maps of a map of maps, in memory.
 
 use slowpath_ir::{Emit, Operand, Reg, RegionId, RegionKind};
 
@@ -16,8 +16,8 @@ pub(in crate::lift) enum Cell {
 }
 
 impl Lifter<'_> {
-    /// Returns a memory region for numbers that the model keeps for the map `map`. It is zero at
-    /// the start; `quantity` is part of its name.
+    /// Returns a memory region for numbers that the model keeps for the map `map`. The region is
+    /// zero at the start, and its name contains `quantity`.
     pub(in crate::lift) fn zeroed(&mut self, map: &str, quantity: &str) -> RegionId {
         let region = self.ir.region(&format!("{map}.{quantity}"), RegionKind::Map);
         self.ir.regions[region.index()].content = Some(Vec::new());
@@ -30,8 +30,8 @@ impl Lifter<'_> {
         self.ir.emit.interned(Some(map_address), &[])
     }
 
-    /// Returns the address of the 8-byte word with index `number` in a region of the map.
-    /// `quantity` is the name of the region, which is zero at the start.
+    /// Returns the address of the 8-byte word with index `number` in the region `quantity` of the
+    /// map. The region is zero at the start.
     pub(in crate::lift) fn word_of(
         &mut self,
         map: &MapOperand,
@@ -42,8 +42,8 @@ impl Lifter<'_> {
         self.ir.item(region, number, 3)
     }
 
-    /// Returns the storage of a number that the model keeps for a map, such as the number of
-    /// updates. `quantity` is its name. The number is zero at the start.
+    /// Returns the storage of the number `quantity` that the model keeps for a map, such as the
+    /// number of updates. The number is zero at the start.
     pub(in crate::lift) fn cell(&mut self, map: &MapOperand, quantity: &str) -> Cell {
         match map.map_address {
             None => {

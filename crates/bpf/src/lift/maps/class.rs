@@ -1,10 +1,11 @@
-//! Lists the map types. The class of a type determines the operations that programs can use.
+//! Lists the map types. The class of a map type determines the operations that programs can use on
+//! it.
 
 use crate::lift::error::Cause;
 use crate::maps::{MapDef, MapKind};
 use slowpath_codes as codes;
 
-/// Class of map types on which programs can use the same operations.
+/// A class of map types: programs can use the same operations on all maps of a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::lift) enum MapClass {
     /// All elements exist, and keys are indices.
@@ -21,9 +22,9 @@ pub(in crate::lift) enum MapClass {
     Maps,
     /// Elements are programs.
     Programs,
-    /// A stream to user space.
+    /// A stream of records to user space, such as a ring buffer.
     Stream,
-    /// Queue or stack.
+    /// A queue or a stack.
     Queue,
 }
 
@@ -104,9 +105,9 @@ const MAX_KEY_BYTES: u32 = 512;
 /// largest page size of Linux (`htab_map_alloc_check`, `array_map_alloc_check`,
 /// `queue_stack_map_alloc_check`, `trie_alloc`).
 fn largest_value(map: &MapSupport) -> Option<u32> {
-    /// `KMALLOC_MAX_SIZE` with 64 KiB pages.
+    /// `KMALLOC_MAX_SIZE` with 64 KiB pages, in bytes.
     const ALLOCATED: u32 = 1 << 29;
-    /// `PCPU_MIN_UNIT_SIZE` with 64 KiB pages.
+    /// `PCPU_MIN_UNIT_SIZE` with 64 KiB pages, in bytes.
     const PER_CPU: u32 = 1 << 16;
     match (map.kind, map.class) {
         (MapKind::PERCPU_ARRAY | MapKind::PERCPU_HASH | MapKind::LRU_PERCPU_HASH, _) => {
@@ -162,7 +163,7 @@ pub fn entry_keys(kind: MapKind) -> EntryKeys {
     }
 }
 
-/// Returns the class of a map. Fails for unsupported types, and for key and value sizes that the
+/// Returns the class of a map. Fails for unsupported map types, and for key or value sizes that the
 /// kernel rejects.
 pub(in crate::lift) fn class_of(def: &MapDef) -> Result<MapClass, Cause> {
     let known = known(def.kind).ok_or_else(|| {

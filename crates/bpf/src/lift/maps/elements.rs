@@ -11,14 +11,14 @@ use crate::lift::maps::operand::MapOperand;
 /// The map element that a key selects.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::lift) struct ElementRef {
-    /// Condition that the key is in range, such as an index below the size of an array; `None` if
-    /// it always is.
+    /// Set if the key is in range, such as an index below the size of an array; `None` if it always
+    /// is.
     pub in_range: Option<Operand>,
-    /// Number of the element, which gives its position in the map's memory; 32 bits.
+    /// Number of the element, as a 32-bit operand. It determines the position in the map's memory.
     pub number: Operand,
 }
 
-/// Returns the number of bits that an index below `max_entries` needs.
+/// Returns the number of bits that are needed for an index below `max_entries`.
 fn index_bits(max_entries: u32) -> u8 {
     (32 - max_entries.saturating_sub(1).leading_zeros()) as u8
 }
@@ -65,7 +65,8 @@ impl Lifter<'_> {
         ElementRef { in_range: Some(in_range), number }
     }
 
-    /// Returns the memory region with the initial sizes of the arrays in an array of maps.
+    /// Returns the memory region that contains the sizes of the arrays in an array of maps at the
+    /// start of the run.
     pub(in crate::lift) fn start_sizes(&mut self, name: &str) -> RegionId {
         if self.options.contents.contains_key(name) {
             return self.zeroed(name, "size");
@@ -73,8 +74,8 @@ impl Lifter<'_> {
         self.ir.region(&format!("{name}.size"), RegionKind::Map)
     }
 
-    /// Returns the maximum number of elements in a map, as a 32-bit number. It is an unknown input
-    /// if the loader chooses it.
+    /// Returns the maximum number of elements in a map, as a 32-bit operand. It is an unknown input
+    /// if the loader chooses this number.
     pub(in crate::lift) fn size(&mut self, map: &MapOperand) -> Operand {
         const MAX_ENTRIES: u64 = u32::MAX as u64;
         if let Some(size) = map.fixed_size() {

@@ -2,9 +2,9 @@
 //! `__htab_lru_percpu_map_update_elem` of `kernel/bpf/hashtab.c`).
 //!
 //! An update takes a free element before it looks up the key. The map has `max_entries` elements in
-//! total, so at most `max_entries - 1` of the existing ones remain. LRU lists, which are invisible
-//! to programs, determine the evicted elements and their number. No element is evicted between two
-//! updates.
+//! total, so at most `max_entries - 1` of the existing ones remain. The LRU lists of the kernel
+//! determine the evicted elements and their number; programs cannot see these lists. No element is
+//! evicted between two updates.
 //!
 //! The lifted program counts updates. Each element has the number of the last update at which it
 //! was known to exist, because this knowledge is valid until the next update.
@@ -18,13 +18,13 @@ use crate::lift::maps::elements::ElementRef;
 use crate::lift::maps::operand::MapOperand;
 
 impl Lifter<'_> {
-    /// Returns the storage of the number of updates so far that took a free element of the map.
+    /// Returns the counter of the updates so far that took a free element of the map.
     fn updates(&mut self, map: &MapOperand) -> Cell {
         self.cell(map, "updates")
     }
 
-    /// Returns the condition that some elements may have been evicted; `None` if no element can
-    /// have been evicted.
+    /// Returns a 1-bit operand that is set if elements of the map may have been evicted; `None` if
+    /// the run cannot evict any.
     pub(in crate::lift) fn has_evicted(&mut self, map: &MapOperand) -> Option<Operand> {
         if !map.evicts() || !self.state.replaced.contains(&map.id) {
             return None;
@@ -35,8 +35,8 @@ impl Lifter<'_> {
         Some(self.ir.emit.not(none))
     }
 
-    /// Returns the storage of an upper bound on the number of elements that survived the last
-    /// update of a map and were not accessed since. Returns `None` if the bound is not tracked.
+    /// Returns the storage of an upper bound: the number of elements that survived the last update
+    /// of a map and were not accessed since. Returns `None` if the bound is not tracked.
     fn survivors(&mut self, map: &MapOperand) -> Option<Cell> {
         map.tracking.seen.then(|| self.cell(map, "survivors"))
     }
@@ -55,7 +55,7 @@ impl Lifter<'_> {
         self.state.replace_elements(map.id);
     }
 
-    /// Marks an element of an LRU map as existing until the next update, if the condition holds.
+    /// Marks an element of an LRU map as existing until the next update, if `cond` is set.
     pub(in crate::lift) fn keep(&mut self, map: &MapOperand, element: ElementRef, cond: Operand) {
         let updates = self.updates(map);
         let now = self.read(updates);
@@ -63,8 +63,8 @@ impl Lifter<'_> {
         self.ir.emit.store_if(cond, found, now);
     }
 
-    /// Returns the condition that an element still exists. `exists` is the condition that it
-    /// existed before; it may have been evicted since.
+    /// Returns a 1-bit operand that is set if an element still exists. `exists` is set if it
+    /// existed before; an update may have evicted it since.
     pub(in crate::lift) fn survives(
         &mut self,
         map: &MapOperand,

@@ -1,5 +1,5 @@
-//! Decides whether map elements exist, which depends on the content of memory, on the number of
-//! elements, and on evictions.
+//! Decides whether map elements exist. This depends on the content of memory, the number of
+//! elements, and evictions.
 
 use slowpath_ir::{BinaryOp, Emit, Operand};
 
@@ -9,7 +9,7 @@ use crate::lift::maps::elements::ElementRef;
 use crate::lift::maps::operand::MapOperand;
 
 impl Lifter<'_> {
-    /// Returns the condition that an element exists.
+    /// Returns a 1-bit operand that is set if an element exists.
     pub(in crate::lift) fn exists(&mut self, map: &MapOperand, element: ElementRef) -> Operand {
         let Some(present) = map.layout.present else {
             return element.in_range.unwrap_or(Operand::constant(1, 1));
@@ -39,7 +39,7 @@ impl Lifter<'_> {
         }
     }
 
-    /// Marks an element as existing or absent if the condition holds.
+    /// Marks an element as existing or absent, if `cond` is set.
     pub(in crate::lift) fn set_exists(
         &mut self,
         map: &MapOperand,

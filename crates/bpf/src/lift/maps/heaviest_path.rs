@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use slowpath_ir::{Block, BlockId};
 
-/// Returns the largest sum of block weights on any path; [`u64::MAX`] if a block with a weight is in
-/// a loop, whose number of iterations is not known here. Callers compare the sum with the size of a
-/// map: a smaller sum would exclude runs that fill the map.
+/// Returns the largest sum of block weights on any path. Returns [`u64::MAX`] if a block with a
+/// weight is in a loop, whose number of iterations is unknown here. The result must not be too
+/// small: callers compare it with the size of a map, and would exclude runs that fill the map.
 pub(in crate::lift) fn most_on_a_path(blocks: &[Block], weights: &BTreeMap<BlockId, u64>) -> u64 {
     let successors = |block: usize| blocks[block].terminator.successors().map(BlockId::index);
     // Strongly connected components (Tarjan), without recursion, because programs have up to

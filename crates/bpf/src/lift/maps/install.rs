@@ -126,8 +126,8 @@ fn too_large(layout: &MapLayout) -> LiftError {
     LiftError::content(codes::MAPS_DO_NOT_FIT, text, "slowpath keeps at most 64 MiB of a map")
 }
 
-/// Stores the values of entries in the order of the list, each at the position of its index. Used
-/// for queues, and for tries, where lookups return the position of an entry.
+/// Stores the values of map entries in the order of the list, at positions 0, 1 and so on. Used for
+/// queues, and for tries, where lookups return the position of an entry.
 fn in_order(ir: &mut IrBuilder, layout: &MapLayout, content: &MapContent) -> Result<(), LiftError> {
     let mut bytes = Vec::new();
     for (place, entry) in (0u64..).zip(&content.entries) {
@@ -150,7 +150,8 @@ fn index_of(key: &[u8]) -> u32 {
     u32::from_le_bytes(bytes)
 }
 
-/// Numbers for the maps that maps of maps contain. The maps of the object have the lowest numbers.
+/// Numbers for the maps that maps of maps contain: first the maps of the object by index, then maps
+/// outside the object by name.
 pub(in crate::lift) struct MapNumbers<'a> {
     maps: &'a [MapDef],
     others: BTreeSet<&'a str>,
@@ -216,7 +217,7 @@ fn elements(
                 let mut bytes = [0; 8];
                 let piece = &value[offset as usize..][..usize::from(size)];
                 if piece.iter().all(|&byte| byte == 0) {
-                    continue; // as the whole region
+                    continue; // the whole region is zero
                 }
                 bytes[..piece.len()].copy_from_slice(piece);
                 let address = ir.emit.add(start, word(offset));
@@ -266,8 +267,8 @@ fn sizes(
     }
 }
 
-/// Returns the number of the element with a known key. If `layout` represents all inner maps of a
-/// map of maps, `map_address` is the address of the inner map.
+/// Returns the number of the element with a known key. `map_address` is the address of the inner
+/// map if `layout` represents all inner maps of a map of maps.
 fn number(
     emit: &mut Emitter,
     layout: &MapLayout,

@@ -21,19 +21,19 @@ use crate::lift::maps::elements::ElementRef;
 use crate::lift::maps::operand::MapOperand;
 
 impl Lifter<'_> {
-    /// Returns the storage of the number of iterations over all elements of a map that the run has
-    /// started.
+    /// Returns the counter of the iterations over all elements of a map that the run has started.
     fn walks(&mut self, map: &MapOperand) -> Cell {
         self.cell(map, "walks")
     }
 
-    /// Returns the storage of the number of changes of a map that disturb a running iteration over
-    /// its elements.
+    /// Returns the counter of the changes of a map that disturb a running iteration over its
+    /// elements.
     fn disturbances(&mut self, map: &MapOperand) -> Cell {
         self.cell(map, "disturbances")
     }
 
-    /// Records that an element is inserted, deleted or replaced if the condition holds.
+    /// If `cond` is set, records that an element is inserted, deleted or replaced, which may
+    /// disturb a running iteration.
     pub(in crate::lift) fn disturb(
         &mut self,
         map: &MapOperand,
@@ -61,8 +61,8 @@ impl Lifter<'_> {
         self.write_if(cond, cell, more);
     }
 
-    /// Starts an iteration over all elements of a map. Returns the number of iterations as an
-    /// unknown value, and the condition that the map can contain so many elements.
+    /// Starts an iteration over all elements of a map. Returns the number of its steps as an
+    /// unknown value, and a 1-bit operand that is set if the map can contain this many elements.
     pub(in crate::lift) fn begin_walk(
         &mut self,
         map: &MapOperand,
@@ -120,10 +120,10 @@ impl Lifter<'_> {
         (iterations, possible)
     }
 
-    /// Returns the condition that an iteration over a map was disturbed by a change since it began.
-    /// If it was, the run relies on the assumption that the kernel visits the same elements.
-    /// Returns `None` if the program changes no map while it iterates over it.
-    /// `disturbances_at_start` is the number of disturbances when the walk began.
+    /// Returns a 1-bit operand that is set if a change has disturbed an iteration over a map since
+    /// the iteration began. In this case, the run relies on the assumption that the kernel visits
+    /// the same elements. Returns `None` if the program never changes a map during an iteration
+    /// over it. `disturbances_at_start` is the number of disturbances when the walk began.
     pub(in crate::lift) fn disturbed(
         &mut self,
         map: &MapOperand,
@@ -145,8 +145,8 @@ impl Lifter<'_> {
         Some(disturbed)
     }
 
-    /// Returns the condition that the next step of an iteration over a map can visit this element,
-    /// and marks the element as visited.
+    /// Marks an element as visited by the current step of an iteration over a map. Returns a 1-bit
+    /// operand that is set if the step can visit this element.
     pub(in crate::lift) fn walk_to(&mut self, map: &MapOperand, element: ElementRef) -> Operand {
         if !map.tracking.walked {
             return Operand::constant(1, 1);

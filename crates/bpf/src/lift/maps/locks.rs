@@ -5,20 +5,20 @@ use crate::btf::{Kind, TypeId};
 use crate::maps::MapDef;
 use crate::{Btf, Object};
 
-/// Presence of a lock in the values of a map.
+/// Knowledge about a lock in the values of a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::lift) enum Lock {
     Absent,
     Present,
-    /// Depends on the kernel or loader: the lock is inside a nested structure, or the value type is
-    /// declared in the way that old loaders need.
+    /// Depends on the kernel or loader: the lock is inside a nested structure, or the value type
+    /// has the form that old loaders need.
     Perhaps,
 }
 
 /// Maximum nesting depth of types in which locks are searched for.
 const DEPTH: u32 = 8;
 
-/// Returns whether the values of a map contain a lock.
+/// Returns the knowledge about a lock in the values of a map.
 pub(in crate::lift) fn lock_of(object: &Object, def: &MapDef) -> Lock {
     let Some(btf) = &object.btf else { return Lock::Absent };
     let Some(value) = def.value_type else {

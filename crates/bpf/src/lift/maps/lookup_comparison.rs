@@ -17,13 +17,14 @@ const SITES: usize = 8;
 /// [`LookupComparison::Last`].
 pub(in crate::lift) const LAST: u64 = 8;
 
-/// Selection of the lookups in a longest-prefix-match trie whose results are compared, because they
-/// must not contradict each other.
+/// Selection of the lookups in a longest-prefix-match trie whose results are compared with each
+/// other, because they must not contradict each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::lift) enum LookupComparison {
-    /// The lookups that these instructions make; a run executes each instruction at most once.
+    /// The lookups of the instructions with these numbers; a run executes each of them at most
+    /// once.
     Sites(BTreeSet<u32>),
-    /// Each lookup in a trie is compared with this number of lookups before it.
+    /// All lookups; each is compared with this number of lookups before it.
     Last(usize),
     /// The results of lookups are not compared.
     None,
@@ -47,8 +48,8 @@ impl LookupComparison {
 }
 
 /// Selects the lookups in a trie to compare; `None` if a run makes at most one lookup. `sites` are
-/// the lookup instructions, and `most` is the maximum number of lookups in a run. `twice` is set if
-/// a run can execute an instruction twice.
+/// the lookup instructions, and `most` is the maximum number of lookups in a run. `twice` is true
+/// if a run can execute one of these instructions twice.
 pub(in crate::lift) fn compared(
     key_size: u32,
     sites: BTreeSet<u32>,

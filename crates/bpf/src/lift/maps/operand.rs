@@ -21,9 +21,9 @@ pub(in crate::lift) struct MapOperand {
 }
 
 impl MapOperand {
-    /// Returns the maximum number of elements; `None` if the object does not determine it. A map in
-    /// a map of maps may have another size than the object defines, unless it is an array without
-    /// the flag `BPF_F_INNER_MAP` (`array_map_meta_equal`, `bpf_map_meta_equal`).
+    /// Returns the maximum number of elements; `None` if the object does not determine it. The
+    /// loader may give a map in a map of maps another size than the object defines. Arrays without
+    /// the flag `BPF_F_INNER_MAP` are an exception (`array_map_meta_equal`, `bpf_map_meta_equal`).
     pub fn fixed_size(&self) -> Option<u32> {
         let same = self.def.kind == MapKind::ARRAY && self.def.flags & INNER_MAP == 0;
         let open = self.def.max_entries == 0 || (self.map_address.is_some() && !same);
@@ -59,8 +59,8 @@ impl MapOperand {
     }
 
     /// Returns true if an update of an existing element overwrites its value in place
-    /// (`__htab_percpu_map_update_elem`). Other hash maps replace the element with another one.
-    /// Meaningless for arrays.
+    /// (`__htab_percpu_map_update_elem`). In other hash maps, the update replaces the element with
+    /// a new one. The result is meaningless for arrays.
     pub fn overwrites_in_place(&self) -> bool {
         matches!(self.def.kind, MapKind::PERCPU_HASH | MapKind::LRU_PERCPU_HASH)
     }

@@ -22,14 +22,13 @@ use crate::maps::MapDef;
 const USED: &str = "used";
 
 impl Lifter<'_> {
-    /// Returns the storage of the number of existing map elements that the run has accessed; `None`
-    /// if it is not tracked.
+    /// Returns the counter of the existing map elements that the run has accessed; `None` if they
+    /// are not counted.
     pub(in crate::lift) fn alive(&mut self, map: &MapOperand) -> Option<Cell> {
         map.tracking.walked.then(|| self.cell(map, "alive"))
     }
 
-    /// Decrements the number of accessed existing elements ([`Lifter::alive`]) if the condition
-    /// holds.
+    /// Decrements the number of accessed existing elements ([`Lifter::alive`]) if `deletes` is set.
     pub(in crate::lift) fn decrement_alive(&mut self, map: &MapOperand, deletes: Operand) {
         let Some(alive) = self.alive(map) else { return };
         let before = self.read(alive);
@@ -38,8 +37,9 @@ impl Lifter<'_> {
         self.write(alive, after);
     }
 
-    /// Increments the number of accessed existing elements ([`Lifter::alive`]) if the condition
-    /// holds: the run inserts an element, or accesses an existing one for the first time.
+    /// Increments the number of accessed existing elements ([`Lifter::alive`]) if `adds` is set.
+    /// This is the case if the run inserts an element, or accesses an existing one for the first
+    /// time.
     pub(in crate::lift) fn increment_alive(&mut self, map: &MapOperand, adds: Operand) {
         let Some(alive) = self.alive(map) else { return };
         let before = self.read(alive);
@@ -48,9 +48,9 @@ impl Lifter<'_> {
         self.write(alive, more);
     }
 
-    /// Sets the start values of two numbers that the model keeps for a map: its free elements, and
-    /// its existing elements that the run has not accessed. Returns the input that stands for the
-    /// number of free elements, if this is unknown.
+    /// Sets the initial values of two numbers that the model keeps for a map: its free elements,
+    /// and the existing elements that the run has not accessed. Returns the input that stands for
+    /// the number of free elements, if this number is unknown.
     pub(in crate::lift) fn start_room(
         &mut self,
         def: &MapDef,
@@ -80,8 +80,8 @@ impl Lifter<'_> {
         Some(FreeElements { free, max_entries: def.max_entries })
     }
 
-    /// Sets the number of elements that a queue has at the start; returns the input that determines
-    /// it.
+    /// Sets the number of elements that a queue has at the start. Returns the input that determines
+    /// this number.
     pub(in crate::lift) fn start_queue(
         &mut self,
         def: &MapDef,
@@ -102,8 +102,8 @@ impl Lifter<'_> {
         Some(FreeElements { free, max_entries: def.max_entries })
     }
 
-    /// Creates the memory region with the number of elements of each map in a map of maps; `None`
-    /// if these numbers are not tracked.
+    /// Creates the memory region that contains, for each inner map of a map of maps, its number of
+    /// elements. Returns `None` if these numbers are not tracked.
     pub(in crate::lift) fn start_fill(
         &mut self,
         def: &MapDef,
@@ -120,9 +120,9 @@ impl Lifter<'_> {
         Some(MapFill { used, max_entries: def.max_entries, least })
     }
 
-    /// Returns the number of elements in an inner map of a map of maps: the layout of these
-    /// numbers, the address of this number, and its value with 32 bits. Returns `None` if the
-    /// numbers are not tracked.
+    /// Looks up the number of elements in an inner map of a map of maps. Returns the layout of all
+    /// such numbers, the address of this number, and the number as a 32-bit operand. Returns `None`
+    /// if the numbers are not tracked.
     fn used(&mut self, map: &MapOperand) -> Option<(MapFill, Operand, Operand)> {
         let (fill, map_address) = (map.layout.fill?, map.map_address?);
         let number = self.map_number(map_address);
@@ -144,10 +144,10 @@ impl Lifter<'_> {
         Some(self.ir.extra(&format!("{}.room", map.layout.name), 64))
     }
 
-    /// Returns the condition that an insertion fails because the map is full. The map does not
-    /// contain the key.
+    /// Returns a 1-bit operand that is set if an insertion fails because the map is full. The map
+    /// must not contain the key.
     pub(in crate::lift) fn full(&mut self, map: &MapOperand) -> Operand {
-        // A map with a place for every possible key has room for an absent key.
+        // A map that can hold every possible key has room for an absent key.
         let keys = 1u64.checked_shl(8 * map.def.key_size);
         if keys.is_some_and(|keys| map.def.max_entries != 0 && keys <= map.def.max_entries.into()) {
             return Operand::constant(1, 0);
@@ -165,7 +165,7 @@ impl Lifter<'_> {
     }
 
     /// Returns the register with an upper bound on the number of existing elements that the run has
-    /// not accessed.
+    /// not accessed yet.
     pub(in crate::lift) fn unaccessed_bound(&mut self, map: &MapOperand) -> Reg {
         self.ir.extra(&format!("{}.others", map.layout.name), 64)
     }
@@ -191,9 +191,9 @@ impl Lifter<'_> {
         emit.copy(room, new_room);
     }
 
-    /// Returns the condition that an element exists. `exists` is the condition that the map's
+    /// Returns a 1-bit operand that is set if an element exists. `exists` is set if the map's
     /// memory marks it as existing at the start. When the run accesses the element for the first
-    /// time, this mark is ignored if no more elements can exist besides the accessed ones.
+    /// time, ignores this mark if no more elements can exist besides the accessed ones.
     pub(in crate::lift) fn first_access(
         &mut self,
         map: &MapOperand,

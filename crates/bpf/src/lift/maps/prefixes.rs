@@ -34,14 +34,14 @@ struct Found {
     query: Query,
     /// Length of the found entry in bits, plus one; zero for no entry.
     entry: Operand,
-    /// Condition that the run has made this lookup, and that its key had a valid length.
+    /// Set if the run has made this lookup, and its key had a valid length.
     made: Operand,
 }
 
 impl Lifter<'_> {
     /// Looks up the key at an address in a trie. Returns the number of the found entry, as a 32-bit
-    /// number, and the condition that a matching entry exists. Returns `None` if lookups in the
-    /// trie are not compared.
+    /// operand, and a 1-bit operand that is set if a matching entry exists. Returns `None` if
+    /// lookups in the trie are not compared.
     pub(in crate::lift) fn find_prefix(
         &mut self,
         map: &MapOperand,
@@ -112,8 +112,8 @@ impl Lifter<'_> {
         entry
     }
 
-    /// Returns `entry`, or "no entry" if `entry` would give the trie more than `max_entries`
-    /// entries.
+    /// Returns `entry`, or "no entry" if the trie would have more than `max_entries` entries with
+    /// it.
     fn if_there_is_room(&mut self, map: &MapOperand, query: &Query, entry: Operand) -> Operand {
         let Some(seen) = map.layout.first_access else { return entry };
         let number = self.entry_number(query, entry, map.def.key_size - LENGTH_BYTES);
@@ -125,8 +125,8 @@ impl Lifter<'_> {
         emit.select(too_many, word(0), entry)
     }
 
-    /// Returns the address of the byte that records the first access to a trie entry, and the
-    /// condition that no lookup of the run has found this entry before.
+    /// Returns the address of the byte that records the first access to a trie entry. Also returns
+    /// a 1-bit operand that is set if no earlier lookup of the run has found this entry.
     fn entry_note(&mut self, seen: RegionId, number: Operand) -> (Operand, Operand) {
         let base = self.ir.base(seen);
         let emit = &mut self.ir.emit;
@@ -184,7 +184,7 @@ impl Lifter<'_> {
     }
 
     /// Records that the run relies on an assumption: the result of this lookup agrees with those of
-    /// earlier lookups in the trie. Used if the results of lookups are not compared.
+    /// earlier lookups in the trie. Used where the results of lookups are not compared.
     pub(in crate::lift) fn look_up_alone(&mut self, map: &MapOperand) {
         if map.tracking.prefixes.is_none() {
             return;
@@ -196,8 +196,8 @@ impl Lifter<'_> {
     }
 
     /// Returns the key and result of an earlier lookup, which are stored in registers. `site` is
-    /// the number of its instruction or of its place in the list of recent lookups. The key's words
-    /// have the widths of those of `like`.
+    /// the number of the lookup instruction, or the position in the list of recent lookups. The
+    /// words of the key have the same widths as those of `like`.
     fn stored_result(&mut self, map: &MapOperand, site: u32, like: &Query) -> Found {
         let length = self.site_register(map, site, "length", 64).into();
         let entry = self.site_register(map, site, "entry", 64).into();
@@ -238,8 +238,9 @@ impl Lifter<'_> {
         emit.copy(made, valid);
     }
 
-    /// Returns the result of a lookup that agrees with an earlier one. It is the entry found
-    /// before, if this entry and `entry` are both prefixes of both keys; otherwise `entry`.
+    /// Returns the result of a lookup, changed so that it agrees with the earlier lookup `before`.
+    /// This is the earlier result if that entry and `entry` are both prefixes of both keys;
+    /// otherwise it is `entry`.
     fn agree(&mut self, query: &Query, entry: Operand, before: &Found) -> Operand {
         let mut differences = Vec::with_capacity(query.words.len());
         for (&a, &b) in query.words.iter().zip(&before.query.words) {
@@ -259,9 +260,9 @@ impl Lifter<'_> {
         emit.select(both, before.entry, entry)
     }
 
-    /// Returns the condition that an entry found for one key is also a prefix of another key of
-    /// `length` bits. `differences` are the differences of the keys' words. "No entry" counts as a
-    /// prefix of all keys.
+    /// Returns a 1-bit operand that is set if an entry found for one key is also a prefix of
+    /// another key of `length` bits. `differences` contains the exclusive-or of the words of both
+    /// keys. "No entry" counts as a prefix of all keys.
     fn covers(&mut self, entry: Operand, differences: &[Operand], length: Operand) -> Operand {
         let emit = &mut self.ir.emit;
         let none = emit.eq(entry, word(0));
@@ -295,8 +296,8 @@ impl Lifter<'_> {
         emit.extract(rest, 0, width as u8)
     }
 
-    /// Returns the number of a trie entry. This is the number of its key, with zero for all bits
-    /// after the prefix.
+    /// Returns the number of a trie entry: the number of the key in which all bits after the
+    /// entry's prefix are zero.
     fn entry_number(&mut self, query: &Query, entry: Operand, bytes: u32) -> Operand {
         let emit = &mut self.ir.emit;
         let bits = emit.sub(entry, word(1));

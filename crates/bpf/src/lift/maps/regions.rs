@@ -51,7 +51,8 @@ impl Lifter<'_> {
         }
     }
 
-    /// Returns the address of an object's section of global variables, which is a map.
+    /// Returns the address of a section of global variables, which is the only element of the map
+    /// with index `map`.
     pub(in crate::lift) fn map_data(&mut self, map: u32) -> Result<Operand, Cause> {
         let def = self.map_def(map)?.clone();
         let class = class_of(&def)?;
@@ -128,11 +129,10 @@ impl Lifter<'_> {
     }
 }
 
-/// Returns the assumptions that no map is reachable both directly and through a map of maps, or
-/// through two maps of maps. The model has separate memory for each of these ways to reach a map.
+/// Returns the assumptions that the program reaches each map in one way only: directly or through
+/// one map of maps. The model has separate memory for each way.
 ///
-/// # Errors
-/// If the object itself states that the program reaches a map both ways.
+/// # Errors If the object itself states that the program reaches a map in two ways.
 pub(in crate::lift) fn distinct_maps(
     layouts: &BTreeMap<String, MapLayout>,
     maps: &[MapDef],

@@ -1,8 +1,8 @@
 //! Models the positions of hash map elements in memory (`kernel/bpf/hashtab.c`).
 //!
-//! An update does not overwrite an element: another element takes its place in the table. The next
-//! insertion reuses the memory of a deleted element. A pointer to an old value keeps its address.
-//! The old bytes stay there until another element reuses the memory.
+//! An update does not overwrite an existing element: a new element takes its place in the table.
+//! The next insertion reuses the memory of a deleted element. A pointer to an old value keeps its
+//! address. The old bytes stay there until another element reuses the memory.
 //!
 //! - `htab_map_update_elem` of a preallocated map uses the CPU's extra element for the new value;
 //!   the replaced element becomes the extra one (`alloc_htab_elem`).
@@ -27,28 +27,29 @@ use crate::lift::maps::elements::ElementRef;
 use crate::lift::maps::operand::MapOperand;
 use crate::lift::state::value::AbstractValue;
 
-/// First slot that no element has at the start: the CPU's extra element for replacements.
+/// Smallest slot that belongs to no element at the start. It is the CPU's extra element for
+/// replacements.
 const FREE: u64 = 1 << 32;
 /// Largest slot (position of a value in memory) that an update can give to an element of an LRU
 /// map.
 const ANY: u64 = 2 * FREE - 1;
 
-/// Conditions that describe the effect of an update of a map element.
+/// Conditions that describe the effect of an update of a map element. Each is a 1-bit operand.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::lift) struct Update {
-    /// An element with this key exists.
+    /// Set if an element with this key exists.
     pub exists: Operand,
-    /// The update succeeds.
+    /// Set if the update succeeds.
     pub done: Operand,
-    /// The flags of the update (`BPF_F_LOCK`) demand that an existing element is overwritten in
-    /// place.
+    /// Set if the flags of the update (`BPF_F_LOCK`) demand that an existing element is overwritten
+    /// in place.
     pub in_place: Operand,
-    /// The value is written to its slot, even if the update fails.
+    /// Set if the value is written to its slot, which is possible even if the update fails.
     pub written: Operand,
 }
 
-/// A free slot (position in the map's memory) for a new element. Also the values that numbers kept
-/// for the map get if an element takes this slot.
+/// A free slot (position in the map's memory) for a new element. `cells` contains the numbers to
+/// update if an element takes this slot, each with its new value.
 struct Taken {
     slot: Operand,
     cells: Vec<(Cell, Operand)>,
@@ -58,8 +59,8 @@ impl Lifter<'_> {
     /// Returns a slot (position in the map's memory) that is free at the start, given its index
     /// among the free slots.
     fn unused_slot(&mut self, map: &MapOperand, number: Operand) -> Operand {
-        /// Bit that distinguishes indices of free slots from other numbers that are combined with a
-        /// map's address.
+        /// Bit that is set in the indices of free slots. It distinguishes them from other numbers
+        /// that are interned together with a map's address.
         const OF_PLACE: u64 = 1 << 63;
         let Some(map_address) = map.map_address else {
             return self.ir.emit.add(number, word(FREE));
@@ -141,7 +142,7 @@ impl Lifter<'_> {
         slot
     }
 
-    /// Frees the memory slot of a deleted map element if the condition holds.
+    /// Frees the memory slot of a deleted map element, if `cond` is set.
     pub(in crate::lift) fn release_slot(
         &mut self,
         map: &MapOperand,
@@ -154,8 +155,8 @@ impl Lifter<'_> {
         }
     }
 
-    /// Returns an unknown slot (position in the map's memory). If `written` is set, takes the slot
-    /// from the element that owned it. If `moves` is set, `element` becomes the new owner.
+    /// Returns an unknown slot (position in the map's memory). If `written` is set, the element
+    /// that owned the slot loses it. If `moves` is set, `element` becomes the new owner.
     fn any_slot(
         &mut self,
         map: &MapOperand,
@@ -229,8 +230,8 @@ impl Lifter<'_> {
         Taken { slot, cells: vec![(fresh, next), (cell, last)] }
     }
 
-    /// Stores new values of numbers that the model keeps for a map, if the condition holds. Called
-    /// when an element takes a slot in the map's memory.
+    /// If `cond` is set, stores new values of numbers that the model keeps for a map. Called when
+    /// an element takes a slot in the map's memory.
     fn store_cells(&mut self, cells: Vec<(Cell, Operand)>, cond: Operand) {
         for (cell, value) in cells {
             self.write_if(cond, cell, value);
@@ -257,8 +258,9 @@ impl Lifter<'_> {
         self.write_if(cond, cell, more);
     }
 
-    /// Returns the condition that an element still has its slot in the map's memory. `exists` is
-    /// the condition that it existed before; another element of an LRU map may have taken the slot.
+    /// Returns a 1-bit operand that is set if an element still has its slot in the map's memory.
+    /// `exists` is set if the element existed before; another element of an LRU map may have taken
+    /// the slot.
     pub(in crate::lift) fn keeps_slot(
         &mut self,
         map: &MapOperand,
@@ -280,8 +282,8 @@ impl Lifter<'_> {
         emit.and(exists, survives)
     }
 
-    /// Marks pointers to values, obtained before an update of the map, as old if an update with
-    /// these flags can replace elements.
+    /// Marks earlier pointers to values of a map as old, if an update with the flags `flags` can
+    /// replace elements.
     pub(in crate::lift) fn outdate(&mut self, map: &MapOperand, flags: AbstractValue) {
         /// Flags of an update that cannot replace an element (`BPF_NOEXIST`).
         const NOEXIST: AbstractValue = AbstractValue::Const(1);

@@ -12,7 +12,7 @@ pub(in crate::lift) struct Tracking {
     /// True to track the slots of elements in memory, because the program uses pointers that it
     /// obtained before an update or deletion.
     pub slots: bool,
-    /// True to track the order in which the memory slots of deleted elements are used again.
+    /// True to track the order in which new elements reuse the memory slots of deleted elements.
     pub reuse: bool,
     /// Upper bound on the number of free elements at the start of the program. `None` means that
     /// the number of free elements is not tracked.
@@ -20,8 +20,8 @@ pub(in crate::lift) struct Tracking {
     /// True to track the keys that a run has accessed, because it may access more keys than the map
     /// can hold.
     pub seen: bool,
-    /// True to track the number of existing elements that a run has accessed, because the program
-    /// iterates over the map.
+    /// True to count the existing elements that a run has accessed, because the program iterates
+    /// over the map.
     pub walked: bool,
     /// True to track insertions and deletions during iterations over the map.
     pub disturbed: bool,
@@ -33,7 +33,7 @@ pub(in crate::lift) struct Tracking {
 }
 
 impl Tracking {
-    /// Returns the properties that must be tracked for either of two programs.
+    /// Returns the properties to track so that the needs of two programs are met.
     pub fn with(self, other: &Tracking) -> Tracking {
         Tracking {
             slots: self.slots || other.slots,

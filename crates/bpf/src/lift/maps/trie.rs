@@ -29,8 +29,8 @@ pub(in crate::lift) fn by_prefix(content: &MapContent) -> Vec<(u32, usize)> {
 
 impl Lifter<'_> {
     /// Looks up the key at an address in a trie with known content. Returns the position of the
-    /// found entry, as a 32-bit number, and the condition that a matching entry exists; `None` if
-    /// the content is unknown.
+    /// found entry, as a 32-bit operand, and a 1-bit operand that is set if a matching entry
+    /// exists; `None` if the content is unknown.
     pub(in crate::lift) fn find_in_trie(
         &mut self,
         map: &MapOperand,
@@ -83,8 +83,8 @@ impl Lifter<'_> {
         Some((position, self.ir.emit.and(found, valid)))
     }
 
-    /// Returns the condition that the prefix length of a key is at most the number of the key's
-    /// bits. Otherwise, lookups fail.
+    /// Returns a 1-bit operand that is set if the prefix length of a key is at most the number of
+    /// the key's bits. Lookups with a longer prefix fail.
     pub(in crate::lift) fn prefix_fits(&mut self, map: &MapOperand, key: Operand) -> Operand {
         let bits = 8 * (map.def.key_size as usize).saturating_sub(PREFIX_BYTES);
         let emit = &mut self.ir.emit;

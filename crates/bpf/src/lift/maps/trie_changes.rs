@@ -13,19 +13,19 @@ use crate::lift::lifter::Lifter;
 use crate::lift::maps::operand::MapOperand;
 
 impl Lifter<'_> {
-    /// Returns the register that is 1 if the run has accessed the trie.
+    /// Returns a 1-bit register that is set if the run has accessed the trie.
     fn trie_accessed(&mut self, map: &MapOperand) -> Reg {
         self.ir.start_zero(&format!("{}.asked before", map.layout.name), 1)
     }
 
-    /// Returns the register that is 1 if the run has changed the trie.
+    /// Returns a 1-bit register that is set if the run has changed the trie.
     fn trie_changed(&mut self, map: &MapOperand) -> Reg {
         self.ir.start_zero(&format!("{}.changed", map.layout.name), 1)
     }
 
-    /// Returns the position of the element that a lookup finds in a trie that the run may have
-    /// changed, and whether the lookup finds one. If the run has not changed the trie, these are
-    /// `position` and `found`. `valid` is set if the key's prefix length is valid.
+    /// Returns the result of a lookup in a trie that the run may have changed: the position of the
+    /// element, and a 1-bit operand that is set if the lookup finds one. `position` and `found` are
+    /// the result without changes. `valid` is set if the key's prefix length is valid.
     pub(in crate::lift) fn find_in_changed_trie(
         &mut self,
         map: &MapOperand,
@@ -80,7 +80,7 @@ impl Lifter<'_> {
         emit.copy(changed, now);
     }
 
-    /// Models an update of a trie with these flags, and returns the helper's result.
+    /// Models an update of a trie with the flags in `flags`, and returns the helper's result.
     pub(in crate::lift) fn update_trie(
         &mut self,
         map: &MapOperand,

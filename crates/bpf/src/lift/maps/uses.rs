@@ -1,5 +1,5 @@
-//! Selects the properties that are tracked for each map, from the uses of maps that a first lifting
-//! without tracking finds.
+//! Selects the properties to track for each map. A first lifting without tracking finds the uses of
+//! maps by the program.
 //!
 //! Most programs look up an element and insert it if it is missing. They do not depend on the slots
 //! of elements or on the number of elements. A program that may depend on them is lifted again,
@@ -28,7 +28,7 @@ pub(in crate::lift) enum Access {
     Walk,
 }
 
-/// All uses of one map by a program.
+/// All calls of a program that use one map, or the inner maps of one map of maps.
 #[derive(Clone, Debug)]
 struct MapUsage {
     kind: MapKind,
@@ -43,7 +43,7 @@ struct MapUsage {
     sites: BTreeSet<(BlockId, InsnIdx, Access)>,
 }
 
-/// Uses of maps by the blocks lifted so far.
+/// Calls that use maps, in the blocks lifted so far.
 #[derive(Clone, Debug, Default)]
 pub(in crate::lift) struct MapUses {
     maps: BTreeMap<String, MapUsage>,

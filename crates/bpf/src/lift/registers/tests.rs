@@ -26,13 +26,13 @@ fn load(size: Size, dst: u8, base: u8, offset: i16) -> Insn {
     Insn::Load { size, signed: false, dst: r(dst), base: r(base), offset }
 }
 
-/// Number of instructions that [`of`] inserts before the given ones. They leave the context in
-/// `r9`, the start of the packet in `r6` and its end in `r7`, and check that the packet has at
-/// least 60 bytes.
+/// Number of instructions that [`of`] inserts before those of a test. The inserted instructions
+/// leave the context in `r9`, the start of the packet in `r6` and its end in `r7`. They check that
+/// the packet has at least 60 bytes.
 const START: usize = 6;
 
-/// Returns the register values of a program with the instructions `body`, after some that load the
-/// packet's start and end.
+/// Returns the register values of a program: instructions that load the packet's start and end,
+/// followed by `body`.
 fn of(body: &[Insn]) -> Registers {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/alaw2ulaw.bpf.o");
     let object = Object::parse(&std::fs::read(path).expect("the example")).expect("an object");
@@ -158,7 +158,7 @@ fn stack_pointers_of_different_paths_are_one_of_several() {
     assert!([-8, -16].contains(&offset));
 }
 
-/// Returns whether a condition holds for two 64-bit numbers (RFC 9669, section 4.3).
+/// Returns true if a condition holds for two 64-bit numbers (RFC 9669, section 4.3).
 fn holds(cond: Condition, a: u64, b: u64) -> bool {
     match cond {
         Condition::Eq => a == b,
@@ -189,8 +189,8 @@ const CONDITIONS: [Condition; 11] = [
     Condition::Sle,
 ];
 
-/// Returns whether a jump that compares two addresses in one frame may be taken, and whether it may
-/// fall through.
+/// Returns two truth values: a jump that compares two addresses in one frame may be taken, and it
+/// may fall through.
 fn outcomes(width: Width, cond: Condition, a: i32, b: i32) -> (bool, bool) {
     let known = of(&[
         reg(AluOp::Mov, 1, 10),

@@ -1,6 +1,6 @@
 //! Defines the abstract state at a point of the program: the abstract values of registers, spilled
-//! registers and arguments of active calls. The state also contains the maps with possibly replaced
-//! elements, and the written bytes of stack frames.
+//! registers and arguments of active calls. The state also contains the maps whose elements may
+//! have been replaced, and the written bytes of stack frames.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use crate::lift::state::frame_bytes::FrameBytes;
 use crate::lift::state::origin::{Origin, ValueLocation};
 use crate::lift::state::value::{AbstractValue, MapId};
 
-/// Start of code at which paths merge, given by stack frame and instruction slot.
+/// A point at which paths merge, given by stack frame and instruction slot.
 type MergePoint = (FrameId, usize);
 
 /// Joins the table `other` into `table`: keeps only the keys that are in both tables. Each value
@@ -73,8 +73,8 @@ impl AbstractState {
         self.written.get(usize::from(depth)).copied().unwrap_or_default()
     }
 
-    /// Returns the state after a tail call: another program starts in the frame at this call depth.
-    /// Moves the state of the frames outside of it from `self` to the result.
+    /// Returns the state after a tail call, by which another program starts in the frame at this
+    /// call depth. Moves the state of all outer frames from `self` to the result.
     pub fn restarted(&mut self, depth: u8) -> AbstractState {
         let mut state = AbstractState::start();
         state.regs[10] = AbstractValue::Frame { depth, offset: Some(0) };

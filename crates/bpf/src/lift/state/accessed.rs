@@ -1,5 +1,5 @@
-//! Tracks the shared memory that a run has accessed. Another CPU may change it before the run reads
-//! it again.
+//! Tracks the shared memory that a run has accessed, because another CPU may change the content
+//! before the run reads it again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -24,7 +24,7 @@ pub struct Interference {
 /// Memory or state that CPUs share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::lift) enum Shared {
-    /// The bytes from `from` to `end`, exclusive, of the values of a map.
+    /// The bytes from offset `from` to `end` (exclusive) in the values of a map.
     Bytes { map: MapId, from: i64, end: i64 },
     /// Bytes in the values of an unknown map.
     AnyBytes,
@@ -58,8 +58,8 @@ impl Shared {
     }
 }
 
-/// A set of memory that CPUs share. Overlapping or adjacent byte ranges are merged, so a program
-/// that accesses a large value field by field has few ranges.
+/// A set of memory areas that CPUs share. Overlapping or adjacent byte ranges are merged, so a
+/// program that accesses a large value field by field has few ranges.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct SharedSet(BTreeSet<Shared>);
 
@@ -101,7 +101,7 @@ pub(in crate::lift) struct Accessed {
 }
 
 impl Accessed {
-    /// Adds the accesses that another path makes before it reaches the same program point.
+    /// Adds the accesses of another path that leads to the same program point.
     pub fn join(&mut self, other: &Accessed) {
         if !Rc::ptr_eq(&self.any, &other.any) {
             for &access in &other.any.0 {

@@ -1,4 +1,4 @@
-//! Defines abstract values, which describe what is known about a value: constants, maps, stack
+//! Defines abstract values, which describe the knowledge about a value: constants, maps, stack
 //! slots and kinds of pointers.
 //!
 //! Abstract values are precise enough for these purposes only:
@@ -15,7 +15,7 @@ use crate::lift::state::origin::Origin;
 /// Identifier of the map that a call uses: a map of the object, or any inner map of a map of maps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::lift) struct MapId {
-    /// Index of the map of the object, or of the map of maps.
+    /// Index of the map in the object. For inner maps, index of the map of maps.
     map: u32,
     inner: bool,
 }
@@ -48,8 +48,9 @@ pub(in crate::lift) struct MapSet {
 }
 
 impl MapSet {
-    /// Number of the first inner maps, and limit on the indices of maps in a set. A program uses at
-    /// most 64 maps (`MAX_USED_MAPS`), but an object can have more.
+    /// The smallest number that stands for inner maps. Maps of the object can be in a set only if
+    /// their index is smaller. A program uses at most 64 maps (`MAX_USED_MAPS`), but an object can
+    /// have more.
     pub const INNER: u32 = u128::BITS;
 
     /// Returns the set that contains only the map with this number; `None` if there is no such
@@ -66,7 +67,7 @@ impl MapSet {
         MapSet { of_object: self.of_object | other.of_object, inner: self.inner | other.inner }
     }
 
-    /// Returns the lowest number in the set that is at least `from`.
+    /// Returns the lowest number in the set that is at least `from`; `None` if there is none.
     pub fn next(self, from: u32) -> Option<u32> {
         let lowest = |bits: u128, from| {
             let rest = bits.checked_shr(from).filter(|&rest| rest != 0)?;
@@ -76,7 +77,7 @@ impl MapSet {
         lowest(self.of_object, from).or_else(|| Some(MapSet::INNER + lowest(self.inner, inner)?))
     }
 
-    /// Returns true if the set has the inner maps of several maps of maps.
+    /// Returns true if the set contains inner maps of more than one map of maps.
     pub fn mixes_inner_maps(self) -> bool {
         self.inner.count_ones() > 1
     }
@@ -93,7 +94,7 @@ pub(in crate::lift) enum AbstractValue {
     Const(u64),
     /// The address of a map of the object, which is given by its index.
     Map(u32),
-    /// The address of one of several maps, or null.
+    /// The address of one of the maps in the set, or null.
     OneOfMaps(MapSet),
     /// The address of an inner map of a map of maps, which is given by its index, or null.
     InnerMap(u32),
@@ -208,7 +209,7 @@ impl AbstractValue {
         )
     }
 
-    /// Returns the set of functions that the value may be, in the bit format of
+    /// Returns the set of functions whose address the value may be, in the bit format of
     /// [`AbstractValue::OneOfFunctions`]. Returns `None` if they are unknown.
     fn functions(self) -> Option<u128> {
         match self {
@@ -218,7 +219,7 @@ impl AbstractValue {
         }
     }
 
-    /// Returns the set of maps that the value may be. Returns `None` if they are unknown.
+    /// Returns the set of maps whose address the value may be. Returns `None` if they are unknown.
     pub fn maps(self) -> Option<MapSet> {
         match self {
             AbstractValue::Map(map) if map < MapSet::INNER => MapSet::of(map),
@@ -277,8 +278,8 @@ impl AbstractValue {
         )
     }
 
-    /// Returns the abstract value of the sum of a pointer and an unknown number. If the pointer
-    /// points into the packet, `origin` is the origin of the sum.
+    /// Returns the abstract value of the sum of a pointer and an unknown number. `origin` is the
+    /// origin of the sum if the pointer points into the packet.
     pub fn moved(self, origin: Origin) -> AbstractValue {
         match self {
             AbstractValue::Frame { depth, .. } => AbstractValue::Frame { depth, offset: None },

@@ -1,10 +1,10 @@
-//! Lists what the kernel guarantees for calls on maps of each type: the table in
-//! `docs/reference/support.md`.
-//! The functions of [`crate::lift::helpers`] implement these guarantees;
-//! `crates/kernel/tests/elements.rs` and `helpers.rs` compare them with the running kernel.
+//! Lists the kernel's guarantees for calls on maps of each type: the table in
+//! `docs/reference/support.md`. The functions of [`crate::lift::helpers`] implement these
+//! guarantees; `crates/kernel/tests/elements.rs` and `helpers.rs` compare them with the running
+//! kernel.
 
-/// A row of the table in `docs/reference/support.md`: what the kernel guarantees for one call on
-/// maps of some types.
+/// A row of the table in `docs/reference/support.md`: the kernel's guarantees for one call on maps
+/// of some types.
 pub(in crate::lift) struct Guarantee {
     /// Name of the called helper, without the prefix `bpf_`.
     pub call: &'static str,

@@ -21,11 +21,11 @@ use crate::lift::walk::unreachable::unreachable;
 const MAX_BLOCKS: usize = 200_000;
 
 pub(in crate::lift) struct Blocks {
-    /// All blocks; the index is the block number, and the first one is the entry.
+    /// All blocks, by block number; block 0 is the entry.
     pub blocks: Vec<Block>,
     /// Call depth of each block, by block number.
     pub depths: Vec<u8>,
-    /// Number of the block that starts at each point.
+    /// Numbers of blocks by start point.
     pub ids: HashMap<ProgramPoint, BlockId>,
 }
 
@@ -63,7 +63,7 @@ struct Fixpoint {
     /// Abstract states at the start of blocks, joined over all incoming edges.
     states: HashMap<ProgramPoint, AbstractState>,
     incoming: HashMap<ProgramPoint, IncomingStates>,
-    /// Blocks that must be lifted, for the first time or again, sorted by position in the order of
+    /// Blocks to lift, for the first time or again, sorted by their position in the order of
     /// lifting.
     pending: BTreeSet<(Place, BlockId)>,
     order: Order,
@@ -118,8 +118,8 @@ impl Fixpoint {
         Ok(id)
     }
 
-    /// Converts a lifted block to a block whose edges lead to block numbers. Adds its successors to
-    /// the blocks to be lifted.
+    /// Converts a lifted block to its final form, in which edges lead to block numbers. Adds the
+    /// successors of the block to the blocks to be lifted.
     fn block(
         &mut self,
         lifter: &mut Lifter<'_>,

@@ -33,7 +33,7 @@ pub(in crate::lift) struct IncomingStates {
 }
 
 impl IncomingStates {
-    /// Stores the state at the edge from the predecessor `from`, and returns what has changed.
+    /// Stores the state at the edge from the predecessor `from`, and returns the kind of change.
     pub fn add(&mut self, from: Option<ProgramPoint>, state: &Rc<AbstractState>) -> EdgeChange {
         let change = match self.edges.iter_mut().find(|(known, _)| *known == from) {
             Some((_, known)) if known == state => return EdgeChange::Nothing,

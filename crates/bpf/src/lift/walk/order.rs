@@ -12,12 +12,12 @@ use crate::insn::Insn;
 use crate::lift::frame::{FrameId, Phase, ProgramPoint, UnitId};
 use crate::lift::lifter::Lifter;
 
-/// Position of a block in the order of lifting. It consists of one instruction for each stack
-/// frame, outermost first: the linked program (unit), and the rank in reverse postorder. The phase
-/// of the block's first instruction follows.
+/// Position of a block in the order of lifting. The list has one pair for each stack frame,
+/// outermost first: the linked program (unit), and the rank of an instruction in reverse postorder.
+/// The phase is that of the block's first instruction.
 pub(super) type Place = (Vec<(UnitId, usize)>, Phase);
 
-/// Positions of blocks in the order in which they are lifted.
+/// The positions of blocks in the order of lifting.
 #[derive(Default)]
 pub(super) struct Order {
     /// Rank (position in reverse postorder) of the instruction at each slot, by linked program
@@ -63,7 +63,8 @@ impl Order {
 }
 
 /// Returns the position of each instruction of a program in reverse postorder, function by
-/// function. Jumps are visited first, so that loop bodies precede the code after the loop.
+/// function. The search visits jump targets first, so that loop bodies precede the code after the
+/// loop.
 fn ranks(program: &BpfProgram) -> Vec<usize> {
     let insns = &program.insns;
     let mut ranks = vec![0; insns.len()];

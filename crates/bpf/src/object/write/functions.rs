@@ -13,7 +13,8 @@ use crate::BpfProgram;
 use crate::insn::{Call, Imm64, Insn};
 use crate::line_info::LineInfo;
 
-/// A function that is written to the object file, shared by all programs with an equal copy.
+/// A function to write to the object file. All programs with an equal copy of the function share
+/// it.
 #[derive(Clone, Debug)]
 pub(super) struct Planned<'a> {
     /// A program that contains the function.
@@ -52,8 +53,8 @@ fn range(program: &BpfProgram, number: usize) -> (usize, usize) {
     (program.subprograms[number].first, end)
 }
 
-/// Content of a function, except for the identity of the functions that it calls. Functions can be
-/// equal only if their keys are equal.
+/// The parts of a function that decide whether copies can be equal. The called functions themselves
+/// are not part of it. Functions can be equal only if their keys are equal.
 #[derive(PartialEq, Eq, Hash)]
 struct FunctionKey<'a> {
     /// Index of the program for an entry function, which is never shared; `None` for a subprogram.
@@ -119,8 +120,7 @@ pub(super) fn plan<'a>(programs: &[&'a BpfProgram]) -> Result<Plan<'a>, WriteErr
     Ok(Plan { functions, function_indices })
 }
 
-/// Returns a number for each item. Numbers are assigned in the order of first occurrence; equal
-/// items get the same number.
+/// Numbers the items in the order of first occurrence; equal items get the same number.
 fn numbered<T: Eq + std::hash::Hash>(items: impl Iterator<Item = T>) -> Vec<usize> {
     let mut known = HashMap::new();
     let mut number = |item| {

@@ -25,8 +25,8 @@ pub(super) struct Defined {
     pub offset: u32,
     /// Size of the definition in bytes.
     pub size: u32,
-    /// Initial elements of the map, each as the offset at which its pointer is stored in the
-    /// section, and the program or map to which it points.
+    /// Initial elements of the map. Each consists of the offset in the section at which its pointer
+    /// is stored, and the program or map to which it points.
     pub slots: Vec<(u32, SlotRef)>,
 }
 
@@ -144,7 +144,7 @@ fn original(types: &Types, def: &MapDef, used: &[TypeId]) -> Option<(TypeId, Typ
     )
 }
 
-/// Returns true if the definition `read` is equal to `def` when it gets the initial elements of
+/// Returns true if the definition `read` would be equal to `def` if it had the initial elements of
 /// `def`.
 fn matches_definition(read: &MapDef, def: &MapDef) -> bool {
     let slots = def.slots.last().map_or(0, |(slot, _)| slot.saturating_add(1));
@@ -212,8 +212,8 @@ fn defined(types: &mut Types, def: &MapDef) -> Result<(TypeId, Option<u32>), Wri
     Ok((types.structure(size, &members), Some(size)))
 }
 
-/// Returns the section name for a map with global data. This is the map's own name if loaders
-/// recognise it and no other map has it.
+/// Returns the section name for a map with global data. Keeps the map's own name if loaders
+/// recognise it and no other map has this name.
 fn section_name(def: &MapDef, taken: &[String]) -> String {
     let free = |name: &String| is_data_section(name) && !taken.contains(name);
     let (part, name) = def.name.rsplit_once(':').unwrap_or(("", &def.name));

@@ -102,8 +102,8 @@ impl<'a> Types<'a> {
         self.btf.add("", Kind::FuncProto { ret: TypeId::VOID, params: Vec::new() })
     }
 
-    /// Returns the BTF number of a global variable with this name and type. This is `known` if that
-    /// variable matches, otherwise a new number.
+    /// Returns the BTF number of a global variable with this name and type. Reuses the variable
+    /// `known` if it has this name and type, otherwise adds a new one.
     pub fn variable(&mut self, name: &str, ty: TypeId, known: Option<TypeId>) -> TypeId {
         let wanted = Kind::Var { ty, linkage: VarLinkage::Global };
         let same = |id: &TypeId| *self.btf.kind(*id) == wanted && self.btf.type_name(*id) == name;
@@ -141,7 +141,8 @@ impl<'a> Types<'a> {
         id
     }
 
-    /// Returns the declaration tags of a function and its parameters.
+    /// Returns the text and the component index of each declaration tag of a function and its
+    /// parameters.
     fn tags(&self, function: TypeId) -> Vec<(String, i32)> {
         let tag = |(id, ty): (TypeId, &crate::btf::Type)| match ty.kind {
             Kind::DeclTag { ty, component } if ty == function => {
@@ -171,8 +172,8 @@ impl<'a> Types<'a> {
         Ok(())
     }
 
-    /// Returns the variables of all sections with this name in the original types, one list for
-    /// each section.
+    /// Returns the variables of the sections named `name` in the original types, one list for each
+    /// section.
     pub fn original_sections(&self, name: &str) -> Vec<&'a [SecVar]> {
         let Some(btf) = self.original else { return Vec::new() };
         let variables = |(id, ty): (TypeId, &'a crate::btf::Type)| match &ty.kind {
@@ -183,8 +184,8 @@ impl<'a> Types<'a> {
     }
 }
 
-/// Returns a closure that looks up the type of a function in the original object, by section and
-/// slot or else by name.
+/// Returns a closure that looks up the type of a function in the original object: first by section
+/// and slot, then by name.
 pub(super) fn function_types(object: &Object) -> impl Fn(&str, usize, &str) -> Option<TypeId> {
     let mut by_name: HashMap<&str, TypeId> = HashMap::new();
     for (id, ty) in object.btf.iter().flat_map(|btf| btf.types()) {

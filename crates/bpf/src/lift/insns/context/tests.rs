@@ -9,7 +9,8 @@ fn r(number: u8) -> Register {
     Register::new(number).expect("a register")
 }
 
-/// Lifts a program with these instructions, which then returns 0; returns the error, if any.
+/// Lifts a program that consists of the instructions `body` and returns 0. Returns the error
+/// message if lifting fails.
 fn fault(kind: ProgramKind, body: &[Insn]) -> Option<String> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/alaw2ulaw.bpf.o");
     let object = Object::parse(&std::fs::read(path).expect("the example")).expect("an object");
@@ -108,7 +109,8 @@ fn helpers_belong_to_types_of_programs() {
     assert!(unknown.is_some_and(|fault| fault.contains("bpf_skb_under_cgroup is not supported")));
 }
 
-/// Returns the fault of a program that executes one instruction with the context in `r6`.
+/// Returns the error message for a program that executes one instruction with the context in `r6`;
+/// `None` if lifting succeeds.
 fn with_context(kind: ProgramKind, insn: Insn) -> Option<String> {
     let r6 = Insn::Alu { width: Width::W64, op: AluOp::Mov, dst: r(6), src: Source::Reg(r(1)) };
     fault(kind, &[r6, insn])

@@ -33,9 +33,9 @@ fn hash(key_size: u32, keying: Keying) -> MapLayout {
     }
 }
 
-/// Assigns numbers to the words of a key of a map, like a lifted program with `BinaryOp::Intern`.
-/// Each pair of a prefix's number and the next word gets a number. Returns the numbers of all
-/// pairs, and the number of the whole key.
+/// Numbers the words of a map key as a lifted program does with `BinaryOp::Intern`: each pair of a
+/// prefix's number and the next word gets a number. Returns the numbers of all pairs, and the
+/// number of the whole key.
 fn intern(words: &[u64]) -> (Interned, u32) {
     let mut interned = HashMap::new();
     let mut number = 100;
