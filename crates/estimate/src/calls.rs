@@ -59,8 +59,8 @@ impl Call {
         self.name.split('.').skip(1).find(|part| !is_case(part))
     }
 
-    /// Returns true if the call only computes the address of an element, as look-ups in arrays do.
-    /// The access to the element then misses the caches, and not the call.
+    /// Returns true if the call only computes the address of an element, like a look-up in an
+    /// array. Cache misses then delay the access to the element, not the call.
     pub(crate) fn is_address_only(&self) -> bool {
         self.name == "map_lookup_elem.array"
     }

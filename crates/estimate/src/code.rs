@@ -74,8 +74,8 @@ impl Code {
         self.rooms.iter_mut().map(|room| &mut room.entries)
     }
 
-    /// Returns true if each map has at most one element of at most a cache line, so that all fit
-    /// into the nearest cache.
+    /// Returns true if each map has at most one element, and the element fits into a cache line.
+    /// All elements then fit into the first-level cache.
     pub fn has_no_rooms(&self) -> bool {
         self.rooms.iter().all(|room| room.entries <= 1 && room.element_bytes <= LINE)
     }

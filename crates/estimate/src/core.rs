@@ -111,7 +111,7 @@ impl Path {
         prices
     }
 
-    /// Estimates the time of the path with these times of its calls.
+    /// Estimates the time of the path, given the times of its calls.
     fn priced(&self, timing: &Timing, prices: Prices) -> Flow {
         let mut parts = vec![0; self.len()];
         let path = self.without_keys(&prices.keys);
@@ -131,7 +131,7 @@ impl Path {
     }
 
     /// Returns the path without key loads in calls that do not read their key, such as look-ups in
-    /// empty tries. `reads` says for each call in [`Path::calls`] whether it reads its key.
+    /// empty tries. `reads` contains, for each call in [`Path::calls`], true if it reads its key.
     fn without_keys(&self, reads: &[bool]) -> Cow<'_, Path> {
         if reads.iter().all(|&reads| reads) {
             return Cow::Borrowed(self);
@@ -185,7 +185,7 @@ impl crate::Call {
     }
 }
 
-/// Scales the numbers in `parts` so that their sum is `whole`.
+/// Scales the numbers in `parts` in proportion, so that their sum is `whole`.
 fn shares(parts: &[u64], whole: u64) -> Vec<u64> {
     let sum: u128 = parts.iter().map(|&part| u128::from(part)).sum();
     if sum == 0 {
@@ -248,10 +248,10 @@ impl<'t> Core<'t> {
         }
     }
 
-    /// Returns everything that the next iteration depends on, in times after the last fetch. An
-    /// iteration from an equal state takes the same times, because the simulation only adds and
-    /// compares times. A time before the last fetch counts as the last fetch where instructions
-    /// wait for both.
+    /// Returns the part of the core's state that the next iteration depends on: times relative to
+    /// the last fetch. Iterations from equal states take equal times, because the simulation only
+    /// adds and compares times. Where instructions wait for both, a time before the last fetch
+    /// counts as the last fetch.
     fn state(&self) -> Vec<u64> {
         let after = |time: u64| time.saturating_sub(self.fetched);
         let mut state = vec![self.retired.wrapping_sub(self.fetched), self.jumped];

@@ -15,12 +15,14 @@ const SEEKING: [&str; 4] =
     ["map_lookup_elem", "map_update_elem", "map_delete_elem", "redirect_map"];
 /// Map type whose look-ups go down a tree of prefixes.
 const TRIE: &str = "lpm_trie";
-/// Map types whose look-ups read a bucket and an element, like those of the first one.
+/// Map types whose look-ups read a bucket and an element. Beyond the measured range of its own
+/// model, a type uses the model of the first type.
 const HASHED: [&str; 4] = ["hash", "lru_hash", "percpu_hash", "lru_percpu_hash"];
 
 /// Size in bytes of an access to a table inside an element.
 const WORD: u32 = 8;
-/// Call whose model describes accesses to memory of arrays.
+/// Call whose model describes how the time of accesses to array elements grows with the memory of
+/// the array.
 const IN_ARRAY: &str = "map_lookup_elem.array";
 
 /// Number of entries in maps that an estimate assumes. Packets are spread over all of them.

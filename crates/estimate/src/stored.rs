@@ -38,7 +38,8 @@ struct StoredPath {
     /// of the map in `tables`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     inside: Vec<(u32, u32)>,
-    /// Maps with their numbers and sizes of elements, as in `rooms`.
+    /// Maps that `inside` refers to: index of the map, number of elements, and size of an element
+    /// in bytes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     tables: Vec<(u32, u32, u32)>,
 }

@@ -51,9 +51,9 @@ pub(crate) struct Values {
     numbers: HashMap<(Base, i64), u8>,
     /// For each map with only one element, the base that stands for the element's address.
     elements: HashMap<u32, Base>,
-    /// Maps whose elements start at these bases.
+    /// For each base that is the start of a map's element, the map.
     maps: HashMap<Base, u32>,
-    /// Maps into whose elements these bases point, at offsets that are not known.
+    /// For each base that points into a map's element at an unknown offset, the map.
     inside: HashMap<Base, u32>,
 }
 

@@ -46,8 +46,8 @@ pub(crate) struct Emitted {
     pub paths: u64,
 }
 
-/// A function under construction, with what the kernel's verifier would know before the next
-/// instruction.
+/// A function under construction, with the facts that the kernel's verifier would know before its
+/// next instruction.
 #[derive(Clone)]
 struct Emitter<'a> {
     features: &'a Features,
@@ -64,8 +64,8 @@ struct Emitter<'a> {
     /// Jumps to exits that return a constant: the slot of each jump, and the constant. The exits
     /// are emitted after all statements.
     pending_exits: Vec<(usize, i32)>,
-    /// Jumps out of the innermost loop: the slot of each jump, and the state there. `None` outside
-    /// of loops.
+    /// Jumps out of the innermost loop: the slot of each jump, and the verifier state at the jump.
+    /// `None` outside of loops.
     breaks: Option<Vec<(usize, VerifierState)>>,
     /// Number of paths that have already reached an exit in the code emitted so far.
     ended: u64,

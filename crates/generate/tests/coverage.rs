@@ -14,7 +14,7 @@ const SIZE: usize = 10;
 const SEVERAL: usize = 8;
 
 /// Returns the opcodes that the SmartNIC's driver translates, except packet loads of classic BPF.
-/// For byte swaps, the upper byte has the width.
+/// The upper byte is the width of a byte swap, or 0 for other instructions.
 fn offloadable() -> Vec<u16> {
     let (immediate, register) = (0x00, 0x08);
     let mut all = Vec::new();

@@ -2,7 +2,8 @@
 
 use crate::ast::{Annotation, Decl, Entry};
 
-/// Returns the number of the annotation `@priority`.
+/// Returns the number in the annotation `@priority` of a table entry; `None` if it is missing or
+/// not a number.
 pub(crate) fn annotated_priority(entry: &Entry) -> Option<u32> {
     let annotation = entry.annotations.iter().find(|one| &*one.name.text == "priority")?;
     match &annotation.body[..] {
@@ -11,13 +12,14 @@ pub(crate) fn annotated_priority(entry: &Entry) -> Option<u32> {
     }
 }
 
-/// Returns the control-plane name of a declaration, without the names around it.
+/// Returns the control-plane name of a declaration (its `@name`, or else its P4 name), without the
+/// names of the enclosing controls.
 pub(crate) fn control_name(decl: &Decl) -> String {
     let name = name_of(&decl.annotations);
     name.as_deref().map_or(&*decl.name.text, |name| name.trim_start_matches('.')).to_owned()
 }
 
-/// Returns the name that the annotation `@name` gives.
+/// Returns the string in the annotation `@name`; `None` without this annotation.
 pub(crate) fn name_of(annotations: &[Annotation]) -> Option<String> {
     let annotation = annotations.iter().find(|one| &*one.name.text == "name")?;
     match &annotation.body[..] {

@@ -1,7 +1,7 @@
 //! Syntax trees of P4_16 programs.
 //!
 //! The parser numbers expressions ([`ExprId`]) and declarations ([`DeclId`]). The type checker
-//! returns tables by these numbers, so the tree itself never changes.
+//! returns tables indexed by these numbers, so the tree itself never changes.
 
 #![allow(missing_docs, reason = "the syntax in a comment of a variant names its fields")]
 
@@ -11,20 +11,20 @@ use num_bigint::BigInt;
 
 use crate::token::{Span, Token};
 
-/// Number of an expression in a program.
+/// Number that identifies an expression of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ExprId(pub u32);
 
-/// Number of a declaration in a program.
+/// Number that identifies a declaration of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DeclId(pub u32);
 
-/// A name with its place.
+/// A name with its position in the source.
 #[derive(Clone, Debug)]
 pub struct Ident {
     /// Text of the name.
     pub text: Rc<str>,
-    /// Place of the name.
+    /// Source position of the name.
     pub span: Span,
 }
 
@@ -33,9 +33,9 @@ pub struct Ident {
 pub struct Program {
     /// Declarations of all files, in order.
     pub declarations: Vec<Decl>,
-    /// Number of expressions; their numbers are smaller.
+    /// Number of expressions: every [`ExprId`] is smaller.
     pub expressions: u32,
-    /// Number of declarations; their numbers are smaller.
+    /// Number of declarations: every [`DeclId`] is smaller.
     pub count: u32,
 }
 
@@ -46,33 +46,34 @@ pub struct Annotation {
     pub name: Ident,
     /// Tokens between the brackets.
     pub body: Vec<Token>,
-    /// Values with their keys in a structured annotation, `@name[body]`.
+    /// Values of a structured annotation, `@name[body]`, each with its key if it has one; `None`
+    /// for `@name(body)`.
     pub values: Option<Vec<(Option<Ident>, Expr)>>,
 }
 
-/// A declaration at any level.
+/// A declaration, at the top of the program or inside of another declaration.
 #[derive(Clone, Debug)]
 pub struct Decl {
-    /// Number of the declaration.
+    /// Identifier of the declaration.
     pub id: DeclId,
     /// Declared name. Empty for `error` and `match_kind`.
     pub name: Ident,
-    /// Place of the whole declaration.
+    /// Source position of the whole declaration.
     pub span: Span,
     /// Annotations before the declaration.
     pub annotations: Vec<Annotation>,
-    /// The declared thing.
+    /// Declared thing, such as a variable, a type or a control.
     pub kind: Rc<DeclKind>,
 }
 
-/// The declared thing of a [`Decl`].
+/// Kind and content of a declaration ([`Decl`]).
 #[derive(Clone, Debug)]
 pub enum DeclKind {
     /// `const type name = value;`
     Const { ty: TypeRef, value: Expr },
     /// `type name = value;`
     Variable { ty: TypeRef, value: Option<Expr> },
-    /// `type(args) name;`, with declarations of abstract methods in braces.
+    /// `type(args) name;`, with implementations of abstract methods in braces.
     Instance { ty: TypeRef, args: Vec<Arg>, methods: Option<Vec<Decl>> },
     /// A function with a body.
     Function(Function),
@@ -108,7 +109,7 @@ pub enum DeclKind {
     Table(Table),
     /// `value_set<type>(size) name;`
     ValueSet { ty: TypeRef, size: Expr },
-    /// A type parameter. Only the type checker makes it, for names in scopes.
+    /// A type parameter. The parser does not create it; the type checker does, for names in scopes.
     TypeParam,
 }
 
@@ -130,7 +131,7 @@ pub struct Fields {
     pub kind: FieldsKind,
     /// Type parameters.
     pub type_params: Vec<TypeParam>,
-    /// Fields in order.
+    /// Fields in the order of the declaration.
     pub fields: Vec<Field>,
 }
 
@@ -148,7 +149,7 @@ pub struct Field {
 /// A type parameter, `T` of `<T>`.
 #[derive(Clone, Debug)]
 pub struct TypeParam {
-    /// Number as a declaration.
+    /// Identifier of the type parameter, as of a declaration.
     pub id: DeclId,
     /// Name.
     pub name: Ident,
@@ -157,7 +158,7 @@ pub struct TypeParam {
 /// Direction of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
-    /// No direction: a compile-time value, or an argument of an action that a table sets.
+    /// No direction: a compile-time value, or an action parameter that table entries set.
     None,
     /// `in`
     In,
@@ -170,9 +171,9 @@ pub enum Direction {
 /// A parameter.
 #[derive(Clone, Debug)]
 pub struct Param {
-    /// Number as a declaration.
+    /// Identifier of the parameter, as of a declaration.
     pub id: DeclId,
-    /// Annotations; `@optional` parameters need no argument.
+    /// Annotations. A parameter with `@optional` needs no argument.
     pub annotations: Vec<Annotation>,
     /// Direction.
     pub direction: Direction,
@@ -180,16 +181,17 @@ pub struct Param {
     pub ty: TypeRef,
     /// Name.
     pub name: Ident,
-    /// Default value.
+    /// Value of the parameter if the call has no argument for it.
     pub default: Option<Expr>,
 }
 
-/// Type parameters, parameters and result of something that can be called or constructed.
+/// Type parameters, parameters and result type of a function, method, extern, parser, control or
+/// package.
 #[derive(Clone, Debug)]
 pub struct Signature {
     /// Type parameters.
     pub type_params: Vec<TypeParam>,
-    /// Type of the result; absent for constructors, parsers, controls and packages.
+    /// Result type; `None` for constructors, parsers, controls and packages.
     pub result: Option<TypeRef>,
     /// Parameters.
     pub params: Vec<Param>,
@@ -209,18 +211,18 @@ pub struct Function {
 pub struct Extern {
     /// Type parameters.
     pub type_params: Vec<TypeParam>,
-    /// Constructors, named as the type and without a result, and methods.
+    /// Methods and constructors. A constructor has the name of the type and no result.
     pub methods: Vec<Method>,
 }
 
 /// A method or constructor of an extern type.
 #[derive(Clone, Debug)]
 pub struct Method {
-    /// Number as a declaration.
+    /// Identifier of the method, as of a declaration.
     pub id: DeclId,
     /// Annotations.
     pub annotations: Vec<Annotation>,
-    /// True if instances define the method.
+    /// True if the method is abstract: each instance of the extern type defines it.
     pub is_abstract: bool,
     /// Name.
     pub name: Ident,
@@ -244,7 +246,7 @@ pub struct Parser {
 /// A state of a parser.
 #[derive(Clone, Debug)]
 pub struct State {
-    /// Number as a declaration.
+    /// Identifier of the state, as of a declaration.
     pub id: DeclId,
     /// Annotations.
     pub annotations: Vec<Annotation>,
@@ -252,18 +254,18 @@ pub struct State {
     pub name: Ident,
     /// Statements before the transition.
     pub body: Vec<Stmt>,
-    /// Transition; without one, the parser rejects the packet.
+    /// Transition to the next state. Without one, the parser rejects the packet.
     pub transition: Option<Transition>,
 }
 
-/// The end of a state.
+/// Last statement of a parser state, which names the next state.
 #[derive(Clone, Debug)]
 pub enum Transition {
     /// `transition name;`
     Direct(Ident),
     /// `transition select(keys) { cases }`
     Select {
-        /// Place of `select`.
+        /// Source position of `select`.
         span: Span,
         /// Values to compare.
         keys: Vec<Expr>,
@@ -275,11 +277,11 @@ pub enum Transition {
 /// A case of `select`.
 #[derive(Clone, Debug)]
 pub struct SelectCase {
-    /// Place of the sets.
+    /// Source position of the sets.
     pub span: Span,
-    /// The set of each key. A single `default` or `_` stands for all keys.
+    /// Set of values of each key. A single `default` or `_` stands for all keys.
     pub sets: Vec<Expr>,
-    /// Next state.
+    /// State that follows if the keys are in the sets.
     pub state: Ident,
 }
 
@@ -308,9 +310,10 @@ pub struct Table {
 pub struct Property {
     /// Annotations of the property.
     pub annotations: Vec<Annotation>,
-    /// True after `const`.
+    /// True if the property is marked `const`.
     pub is_const: bool,
-    /// Name: `key`, `actions`, `entries`, `default_action`, `size`, or a property of the target.
+    /// Name: `key`, `actions`, `entries`, `default_action`, `size`, or a property of the
+    /// architecture.
     pub name: Ident,
     /// Value.
     pub value: PropertyValue,
@@ -334,48 +337,48 @@ pub enum PropertyValue {
 pub struct Key {
     /// Annotations; `@name` gives the control-plane name.
     pub annotations: Vec<Annotation>,
-    /// Value that is looked up.
+    /// Expression whose value the table looks up.
     pub value: Expr,
     /// Match kind: `exact`, `lpm`, `ternary` …
     pub kind: Ident,
 }
 
-/// An action in the list of a table.
+/// An action in the property `actions` of a table.
 #[derive(Clone, Debug)]
 pub struct ActionRef {
     /// Annotations: `@tableonly`, `@defaultonly`.
     pub annotations: Vec<Annotation>,
-    /// A name, or a call with the arguments of parameters that have a direction.
+    /// A name, or a call with arguments for the parameters that have a direction.
     pub action: Expr,
 }
 
 /// An entry of a table.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// Place of the entry.
+    /// Source position of the entry.
     pub span: Span,
     /// Annotations: `@priority`.
     pub annotations: Vec<Annotation>,
-    /// True after `const`.
+    /// True if the entry is marked `const`.
     pub is_const: bool,
-    /// Value of `priority = …:`.
+    /// Value after `priority =`; `None` if the entry states no priority.
     pub priority: Option<Expr>,
-    /// The set of each key.
+    /// Set of values that matches each key.
     pub sets: Vec<Expr>,
-    /// A call of an action.
+    /// Call of the action that runs for a matching packet.
     pub action: Expr,
 }
 
-/// A type as written.
+/// A type as written in the source.
 #[derive(Clone, Debug)]
 pub struct TypeRef {
-    /// Place of the type.
+    /// Source position of the type.
     pub span: Span,
-    /// The type.
+    /// Content of the type.
     pub kind: TypeRefKind,
 }
 
-/// Content of a [`TypeRef`].
+/// Content of a type in the source ([`TypeRef`]).
 #[derive(Clone, Debug)]
 pub enum TypeRefKind {
     /// `bool`
@@ -398,7 +401,7 @@ pub enum TypeRefKind {
     Void,
     /// `_`
     DontCare,
-    /// A named type with type arguments; `absolute` after a leading dot.
+    /// A named type with type arguments. `absolute` is true for a name after a leading dot.
     Named { name: Ident, absolute: bool, args: Vec<TypeRef> },
     /// `element[size]`
     Stack { element: Box<TypeRef>, size: Box<Expr> },
@@ -408,23 +411,23 @@ pub enum TypeRefKind {
     List(Box<TypeRef>),
 }
 
-/// An argument.
+/// An argument of a call.
 #[derive(Clone, Debug)]
 pub struct Arg {
-    /// Name in `name = value`.
+    /// Name of the parameter, for an argument of the form `name = value`.
     pub name: Option<Ident>,
     /// Value; [`ExprKind::DontCare`] for `_`.
     pub value: Expr,
 }
 
-/// An expression with its number and place.
+/// An expression with its identifier and source position.
 #[derive(Clone, Debug)]
 pub struct Expr {
-    /// Number of the expression.
+    /// Identifier of the expression.
     pub id: ExprId,
-    /// Place of the expression.
+    /// Source position of the expression.
     pub span: Span,
-    /// The expression.
+    /// Operator, literal or name, with the operands.
     pub kind: ExprKind,
 }
 
@@ -433,16 +436,16 @@ pub struct Expr {
 pub struct LiteralType {
     /// Width in bits.
     pub width: u32,
-    /// True for `s`.
+    /// True for a signed literal (`s`), false for an unsigned one (`w`).
     pub is_signed: bool,
 }
 
-/// Content of an [`Expr`].
+/// Kind and operands of an expression ([`Expr`]).
 #[derive(Clone, Debug)]
 pub enum ExprKind {
     /// `true` or `false`
     Bool(bool),
-    /// A number, with its type if it is written.
+    /// An integer literal. `ty` is the width and sign, if the literal states them.
     Number { value: BigInt, ty: Option<LiteralType> },
     /// A string literal.
     Text(Rc<str>),
@@ -452,9 +455,9 @@ pub enum ExprKind {
     DontCare,
     /// `this`
     This,
-    /// A name; `absolute` after a leading dot.
+    /// A name. `absolute` is true for a name after a leading dot.
     Name { name: Ident, absolute: bool },
-    /// A type where an expression may stand: `E` in `E.a`, `error` in `error.NoError`, `C` in
+    /// A type in the position of an expression: `E` in `E.a`, `error` in `error.NoError`, `C` in
     /// `C.apply()` and in `C()`.
     Type(TypeRef),
     /// `base.name`
@@ -465,7 +468,8 @@ pub enum ExprKind {
     Slice { base: Box<Expr>, high: Box<Expr>, low: Box<Expr> },
     /// `base[low+:width]`
     PlusSlice { base: Box<Expr>, low: Box<Expr>, width: Box<Expr> },
-    /// `function<types>(arguments)`; a constructor call has a [`ExprKind::Type`] as its function.
+    /// `function<types>(arguments)`. In a call of a constructor, `function` has the kind
+    /// [`ExprKind::Type`].
     Call { function: Box<Expr>, type_args: Vec<TypeRef>, args: Vec<Arg> },
     /// `-a`, `!a`, `~a`, `+a`
     Unary { op: UnaryOp, operand: Box<Expr> },
@@ -475,9 +479,9 @@ pub enum ExprKind {
     Conditional { condition: Box<Expr>, yes: Box<Expr>, no: Box<Expr> },
     /// `(type) operand`
     Cast { ty: TypeRef, operand: Box<Expr> },
-    /// `{a, b}`; `defaults` if it ends with `...`
+    /// `{a, b}`. `defaults` is true for a list that ends with `...`.
     List { items: Vec<Expr>, defaults: bool },
-    /// `{a = x, b = y}`; `defaults` if it ends with `...`
+    /// `{a = x, b = y}`. `defaults` is true for a record that ends with `...`.
     Record { fields: Vec<(Ident, Expr)>, defaults: bool },
     /// `{#}`
     Invalid,
@@ -550,7 +554,7 @@ pub enum BinaryOp {
 /// Statements in braces.
 #[derive(Clone, Debug)]
 pub struct Block {
-    /// Place of the block.
+    /// Source position of the block.
     pub span: Span,
     /// Annotations before the brace: `@atomic`.
     pub annotations: Vec<Annotation>,
@@ -558,23 +562,23 @@ pub struct Block {
     pub statements: Vec<Stmt>,
 }
 
-/// A statement with its place.
+/// A statement with its source position.
 #[derive(Clone, Debug)]
 pub struct Stmt {
-    /// Place of the statement.
+    /// Source position of the statement.
     pub span: Span,
-    /// The statement.
+    /// Kind and parts of the statement.
     pub kind: StmtKind,
 }
 
-/// Content of a [`Stmt`].
+/// Kind and parts of a statement ([`Stmt`]).
 #[derive(Clone, Debug)]
 pub enum StmtKind {
     /// `;`
     Empty,
     /// `target = value;`, or with an operator: `target += value;`
     Assign { target: Expr, op: Option<BinaryOp>, value: Expr },
-    /// A call, with the expression of kind [`ExprKind::Call`].
+    /// A call as a statement; the expression has the kind [`ExprKind::Call`].
     Call(Expr),
     /// `if (condition) yes else no`
     If { condition: Expr, yes: Box<Stmt>, no: Option<Box<Stmt>> },
@@ -590,21 +594,22 @@ pub enum StmtKind {
     Break,
     /// `continue;`
     Continue,
-    /// A constant, variable or instance.
+    /// A declaration of a constant, variable or instance.
     Declare(Decl),
     /// `for (start; condition; updates) body`
     For { start: Vec<Stmt>, condition: Expr, updates: Vec<Stmt>, body: Box<Stmt> },
-    /// `for (variable in range) body`, with a declared or an existing variable.
+    /// `for (variable in range) body`. `declared` is the declaration of the variable, unless the
+    /// loop uses an existing one.
     ForIn { declared: Option<Decl>, variable: Expr, range: Expr, body: Box<Stmt> },
 }
 
 /// A case of `switch`.
 #[derive(Clone, Debug)]
 pub struct SwitchCase {
-    /// Place of the label.
+    /// Source position of the label.
     pub span: Span,
     /// Label: an action, a constant, or [`ExprKind::Default`].
     pub label: Expr,
-    /// Block; without one, the case falls through to the next.
+    /// Block of the case. A case without one falls through to the next case.
     pub body: Option<Block>,
 }

@@ -1,4 +1,5 @@
-//! Entries of a program that the control plane may change.
+//! Converts the non-constant entries of a P4 program, which the control plane may change, to
+//! control-plane entries.
 
 use num_bigint::BigInt;
 
@@ -11,27 +12,29 @@ use crate::xdp::entries::{self, ActionCall, KeyValue, Setting};
 
 type Result<T> = std::result::Result<T, P4Error>;
 
-/// A program, as a translation knows it.
+/// Access to a P4 program, for the conversion of its entries. The functions come from the
+/// translation to XDP or SWX.
 pub(crate) struct Program<'p> {
     pub checked: &'p Checked,
-    /// Returns the value of an expression, if it is known.
+    /// Returns the compile-time value of an expression; `None` if it has none.
     pub constant: &'p dyn Fn(&Expr) -> Option<Value>,
-    /// Returns the declaration of an action that an entry names.
+    /// Returns the declaration of the action that an entry names.
     pub action: &'p dyn Fn(&Expr) -> Option<&'p Decl>,
-    /// Returns the types of the members of a struct, tuple or stack; none for numbers.
+    /// Returns the types of the members of a struct, tuple or stack; `None` for numbers.
     pub members: &'p dyn Fn(&Type) -> Option<Vec<Type>>,
-    /// Returns the error of a construct that the translation lacks.
+    /// Makes an error about a construct that the translation does not support.
     pub refusal: &'p dyn Fn(Span, &str) -> P4Error,
 }
 
 impl Program<'_> {
-    /// Returns entries in the form of files, with priorities of which the largest wins. `types` are
-    /// those of the keys, and `order` has the priorities in the program with whether the largest of
-    /// them wins.
+    /// Converts entries to the form of entry files, in which the largest priority wins.
+    ///
+    /// `types` are the types of the keys. The third argument consists of the priority of each entry
+    /// in the program, and a flag: true if the largest priority wins in the program.
     ///
     /// # Errors
     ///
-    /// The first entry that is not constant.
+    /// Returns an error for the first entry that is not constant.
     pub fn entries(
         &self,
         path: &str,
@@ -79,7 +82,7 @@ impl Program<'_> {
         if let (ExprKind::Call { args: given, .. }, DeclKind::Action { params, .. }) =
             (&action.kind, &*decl.kind)
         {
-            // The list of actions has the arguments with a direction.
+            // Arguments for parameters with a direction are those in the table's list of actions.
             let call = self.checked.calls.get(&action.id);
             let directed = params.iter().enumerate().filter_map(|(at, param)| {
                 let has_direction = param.direction != Direction::None;
@@ -130,7 +133,8 @@ impl Program<'_> {
         Ok(())
     }
 
-    /// Returns the value of an expression as a number: members of enums by their place.
+    /// Returns the value of an expression as a number. The number of an enum or error member is its
+    /// position in the declaration.
     fn number(&self, expr: &Expr) -> Result<BigInt> {
         Ok(match (self.constant)(expr) {
             Some(Value::Number(number)) => number,

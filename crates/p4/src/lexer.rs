@@ -1,6 +1,6 @@
 //! Splits a source text into lexemes: tokens of P4_16 (specification, section 6.3) before the
-//! preprocessor replaces macros. Faults become lexemes, because text that a condition skips may
-//! have any content.
+//! preprocessor replaces macros. A fault becomes a lexeme, because text that `#if` skips may have
+//! any content.
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -14,10 +14,10 @@ const SYMBOLS: &[&str] = &[
     "<<", "++", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "+:", "{#", "##",
 ];
 
-/// Symbols of one character.
+/// Symbols of a single character.
 const CHARACTERS: &[u8] = b"+-*/%|&^~()[]{}<>!:,?.=;@#";
 
-/// Cause for which text is not a token.
+/// Reason why a text is not a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flaw {
     /// A character that P4 does not use.
@@ -33,7 +33,7 @@ pub(crate) enum Flaw {
 pub(crate) enum Kind {
     /// An identifier or keyword.
     Word,
-    /// Letters, digits and underscores after a digit; possibly not a number of P4.
+    /// A digit, and the letters, digits and underscores after it. It may be an invalid P4 number.
     Number,
     /// A string, without quotes and with resolved escapes.
     Text,
@@ -41,25 +41,25 @@ pub(crate) enum Kind {
     Symbol,
     /// Text that is not a token.
     Flaw(Flaw),
-    /// The end of the line of a directive.
+    /// The end of the line of a preprocessor directive.
     LineEnd,
-    /// The end of the text.
+    /// The end of the source text.
     End,
 }
 
-/// A token before the preprocessor.
+/// A token before macro replacement.
 #[derive(Clone, Debug)]
 pub(crate) struct Lexeme {
     pub kind: Kind,
     pub text: Rc<str>,
     pub span: Span,
-    /// True after white space or a comment.
+    /// True if white space or a comment precedes the token.
     pub spaced: bool,
-    /// True for the first token of a line.
+    /// True for the first token of a line; `#` there starts a directive.
     pub first: bool,
-    /// True if a line ends before the token, even in a comment.
+    /// True if a line ends between the previous token and this one, even in a comment.
     pub broken: bool,
-    /// False for the name of a macro in its own replacement.
+    /// False for the name of a macro inside its own replacement, which is not replaced again.
     pub expandable: bool,
 }
 
@@ -70,12 +70,12 @@ impl Lexeme {
     }
 }
 
-/// Texts of tokens, each stored once.
+/// Interned texts of tokens: each different text is stored once.
 #[derive(Debug, Default)]
 pub(crate) struct Names(HashSet<Rc<str>>);
 
 impl Names {
-    /// Returns the shared copy of a text.
+    /// Returns the interned copy of a text.
     pub fn get(&mut self, text: &str) -> Rc<str> {
         if let Some(known) = self.0.get(text) {
             return known.clone();
@@ -86,30 +86,30 @@ impl Names {
     }
 }
 
-/// A position in a source text.
+/// Position of the lexer in a source text.
 #[derive(Debug)]
 pub(crate) struct Lexer {
     text: Rc<str>,
-    /// Position in bytes.
+    /// Offset in bytes.
     position: usize,
-    /// Number of the file that spans show.
+    /// Index of the file in the spans of lexemes.
     pub file: u32,
-    /// Current line, from 1.
+    /// Current line, counted from 1.
     pub line: u32,
-    /// Current column in characters, from 1.
+    /// Current column in characters, counted from 1.
     column: u32,
-    /// True if only white space and comments were read since the start of the line.
+    /// True if only white space and comments precede the position in its line.
     first: bool,
 }
 
 impl Lexer {
-    /// Starts at the beginning of a text.
+    /// Makes a lexer at the beginning of a text.
     pub fn new(file: u32, text: Rc<str>) -> Lexer {
         let position = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
         Lexer { text, position, file, line: 1, column: 1, first: true }
     }
 
-    /// Returns the current place, as a span without characters.
+    /// Returns the current position as an empty span.
     pub fn place(&self) -> Span {
         Span {
             file: self.file,
@@ -119,7 +119,8 @@ impl Lexer {
         }
     }
 
-    /// Reads a lexeme. In a directive, the end of the line is one, which stays unread.
+    /// Reads a lexeme. In a directive, returns [`Kind::LineEnd`] at the end of the line without
+    /// reading past it.
     pub fn next(&mut self, names: &mut Names, in_directive: bool) -> Lexeme {
         let blank = self.blank(in_directive);
         let mut lexeme = Lexeme {
@@ -181,7 +182,7 @@ impl Lexer {
         lexeme
     }
 
-    /// Reads the rest of the line of a directive. The end of the line stays unread.
+    /// Reads the remaining lexemes of a directive, up to the end of the line, which stays unread.
     pub fn line(&mut self, names: &mut Names) -> Vec<Lexeme> {
         let mut line = Vec::new();
         loop {
@@ -193,7 +194,7 @@ impl Lexer {
         }
     }
 
-    /// Skips a line, with the comments that begin in it.
+    /// Skips a line, and the rest of each comment that begins in it.
     pub fn skip_line(&mut self) {
         while let Some(byte) = self.peek() {
             if byte == b'"' {
@@ -214,7 +215,8 @@ impl Lexer {
         }
     }
 
-    /// Skips white space and comments, and reads `#` if it begins a line. Returns its place.
+    /// Skips white space and comments, then reads `#` at the start of a line. Returns the position
+    /// of `#`; `None` if another token follows.
     pub fn hash(&mut self) -> Option<Span> {
         self.blank(false);
         let start = self.place();
@@ -231,7 +233,7 @@ impl Lexer {
         self.position == self.text.len()
     }
 
-    /// Reads the word if it follows directly.
+    /// Reads `word` if it follows immediately. Returns true if it does.
     pub fn eat_word(&mut self, word: &str) -> bool {
         let rest = &self.text.as_bytes()[self.position..];
         let follows = rest.starts_with(word.as_bytes())
@@ -244,7 +246,8 @@ impl Lexer {
         follows
     }
 
-    /// Reads `"name"` or `<name>`. Returns the name, and true for quotes.
+    /// Reads `"name"` or `<name>` after `#include`. Returns the name, true for quotes, and the
+    /// position.
     pub fn header_name(&mut self) -> Option<(String, bool, Span)> {
         self.blank(true);
         let mut span = self.place();
@@ -264,7 +267,7 @@ impl Lexer {
         Some((name, open == b'"', span))
     }
 
-    /// Returns the text up to the end of the line, without the spaces around it.
+    /// Returns the text up to the end of the line, without surrounding spaces.
     pub fn rest_of_line(&self) -> &str {
         let rest = &self.text[self.position..];
         rest.split('\n').next().unwrap_or(rest).trim()
@@ -314,8 +317,8 @@ impl Lexer {
         blank
     }
 
-    /// Reads a string with its quotes. Returns its text, and false if the closing quote is missing.
-    /// In a directive, the string ends with the line.
+    /// Reads a string literal. Returns its content, and false if the closing quote is missing. In a
+    /// directive, the string ends with the line at the latest.
     fn string(&mut self, in_directive: bool) -> (String, bool) {
         self.bump();
         let mut text = String::new();
@@ -353,7 +356,7 @@ impl Lexer {
         }
     }
 
-    /// Returns the next byte, behind backslashes at the ends of lines.
+    /// Returns the next byte, after line continuations (backslashes at ends of lines).
     fn peek(&mut self) -> Option<u8> {
         let byte = self.text.as_bytes().get(self.position).copied();
         if byte == Some(b'\\') && self.skip_splices() {
@@ -362,7 +365,8 @@ impl Lexer {
         byte
     }
 
-    /// Skips backslashes at the ends of lines, with those ends.
+    /// Skips line continuations: backslashes at ends of lines, with the line ends. Returns true if
+    /// there was one.
     fn skip_splices(&mut self) -> bool {
         let mut skipped = false;
         loop {
@@ -379,7 +383,7 @@ impl Lexer {
         }
     }
 
-    /// Goes one byte further.
+    /// Advances by one byte, and updates line and column.
     fn bump(&mut self) {
         match self.text.as_bytes().get(self.position) {
             None => return,
@@ -394,12 +398,12 @@ impl Lexer {
     }
 }
 
-/// White space and comments before a token.
+/// Properties of the white space and comments before a token.
 #[derive(Default)]
 struct Blank {
     spaced: bool,
     broken: bool,
-    /// Place of a comment that does not end.
+    /// Position of a comment without `*/`.
     comment: Option<Span>,
 }
 
@@ -407,7 +411,7 @@ fn is_word(byte: u8) -> bool {
     byte == b'_' || byte.is_ascii_alphanumeric()
 }
 
-/// Returns true for a number of P4: an optional width with `w` or `s`, an optional base, digits.
+/// Returns true for a valid P4 number: an optional width with `w` or `s`, an optional base, digits.
 pub(crate) fn is_number(text: &str) -> bool {
     let digits = match text.find(['w', 's', 'W', 'S']) {
         Some(at) if text[..at].bytes().all(|b| b.is_ascii_digit()) => {

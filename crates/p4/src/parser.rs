@@ -19,9 +19,10 @@ use crate::token::{Span, Token, TokenKind};
 
 type Result<T> = std::result::Result<T, P4Error>;
 
-/// Largest nesting of expressions, statements and types, so that recursion cannot use up the stack.
+/// Largest nesting depth of expressions, statements and types. It prevents a stack overflow by
+/// recursion.
 const DEEPEST: u32 = 50;
-/// Largest number of operators in a row, of members of members, and of sizes of stacks in stacks.
+/// Largest number of chained operators, member accesses, or stack sizes in one expression or type.
 const LONGEST_CHAIN: u32 = 100;
 /// Largest number of `else if` in a row.
 const MOST_BRANCHES: u32 = 600;
@@ -75,7 +76,7 @@ const RESERVED: &[&str] = &[
 ///
 /// # Errors
 ///
-/// The first token that does not fit the grammar.
+/// Returns an error at the first token that does not fit the grammar.
 pub fn parse(tokens: &[Token]) -> Result<Program> {
     let end = tokens.last().map(|token| token.span).unwrap_or_default();
     let end = Token { kind: TokenKind::End, text: "".into(), span: end };
@@ -102,7 +103,7 @@ pub fn parse(tokens: &[Token]) -> Result<Program> {
     Ok(Program { declarations, expressions: parser.expressions, count: parser.declarations })
 }
 
-/// The state of the parser.
+/// State of the parser.
 struct Reader<'a> {
     tokens: &'a [Token],
     end: Token,
@@ -110,11 +111,11 @@ struct Reader<'a> {
     expressions: u32,
     declarations: u32,
     depth: u32,
-    /// True inside `<…>`, where `>` ends the list.
+    /// True inside `<…>`, where `>` ends the list instead of comparing values.
     no_greater: bool,
-    /// Names in scope, innermost last: true for types.
+    /// Names in scope, innermost scope last; true for the names of types.
     scopes: Vec<HashMap<Rc<str>, bool>>,
-    /// Types that the current `typedef` declares.
+    /// Types that the current `typedef` declares inline.
     derived: Vec<Decl>,
 }
 
@@ -133,7 +134,7 @@ impl Reader<'_> {
         self.token().span
     }
 
-    /// Returns the place from a start to the last token that was read.
+    /// Returns the source range from `start` to the last token that the parser has read.
     fn since(&self, start: Span) -> Span {
         match self.at.checked_sub(1).and_then(|last| self.tokens.get(last)) {
             Some(last) => start.to(last.span),
@@ -183,7 +184,7 @@ impl Reader<'_> {
         P4Error::new(codes::P4_SYNTAX, span, message)
     }
 
-    /// Runs a reader one level deeper.
+    /// Runs `read` one nesting level deeper, and reports too deep a nesting.
     fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.depth == DEEPEST {
             return Err(self.fault(
@@ -197,7 +198,7 @@ impl Reader<'_> {
         result
     }
 
-    /// Runs a reader in which `>` has its usual meaning, as in parentheses.
+    /// Runs `read` with `>` as an operator again, as inside parentheses.
     fn bracketed<T>(
         &mut self,
         no_greater: bool,
@@ -209,7 +210,7 @@ impl Reader<'_> {
         result
     }
 
-    /// Runs a reader, and goes back to the current token if it fails.
+    /// Runs `read`. If it fails, returns `None` and resets the parser to the current token.
     fn attempt<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T>) -> Option<T> {
         let (at, expressions, declarations, depth) =
             (self.at, self.expressions, self.declarations, self.depth);
@@ -242,7 +243,7 @@ impl Reader<'_> {
         Ok(Ident { text: token.text, span: token.span })
     }
 
-    /// Reads any word, as after a dot.
+    /// Reads any word, even a reserved one, as after a dot.
     fn word(&mut self) -> Result<Ident> {
         if self.token().kind != TokenKind::Word {
             return Err(self.unexpected("a name"));
@@ -338,7 +339,8 @@ impl Reader<'_> {
 
     // --- types ---------------------------------------------------------------------------------
 
-    /// Reads a type. `known`: names must be types in scope, as where an expression can stand, too.
+    /// Reads a type. If `known`, a name must be a type in scope; this is needed where an expression
+    /// could stand, too.
     fn type_ref(&mut self, known: bool) -> Result<TypeRef> {
         self.nested(|this| this.type_ref_within(known))
     }

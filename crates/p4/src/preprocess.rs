@@ -23,19 +23,19 @@ use crate::lexer::{self, Flaw, Kind, Lexeme, Lexer, Names};
 use crate::token::{SourceFile, Sources, Span, Token, TokenKind};
 use state::{Context, Frame, Key, Macro};
 
-/// Largest number of tokens that the preprocessor handles, replaced ones included. Macros can
-/// double the program with each line, so there is a limit.
+/// Largest number of tokens that the preprocessor handles, including replacements. Macros can
+/// double the program with each line, so a limit is needed.
 const MAX_TOKENS: usize = 4_000_000;
 
-/// Largest depth of included files, and of macros in arguments of macros.
+/// Largest nesting depth of included files, and of macros in arguments of macros.
 const MAX_DEPTH: usize = 200;
 
 /// Options of the preprocessor.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Folders to search for included files, in order.
+    /// Folders that are searched for included files, in order.
     pub include_folders: Vec<PathBuf>,
-    /// Macros to define first, as names and replacements.
+    /// Macros that are defined before the program starts, as names and replacements.
     pub defines: Vec<(String, String)>,
 }
 
@@ -46,7 +46,7 @@ pub struct Options {
 /// # Errors
 ///
 /// Returns an error if a directive has a fault, an included file is missing, or a text is not a
-/// token of P4. The sources show its place.
+/// token of P4. The sources show its position.
 pub fn preprocess(
     path: &Path,
     text: &str,
@@ -64,20 +64,20 @@ struct Preprocessor<'a> {
     options: &'a Options,
     names: Names,
     sources: Sources,
-    /// Numbers of the files that were read, by their origins.
+    /// Index of each file that was read, by its origin.
     numbers: HashMap<Key, u32>,
-    /// Files with `#pragma once`.
+    /// Indices of the files with `#pragma once`.
     once: HashSet<u32>,
-    /// Files that are being read, the innermost last.
+    /// Files that are being read; an included file comes after the file that includes it.
     frames: Vec<Frame>,
     macros: HashMap<Rc<str>, Rc<Macro>>,
-    /// Replacements that are being read, the innermost last.
+    /// Macro replacements that are being read, innermost last.
     contexts: Vec<Context>,
-    /// A lexeme to read again.
+    /// A lexeme to return again before further ones are read.
     unread: Option<Lexeme>,
-    /// Depth of macros in arguments of macros.
+    /// Current nesting depth of macros in arguments of macros.
     depth: usize,
-    /// Number of handled tokens.
+    /// Number of tokens handled so far.
     handled: usize,
 }
 
@@ -123,7 +123,7 @@ impl<'a> Preprocessor<'a> {
         }
     }
 
-    /// Counts tokens. Returns an error if there are too many.
+    /// Adds to the number of handled tokens. Returns an error above [`MAX_TOKENS`].
     fn charge(&mut self, tokens: usize, span: Span) -> Result<(), P4Error> {
         self.handled += tokens;
         if self.handled > MAX_TOKENS {
@@ -138,18 +138,18 @@ impl<'a> Preprocessor<'a> {
         Ok(())
     }
 
-    /// Returns the innermost file.
+    /// Returns the innermost file that is being read.
     fn frame(&mut self) -> &mut Frame {
         self.frames.last_mut().expect("the program stays open")
     }
 }
 
-/// Makes an error of a directive or macro.
+/// Makes an error about a directive or macro.
 fn fault(span: Span, message: impl fmt::Display) -> P4Error {
     P4Error::new(codes::P4_PREPROCESSOR, span, message)
 }
 
-/// Makes a token of a lexeme that no macro replaces.
+/// Converts a lexeme that no macro replaces to a token.
 fn token(lexeme: Lexeme) -> Result<Token, P4Error> {
     let Lexeme { kind, text, span, .. } = lexeme;
     let syntax = |message: String| Err(P4Error::new(codes::P4_SYNTAX, span, message));
@@ -173,7 +173,7 @@ fn token(lexeme: Lexeme) -> Result<Token, P4Error> {
     Ok(Token { kind, text, span })
 }
 
-/// Shortens a text of the program for messages, and escapes control characters.
+/// Shortens a text of the program for a message, and escapes control characters.
 fn short(text: &str) -> String {
     let mut start = String::new();
     for (i, character) in text.chars().enumerate() {

@@ -1,7 +1,7 @@
-//! Two notations of records with the lines of their values: JSON (RFC 8259) and the text format of
-//! protocol buffers (the subset of the language specification that messages of P4Runtime need).
+//! Reads two notations of structured data, and keeps the line of each value: JSON (RFC 8259), and
+//! the text format of protocol buffers (the subset that messages of P4Runtime need).
 
-/// A value with its line.
+/// A value and its line in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     /// Line, counted from 1.
@@ -10,29 +10,29 @@ pub struct Node {
     pub value: Content,
 }
 
-/// Content of a [`Node`].
+/// Value of a [`Node`]: a string, word, list or object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// A string; in the text format, its bytes.
+    /// A string; in the text format of protocol buffers, its bytes.
     Text(Vec<u8>),
     /// A number or word as written: `12`, `true`, `INSERT`.
     Word(String),
     /// A list of JSON.
     List(Vec<Node>),
-    /// An object of JSON, or a message. Fields of messages can repeat.
+    /// An object of JSON, or a message. Fields of messages can occur several times.
     Fields(Vec<(String, Node)>),
 }
 
-/// A fault with its line.
+/// An error: line and message.
 pub type Fault = (u32, String);
 
 type Result<T> = std::result::Result<T, Fault>;
 
-/// Largest number of values in each other.
+/// Largest nesting depth of values.
 const MOST_LEVELS: u32 = 64;
 
 impl Node {
-    /// Returns the fields; none for other values.
+    /// Returns the fields of an object or message; an empty slice for other values.
     pub fn fields(&self) -> &[(String, Node)] {
         match &self.value {
             Content::Fields(fields) => fields,
@@ -40,17 +40,18 @@ impl Node {
         }
     }
 
-    /// Returns the values of a field.
+    /// Returns all values of a field, in order.
     pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Node> {
         self.fields().iter().filter(move |one| one.0 == name).map(|one| &one.1)
     }
 
-    /// Returns the last value of a field.
+    /// Returns the last value of a field, if it occurs.
     pub fn get(&self, name: &str) -> Option<&Node> {
         self.fields().iter().rev().find(|one| one.0 == name).map(|one| &one.1)
     }
 
-    /// Returns a string, number or word as text.
+    /// Returns a string, number or word as text; `None` for other values, or bytes that are not
+    /// UTF-8.
     pub fn text(&self) -> Option<String> {
         match &self.value {
             Content::Text(bytes) => String::from_utf8(bytes.clone()).ok(),
@@ -60,11 +61,11 @@ impl Node {
     }
 }
 
-/// Reads a JSON text.
+/// Parses a JSON text.
 ///
 /// # Errors
 ///
-/// The first fault of the notation.
+/// Returns the first syntax error with its line.
 pub fn read_json(text: &str) -> Result<Node> {
     let mut reader = Reader::new(text, false);
     let node = reader.value(0)?;
@@ -75,11 +76,11 @@ pub fn read_json(text: &str) -> Result<Node> {
     }
 }
 
-/// Reads a message in the text format of protocol buffers.
+/// Parses a message in the text format of protocol buffers.
 ///
 /// # Errors
 ///
-/// The first fault of the notation.
+/// Returns the first syntax error with its line.
 pub fn read_message(text: &str) -> Result<Node> {
     let mut reader = Reader::new(text, true);
     let fields = reader.fields(None, 0)?;
@@ -90,7 +91,7 @@ struct Reader<'a> {
     text: &'a [u8],
     at: usize,
     line: u32,
-    /// True for the text format of protocol buffers.
+    /// True for the text format of protocol buffers, false for JSON.
     is_message: bool,
 }
 
@@ -139,7 +140,7 @@ impl<'a> Reader<'a> {
         found
     }
 
-    /// Reads a value: of JSON, or a scalar, list or message after a colon.
+    /// Reads a JSON value, or the scalar, list or message after a colon.
     fn value(&mut self, level: u32) -> Result<Node> {
         self.skip();
         let line = self.line;
@@ -227,7 +228,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads the fields of a message up to its end; none is the end of the file.
+    /// Reads the fields of a message up to the byte `end`; `None` stands for the end of the file.
     fn fields(&mut self, end: Option<u8>, level: u32) -> Result<Vec<(String, Node)>> {
         let mut fields = Vec::new();
         loop {
@@ -285,7 +286,7 @@ impl<'a> Reader<'a> {
                     Some(byte) => bytes.push(byte),
                 }
             }
-            // Strings of messages that follow each other are one.
+            // Adjacent strings in a message are concatenated.
             if !self.is_message {
                 return Ok(bytes);
             }

@@ -1,30 +1,30 @@
-//! Further rounds of a packet through a program: resubmission and recirculation.
+//! Finds further rounds of a packet through a program: resubmission and recirculation.
 
 use crate::ast::Annotation;
 use crate::check::Type;
 use crate::lexer::{Kind, Lexer, Names};
 use crate::token::{SourceFile, Sources};
 
-/// Largest number of rounds of a packet, the first one included. The translations drop a packet that
-/// asks for one more.
+/// Largest number of rounds of a packet through the program, including the first. The translations
+/// drop a packet that asks for one more.
 pub(crate) const MOST_ROUNDS: u32 = 5;
 
-/// Tokens of programs that resubmit packets, by package.
+/// Sequences of tokens that show a resubmission, by package.
 const RESUBMITS: [(&str, &[&str]); 2] =
     [("V1Switch", &["resubmit_preserving_field_list"]), ("PSA_Switch", &[".", "resubmit"])];
-/// Tokens of programs that recirculate packets, by package.
+/// Sequences of tokens that show a recirculation, by package.
 const RECIRCULATES: [(&str, &[&str]); 2] = [
     ("V1Switch", &["recirculate_preserving_field_list"]),
     ("PSA_Switch", &["PSA_PORT_RECIRCULATE"]),
 ];
 
-/// Returns true if the program names one of these words.
+/// Returns true if a source file, other than the standard headers, contains one of these words.
 pub(crate) fn mentions(sources: &Sources, words: &[&str]) -> bool {
     let files = sources.files.iter().filter(|file| !file.is_standard);
     files.into_iter().any(|file| words.iter().any(|word| file.text.contains(word)))
 }
 
-/// Returns true if a file has these tokens in a row. Comments and strings do not count.
+/// Returns true if a file contains these tokens consecutively. Comments and strings do not count.
 fn has_tokens(file: &SourceFile, wanted: &[&str]) -> bool {
     let (mut lexer, mut names) = (Lexer::new(0, file.text.clone()), Names::default());
     let mut found = 0;
@@ -57,16 +57,16 @@ pub(crate) fn recirculates(sources: &Sources, package: &str) -> bool {
     names_tokens(sources, package, &RECIRCULATES)
 }
 
-/// Returns the lists that an annotation `@field_list` gives for a field, with those of the struct
-/// around it.
+/// Returns the numbers in the annotation `@field_list` of a field, and `outer`: those of the
+/// enclosing struct.
 pub(crate) fn field_lists(annotations: &[Annotation], outer: &[u32]) -> Vec<u32> {
     let marked = annotations.iter().filter(|one| &*one.name.text == "field_list");
     let own = marked.flat_map(|one| &one.body).filter_map(|token| token.text.parse().ok());
     own.chain(outer.iter().copied()).collect()
 }
 
-/// Returns true if fields of a struct have annotations `@field_list`, at any depth. `fields` returns
-/// the fields of a struct: their types and annotations.
+/// Returns true if a field of the struct, at any depth, has an annotation `@field_list`. `fields`
+/// returns the types and annotations of the fields of a struct.
 pub(crate) fn has_lists<'a>(
     ty: &Type,
     fields: &impl Fn(&Type) -> Vec<(Type, &'a [Annotation])>,

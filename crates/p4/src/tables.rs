@@ -1,4 +1,4 @@
-//! Tables of a program: properties and the order of constant entries, for both translations.
+//! Properties of tables and the order of their entries, for the translations to XDP and SWX.
 
 use num_traits::ToPrimitive;
 
@@ -10,10 +10,10 @@ use crate::initial;
 use crate::xdp::entries;
 use crate::xdp::layout::MatchKind;
 
-/// Entries of a table without the property `size`.
+/// Number of entries of a table that has no property `size`.
 pub(crate) const DEFAULT_SIZE: u32 = 1024;
 
-/// Returns the value of an expression, if a translation knows it.
+/// Function that returns the value of an expression; `None` if it is not a compile-time constant.
 type Constant<'c> = &'c dyn Fn(&Expr) -> Option<Value>;
 
 /// The properties of a table.
@@ -22,19 +22,19 @@ pub(crate) struct Properties<'a> {
     pub actions: &'a [ActionRef],
     pub default: Option<&'a Expr>,
     pub has_constant_default: bool,
-    /// Entries of the program, and true if they are constant.
+    /// Entries in the program, and true if they are constant.
     pub entries: Option<(&'a [Entry], bool)>,
     /// Largest number of entries.
     pub size: u32,
-    /// True if entries with higher priorities win.
+    /// True if the entry with the highest priority wins, false if the one with the lowest wins.
     pub is_largest_first: bool,
-    /// Difference of the priorities of entries without one.
+    /// Difference between the priority of an entry that states none and the entry before it.
     priority_delta: u32,
-    /// Map, action profile or selector.
+    /// Value of the property `implementation`: a map, action profile or selector.
     pub implementation: Option<&'a Expr>,
-    /// Direct counter.
+    /// Direct counter of the table.
     pub counter: Option<&'a Expr>,
-    /// Direct meter.
+    /// Direct meter of the table.
     pub meter: Option<&'a Expr>,
 }
 
@@ -54,7 +54,7 @@ impl<'a> Properties<'a> {
             meter: None,
         };
         let number = |value| number(constant, value);
-        // With the annotation of p4c, the smallest number wins.
+        // With p4c's annotation `@priority`, the entry with the smallest number wins.
         let annotated = |property: &Property| match &property.value {
             PropertyValue::Entries(entries) => {
                 entries.iter().any(|entry| annotated_priority(entry).is_some())
@@ -97,8 +97,8 @@ impl<'a> Properties<'a> {
         found
     }
 
-    /// Returns the priorities of entries (section 14.2.1.4 of the specification): an entry without
-    /// one follows the entry before it.
+    /// Returns the priorities of entries (section 14.2.1.4 of the specification). An entry that
+    /// states no priority takes one after the previous entry's, at a distance of `priority_delta`.
     fn priorities(&self, entries: &[Entry], constant: Constant<'_>) -> Vec<u32> {
         let delta = self.priority_delta;
         let count = u32::try_from(entries.len()).unwrap_or(u32::MAX);
@@ -119,7 +119,7 @@ impl<'a> Properties<'a> {
         found
     }
 
-    /// Returns constant entries in the order in which they are compared: the first one wins.
+    /// Returns constant entries in the order of comparison: the first entry that matches wins.
     pub fn in_order(&self, entries: &'a [Entry], constant: Constant<'_>) -> Vec<&'a Entry> {
         let mut order: Vec<(&'a Entry, u32)> =
             entries.iter().zip(self.priorities(entries, constant)).collect();
@@ -137,12 +137,12 @@ impl<'a> Properties<'a> {
         order.into_iter().map(|one| one.0).collect()
     }
 
-    /// Returns the entries of the program that the control plane may change. `types` are those of
-    /// the keys.
+    /// Returns the entries of the program that the control plane may change. `types` are the types
+    /// of the keys.
     ///
     /// # Errors
     ///
-    /// The first entry that is not constant.
+    /// Returns an error for the first entry that is not constant.
     pub fn initial(
         &self,
         path: &str,
@@ -170,7 +170,7 @@ fn prefix_length(set: &Expr, constant: Constant<'_>) -> u64 {
     }
 }
 
-/// Returns the action that an expression names, or calls.
+/// Returns the declaration of the action that an expression names or calls.
 pub(crate) fn action_of(checked: &Checked, action: &Expr) -> Option<DeclId> {
     let function = match &action.kind {
         ExprKind::Call { function, .. } => function,
@@ -179,7 +179,7 @@ pub(crate) fn action_of(checked: &Checked, action: &Expr) -> Option<DeclId> {
     checked.uses.get(&function.id).copied()
 }
 
-/// Returns the actions of a table, in order.
+/// Returns the actions of a table, in the order of its list.
 pub(crate) fn actions_of(checked: &Checked, table: &Table) -> Vec<DeclId> {
     let listed = table.properties.iter().find_map(|property| match &property.value {
         PropertyValue::Actions(actions) => Some(actions),
@@ -188,7 +188,7 @@ pub(crate) fn actions_of(checked: &Checked, table: &Table) -> Vec<DeclId> {
     listed.into_iter().flatten().filter_map(|one| action_of(checked, &one.action)).collect()
 }
 
-/// Returns how a key matches; none for other kinds.
+/// Returns the match kind of a key; `None` for kinds that the translations do not know.
 pub(crate) fn match_kind(key: &Key) -> Option<MatchKind> {
     Some(match &*key.kind.text {
         "exact" => MatchKind::Exact,

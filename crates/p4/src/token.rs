@@ -1,12 +1,12 @@
-//! Tokens of P4_16 sources, and their places.
+//! Tokens of P4_16 sources, and their source positions.
 
 use std::path::PathBuf;
 use std::rc::Rc;
 
-/// A place in a source file.
+/// A range of characters in a source file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Span {
-    /// Number of the file in [`Sources`].
+    /// Index of the file in [`Sources`].
     pub file: u32,
     /// Line, counted from 1.
     pub line: u32,
@@ -17,7 +17,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// Returns the place from the start of `self` to the end of `last`.
+    /// Returns the range from the start of `self` to the end of `last`.
     pub fn to(self, last: Span) -> Span {
         if last.file == self.file { Span { end: last.end.max(self.end), ..self } } else { self }
     }
@@ -28,9 +28,9 @@ impl Span {
 pub enum TokenKind {
     /// An identifier or keyword.
     Word,
-    /// An integer literal, with its width and base as written: `8w0x1F`, `4s-3` has no sign here.
+    /// An integer literal with its width and base as written: `8w0x1F`. A sign is a separate token.
     Number,
-    /// A string literal; the text has no quotes, and escapes `\"`, `\\` and `\n` are resolved.
+    /// A string literal. The text has no quotes, and the escapes `\"`, `\\` and `\n` are replaced.
     Text,
     /// An operator or punctuation character.
     Symbol,
@@ -38,14 +38,14 @@ pub enum TokenKind {
     End,
 }
 
-/// A token with its place.
+/// A token with its source position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
     /// Kind of the token.
     pub kind: TokenKind,
     /// Text of the token.
     pub text: Rc<str>,
-    /// Place in the source. Tokens of a macro have the place of the macro's use.
+    /// Source position. Tokens from a macro have the position of the macro's use.
     pub span: Span,
 }
 
@@ -56,20 +56,20 @@ impl Token {
     }
 }
 
-/// A source file that was read.
+/// A source file of the program.
 #[derive(Clone, Debug)]
 pub struct SourceFile {
-    /// Path as it is shown to users; a standard header has its name: `core.p4`.
+    /// Path in messages. A standard header has its name: `core.p4`.
     pub path: PathBuf,
     /// Content.
     pub text: Rc<str>,
-    /// True for the standard architecture headers that this crate contains.
+    /// True for the standard architecture headers that this crate embeds.
     pub is_standard: bool,
-    /// Place of the first `#include` of the file; none for the program.
+    /// Position of the first `#include` of the file; `None` for the program itself.
     pub included_at: Option<Span>,
 }
 
-/// All files of a program, by number.
+/// All files of a program, by index.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
     /// Files in the order in which they were first read; the program is file 0.
@@ -77,8 +77,8 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// Returns the line of a file that a place comes from: its own, or that of the `#include` that
-    /// leads to it.
+    /// Returns the line of `file` that leads to a position: the position's own line, or the line of
+    /// the `#include` around it. `None` if `file` does not include the position.
     pub fn line_in(&self, file: u32, mut place: Span) -> Option<u32> {
         // Each step leads to a file that was read earlier.
         for _ in 0..=self.files.len() {

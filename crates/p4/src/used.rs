@@ -1,32 +1,32 @@
-//! Variables that arguments of calls use, for both translations.
+//! Finds the variables that arguments of calls use, for both translations.
 
 use std::rc::Rc;
 
 use crate::ast::{DeclId, Expr, ExprKind};
 use crate::check::Checked;
 
-/// A variable, or a part of it.
+/// A variable, or a part of one that the field names select.
 pub(crate) struct Used {
     root: DeclId,
     path: Vec<Rc<str>>,
 }
 
 impl Used {
-    /// Returns true if one part is the other one, or in it.
+    /// Returns true if one of the two parts is equal to the other, or contains it.
     pub fn overlaps(&self, other: &Used) -> bool {
         self.root == other.root
             && self.path.iter().zip(&other.path).all(|(one, other)| one == other)
     }
 }
 
-/// Returns the variables and parts of them that an expression reads or writes; none if it calls
-/// something.
+/// Returns the variables, and parts of variables, that an expression reads or writes; `None` if it
+/// contains a call.
 pub(crate) fn uses(checked: &Checked, expr: &Expr) -> Option<Vec<Used>> {
     let mut used = Vec::new();
     add_uses(checked, expr, &mut used).then_some(used)
 }
 
-/// Adds the uses of an expression. Returns false if it calls something.
+/// Adds the variables that an expression uses. Returns false if it contains a call.
 fn add_uses(checked: &Checked, expr: &Expr, used: &mut Vec<Used>) -> bool {
     let mut path = Vec::new();
     let mut base = expr;

@@ -1,5 +1,5 @@
-//! Tests of values that are known when a program is compiled (sections 8 and 18.1), among them a
-//! comparison with an evaluator on single bits.
+//! Tests of compile-time values (sections 8 and 18.1 of the specification). One test compares them
+//! with an evaluator on single bits.
 
 use num_bigint::BigInt;
 use proptest::prelude::*;
@@ -19,7 +19,7 @@ fn value(text: &str) -> Value {
     checked.constants.get(&value.id).unwrap_or_else(|| panic!("{text}: no value")).clone()
 }
 
-/// A number as bits in two's complement, the lowest first.
+/// A number in two's complement, least significant bit first.
 type Bits = Vec<bool>;
 
 fn bits_of(number: &BigInt, width: usize) -> Bits {
@@ -37,7 +37,7 @@ fn number_of(bits: &[bool], is_signed: bool) -> BigInt {
     number
 }
 
-/// Adds bit by bit, without the last carry.
+/// Adds two numbers bit by bit, and drops the last carry.
 fn add(a: &[bool], b: &[bool], mut carry: bool) -> Bits {
     let mut sum = Bits::new();
     for (x, y) in a.iter().zip(b) {
@@ -72,7 +72,8 @@ fn extend(a: &[bool], width: usize, is_signed: bool) -> Bits {
     a.iter().copied().chain(std::iter::repeat(fill)).take(width).collect()
 }
 
-/// Compares from the highest bit down; the highest bit of a signed number is its sign.
+/// Returns true if `a < b`. Compares from the highest bit down; the highest bit of a signed number
+/// is its sign.
 fn is_less(a: &[bool], b: &[bool], is_signed: bool) -> bool {
     for at in (0..a.len()).rev() {
         if a[at] != b[at] {
@@ -82,7 +83,7 @@ fn is_less(a: &[bool], b: &[bool], is_signed: bool) -> bool {
     false
 }
 
-/// Adds or subtracts with one more bit, then keeps the result in range.
+/// Adds or subtracts with one more bit, then saturates the result to the range of the type.
 fn saturate(a: &[bool], b: &[bool], is_signed: bool, is_sum: bool) -> Bits {
     let wide = a.len() + 2;
     let (x, y) = (extend(a, wide, is_signed), extend(b, wide, is_signed));
@@ -110,7 +111,7 @@ fn shift(a: &[bool], by: usize, is_signed: bool, is_left: bool) -> Bits {
         .collect()
 }
 
-/// Divides positive numbers by subtraction from the highest bit down.
+/// Divides unsigned numbers by long division. Returns quotient and remainder.
 fn divide(a: &[bool], b: &[bool]) -> (Bits, Bits) {
     let mut quotient = vec![false; a.len()];
     let mut rest = vec![false; a.len() + 1];
@@ -127,7 +128,7 @@ fn divide(a: &[bool], b: &[bool]) -> (Bits, Bits) {
     (quotient, rest)
 }
 
-/// Returns the name of a type and a literal of it.
+/// Returns the P4 type of a number, and a literal for it.
 fn written(bits: &[bool], is_signed: bool) -> (String, String) {
     let (width, number) = (bits.len(), number_of(bits, false));
     match is_signed {
@@ -136,7 +137,7 @@ fn written(bits: &[bool], is_signed: bool) -> (String, String) {
     }
 }
 
-/// A number of any kind, and corner cases more often.
+/// Generates integers of any size; corner cases are frequent.
 fn number() -> impl Strategy<Value = BigInt> {
     let bytes = prop::collection::vec(any::<u8>(), 0..26);
     prop_oneof![
@@ -361,7 +362,7 @@ fn static_assertions_hold() {
     );
 }
 
-/// Returns the warnings about a program, as `line:column: message`.
+/// Returns the warnings for a program, as `line:column: message`.
 fn warnings(text: &str) -> Vec<String> {
     let (tokens, _) = crate::support::run(text).expect("tokens");
     let program = slowpath_p4::parse(&tokens).expect("a program");

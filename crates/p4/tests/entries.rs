@@ -1,4 +1,4 @@
-//! Tests entries of tables: their files, and the bytes that they write to maps.
+//! Tests of table entries: entry files, and the bytes that entries write to maps.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -13,7 +13,7 @@ use slowpath_p4::xdp::layout::{
 };
 use slowpath_p4::xdp::{Options, to_c};
 
-/// Start of a program for v1model with a header `h` whose fields have the names of keys in tests.
+/// Start of a v1model program. Its header `h` has the fields that tests use as keys.
 const START: &str = r#"#include <core.p4>
 #include <v1model.p4>
 header H { bit<48> mac; bit<32> ip; bit<16> port; bit<12> vlan; bit<4> rest; int<8> level; }
@@ -27,7 +27,8 @@ control E(inout Hs hdr, inout M m, inout standard_metadata_t s) { apply {} }
 control D(packet_out b, in Hs hdr) { apply { b.emit(hdr); } }
 "#;
 
-/// Returns the layout of a program whose ingress control has these declarations and statements.
+/// Returns the map layout of a program with these declarations and statements in its ingress
+/// control.
 fn layout(locals: &str, body: &str) -> Layout {
     let text = format!(
         "{START}control I(inout Hs hdr, inout M m, inout standard_metadata_t s) {{
@@ -49,7 +50,7 @@ fn layout(locals: &str, body: &str) -> Layout {
     to_c(&program, &checked, &sources, Options::default()).map_err(shown).expect("C").layout
 }
 
-/// Returns the layout of one table `t` with these properties.
+/// Returns the map layout of a program with one table `t`, which has these properties.
 fn table(properties: &str) -> Layout {
     layout(&format!("table t {{ {properties} }}"), "t.apply();")
 }
@@ -63,12 +64,12 @@ fn shown(update: &Update) -> String {
     format!("{} {} {}", update.map, hex(&update.key), hex(&update.value))
 }
 
-/// Returns the writes of a file as text: map, key and value.
+/// Returns the map writes for an entry file as text: map, key and value.
 fn bytes(layout: &Layout, text: &str) -> Vec<String> {
     written(layout, text).iter().map(shown).collect()
 }
 
-/// Returns the message for the one entry of a file that does not fit.
+/// Returns the error message for an entry file whose only entry does not fit.
 fn fault(layout: &Layout, text: &str) -> String {
     let entries = match parse(text) {
         Ok(entries) => entries,
@@ -93,7 +94,7 @@ fn an_exact_key_is_the_key_of_a_hash_map() {
     );
 }
 
-/// Joins the words of a value, which stand apart to be read.
+/// Removes the spaces inside a value, which only help readers of the test.
 fn joined(line: &str) -> String {
     let mut words = line.split(' ');
     let (map, key) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
@@ -355,10 +356,11 @@ fn a_file_has_comments_and_all_forms_of_values() {
 
 // --- random tables -----------------------------------------------------------------------------
 
-/// A key of a random table: its kind and width.
+/// Match kind and width of a random key.
 type Shape = (MatchKind, u32);
 
-/// Returns a layout with one table, placed as the module `layout` documents.
+/// Returns the layout of a program with one table, in the format that the module `layout`
+/// documents.
 fn random_layout(shapes: &[Shape]) -> Layout {
     let size =
         |width: u32| [1, 2, 4, 8, 16].into_iter().find(|size| width <= size * 8).unwrap_or(16);
@@ -433,7 +435,8 @@ fn field(bytes: &[u8], key: &Number) -> u128 {
     number(&bytes[key.offset as usize..(key.offset + key.size) as usize])
 }
 
-/// Looks a packet's keys up in the written maps, and returns the parameter of the action.
+/// Looks a packet's keys up in written maps. Returns the parameter of the action, or `None` for a
+/// miss.
 fn look_up(table: &TableLayout, writes: &[Update], packet: &[u128]) -> Option<u128> {
     let of = |map: &str| -> HashMap<&[u8], &[u8]> {
         writes.iter().filter(|one| one.map == map).map(|one| (&*one.key, &*one.value)).collect()
@@ -508,7 +511,7 @@ fn ones(width: u32) -> u128 {
     u128::MAX >> (128 - width)
 }
 
-/// Returns true if a value matches, by the definition of the kind of key.
+/// Returns true if a key of an entry matches a value, by the definition of its match kind.
 fn matches(key: &KeyValue, value: u128, width: u32) -> bool {
     let number = |one: &BigInt| u128::try_from(one).expect("a number of 128 bits");
     match key {
@@ -523,7 +526,7 @@ fn matches(key: &KeyValue, value: u128, width: u32) -> bool {
     }
 }
 
-/// Returns a random value in which few bits differ, so that entries match.
+/// Generates values that differ in few bits, so that entries match often.
 fn value(width: u32) -> impl Strategy<Value = u128> {
     prop_oneof![
         3 => (0u128..4).prop_map(move |one| one & ones(width)),
@@ -567,7 +570,7 @@ fn shape() -> impl Strategy<Value = Shape> {
     (kind, prop_oneof![1u32..=128, Just(8), Just(16), Just(32), Just(128)])
 }
 
-/// A random table, its entries with priorities, and packets as values of the keys.
+/// A random table, its entries with priorities, and packets, given as key values.
 type Case = (Vec<Shape>, Vec<(Vec<KeyValue>, Option<u32>)>, Vec<Vec<u128>>);
 
 fn case() -> impl Strategy<Value = Case> {
@@ -586,7 +589,7 @@ fn case() -> impl Strategy<Value = Case> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
-    /// A lookup in the written maps finds the entry that the definition of the table chooses.
+    /// A lookup in the written maps finds the entry that the definition of the table selects.
     #[test]
     fn lookups_find_the_entry_that_wins((shapes, entries, packets) in case()) {
         let layout = random_layout(&shapes);

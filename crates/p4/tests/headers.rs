@@ -8,7 +8,7 @@ use slowpath_p4::token::TokenKind;
 
 use crate::support::shown;
 
-/// Returns the tokens of a header.
+/// Returns the tokens of a standard header as text.
 fn header(name: &str) -> String {
     shown(&format!("#include <{name}>"))
 }

@@ -1,5 +1,4 @@
-//! Contains all integration tests of the P4 front end in one program, so that they are linked only
-//! once.
+//! All integration tests of the P4 front end, in a single test program, which saves link time.
 
 mod calls;
 mod constants;

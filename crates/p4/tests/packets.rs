@@ -1,4 +1,4 @@
-//! Pipelines in DPDK, with random packets, beside the same computation in Rust.
+//! Runs pipelines in DPDK on random packets, and compares the results with a computation in Rust.
 
 use slowpath_oracle::Oracle;
 use slowpath_p4::swx::Output;
@@ -8,10 +8,10 @@ use slowpath_p4::xdp::entries::parse as parse_entries;
 use crate::dpdk::{self, Pipeline};
 use crate::swx::{made, program};
 
-/// Packets of each program.
+/// Number of packets for each program.
 const PACKETS: u64 = 40;
 
-/// Fields of the header of the test programs.
+/// Fields of the header in the test programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Fields {
     a: u16,
@@ -21,7 +21,7 @@ struct Fields {
 }
 
 impl Fields {
-    /// Returns fields that depend on a number; some are small.
+    /// Derives pseudo-random fields from a number; some fields have small values.
     fn drawn(number: u64) -> Fields {
         let mut state = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
         let mut next = || {
@@ -45,14 +45,15 @@ impl Fields {
     }
 }
 
-/// Returns the answers of a pipeline to commands; none without DPDK.
+/// Returns the replies of a pipeline to driver commands; `None` without DPDK.
 fn answers(made: &Output, commands: &[String]) -> Option<Vec<String>> {
     dpdk::driver()?;
     let mut pipeline = Pipeline::start(&made.spec).unwrap_or_else(|fault| panic!("{fault}"));
     Some(commands.iter().map(|command| pipeline.ask(command)).collect())
 }
 
-/// Checks a program against a function that returns the port and fields of the packet it sends.
+/// Checks the output of a program against `wanted`. This function returns the port and fields of
+/// the packet that leaves, or `None` for a dropped packet.
 #[track_caller]
 fn sends(
     locals: &str,
@@ -63,8 +64,7 @@ fn sends(
     sends_and_counts(&program(locals, body), entries, wanted, &[]);
 }
 
-/// Checks a program as [`sends`], and the elements of its counters after all packets: names, numbers
-/// and values.
+/// Checks a program like [`sends`], and then the elements of its counters: name, index and value.
 #[track_caller]
 fn sends_and_counts(
     text: &str,
@@ -75,7 +75,7 @@ fn sends_and_counts(
     sends_after(&[], text, entries, wanted, counters);
 }
 
-/// Checks a program as [`sends_and_counts`], after commands of the driver.
+/// Checks a program like [`sends_and_counts`], after it has run driver commands.
 #[track_caller]
 fn sends_after(
     setup: &[&str],
@@ -470,7 +470,7 @@ fn defaults_wider_than_words_have_all_their_bits() {
     );
 }
 
-/// Returns the number of test packets that a condition holds for.
+/// Returns the number of test packets for which a condition is true.
 fn number_of(condition: impl Fn(Fields) -> bool) -> usize {
     (0..PACKETS).map(Fields::drawn).filter(|fields| condition(*fields)).count()
 }

@@ -1,4 +1,4 @@
-//! Tests of the grammar, and of the places of its faults.
+//! Tests of the grammar, and of the positions of syntax errors.
 
 use proptest::prelude::*;
 
@@ -156,7 +156,7 @@ fn depth_and_length_are_limited() {
     }
 }
 
-/// The example programs, without the headers that they include.
+/// Returns the name and source text of each example program, before preprocessing.
 fn examples() -> Vec<(String, String)> {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/p4");
     let mut found: Vec<(String, String)> = std::fs::read_dir(&folder)
@@ -180,7 +180,7 @@ fn examples_are_accepted() {
     }
 }
 
-/// A change of a program's tokens; numbers choose tokens.
+/// A random change of a program's tokens. The numbers select tokens.
 #[derive(Clone, Debug)]
 enum Change {
     Delete(usize),

@@ -1,4 +1,4 @@
-//! Tests of conditions and macros, and a comparison with the C preprocessor of the compiler.
+//! Tests of conditions and macros, and a comparison with the C preprocessor of the host's compiler.
 
 use std::cell::Cell;
 use std::io::Write;
@@ -10,7 +10,7 @@ use slowpath_oracle::{Oracle, random_cases};
 
 use crate::support::{run, show, shown};
 
-/// Script that finds the compiler.
+/// Script that prints the command of the compiler.
 const FINDER: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/slowpath/core/programs/compilers.py");
 
@@ -127,7 +127,7 @@ fn line_markers_set_the_shown_place() {
     assert_eq!(show(&tokens), "a b 2 \"a.p4\"");
 }
 
-/// Lines that make up random programs.
+/// Generates lines of random programs.
 fn line() -> impl Strategy<Value = String> {
     let word = || prop::sample::select(vec!["A", "B", "F", "G", "x", "1", "23"]);
     let piece = || {
@@ -162,7 +162,7 @@ fn line() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Returns the words of the command that runs the compiler, or the reason why there is none.
+/// Returns the command that runs the compiler, word by word, or the reason why none is available.
 fn compiler() -> Result<Vec<String>, String> {
     let run = Command::new("python3").arg(FINDER).output().map_err(|e| format!("python3: {e}"))?;
     if !run.status.success() {
@@ -176,7 +176,8 @@ fn compiler() -> Result<Vec<String>, String> {
     }
 }
 
-/// Returns the output of the C preprocessor without spaces, or `None` if the program has a fault.
+/// Returns the output of the C preprocessor without spaces, or `None` if the preprocessor reports
+/// an error.
 fn reference(compiler: &[String], program: &str) -> Result<Option<String>, String> {
     let mut child = Command::new(&compiler[0])
         .args(&compiler[1..])

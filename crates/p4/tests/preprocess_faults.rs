@@ -1,4 +1,5 @@
-//! Tests of faults: each has a place, and no text makes the preprocessor panic, hang or grow.
+//! Tests of preprocessor errors: each has a position, and no text makes the preprocessor panic,
+//! hang or use unlimited memory.
 
 use proptest::prelude::*;
 use slowpath_codes as codes;
@@ -127,7 +128,7 @@ fn depth_ends_with_a_fault() {
     run(&skipped).expect("skipped conditions may be nested");
 }
 
-/// Texts that resemble programs.
+/// Generates texts that resemble programs.
 fn text() -> impl Strategy<Value = String> {
     let pieces = vec![
         "#",

@@ -22,7 +22,7 @@ impl Folder {
         Folder(folder)
     }
 
-    /// Preprocesses `main.p4` of the folder. Returns its tokens, or its fault.
+    /// Preprocesses `main.p4` of the folder. Returns its tokens as text, or the error.
     fn run(&self, options: &Options) -> String {
         let path = self.0.join("main.p4");
         let text = fs::read_to_string(&path).expect("main.p4");

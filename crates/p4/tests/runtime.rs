@@ -1,4 +1,4 @@
-//! Tests files of control planes: JSON of p4lang's tutorials, and messages of P4Runtime.
+//! Tests of files of control planes: JSON of p4lang's tutorials, and messages of P4Runtime.
 
 use slowpath_p4::xdp::entries::{Entry, parse, updates};
 use slowpath_p4::xdp::layout::Layout;
@@ -7,7 +7,7 @@ use slowpath_p4::xdp::{Options, to_c};
 
 use crate::support::run;
 
-/// Returns the layout of a program with tables of each match kind.
+/// Returns the map layout of a program with a table of each match kind.
 fn layout() -> Layout {
     let text = "#include <core.p4>\n#include <v1model.p4>
         header H { bit<32> ip; bit<16> port; } struct Hs { H h; } struct M {}
@@ -30,7 +30,7 @@ fn layout() -> Layout {
     to_c(&program, &checked, &sources, Options::default()).expect("C").layout
 }
 
-/// Asserts that entries write the same as those of a list.
+/// Asserts that entries write the same map elements as those of an entry file.
 #[track_caller]
 fn same(layout: &Layout, entries: &[Entry], list: &str) {
     let wanted = updates(layout, &parse(list).expect("a list")).expect("entries that fit");
@@ -61,7 +61,7 @@ fn json_of_the_tutorials_is_a_list_of_entries() {
     same(&layout, &from_json(&layout, text).expect("entries"), LIST);
 }
 
-/// Returns the P4Info message of the program, as p4c writes it.
+/// P4Info message of the program, as p4c writes it.
 const INFO: &str = r#"
 pkg_info { arch: "v1model" }
 tables { preamble { id: 11 name: "I.routes" alias: "routes" }
@@ -112,7 +112,7 @@ fn messages_can_have_names() {
     same(&layout, &entries, "routes 10.0.0.0/8 -> send(port=3, mac=0)");
 }
 
-/// Returns an update of the table `acl`.
+/// Returns the text of a P4Runtime update of the table `acl`.
 fn update(kind: &str, port: u8, action: &str) -> String {
     format!(
         r#"updates {{ type: {kind} entity {{ table_entry {{ table_name: "acl" priority: 5
@@ -144,7 +144,7 @@ fn updates_modify_earlier_entries() {
     assert_eq!(error, "line 1: is_default_action must be true or false, not 'yes'");
 }
 
-/// Asserts that a file has a fault.
+/// Asserts that reading a file returns an error.
 #[track_caller]
 fn faulty(
     read: impl Fn(&Layout, &str) -> Result<Vec<Entry>, slowpath_p4::xdp::entries::EntryError>,

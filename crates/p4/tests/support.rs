@@ -1,4 +1,4 @@
-//! Programs as tokens.
+//! Helpers that preprocess, check and translate P4 sources for tests.
 
 use std::path::Path;
 
@@ -6,12 +6,12 @@ use slowpath_p4::P4Error;
 use slowpath_p4::preprocess::{Options, preprocess};
 use slowpath_p4::token::{Sources, Token, TokenKind};
 
-/// Preprocesses a text named `a.p4`, without folders.
+/// Preprocesses a source text named `a.p4`, without include folders.
 pub fn run(text: &str) -> Result<(Vec<Token>, Sources), (P4Error, Sources)> {
     preprocess(Path::new("a.p4"), text, &Options::default())
 }
 
-/// Returns the tokens of a program with spaces between them.
+/// Returns the tokens of a source text, separated by spaces.
 pub fn shown(text: &str) -> String {
     match run(text) {
         Ok((tokens, _)) => show(&tokens),
@@ -19,7 +19,7 @@ pub fn shown(text: &str) -> String {
     }
 }
 
-/// Returns tokens with spaces between them, and strings in quotes.
+/// Joins tokens with spaces; strings are in quotes.
 pub fn show(tokens: &[Token]) -> String {
     let (last, tokens) = tokens.split_last().expect("the end is a token");
     assert_eq!(last.kind, TokenKind::End);
@@ -30,13 +30,13 @@ pub fn show(tokens: &[Token]) -> String {
     texts.collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the message of the fault in a program, with its place.
+/// Returns the error message for a faulty source text, with its position.
 pub fn fault(text: &str) -> String {
     let (error, sources) = run(text).expect_err("the program has a fault");
     error.render(&sources)
 }
 
-/// Reads, parses and checks a program. Returns the messages of its faults, with their places.
+/// Reads, parses and checks a program. Returns the messages of its errors, with their positions.
 pub fn checked(text: &str) -> Vec<String> {
     let (tokens, sources) = match run(text) {
         Ok(read) => read,
@@ -49,13 +49,13 @@ pub fn checked(text: &str) -> Vec<String> {
     faults.iter().map(|fault| fault.render(&sources)).collect()
 }
 
-/// Asserts that a program has no fault.
+/// Asserts that the checker accepts a program.
 #[track_caller]
 pub fn accepted(text: &str) {
     assert_eq!(checked(text), Vec::<String>::new(), "{text}");
 }
 
-/// Asserts that the first fault of a program has this place, as `line:column`, and message.
+/// Asserts the position (as `line:column`) and message of the first error in a program.
 #[track_caller]
 pub fn rejected(text: &str, expected: &str) {
     let faults = checked(text);
@@ -66,7 +66,7 @@ pub fn rejected(text: &str, expected: &str) {
 ///
 /// # Errors
 ///
-/// The message of the first fault, with its place.
+/// Returns the message of the first error, with its position.
 pub fn translated(text: &str) -> Result<String, String> {
     let (tokens, sources) = run(text).map_err(|(error, sources)| error.render(&sources))?;
     let shown = |error: P4Error| error.render(&sources);

@@ -1,4 +1,4 @@
-//! Pipelines for DPDK: their form, and constructs without a translation.
+//! Tests of the translation to SWX pipelines: their text, and constructs without translation.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ struct Hs { H h; }
 struct M { bit<8> m; }
 ";
 
-/// Returns a program for v1model with these declarations and statements of its ingress.
+/// Returns a v1model program with these declarations and statements in its ingress control.
 pub fn program(locals: &str, body: &str) -> String {
     format!(
         "{START}
@@ -34,11 +34,11 @@ pub fn program(locals: &str, body: &str) -> String {
     )
 }
 
-/// Translates a program.
+/// Translates a program to an SWX pipeline.
 ///
 /// # Errors
 ///
-/// The message of the first fault, with its place.
+/// Returns the message of the first error, with its position.
 pub fn made(text: &str) -> Result<Output, String> {
     let read = preprocess(Path::new("a.p4"), text, &Default::default());
     let (tokens, sources) = read.map_err(|(fault, sources)| fault.render(&sources))?;
@@ -280,8 +280,8 @@ fn further_rounds_are_passes_of_the_pipeline() {
     assert!(fault.contains("a packet that leaves as it came, after a parser"), "{fault}");
 }
 
-/// A PSA program: metadata types `R` (resubmission), `C` (recirculation) and `N` (normal), and
-/// statements of the ingress control and of the egress control.
+/// Returns a PSA program with these metadata types, `R` (resubmission), `C` (recirculation) and `N`
+/// (normal), and these statements in the ingress and egress controls.
 fn psa(types: &str, body: &str, egress: &str) -> String {
     format!(
         "#include <core.p4>

@@ -1,4 +1,4 @@
-//! Tests of tables (section 14.2), and of control plane names (section 18.3).
+//! Tests of tables (section 14.2 of the specification), and of control-plane names (section 18.3).
 
 use crate::support::{accepted, rejected};
 

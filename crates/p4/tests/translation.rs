@@ -1,4 +1,4 @@
-//! Limits of the translation to C, which calls in calls would pass.
+//! Tests of the size limits of the translation to C, which nested calls would exceed.
 
 use crate::support::translated;
 
@@ -21,7 +21,8 @@ fn calls_that_double_the_program_end_with_an_error() {
     assert!(fault.contains("a program of more than 100000 statements, calls expanded,"), "{fault}");
 }
 
-/// Returns the fault of a program for v1model with statements in its ingress control.
+/// Returns the error message for a v1model program with the declarations `top` and the ingress
+/// statements `body`; an empty text if it has no error.
 fn refusal(top: &str, body: &str) -> String {
     let text = format!(
         "#include <core.p4>\n#include <v1model.p4>\n{top}\n\

@@ -1,4 +1,4 @@
-//! Tests runs of programs on packets: states, headers and tables.
+//! Tests of runs of a program on a packet: states, headers and tables.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use slowpath_p4::xdp::{Options, to_c};
 
 use crate::support::run;
 
-/// Runs a program on a packet, with entries of its tables.
+/// Runs a program on a packet, with these entries in its tables.
 fn walked(text: &str, packet: &[u8], entries: &str) -> Walk {
     let (tokens, sources) = run(text).map_err(|(error, all)| error.render(&all)).expect("tokens");
     let shown = |error: slowpath_p4::P4Error| error.render(&sources);
@@ -23,7 +23,7 @@ fn walked(text: &str, packet: &[u8], entries: &str) -> Walk {
     walk(&program, &checked, (packet, 7), &made.layout, &content).expect("a known architecture")
 }
 
-/// Returns a filter with these headers, states and control.
+/// Returns a filter program with these headers, states and control.
 fn filter(types: &str, headers: &str, states: &str, control: &str) -> String {
     format!(
         "#include <core.p4>\n#include <ebpf_model.p4>\n{types}
@@ -41,7 +41,7 @@ fn states(text: &str, packet: &[u8]) -> String {
     format!("{}{end}", walk.states.join(" "))
 }
 
-/// Returns the headers with the offsets and widths of their fields, and their values.
+/// Returns the extracted headers with the offset, width and value of each field.
 fn headers(text: &str, packet: &[u8]) -> Vec<String> {
     let bit = |at: u64| u128::from(packet[(at / 8) as usize] >> (7 - at % 8) & 1);
     let walk = walked(text, packet, "");
@@ -145,7 +145,7 @@ fn a_value_set_ends_the_walk() {
     assert_eq!(states(&text, &[1]), "start a value set, whose members the control plane sets,");
 }
 
-/// Returns a switch of v1model whose ingress control has these declarations and statements.
+/// Returns a v1model program with these declarations and statements in its ingress control.
 fn switch(locals: &str, body: &str) -> String {
     format!(
         "#include <core.p4>\n#include <v1model.p4>
@@ -174,7 +174,7 @@ fn tables(text: &str, packet: &[u8], entries: &str) -> Vec<String> {
     walk.tables.iter().map(of).chain(walk.unknown.map(|(_, why)| why)).collect()
 }
 
-/// A packet with address 10.0.0.1, port 80 and kind 5.
+/// A packet with the address 10.0.0.1, the port 80 and the kind 5.
 const PACKET: [u8; 7] = [10, 0, 0, 1, 0, 80, 5];
 
 #[test]

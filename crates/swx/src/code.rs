@@ -1,11 +1,11 @@
-//! Pipelines whose names are resolved: fields are places in memory, and labels are positions.
+//! Pipelines after name resolution: fields are offsets in memory, labels are instruction indices.
 
 use crate::spec::{Alu, Relation};
 
-/// Memory that a field is a part of.
+/// Memory that contains a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Base {
-    /// The header with this number.
+    /// The header with this index.
     Header(usize),
     /// Metadata of the packet.
     Meta,
@@ -13,143 +13,152 @@ pub enum Base {
     Data,
 }
 
-/// A field in memory. Fields of headers have network byte order, others have little-endian order.
+/// Location of a field in memory. Fields of headers have network byte order, all others
+/// little-endian order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Memory of the field.
+    /// Memory that contains the field.
     pub base: Base,
-    /// Offset in bytes.
+    /// Offset of the field in this memory, in bytes.
     pub offset: u32,
-    /// Number of bytes.
+    /// Size of the field in bytes.
     pub bytes: u32,
 }
 
 impl Place {
-    /// Returns true if the field has network byte order.
+    /// Returns true if the field has network byte order, as fields of headers do.
     pub fn is_network_order(self) -> bool {
         matches!(self.base, Base::Header(_))
     }
 }
 
-/// A source of an instruction.
+/// Source operand of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value {
     /// A field of at most 8 bytes.
     Field(Place),
-    /// A number.
+    /// A constant.
     Number(u64),
 }
 
 /// Condition of a jump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
-    /// Always.
+    /// The jump is always taken.
     Always,
-    /// The header with this number is valid, or not.
+    /// Jump if the header with this index is valid (`true`) or invalid (`false`).
     Valid(usize, bool),
-    /// The last table had an entry for the packet, or not.
+    /// Jump if the last table lookup was a hit (`true`) or a miss (`false`).
     Hit(bool),
-    /// The last table ran the action with this number, or not.
+    /// Jump if the last table lookup selected the action with this index (`true`) or another one
+    /// (`false`).
     Action(usize, bool),
-    /// A comparison of numbers.
+    /// Jump if the relation holds between a field and an operand; numbers are unsigned.
     Compare(Relation, Place, Value),
 }
 
-/// An instruction whose names are resolved.
+/// An instruction after name resolution: headers, tables and actions are indices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Code {
-    /// Receives the packet; the metadata field gets the number of the port.
+    /// `rx`: receives the packet, and stores the number of the input port.
     Receive(Place),
-    /// Sends the packet (true) or drops it, which ends the pass.
+    /// Ends the pass: sends (`true`) or drops (`false`) the packet.
     Finish(bool),
-    /// Makes the next sending the start of a further pass.
+    /// `recirculate`: after the next `tx`, the packet takes another pass instead of leaving.
     Recirculate,
-    /// Adds a header to the packet that is sent, if the header is valid.
+    /// `emit`: appends a header to the output packet if the header is valid.
     Emit(usize),
-    /// No effect on the run, as for a prefetch.
+    /// An instruction without effect on results, such as a prefetch.
     Nothing,
-    /// The field gets the number of earlier passes of the packet.
+    /// `recircid`: stores the number of earlier passes of the packet.
     Pass(Place),
-    /// Takes a header from the packet. The place has the bytes of its variable field.
+    /// `extract`: takes a header from the packet. The place holds the length in bytes of its
+    /// variable-length (varbit) field; `None` if it has none.
     Extract(usize, Option<Place>),
-    /// Reads a header that stays in the packet.
+    /// `lookahead`: reads a header, which stays in the packet.
     Lookahead(usize),
-    /// Makes a header valid.
+    /// `validate`: makes a header valid.
     Validate(usize),
-    /// Makes a header invalid.
+    /// `invalidate`: makes a header invalid.
     Invalidate(usize),
-    /// Copies a number.
+    /// `mov`: copies a number of at most 64 bits to a field.
     Move(Place, Value),
-    /// Copies bytes of equal number.
+    /// `mov` between fields of more than 64 bits: copies the bytes of the second field to the
+    /// first.
     CopyBytes(Place, Place),
-    /// Computes a number of at most 64 bits.
+    /// Arithmetic: the field is the left operand, and stores the result.
     Alu(Alu, Place, Value),
-    /// Adds bytes to a checksum (true) or subtracts them.
+    /// `ckadd` (`true`) or `cksub` (`false`): adds the bytes in the second place to the checksum in
+    /// the first one, or subtracts them.
     Checksum(bool, Place, Place),
-    /// The field gets a hash.
+    /// `hash`: stores the hash by the function with this name.
     Hash(Place, String),
-    /// Reads a register.
+    /// `regrd`: copies a register to the place. The other parts are the index of the array and the
+    /// index in the array.
     RegisterRead(Place, usize, Value),
-    /// Writes a register (false) or adds to it (true).
+    /// `regwr` (`false`) or `regadd` (`true`): writes a register or adds to it. The other parts are
+    /// the index of the array, the index in the array, and the operand.
     RegisterWrite(bool, usize, Value, Value),
-    /// The field gets the colour of a meter.
+    /// `meter`: stores the colour of a meter.
     Meter(Place),
-    /// Looks up the table with this number.
+    /// `table`: looks up the table or learner with this index in [`Resolved::lookups`], and runs
+    /// the action.
     Table(usize),
-    /// Looks up the selector with this number; the field gets the number of the member.
+    /// `table` for a selector with this index: stores the number of the chosen member.
     Select(usize, Place),
-    /// The field gets the number of the entry.
+    /// `entryid`: stores the number of the entry that the last lookup found.
     EntryId(Place),
-    /// Jumps to the instruction with this number.
+    /// Jumps to the instruction with this index in the same body if the condition holds.
     Jump(When, usize),
-    /// Leaves the action.
+    /// `return`: leaves the action.
     Return,
 }
 
-/// An outcome of a lookup.
+/// A possible result of a table lookup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// True if the table has an entry for the packet.
+    /// True if an entry matches the packet.
     pub hit: bool,
-    /// Number of the action.
+    /// Index of the action that the lookup selects.
     pub action: usize,
-    /// Action data in the order of memory; `None` if it can be any data.
+    /// Action data as the bytes in memory; `None` if the control plane can choose any data.
     pub data: Option<Vec<u8>>,
 }
 
-/// A table with an action: a table or a learner.
+/// A table or learner, as the analysis sees it: every lookup selects an action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lookup {
     /// Name of the table.
     pub name: String,
-    /// Kind of the table, for cost classes: `exact`, `lpm`, `wildcard`, `learner` or `none`.
+    /// Kind of the table, for the names of cost classes: `exact`, `lpm`, `wildcard`, `learner` or
+    /// `none`.
     pub kind: &'static str,
-    /// Bytes from the first to the last field of the key.
+    /// Number of bytes from the first to the last field of the key.
     pub key_bytes: u32,
-    /// Greatest number of entries.
+    /// Largest number of entries.
     pub size: u32,
-    /// Possible outcomes, in the order of the file; hits come first.
+    /// Possible results of a lookup, in the order of the file; hits precede misses.
     pub outcomes: Vec<Outcome>,
 }
 
-/// Instructions of an action or of the pipeline.
+/// Instruction list of an action or of the block `apply`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Body {
-    /// Instructions.
+    /// Instructions, in order.
     pub code: Vec<Code>,
 }
 
-/// A pipeline whose names are resolved.
+/// A pipeline after name resolution.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resolved {
-    /// Bytes of each header, without a variable field.
+    /// Size of each header in bytes, without its variable-length field.
     pub header_bytes: Vec<u32>,
-    /// Greatest number of bytes of each header.
+    /// Largest size of each header in bytes.
     pub header_room: Vec<u32>,
-    /// Tables and learners.
+    /// Tables, then learners.
     pub lookups: Vec<Lookup>,
-    /// Bodies of the actions, by number.
+    /// Bodies of the actions, by index.
     pub actions: Vec<Body>,
-    /// Body of the pipeline.
+    /// Body of the block `apply`.
     pub apply: Body,
 }

@@ -1,4 +1,4 @@
-//! Faults in `.spec` files.
+//! Errors about faults in `.spec` files.
 
 use std::fmt;
 
@@ -11,11 +11,11 @@ use crate::spec::Line;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("line {}: {message}", line.0)]
 pub struct SpecError {
-    /// Code of the cause.
+    /// Error code of the cause.
     pub code: Code,
     /// Line of the fault.
     pub line: Line,
-    /// One line: the construct, the fault, and what to do.
+    /// Message of one line: the construct, the fault, and how to correct it.
     pub message: String,
 }
 

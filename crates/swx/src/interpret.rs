@@ -1,10 +1,10 @@
 //! Executes a pipeline on a packet.
 //!
-//! The interpreter shares no code with [`crate::lift`](crate::lift()): it executes the data model by
-//! name, on bytes. So each can check the other. The rules are those of DPDK 22.11.
+//! The interpreter shares no code with [`crate::lift`](crate::lift()): it executes the data model
+//! by names, on bytes. So each can check the other. Both follow the rules of DPDK 22.11.
 //!
-//! A [`Machine`] begins in the state of a pipeline that DPDK has just built. Callers may change its
-//! memory, as earlier packets do.
+//! A new [`Machine`] has the state of a pipeline that DPDK has just built. Callers may change its
+//! memory, as earlier packets would.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -18,58 +18,58 @@ use crate::spec::{
 #[cfg(test)]
 mod tests;
 
-/// Greatest number of bytes of a struct.
+/// Largest size of a struct in bytes.
 const LARGEST: usize = 1 << 17;
 
-/// Reason why a run ends without an output.
+/// Error that ends a run without output.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("line {line}: {cause}")]
 pub struct RunError {
-    /// Line of the instruction; 0 for a fault in declarations.
+    /// Line of the instruction; 0 for a fault in the declarations.
     pub line: u32,
-    /// The reason.
+    /// Cause of the error.
     pub cause: RunFault,
 }
 
 /// Reason why an instruction cannot be executed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum RunFault {
-    /// The interpreter does not know the effects of the instruction.
+    /// The interpreter does not know the effects of this instruction, or a field belongs to C code.
     #[error("the interpreter does not execute '{0}'")]
     Unsupported(String),
-    /// The pipeline does not declare a name, or DPDK refuses the use of the name.
+    /// The pipeline does not declare this name, or DPDK rejects its use here.
     #[error("'{0}' is not declared, or has another size than the instruction needs")]
     Name(String),
-    /// The packet is too short for a header. DPDK does not check this.
+    /// The packet is too short for a header. DPDK does not check the length.
     #[error("the packet has {has} bytes, and the header ends at byte {needs}")]
     ShortPacket {
-        /// Bytes of the packet.
+        /// Length of the packet in bytes.
         has: usize,
-        /// Bytes that the pipeline needs.
+        /// Number of bytes that the pipeline accesses.
         needs: u64,
     },
-    /// The run has more instructions than the limit.
+    /// The run exceeds this number of instructions.
     #[error("the run does not end within {0} instructions")]
     TooManySteps(usize),
-    /// No instruction follows.
+    /// The last instruction of a body neither jumps nor ends the body.
     #[error("no instruction follows")]
     NoEnd,
 }
 
-/// A field with its value.
+/// A field and its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldValue {
     /// Name of the field, such as `h.ipv4.source`, `m.flow` or `t.port`.
     pub name: String,
-    /// Bytes of the field in memory.
+    /// Bytes of the field as in memory.
     pub bytes: Vec<u8>,
-    /// True if the bytes have network byte order. Otherwise numbers have little-endian order.
+    /// True if the bytes have network byte order, false if they have little-endian order.
     pub network_order: bool,
 }
 
 impl FieldValue {
-    /// Returns the bytes of the number, the most significant first. DPDK only copies fields of more
-    /// than 64 bits, and writes their bytes in the order of memory, wherever they are.
+    /// Returns the bytes, most significant first. A field of more than 64 bits keeps its memory
+    /// order, because DPDK only copies such fields.
     pub fn big_endian(&self) -> Vec<u8> {
         let mut bytes = self.bytes.clone();
         if !self.network_order && bytes.len() <= 8 {
@@ -78,7 +78,7 @@ impl FieldValue {
         bytes
     }
 
-    /// Returns the number; `None` if the field has more than 64 bits.
+    /// Returns the value as a number; `None` if the field has more than 64 bits.
     pub fn number(&self) -> Option<u64> {
         (self.bytes.len() <= 8).then(|| number(&self.big_endian()))
     }
@@ -88,152 +88,153 @@ fn number(big_endian: &[u8]) -> u64 {
     big_endian.iter().fold(0, |sum, &byte| sum << 8 | u64::from(byte))
 }
 
-/// A lookup of a table or learner, before its outcome is known.
+/// Lookup of a table or learner whose result is still to be determined.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     /// Name of the table.
     pub table: &'a str,
-    /// Line of the instruction `table`.
+    /// Line of the instruction `table` in the file.
     pub line: u32,
-    /// Number of the instruction in `apply`, from 0.
+    /// Index of the instruction `table` in `apply`.
     pub at: usize,
-    /// Number of the instruction in the run, from 0.
+    /// Number of instructions that the run has executed before this one.
     pub step: usize,
     /// Number of earlier passes of the packet.
     pub pass: u32,
-    /// Fields of the key.
+    /// Fields of the key with their values.
     pub key: &'a [FieldValue],
 }
 
-/// Outcome of a lookup.
+/// Result of a table lookup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     /// True if an entry matches.
     pub hit: bool,
-    /// Name of the action.
+    /// Name of the action to run.
     pub action: String,
-    /// Action data in memory order.
+    /// Action data as the bytes in memory.
     pub data: Vec<u8>,
-    /// Number of the entry; 0 after a miss.
+    /// Number of the matching entry; 0 after a miss.
     pub entry: u64,
 }
 
-/// Origin of a number that the interpreter does not compute.
+/// Kind of a number that the interpreter does not compute itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source<'a> {
     /// The hash function with this name.
     Hash(&'a str),
-    /// A meter: 0 is green, 1 yellow, 2 red.
+    /// The colour of a meter: 0 is green, 1 yellow, 2 red.
     Meter,
-    /// The selector with this name, which chooses a member.
+    /// The index of the group member that the selector with this name chooses.
     Selector(&'a str),
 }
 
-/// Everything outside a run: entries of tables, hashes and meters.
+/// Environment of a run: entries of tables, hashes and meters.
 pub trait World {
-    /// Looks up a table.
+    /// Returns the result of a table lookup.
     fn lookup(&mut self, request: &Request<'_>) -> Found;
 
-    /// Returns the number of a source for instruction `step` of the run.
+    /// Returns a number of the kind `source` for the instruction with index `step` in the run.
     fn value(&mut self, source: Source<'_>, step: usize) -> u64;
 }
 
-/// A lookup of a run with its outcome.
+/// A table lookup that a run has made, with its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lookup {
     /// Name of the table.
     pub table: String,
-    /// Line of the instruction `table`.
+    /// Line of the instruction `table` in the file.
     pub line: u32,
     /// Fields of the key, in the order of the table.
     pub key: Vec<FieldValue>,
     /// True if an entry matches.
     pub hit: bool,
-    /// Name of the action.
+    /// Name of the action that ran.
     pub action: String,
     /// Fields of the action data.
     pub data: Vec<FieldValue>,
 }
 
-/// Memory of a header.
+/// Memory that the pointer of a header refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Location {
-    /// The packet, from this byte.
+    /// The packet, from this byte offset on.
     Packet(usize),
-    /// Memory of the header outside packets.
+    /// Memory of the header that is outside of packets.
     Own,
-    /// Memory that the header had for an earlier packet.
+    /// Memory that the header had while an earlier packet was processed.
     Earlier,
 }
 
-/// A header of a [`Machine`].
+/// State of a header in a [`Machine`].
 #[derive(Clone, Debug)]
 pub struct Header {
-    /// Memory of the header outside packets.
+    /// Memory of the header that is outside of packets.
     pub own: Vec<u8>,
-    /// Memory of the header before the packet extracts or validates it, after
+    /// Memory that the header refers to until the packet extracts or validates it, after a call of
     /// [`Machine::follow_packet`].
     pub earlier: Vec<u8>,
     valid: bool,
     location: Location,
-    /// Bytes that `emit` adds to the packet.
+    /// Number of bytes that `emit` appends to the packet.
     length: usize,
 }
 
-/// A register array of a [`Machine`].
+/// State of a register array in a [`Machine`].
 #[derive(Clone, Debug)]
 pub struct Registers {
-    /// Value of each register that is not set.
+    /// Value of each register that was never set.
     pub initial: u64,
     mask: u64,
     changed: BTreeMap<u64, u64>,
 }
 
 impl Registers {
-    /// Returns the register at an index. DPDK rounds the size of an array up to a power of two.
+    /// Returns the value of a register. The index wraps around at the array's size, rounded up to a
+    /// power of two as in DPDK.
     pub fn get(&self, index: u64) -> u64 {
         self.changed.get(&(index & self.mask)).copied().unwrap_or(self.initial)
     }
 
-    /// Changes the register at an index.
+    /// Sets the value of a register. The index wraps around as in [`get`](Registers::get).
     pub fn set(&mut self, index: u64, value: u64) {
         self.changed.insert(index & self.mask, value);
     }
 }
 
-/// An executed instruction: name of its action, or `None` for `apply`, and its number there.
+/// An executed instruction: name of its action (`None` for `apply`), and its index there.
 pub type Executed<'a> = (Option<&'a str>, usize);
 
-/// State of a run.
+/// State of a run of a pipeline on a packet.
 #[derive(Clone, Debug)]
 pub struct Machine<'a> {
     spec: &'a Spec,
-    /// The packet.
+    /// Bytes of the packet.
     pub packet: Vec<u8>,
     /// Number of the input port.
     pub port: u64,
-    /// The metadata.
+    /// Bytes of the metadata.
     pub meta: Vec<u8>,
-    /// Headers by name.
+    /// States of the headers, by name.
     pub headers: HashMap<&'a str, Header>,
-    /// Register arrays by name.
+    /// States of the register arrays, by name.
     pub registers: HashMap<&'a str, Registers>,
-    /// True if the last lookup was a hit.
+    /// True if the last table lookup was a hit.
     pub hit: bool,
-    /// Name of the action of the last lookup.
+    /// Name of the action that the last table lookup selected.
     pub action: String,
-    /// Number of the entry of the last lookup; 0 after a miss.
+    /// Number of the entry that the last table lookup found; 0 after a miss.
     pub entry: u64,
     data: Vec<u8>,
-    /// Bytes of the packet that are extracted so far.
+    /// Number of bytes of the packet that are already extracted.
     at: usize,
-    /// Headers of the output: name, memory, and number of bytes.
+    /// Headers of the output packet: name, memory, and number of bytes.
     emitted: Vec<(&'a str, Location, usize)>,
     /// Number of earlier passes of the packet.
     pass: u32,
-    /// True if the next sending starts a further pass.
+    /// True if the next `tx` starts another pass.
     recirculates: bool,
-    /// True if a further pass follows.
+    /// True if another pass follows the current one.
     again: bool,
     output: Option<Vec<u8>>,
     output_port: Option<u64>,
@@ -254,7 +255,7 @@ fn unknown(name: impl ToString) -> RunFault {
     RunFault::Name(name.to_string())
 }
 
-/// Returns the bytes of a struct, and those without the last field if its size is variable.
+/// Returns the size of a struct in bytes, and its size without a variable-length last field.
 fn sizes(kind: &Struct) -> Fallible<(usize, usize)> {
     let bits: u64 = kind.fields.iter().map(|field| u64::from(field.bits)).sum();
     let last = kind.fields.last().map_or(0, |last| u64::from(last.bits));
@@ -265,14 +266,14 @@ fn sizes(kind: &Struct) -> Fallible<(usize, usize)> {
     }
 }
 
-/// Returns the offset of a field and its size, in bytes.
+/// Returns the offset and the size of a field in its struct, in bytes.
 fn place(kind: &Struct, name: &str) -> Fallible<(usize, usize)> {
     sizes(kind)?;
     let (Field { bits, .. }, offset) = kind.field(name).ok_or_else(|| unknown(name))?;
     Ok((offset as usize / 8, *bits as usize / 8))
 }
 
-/// Returns the names of fields with their bytes in the memory of a struct.
+/// Returns the name of each field with its bytes, in the memory of a struct.
 fn parts<'b>(fields: &'b [Field], memory: &'b [u8]) -> impl Iterator<Item = (&'b str, &'b [u8])> {
     let mut start = 0;
     fields.iter().map(move |field| {
@@ -283,7 +284,7 @@ fn parts<'b>(fields: &'b [Field], memory: &'b [u8]) -> impl Iterator<Item = (&'b
     })
 }
 
-/// Returns the struct of a name.
+/// Returns the struct type with this name.
 fn kind<'a>(spec: &'a Spec, name: &str) -> Fallible<&'a Struct> {
     spec.structs.iter().find(|one| one.name == name).ok_or_else(|| unknown(name))
 }
@@ -292,7 +293,7 @@ fn action<'a>(spec: &'a Spec, name: &str) -> Fallible<&'a Action> {
     spec.actions.iter().find(|one| one.name == name).ok_or_else(|| unknown(name))
 }
 
-/// Returns the fields of an action's data.
+/// Returns the fields of an action's data; none for an action without data.
 fn data_fields<'a>(spec: &'a Spec, name: &str) -> Fallible<&'a [Field]> {
     match &action(spec, name)?.data {
         Some(data) => Ok(&kind(spec, data)?.fields),
@@ -300,10 +301,10 @@ fn data_fields<'a>(spec: &'a Spec, name: &str) -> Fallible<&'a [Field]> {
     }
 }
 
-/// Returns the number of bytes of an action's data.
+/// Returns the size of an action's data in bytes.
 ///
 /// # Errors
-/// If the action or its struct is not declared, or the struct is too large.
+/// Returns an error if the action or its struct is not declared, or the struct is too large.
 pub fn data_size(spec: &Spec, name: &str) -> Result<usize, RunFault> {
     match &action(spec, name)?.data {
         Some(data) => Ok(sizes(kind(spec, data)?)?.0),
@@ -311,17 +312,17 @@ pub fn data_size(spec: &Spec, name: &str) -> Result<usize, RunFault> {
     }
 }
 
-/// Returns the default action of a table or learner.
+/// Returns the default action of a table or learner; `None` for an unknown name.
 pub fn default_action<'a>(spec: &'a Spec, table: &str) -> Option<&'a DefaultAction> {
     let tables = spec.tables.iter().map(|one| (&one.name, &one.default_action));
     let learners = spec.learners.iter().map(|one| (&one.name, &one.default_action));
     tables.chain(learners).find(|(name, _)| *name == table).map(|(_, default)| default)
 }
 
-/// Returns the data of a default action as the file states it, in memory order.
+/// Returns the data of a default action as the bytes in memory.
 ///
 /// # Errors
-/// If the arguments are not numbers that fit the fields of the action.
+/// Returns an error if the arguments are not numbers that fit the fields of the action.
 pub fn default_data(spec: &Spec, default: &DefaultAction) -> Result<Vec<u8>, RunFault> {
     let fields = data_fields(spec, &default.name)?;
     let mut bytes = Vec::with_capacity(data_size(spec, &default.name)?);
@@ -344,7 +345,7 @@ impl<'a> Machine<'a> {
     /// Makes the state in which a new pipeline receives a packet.
     ///
     /// # Errors
-    /// If a struct is not declared or too large.
+    /// Returns an error if a struct is not declared or too large.
     pub fn new(spec: &'a Spec, packet: Vec<u8>) -> Result<Machine<'a>, RunError> {
         Machine::start(spec, packet).map_err(|cause| RunError { line: 0, cause })
     }
@@ -392,8 +393,8 @@ impl<'a> Machine<'a> {
         })
     }
 
-    /// Makes headers use the memory that they had for an earlier packet, until this packet extracts
-    /// or validates them. Headers that the pipeline never extracts keep their own memory.
+    /// Makes each header that the pipeline extracts refer to the memory that it had for an earlier
+    /// packet, until this packet extracts or validates the header.
     pub fn follow_packet(&mut self) {
         for one in &self.spec.apply {
             if let Op::Extract { header, .. } | Op::Lookahead { header } = &one.op
@@ -404,8 +405,8 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Returns the fields and registers that have other values than in `other`, a machine for the
-    /// same pipeline. If there are none, returns the fields of headers in memory of an earlier
+    /// Returns the fields and registers whose values differ from those in `other`, a machine for
+    /// the same pipeline. If all are equal, returns the fields of headers in memory of an earlier
     /// packet.
     pub fn differences(&self, other: &Machine<'_>) -> Vec<FieldValue> {
         let mut found = Vec::new();
@@ -476,12 +477,12 @@ impl<'a> Machine<'a> {
         found
     }
 
-    /// Returns the instructions that the run has executed.
+    /// Returns the executed instructions, in order.
     pub fn executed(&self) -> &[Executed<'a>] {
         &self.executed
     }
 
-    /// Returns the lookups of the run in order.
+    /// Returns the table lookups of the run, in order.
     pub fn lookups(&self) -> &[Lookup] {
         &self.lookups
     }
@@ -489,8 +490,8 @@ impl<'a> Machine<'a> {
     /// Runs the pipeline on the packet, with at most `most` instructions.
     ///
     /// # Errors
-    /// [`RunError`] if an instruction cannot be executed, the packet is too short, or the run is too
-    /// long.
+    /// Returns [`RunError`] if an instruction cannot be executed, the packet is too short, or the
+    /// run is too long.
     pub fn run(&mut self, world: &mut dyn World, most: usize) -> Result<(), RunError> {
         let spec = self.spec;
         self.body(None, &spec.apply, world, most)?;
@@ -501,13 +502,13 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// Returns the packet that the pipeline sends: emitted headers, and the rest behind the
-    /// extracted bytes. Returns `None` if the pipeline drops the packet.
+    /// Returns the output packet: the emitted headers, then the bytes after the extracted ones.
+    /// Returns `None` if the pipeline drops the packet.
     pub fn output(&self) -> Option<&[u8]> {
         self.output.as_deref()
     }
 
-    /// Returns the number of the port that sends the packet; `None` if the pipeline drops it.
+    /// Returns the number of the output port; `None` if the pipeline drops the packet.
     pub fn output_port(&self) -> Option<u64> {
         self.output_port
     }
@@ -530,7 +531,7 @@ impl<'a> Machine<'a> {
         Ok(packet)
     }
 
-    /// Starts a further pass with the packet that the pass before sends.
+    /// Starts another pass, whose input is the output packet of the current pass.
     fn return_to_start(&mut self) -> Fallible<()> {
         self.packet = self.assembled()?;
         (self.at, self.recirculates) = (0, false);
@@ -539,12 +540,12 @@ impl<'a> Machine<'a> {
         for header in self.headers.values_mut() {
             header.valid = false;
         }
-        // DPDK keeps the address of a header, where the packet may now have other bytes.
+        // DPDK keeps the addresses of headers, where the packet may now contain other bytes.
         self.follow_packet();
         Ok(())
     }
 
-    /// Runs a body. Returns true if the pass ended.
+    /// Executes the body of an action or of `apply`. Returns true if the pass ended.
     fn body(
         &mut self,
         action_name: Option<&'a str>,
@@ -584,12 +585,12 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Number of the current instruction in the run.
+    /// Returns the index of the current instruction in the run.
     fn now(&self) -> usize {
         self.executed.len().saturating_sub(1)
     }
 
-    /// Looks up a table, learner or selector. Returns the action to run.
+    /// Looks up a table, learner or selector. Returns the action to run; `None` for a selector.
     fn lookup(
         &mut self,
         table: &'a str,
@@ -647,7 +648,7 @@ impl<'a> Machine<'a> {
         Ok(Some(called))
     }
 
-    /// Returns the struct and the name of a field.
+    /// Returns the struct that contains a field, and the field's name in it.
     fn declared<'f>(&self, field: &'f FieldRef) -> Fallible<(&'a Struct, &'f str)> {
         let spec = self.spec;
         match field {
@@ -675,7 +676,7 @@ impl<'a> Machine<'a> {
         self.headers.get_mut(name).ok_or_else(|| unknown(name))
     }
 
-    /// Returns bytes of a header.
+    /// Returns `length` bytes of a header from offset `start` on.
     fn header_bytes(&mut self, name: &str, start: usize, length: usize) -> Fallible<&mut [u8]> {
         let header = self.headers.get_mut(name).ok_or_else(|| unknown(name))?;
         let (memory, base) = match header.location {
@@ -688,7 +689,7 @@ impl<'a> Machine<'a> {
         bytes.ok_or(RunFault::ShortPacket { has, needs: end as u64 })
     }
 
-    /// Returns the bytes of a field.
+    /// Returns the bytes of a field in memory.
     fn bytes(&mut self, field: &FieldRef) -> Fallible<&mut [u8]> {
         let (kind, name) = self.declared(field)?;
         let (start, length) = place(kind, name)?;
@@ -741,7 +742,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Returns the index of a register. DPDK keeps 32 bits of a number.
+    /// Returns the index of a register. DPDK keeps the low 32 bits of a constant index.
     fn index(&mut self, index: &Operand) -> Fallible<u64> {
         match index {
             Operand::Immediate(value) => Ok(u64::from(*value as u32)),
@@ -779,7 +780,7 @@ impl<'a> Machine<'a> {
                 let to = body.iter().position(|one| one.label.as_ref() == Some(target));
                 return to.map(Next::Jump).ok_or_else(|| unknown(target));
             }
-            // DPDK writes the port only for a packet that comes from one.
+            // DPDK writes the port only for a packet from a port, not for a recirculated packet.
             Op::Receive { port } if self.pass == 0 => self.write_meta(port, self.port)?,
             Op::Receive { .. } => {}
             Op::Mirror { .. }
@@ -906,7 +907,7 @@ impl<'a> Machine<'a> {
         Ok(Next::Step)
     }
 
-    /// Points a header to the next bytes of the packet.
+    /// Makes a header refer to the next bytes of the packet, and marks it as valid.
     fn point(&mut self, header: &str, bytes: usize) -> Fallible<()> {
         let (at, has) = (self.at, self.packet.len());
         if at + bytes > has {
@@ -917,7 +918,8 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// Updates a checksum in one's complement arithmetic on words of 16 bits in memory order.
+    /// Adds bytes to a one's complement checksum, or subtracts them, as words of 16 bits in memory
+    /// order.
     fn checksum(&mut self, to: &FieldRef, bytes: &[u8], add: bool) -> Fallible<()> {
         let target = self.bytes(to)?;
         let &mut [low, high] = target else { return Err(unknown(to)) };

@@ -1,7 +1,7 @@
-//! Pipelines of DPDK's software switch (SWX), as its release 22.11 reads them from `.spec` files.
+//! Pipelines of DPDK's software switch (SWX), as release 22.11 reads them from `.spec` files.
 //!
-//! [`parse()`] reads a file as a [`spec::Spec`], [`print()`] writes one, and [`lift()`] translates one
-//! to the intermediate representation. [`interpret`] executes one on a packet.
+//! [`parse()`] reads a file as a [`spec::Spec`], [`print()`] writes a pipeline, and [`lift()`]
+//! translates it to the intermediate representation. [`interpret`] executes a pipeline on a packet.
 
 pub mod code;
 mod error;

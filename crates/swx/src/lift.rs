@@ -1,16 +1,17 @@
-//! Translates ("lifts") a pipeline into blocks of micro-operations.
+//! Translates ("lifts") a pipeline to blocks of micro-operations.
 //!
-//! The memory of a run has the packet, the metadata, and room for headers outside the packet. As in
-//! DPDK, each header has a pointer, which `extract` moves into the packet. Metadata and headers
-//! keep their content from earlier packets, so it can be anything at the start. A register array is
-//! a region of 64-bit numbers.
+//! The memory of a run consists of the packet, the metadata, and space for headers outside of the
+//! packet. As in DPDK, each header has a pointer, which `extract` moves into the packet. Metadata
+//! and headers keep their content from earlier packets, so they can contain anything at the start.
+//! A register array is a region of 64-bit numbers.
 //!
-//! The outcome of a lookup is a free choice: a hit with any action of the table, or a miss. Actions
-//! are copied to their lookups. Packets have all bytes that a run extracts: DPDK does not check the
-//! length, so a run with a shorter packet reads bytes that a longer packet also could have.
+//! The result of a table lookup is a free choice: a hit with any action of the table, or a miss.
+//! Each lookup has its own copy of the actions. Packets contain all bytes that a run extracts: DPDK
+//! does not check the length, so a run with a shorter packet reads bytes that a longer packet could
+//! also contain.
 //!
-//! A packet that `recirculate` returns to the start takes a further pass. Each pass has its own blocks,
-//! so that comparisons with its number are decided.
+//! After `recirculate`, a packet takes another pass. Each pass has its own blocks, so that
+//! comparisons with its number have a known result.
 
 mod emit;
 mod flow;
@@ -30,32 +31,35 @@ use crate::error::SpecError;
 use crate::resolve::resolve;
 use crate::spec::{Instruction, SourceLine, Spec};
 
-/// A translated pipeline.
+/// A pipeline in the intermediate representation.
 #[derive(Clone, Debug)]
 pub struct Lifted {
-    /// The program.
+    /// Program in the intermediate representation.
     pub program: Program,
-    /// Line of each instruction.
+    /// Line in the `.spec` file of each instruction.
     pub lines: Vec<u32>,
-    /// Line of the program that each instruction was translated from, if the pipeline names it.
+    /// Line of the source program that each instruction was compiled from; `None` if the pipeline
+    /// does not state it.
     pub origins: Vec<Option<Arc<SourceLine>>>,
-    /// Number of the first instruction of each action, then of `apply`, with the name.
+    /// Index of the first instruction of each function, with its name: the actions, then `apply`.
     pub functions: Vec<(u32, String)>,
-    /// Tables and selectors that a run may look up more than once. Their outcomes then may
-    /// contradict each other.
+    /// Tables and selectors that a run may look up more than once. The analysis chooses each result
+    /// freely, so the results may contradict each other.
     pub repeated: Vec<String>,
-    /// Learners that a run looks up. Their entries then may have data that no packet teaches.
+    /// Learners that a run looks up. The analysis allows entries with data that no packet could
+    /// have written.
     pub learners: Vec<String>,
     /// Register arrays that a run reads.
     pub shared: Vec<String>,
-    /// Memory and inputs of the program, by their meaning.
+    /// Meaning of the program's regions, inputs and instructions in terms of the pipeline.
     pub layout: Layout,
 }
 
-/// Lifts a pipeline.
+/// Lifts a pipeline. `name` is the name of the program.
 ///
 /// # Errors
-/// [`SpecError`] for a pipeline that DPDK refuses, and for instructions whose meaning is not known.
+/// Returns [`SpecError`] for a pipeline that DPDK rejects, and for instructions whose effects are
+/// unknown.
 pub fn lift(spec: &Spec, name: &str, options: &LiftOptions) -> Result<Lifted, SpecError> {
     let resolved = resolve(spec)?;
     let bodies = spec.actions.iter().map(|action| (&action.name[..], &action.instructions[..]));

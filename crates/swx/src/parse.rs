@@ -1,7 +1,8 @@
 //! Parser of `.spec` files.
 //!
-//! A line has tokens between blanks. A token that begins with `#`, `;` or `//` begins a comment. A
-//! statement is a line, or a block of lines between a line that ends in `{` and the line `}`.
+//! A line consists of tokens separated by blanks. A token that starts with `#`, `;` or `//` starts
+//! a comment. A statement is a line, or a block of lines between a line that ends with `{` and the
+//! line `}`.
 //!
 //! The grammar is that of `lib/pipeline/rte_swx_pipeline_spec.c` in DPDK 22.11.
 
@@ -22,7 +23,7 @@ pub(crate) use token::{in_memory_order, number};
 /// Parses a pipeline from the text of a file.
 ///
 /// # Errors
-/// [`SpecError`] at the first line that DPDK 22.11 does not read.
+/// Returns [`SpecError`] at the first line that DPDK 22.11 does not accept.
 pub fn parse(text: &str) -> Result<Spec, SpecError> {
     let mut spec = Spec::default();
     let mut apply = None;
@@ -85,7 +86,7 @@ pub fn parse(text: &str) -> Result<Spec, SpecError> {
     Ok(spec)
 }
 
-/// Returns true if a text begins like a `.spec` file: with a statement that only they have.
+/// Returns true if a text looks like a `.spec` file: its first statement occurs only in such files.
 pub fn is_pipeline(text: &str) -> bool {
     let first = text.lines().find_map(|line| {
         let mut words = line.split_whitespace();
@@ -103,7 +104,7 @@ pub fn is_pipeline(text: &str) -> bool {
     }
 }
 
-/// Makes the error of a construct that only later releases of DPDK read.
+/// Makes an error about a construct that only later releases of DPDK accept.
 fn newer(line: Line, what: &str, how: &str) -> SpecError {
     SpecError::new(
         codes::SWX_NEWER,
@@ -203,7 +204,7 @@ fn instructions(
     Ok(found)
 }
 
-/// Statements that tables and learners share.
+/// Statements that blocks of tables and learners have in common.
 #[derive(Default)]
 struct Common {
     actions: Vec<ActionRef>,
@@ -213,7 +214,7 @@ struct Common {
 }
 
 impl Common {
-    /// Parses a statement. Returns false if it is not one of the shared statements.
+    /// Parses a statement. Returns false if it is specific to tables or to learners.
     fn parse(&mut self, tokens: &Tokens, lines: &mut Lines) -> Result<bool, SpecError> {
         let line = tokens.line;
         match tokens.words[0] {
@@ -245,7 +246,8 @@ impl Common {
     }
 }
 
-/// Stores a value that a block may have only once.
+/// Stores a value in `place`. Returns an error if a value is already there, because the block
+/// repeats a statement.
 fn once<T>(line: Line, place: &mut Option<T>, value: T) -> Result<(), SpecError> {
     match place.replace(value) {
         None => Ok(()),
@@ -274,7 +276,7 @@ fn default_action(tokens: &Tokens) -> Result<DefaultAction, SpecError> {
     })
 }
 
-/// Requires a default action.
+/// Returns the default action, or an error if the table has none.
 fn with_default(line: Line, found: Option<DefaultAction>) -> Result<DefaultAction, SpecError> {
     found.ok_or_else(|| syntax(line, "the table has no 'default_action'; add one"))
 }

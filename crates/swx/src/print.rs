@@ -1,4 +1,4 @@
-//! Printer of `.spec` files.
+//! Writes `.spec` files.
 
 use std::fmt::{self, Write};
 
@@ -7,21 +7,21 @@ use crate::spec::{
     Relation, SourceLine, Spec, Summand, Use,
 };
 
-/// Word that begins the comment with the origin of the next instructions.
+/// Start of the comment that states the origin of the next instructions.
 pub(crate) const ORIGIN: &str = "//line";
-/// Comment before instructions without an origin.
+/// Comment before instructions whose origin is unknown.
 const NO_ORIGIN: &str = "\t//line";
-/// Longest line in bytes. DPDK reads longer lines as several.
+/// Largest length of a line in bytes. DPDK would read a longer line as several lines.
 pub(crate) const MAX_LINE: usize = 2046;
 
-/// Returns the text of a pipeline in a canonical form, which [`crate::parse()`] reads as the same
+/// Returns the text of a pipeline in a canonical form. [`crate::parse()`] reads it as the same
 /// pipeline.
 pub fn print(spec: &Spec) -> String {
     text_of(spec, false)
 }
 
-/// Returns the text of a pipeline in the same form, with a comment above instructions of another
-/// origin: `//line 12 "router.p4" TEXT`. [`crate::parse()`] reads these comments.
+/// Returns the text of a pipeline in canonical form, with a comment wherever the origin of the
+/// instructions changes: `//line 12 "router.p4" TEXT`. [`crate::parse()`] reads these comments.
 pub fn print_with_origins(spec: &Spec) -> String {
     text_of(spec, true)
 }
@@ -89,7 +89,7 @@ fn write_instructions(
                 Some(SourceLine { file, line, text }) => {
                     let file = file.replace('\\', "\\\\").replace('"', "\\\"");
                     let comment = format!("\t{ORIGIN} {line} \"{file}\" {text}");
-                    // Some readers end lines at these characters, or programs.
+                    // Some programs end a line at these characters.
                     let breaks =
                         |c: char| c.is_control() && c != '\t' || "\u{2028}\u{2029}".contains(c);
                     let comment = comment.replace(breaks, " ");
@@ -179,7 +179,7 @@ fn write_actions(out: &mut String, actions: &[ActionRef], default: &DefaultActio
     writeln!(out, "{}", if default.constant { " const" } else { "" })
 }
 
-/// A number: decimal below 10, else hexadecimal.
+/// Prints a number: decimal below 10, hexadecimal from 10 on.
 struct Number(u64);
 
 impl fmt::Display for Number {
@@ -212,7 +212,7 @@ impl fmt::Display for Operand {
     }
 }
 
-/// Prints the instruction as a line of a file, with its label.
+/// Prints the instruction as a line of a `.spec` file, with its label.
 impl fmt::Display for Instruction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(label) = &self.label {
@@ -290,7 +290,7 @@ impl fmt::Display for Op {
 }
 
 impl Op {
-    /// Returns the name of the instruction in files.
+    /// Returns the name of the instruction in `.spec` files.
     pub fn name(&self) -> &'static str {
         match self {
             Op::Receive { .. } => "rx",

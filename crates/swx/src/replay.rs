@@ -1,4 +1,5 @@
-//! Repeats a run of a translation in the interpreter: the same packet, memory and results.
+//! Repeats a run of a lifted pipeline in the interpreter, with the same packet, memory and drawn
+//! values.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,21 +11,21 @@ use crate::interpret::{
 use crate::lift::{COLOUR, ENTRY, HASH, Layout, MEMBER, OUTCOME};
 use crate::spec::Spec;
 
-/// State of a translation before a run.
+/// State of a lifted pipeline before a run.
 #[derive(Clone, Debug, Default)]
 pub struct Start {
-    /// Known bytes, by region and offset.
+    /// Known bytes of memory, by region and offset.
     pub bytes: BTreeMap<(RegionId, u64), u8>,
-    /// Value of all other bytes; `None` for those of a new pipeline.
+    /// Value of all other bytes. `None` if they are those of a new pipeline.
     pub fill: Option<u8>,
-    /// Known inputs. Others have the value of a new pipeline.
+    /// Known inputs. All others have the value of a new pipeline.
     pub inputs: HashMap<InputId, u64>,
-    /// True for the first packet of a pipeline, false for a packet that follows another.
+    /// True for the first packet that a pipeline processes, false for any later packet.
     pub is_new: bool,
 }
 
 impl Start {
-    /// Sets bytes from an offset of a region on.
+    /// Sets `bytes` to the content of a region from `offset` on.
     fn set(&self, bytes: &mut [u8], region: RegionId, offset: u64) {
         for (at, byte) in (offset..).zip(bytes) {
             *byte = self.bytes.get(&(region, at)).copied().or(self.fill).unwrap_or(*byte);
@@ -32,10 +33,10 @@ impl Start {
     }
 }
 
-/// Makes the interpreter of a run, for a packet of `length` bytes.
+/// Makes an interpreter with the state `start`, for a packet of `length` bytes.
 ///
 /// # Errors
-/// If a struct is not declared or too large.
+/// Returns an error if a struct is not declared or too large.
 pub fn machine<'a>(
     spec: &'a Spec,
     layout: &Layout,
@@ -78,18 +79,19 @@ pub fn machine<'a>(
     Ok(machine)
 }
 
-/// Results of a run of a translation that follow neither from the packet nor from memory.
+/// Values that a run of a lifted pipeline draws, such as results of lookups, as an environment for
+/// the interpreter.
 #[derive(Clone)]
 pub struct Results<'a> {
     spec: &'a Spec,
     layout: &'a Layout,
     start: &'a Start,
-    /// Values by number of the executed instruction, and by name of the result.
+    /// Drawn values, by index of the executed instruction and name of the result.
     values: HashMap<(usize, String), u64>,
 }
 
 impl<'a> Results<'a> {
-    /// Collects the results of a run through blocks, of which `values` has those in order.
+    /// Collects the drawn values of a run through `blocks`. `values` contains them in order.
     pub fn new(
         spec: &'a Spec,
         layout: &'a Layout,
@@ -141,8 +143,7 @@ impl World for Results<'_> {
     }
 }
 
-/// Returns the number of the executed instruction, and the name of the result, of each operation on
-/// a path that receives a value from outside.
+/// Returns each draw on a path: index of the executed instruction, and name of the result.
 fn draws(program: &Program, blocks: impl Iterator<Item = BlockId>) -> Vec<(usize, String)> {
     let mut draws = Vec::new();
     let mut executed = 0_usize;
@@ -161,7 +162,7 @@ fn draws(program: &Program, blocks: impl Iterator<Item = BlockId>) -> Vec<(usize
     draws
 }
 
-/// Returns the numbers in the translation of the instructions that the interpreter executed.
+/// Returns the indices in the lifted program of the instructions that the interpreter executed.
 pub fn executed(spec: &Spec, layout: &Layout, machine: &Machine<'_>) -> Vec<u32> {
     let number = |&(action, at): &(Option<&str>, usize)| {
         let function = action.and_then(|name| spec.actions.iter().position(|a| a.name == name));

@@ -1,5 +1,5 @@
-//! Meaning of the names in a pipeline: fields become places in memory, and labels become positions.
-//! The rules are those of DPDK 22.11, which refuses a pipeline that breaks them.
+//! Resolves the names in a pipeline: fields become offsets in memory, and labels become instruction
+//! indices. Applies the rules of DPDK 22.11, which rejects a pipeline that breaks them.
 
 mod names;
 mod tables;
@@ -14,7 +14,8 @@ use names::{Names, Within, fault, numbered, unknown, unsupported};
 /// Resolves the names of a pipeline.
 ///
 /// # Errors
-/// [`SpecError`] for the first item that DPDK 22.11 refuses, or that an analysis cannot model.
+/// Returns [`SpecError`] for the first item that DPDK 22.11 rejects, or that the analysis does not
+/// support.
 pub fn resolve(spec: &Spec) -> Result<Resolved, SpecError> {
     let names = Names::new(spec)?;
     let actions = spec.actions.iter().enumerate().map(|(index, action)| {
@@ -50,7 +51,8 @@ pub fn resolve(spec: &Spec) -> Result<Resolved, SpecError> {
     })
 }
 
-/// Checks the order of the instructions of a pipeline.
+/// Checks that `apply` starts with `rx`, contains `tx` or `drop`, and ends with one of them or a
+/// jump.
 fn check_apply(spec: &Spec) -> Result<(), SpecError> {
     let (Some(first), Some(last)) = (spec.apply.first(), spec.apply.last()) else {
         return Err(fault(Line(1), "the block 'apply' is empty; begin it with rx"));
@@ -346,7 +348,7 @@ impl Names<'_> {
         Ok(Code::CopyBytes(left, right))
     }
 
-    /// Resolves the 16-bit header field of a checksum.
+    /// Resolves the checksum field of `ckadd` or `cksub`, a header field of 16 bits.
     fn checksum(&self, line: Line, to: &FieldRef) -> Result<Place, SpecError> {
         let place = self.part(line, to)?;
         if place.bytes != 2 {
@@ -355,7 +357,7 @@ impl Names<'_> {
         Ok(place)
     }
 
-    /// Resolves a header field that is a part of a checksum.
+    /// Resolves a header field that `ckadd` or `cksub` uses.
     fn part(&self, line: Line, field: &FieldRef) -> Result<Place, SpecError> {
         let place = self.field(line, field, None)?;
         match place.base {

@@ -1,13 +1,13 @@
 //! Pipelines as data: everything that a `.spec` file of DPDK 22.11 can declare.
 //!
-//! A reader of files ([`crate::parse()`]) makes a [`Spec`], and so can a compiler. [`crate::print()`]
-//! writes it.
+//! The parser [`crate::parse()`] or a compiler creates a [`Spec`], and [`crate::print()`] writes it
+//! to a file.
 
 use std::sync::Arc;
 
-/// Number of a line in a file, from 1. A made-up item has line 0.
+/// Line number in a file, counted from 1. An item that is not from a file has line 0.
 ///
-/// All lines are equal, so that two pipelines are equal if they declare the same.
+/// All lines compare as equal, so that two pipelines are equal if they declare the same.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Line(pub u32);
 
@@ -19,20 +19,21 @@ impl PartialEq for Line {
 
 impl Eq for Line {}
 
-/// Line of another program that an instruction was translated from.
+/// Line of the source program that an instruction was compiled from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceLine {
     /// Path of the file, as the compiler read it.
     pub file: Arc<str>,
-    /// Number of the line, from 1.
+    /// Line number, counted from 1.
     pub line: u32,
-    /// Text of the line without blanks at its end; long lines are cut.
+    /// Text of the line without trailing blanks; a long line is truncated.
     pub text: Arc<str>,
 }
 
-/// Origin of an instruction; none if it was not translated, or if the compiler added it.
+/// Source line that an instruction was compiled from; `None` if the pipeline was not compiled, or
+/// the compiler added the instruction.
 ///
-/// All origins are equal, as all lines are.
+/// All origins compare as equal, like all lines.
 #[derive(Clone, Debug, Default)]
 pub struct Origin(pub Option<Arc<SourceLine>>);
 
@@ -44,10 +45,10 @@ impl PartialEq for Origin {
 
 impl Eq for Origin {}
 
-/// A pipeline.
+/// A pipeline of DPDK's software switch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Spec {
-    /// Objects whose type a C program registers.
+    /// Objects whose type a C program registers with DPDK.
     pub extern_objects: Vec<ExternObject>,
     /// Types of headers, metadata and action data.
     pub structs: Vec<Struct>,
@@ -59,7 +60,8 @@ pub struct Spec {
     pub register_arrays: Vec<RegisterArray>,
     /// Arrays of meters.
     pub meter_arrays: Vec<MeterArray>,
-    /// Actions of tables. An action that `learn` names precedes its user.
+    /// Actions of tables. An action is declared before the action that adds entries with it by
+    /// `learn`.
     pub actions: Vec<Action>,
     /// Tables whose entries the control plane writes.
     pub tables: Vec<Table>,
@@ -72,7 +74,8 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// Returns the line of the program that an instruction was translated from, or else its own.
+    /// Returns the number of the source line that the instruction in `line` was compiled from;
+    /// `line` itself if the source line is unknown.
     pub fn origin_of(&self, line: Line) -> u32 {
         let actions = self.actions.iter().flat_map(|action| &action.instructions);
         let found = self.apply.iter().chain(actions).find(|one| one.line.0 == line.0);
@@ -89,7 +92,7 @@ pub struct ExternObject {
     pub name: String,
     /// Name of the type, which a C program registers.
     pub kind: String,
-    /// Argument of the constructor.
+    /// Argument of the object's constructor.
     pub pragma: Option<String>,
 }
 
@@ -102,12 +105,12 @@ pub struct Struct {
     pub name: String,
     /// Fields, in the order of memory.
     pub fields: Vec<Field>,
-    /// True if the last field has a variable size, up to its width.
+    /// True if the last field has a variable length; its width is then the largest length.
     pub variable: bool,
 }
 
 impl Struct {
-    /// Returns a field and its offset in bits.
+    /// Returns the field with this name, and its offset in bits.
     pub fn field(&self, name: &str) -> Option<(&Field, u32)> {
         let mut offset = 0;
         for field in &self.fields {
@@ -119,7 +122,7 @@ impl Struct {
         None
     }
 
-    /// Returns the number of bits of all fields.
+    /// Returns the total width of all fields in bits.
     pub fn bits(&self) -> u32 {
         self.fields.iter().map(|field| field.bits).sum()
     }
@@ -132,7 +135,7 @@ pub struct Field {
     pub line: Line,
     /// Name of the field, which may have dots.
     pub name: String,
-    /// Width in bits, a multiple of 8; the greatest width of a field with a variable size.
+    /// Width in bits, a multiple of 8. For a variable-length field, the largest width.
     pub bits: u32,
 }
 
@@ -143,7 +146,7 @@ pub struct Header {
     pub line: Line,
     /// Name of the header.
     pub name: String,
-    /// Name of its struct.
+    /// Name of the header's struct.
     pub kind: String,
 }
 
@@ -165,7 +168,7 @@ pub struct RegisterArray {
     pub name: String,
     /// Number of registers, at least 1. DPDK rounds it up to a power of two.
     pub size: u32,
-    /// First value of each register.
+    /// Initial value of each register.
     pub initial: u64,
 }
 
@@ -180,27 +183,27 @@ pub struct MeterArray {
     pub size: u32,
 }
 
-/// An action.
+/// An action, which table entries select.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Action {
     /// Line of the declaration.
     pub line: Line,
     /// Name of the action.
     pub name: String,
-    /// Name of the struct of its action data.
+    /// Name of the struct of the action data; `None` for an action without data.
     pub data: Option<String>,
     /// Instructions.
     pub instructions: Vec<Instruction>,
 }
 
-/// Kind of a comparison with a key field.
+/// Way in which a field of a key is compared with an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Match {
-    /// The field equals the value of the entry.
+    /// The field is equal to the value of the entry.
     Exact,
-    /// The field equals the value of the entry under its mask.
+    /// The field is equal to the value of the entry in the bits of the entry's mask.
     Wildcard,
-    /// The field begins with the prefix of the entry.
+    /// The field starts with the prefix of the entry.
     Lpm,
 }
 
@@ -209,48 +212,48 @@ pub enum Match {
 pub struct KeyField {
     /// Line of the declaration.
     pub line: Line,
-    /// The field.
+    /// Field that a lookup compares.
     pub field: FieldRef,
-    /// Kind of the comparison.
+    /// Way in which the field is compared with entries.
     pub kind: Match,
 }
 
-/// Entries that may have an action.
+/// Entries of a table that may use an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Use {
-    /// All entries.
+    /// All entries, including the default entry.
     Any,
-    /// Only entries other than the default: `@tableonly`.
+    /// Only entries other than the default entry: `@tableonly`.
     TableOnly,
     /// Only the default entry: `@defaultonly`.
     DefaultOnly,
 }
 
-/// An action that a table names.
+/// An action in the action list of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ActionRef {
     /// Line of the declaration.
     pub line: Line,
     /// Name of the action.
     pub name: String,
-    /// Entries that may have the action.
+    /// Entries that may use the action.
     pub used: Use,
 }
 
-/// Action of a table for packets without an entry.
+/// Action of a table for packets that match no entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DefaultAction {
     /// Line of the declaration.
     pub line: Line,
     /// Name of the action.
     pub name: String,
-    /// Action data: names and values, as the file writes them.
+    /// Action data: names and values, as written in the file.
     pub arguments: Vec<(String, String)>,
-    /// True if the control plane cannot replace it.
+    /// True if the control plane cannot replace the default action.
     pub constant: bool,
 }
 
-/// A table.
+/// A table whose entries the control plane writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
     /// Line of the declaration.
@@ -265,34 +268,34 @@ pub struct Table {
     pub default_action: DefaultAction,
     /// Name of the hash function.
     pub hash: Option<String>,
-    /// Name of the recommended table type: `instanceof`.
+    /// Name of the recommended table type, after `instanceof`.
     pub kind: Option<String>,
     /// Argument of the table type.
     pub pragma: Option<String>,
-    /// Greatest number of entries.
+    /// Largest number of entries.
     pub size: u32,
 }
 
-/// A selector table.
+/// A selector: a table that chooses a member of a group by a hash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selector {
     /// Line of the declaration.
     pub line: Line,
     /// Name of the table.
     pub name: String,
-    /// Field with the number of the group.
+    /// Metadata field with the number of the group.
     pub group: String,
-    /// Fields that the hash reads.
+    /// Fields that the hash covers.
     pub fields: Vec<FieldRef>,
-    /// Field that gets the number of the member.
+    /// Metadata field that receives the number of the chosen member.
     pub member: String,
-    /// Greatest number of groups.
+    /// Largest number of groups.
     pub groups: u32,
-    /// Greatest number of members of a group.
+    /// Largest number of members in a group.
     pub members: u32,
 }
 
-/// A learner table.
+/// A learner: a table whose entries are written by the actions that packets run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Learner {
     /// Line of the declaration.
@@ -307,13 +310,13 @@ pub struct Learner {
     pub default_action: DefaultAction,
     /// Name of the hash function.
     pub hash: Option<String>,
-    /// Greatest number of entries.
+    /// Largest number of entries.
     pub size: u32,
-    /// Timeouts in seconds.
+    /// Timeouts of entries in seconds. An instruction `learn` selects one by its index.
     pub timeouts: Vec<u32>,
 }
 
-/// A field that an instruction names.
+/// Reference to a field in an instruction.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum FieldRef {
     /// Field of a header: `h.HEADER.FIELD`, in network byte order.
@@ -343,16 +346,16 @@ pub enum FieldRef {
     },
 }
 
-/// A source of an instruction.
+/// Source operand of an instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operand {
     /// Value of a field.
     Field(FieldRef),
-    /// A number.
+    /// A constant.
     Immediate(u64),
 }
 
-/// Operation of an arithmetic instruction.
+/// Operator of an arithmetic instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Alu {
     /// Sum.
@@ -371,7 +374,7 @@ pub enum Alu {
     Shr,
 }
 
-/// Relation of a conditional jump; numbers are unsigned.
+/// Relation of a conditional jump; it compares unsigned numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
     /// Equality.
@@ -393,26 +396,26 @@ pub enum Condition {
     Valid(String),
     /// `jmpnv`: the header is not valid.
     Invalid(String),
-    /// `jmph`: the last table had an entry for the packet.
+    /// `jmph`: the last table lookup was a hit.
     Hit,
-    /// `jmpnh`: the last table had no entry for the packet.
+    /// `jmpnh`: the last table lookup was a miss.
     Miss,
-    /// `jmpa`: the last table ran the action.
+    /// `jmpa`: the last table lookup selected the action.
     Action(String),
-    /// `jmpna`: the last table ran another action.
+    /// `jmpna`: the last table lookup selected another action.
     NotAction(String),
-    /// `jmpeq`, `jmpneq`, `jmplt`, `jmpgt`: a comparison.
+    /// `jmpeq`, `jmpneq`, `jmplt`, `jmpgt`: the relation holds between two operands.
     Compare {
-        /// The relation.
+        /// Relation of the operands.
         relation: Relation,
-        /// Left side.
+        /// Left operand.
         left: FieldRef,
-        /// Right side.
+        /// Right operand.
         right: Operand,
     },
 }
 
-/// Source of a checksum instruction.
+/// Source operand of `ckadd`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Summand {
     /// A field.
@@ -421,7 +424,7 @@ pub enum Summand {
     Header(String),
 }
 
-/// Function that an `extern` instruction calls.
+/// C function that an `extern` instruction calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Call {
     /// Member function of an extern object.
@@ -431,20 +434,20 @@ pub enum Call {
         /// Name of the function.
         function: String,
     },
-    /// Extern function.
+    /// Extern function that belongs to no object.
     Function(String),
 }
 
-/// An instruction with its place and label.
+/// An instruction with its line and label.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instruction {
     /// Line of the instruction.
     pub line: Line,
-    /// Line of the program that the pipeline was translated from.
+    /// Source line that the instruction was compiled from.
     pub origin: Origin,
-    /// Label that jumps name.
+    /// Label by which jumps refer to the instruction.
     pub label: Option<String>,
-    /// Operation with its operands.
+    /// Operation and operands.
     pub op: Op,
 }
 
@@ -461,194 +464,195 @@ impl Instruction {
 }
 
 /// Operation of an instruction with its operands. A `String` named `header` is the name of a
-/// header, and a `String` named after its use, such as `port`, is a metadata field.
+/// header. A `String` named after its use, such as `port`, is the name of a metadata field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Op {
     /// `rx m.PORT`: waits for a packet.
     Receive {
-        /// Metadata field that gets the number of the port.
+        /// Metadata field that receives the number of the input port.
         port: String,
     },
     /// `tx`: sends the packet.
     Transmit {
-        /// Metadata field, or number.
+        /// Output port: a field, or a constant.
         port: Operand,
     },
     /// `drop`: drops the packet.
     Drop,
-    /// `mirror`: arranges a copy of the packet.
+    /// `mirror`: requests a copy of the packet.
     Mirror {
-        /// Slot.
+        /// Field with the index of the mirroring slot.
         slot: FieldRef,
-        /// Session.
+        /// Field with the number of the mirroring session.
         session: FieldRef,
     },
-    /// `recirculate`: the packet starts again after `tx`.
+    /// `recirculate`: after the next `tx`, the packet returns to the start of the pipeline.
     Recirculate,
-    /// `recircid m.FIELD`: reads the number of earlier passes.
+    /// `recircid m.FIELD`: reads the number of earlier passes of the packet.
     RecirculationId {
-        /// Metadata field that gets the number.
+        /// Metadata field that receives the number.
         pass: String,
     },
-    /// `extract h.HEADER`: takes a header from the packet.
+    /// `extract h.HEADER [m.LENGTH]`: takes a header from the packet.
     Extract {
-        /// The header.
+        /// Name of the header.
         header: String,
-        /// Metadata field with the bytes of the last, variable field.
+        /// Metadata field with the length in bytes of the header's variable-length field; `None` if
+        /// it has none.
         length: Option<String>,
     },
-    /// `lookahead h.HEADER`: reads a header that stays in the packet.
+    /// `lookahead h.HEADER`: reads a header, which stays in the packet.
     Lookahead {
-        /// The header.
+        /// Name of the header.
         header: String,
     },
-    /// `emit h.HEADER`: adds a header to the packet, if it is valid.
+    /// `emit h.HEADER`: appends a header to the output packet if the header is valid.
     Emit {
-        /// The header.
+        /// Name of the header.
         header: String,
     },
-    /// `validate h.HEADER`.
+    /// `validate h.HEADER`: makes a header valid.
     Validate {
-        /// The header.
+        /// Name of the header.
         header: String,
     },
-    /// `invalidate h.HEADER`.
+    /// `invalidate h.HEADER`: makes a header invalid.
     Invalidate {
-        /// The header.
+        /// Name of the header.
         header: String,
     },
-    /// `mov`.
+    /// `mov`: copies an operand to a field.
     Move {
         /// Destination.
         to: FieldRef,
         /// Source.
         from: Operand,
     },
-    /// `add`, `sub`, `and`, `or`, `xor`, `shl`, `shr`.
+    /// `add`, `sub`, `and`, `or`, `xor`, `shl`, `shr`: arithmetic on a field.
     Alu {
-        /// Operation.
+        /// Operator.
         alu: Alu,
-        /// Destination, and left operand.
+        /// Left operand, which receives the result.
         to: FieldRef,
         /// Right operand.
         from: Operand,
     },
-    /// `ckadd`: adds to a checksum.
+    /// `ckadd`: adds a header or field to a checksum.
     ChecksumAdd {
-        /// The checksum.
+        /// Field with the checksum.
         to: FieldRef,
-        /// Header or field.
+        /// Header or field to add.
         from: Summand,
     },
-    /// `cksub`: subtracts from a checksum.
+    /// `cksub`: subtracts a field from a checksum.
     ChecksumSub {
-        /// The checksum.
+        /// Field with the checksum.
         to: FieldRef,
-        /// Field.
+        /// Field to subtract.
         from: FieldRef,
     },
     /// `hash`: hashes consecutive fields of a struct.
     Hash {
         /// Name of the hash function.
         function: String,
-        /// Metadata field that gets the hash.
+        /// Metadata field that receives the hash.
         to: String,
-        /// First field.
+        /// First field to hash.
         first: FieldRef,
-        /// Last field.
+        /// Last field to hash.
         last: FieldRef,
     },
-    /// `regprefetch`.
+    /// `regprefetch`: fetches a register into the cache.
     RegisterPrefetch {
         /// Name of the array.
         array: String,
-        /// Index.
+        /// Index of the register.
         index: Operand,
     },
-    /// `regrd`.
+    /// `regrd`: reads a register.
     RegisterRead {
         /// Destination.
         to: FieldRef,
         /// Name of the array.
         array: String,
-        /// Index.
+        /// Index of the register.
         index: Operand,
     },
-    /// `regwr`.
+    /// `regwr`: writes a register.
     RegisterWrite {
         /// Name of the array.
         array: String,
-        /// Index.
+        /// Index of the register.
         index: Operand,
-        /// Source.
+        /// Value to write.
         from: Operand,
     },
-    /// `regadd`.
+    /// `regadd`: adds to a register.
     RegisterAdd {
         /// Name of the array.
         array: String,
-        /// Index.
+        /// Index of the register.
         index: Operand,
-        /// Source.
+        /// Value to add.
         from: Operand,
     },
-    /// `metprefetch`.
+    /// `metprefetch`: fetches a meter into the cache.
     MeterPrefetch {
         /// Name of the array.
         array: String,
-        /// Index.
+        /// Index of the meter.
         index: Operand,
     },
-    /// `meter`.
+    /// `meter`: updates a meter, and computes the colour of the packet.
     Meter {
         /// Name of the array.
         array: String,
-        /// Index.
+        /// Index of the meter.
         index: Operand,
-        /// Length of the packet.
+        /// Length that the packet counts for.
         length: FieldRef,
-        /// Colour before the meter.
+        /// Colour of the packet before the meter.
         colour: Operand,
-        /// Destination of the colour.
+        /// Field that receives the new colour.
         to: FieldRef,
     },
-    /// `table`: looks up a table, selector or learner, and runs the action.
+    /// `table`: looks up a table, selector or learner, and runs the selected action.
     Table {
         /// Name of the table.
         table: String,
     },
-    /// `learn`: writes an entry of the learner that runs the action.
+    /// `learn`: adds an entry to the learner whose action is running.
     Learn {
         /// Action of the new entry.
         action: String,
-        /// First of the metadata fields with the action data.
+        /// First of the metadata fields with the action data; `None` for an action without data.
         data: Option<String>,
-        /// Metadata field with the number of the timeout.
+        /// Metadata field with the index of the timeout.
         timeout: String,
     },
-    /// `rearm`: restarts the timeout of the entry.
+    /// `rearm`: restarts the timeout of the learner's current entry.
     Rearm {
-        /// Metadata field with the number of a new timeout.
+        /// Metadata field with the index of a new timeout; `None` keeps the timeout.
         timeout: Option<String>,
     },
-    /// `forget`: deletes the entry.
+    /// `forget`: deletes the learner's current entry.
     Forget,
-    /// `entryid m.FIELD`: reads the number of the entry.
+    /// `entryid m.FIELD`: reads the number of the entry that the last lookup found.
     EntryId {
-        /// Metadata field that gets the number.
+        /// Metadata field that receives the number.
         to: String,
     },
-    /// `extern`.
+    /// `extern`: calls a C function.
     Extern {
-        /// The function.
+        /// Function to call.
         call: Call,
     },
     /// `jmp`, `jmpv`, `jmpnv`, `jmph`, `jmpnh`, `jmpa`, `jmpna`, `jmpeq`, `jmpneq`, `jmplt`,
-    /// `jmpgt`.
+    /// `jmpgt`: jumps if the condition holds.
     Jump {
-        /// Condition.
+        /// Condition of the jump.
         condition: Condition,
-        /// Label.
+        /// Label of the target instruction.
         target: String,
     },
     /// `return`: leaves the action.

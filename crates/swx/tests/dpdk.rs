@@ -1,5 +1,5 @@
-//! Random pipelines in DPDK's interpreter and in that of slowpath: the same output packets,
-//! and as many instructions.
+//! Runs random pipelines in DPDK's interpreter and in slowpath's, and compares the output packets
+//! and the numbers of executed instructions.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -16,7 +16,7 @@ use slowpath_swx::{parse, print, resolve};
 use crate::driver::{compiled, in_folder};
 use crate::generate::{Random, pipeline};
 
-/// Types of packets for which the table `types` has an entry.
+/// Values of the key for which the table `types` has an entry.
 const TYPES: [u16; 2] = [0x800, 7];
 /// A key of the table `addresses`.
 const ADDRESS: u128 = 0x0102_0304_0506_0708_090a_0b0c_0d0e_0f10;
@@ -24,17 +24,17 @@ const FIRST: &str = "first d0 0x1234 d1 0xfedc d2 0x112233445566";
 const THIRD: &str = "third number 0x708 address 0x00112233445566778899aabbccddeeff";
 const FOURTH: &str = "fourth number 0x102 address 0xf0e0d0c0b0a090807060504030201000";
 
-/// An entry of a table.
+/// An entry of a test table.
 struct Entry {
     table: &'static str,
-    /// Value of each field of the key, with its mask.
+    /// Value and mask of each field of the key.
     key: Vec<(u128, u128)>,
-    /// Of all entries that match, the one with the least number counts.
+    /// Priority. Among the entries that match a packet, the one with the smallest number wins.
     priority: u32,
     action: &'static str,
 }
 
-/// Mask of a field that must be equal.
+/// Mask of a key field that must be equal to the value.
 const ALL: u128 = u128::MAX;
 
 fn entries() -> Vec<Entry> {
@@ -70,7 +70,7 @@ fn entries() -> Vec<Entry> {
 }
 
 impl Entry {
-    /// Returns the entry as DPDK reads it.
+    /// Returns the entry as text in DPDK's format.
     fn text(&self) -> String {
         let key = self.key.iter().map(|&(value, mask)| match (self.table, mask) {
             ("addresses", _) => format!("{value:#034x}"),
@@ -96,11 +96,11 @@ impl Entry {
     }
 }
 
-/// Tables with entries.
+/// Environment for the interpreter: tables with these entries.
 struct Tables<'a> {
     spec: &'a Spec,
     entries: &'a [Entry],
-    /// Numbers of hits and misses by table.
+    /// Number of hits and of misses for each table.
     results: &'a mut BTreeMap<String, [usize; 2]>,
 }
 
@@ -128,8 +128,8 @@ impl World for Tables<'_> {
     }
 }
 
-/// Returns which instructions DPDK makes a part of the one before: extractions in sequence,
-/// emissions before `tx`, and the copies of action data that follow `validate`.
+/// Returns, for each instruction, true if DPDK executes it together with the instruction before it:
+/// consecutive extractions, emissions before `tx`, and copies of action data after `validate`.
 fn absorbed(body: &[Instruction]) -> Vec<bool> {
     let used = |one: &Instruction| {
         body.iter().any(|other| match &other.op {
@@ -167,7 +167,7 @@ fn absorbed(body: &[Instruction]) -> Vec<bool> {
 }
 
 /// Returns the number of instructions that DPDK executes after `rx`. A lookup in an exact table
-/// takes three turns.
+/// counts as three.
 fn turns(spec: &Spec, lookups: &[Lookup], machine: &Machine) -> usize {
     let is_exact = |table: &str| lookups.iter().any(|one| one.name == table && one.kind == "exact");
     let executed = machine.executed().iter().skip(1).map(|(action, at)| {

@@ -1,11 +1,11 @@
-//! Programs that use DPDK.
+//! Compiles and runs test programs that use DPDK.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use slowpath_oracle::Oracle;
 
-/// Runs a function with an empty folder of its own.
+/// Runs a function with a new empty folder, which is then removed.
 pub fn in_folder(name: &str, run: impl FnOnce(&Path)) {
     let folder = std::env::temp_dir().join(format!("slowpath-swx-{name}-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("the temporary folder is writable");
@@ -13,7 +13,8 @@ pub fn in_folder(name: &str, run: impl FnOnce(&Path)) {
     std::fs::remove_dir_all(&folder).expect("the temporary folder is ours");
 }
 
-/// Compiles a program that uses DPDK. Records a missing oracle without DPDK.
+/// Compiles a C program that uses DPDK, and returns the path of the binary. Without DPDK, records
+/// that this oracle is missing, and returns `None`.
 pub fn compiled(source: &str, folder: &Path) -> Option<PathBuf> {
     let flags = Command::new("pkg-config").args(["--cflags", "--libs", "libdpdk"]).output();
     let flags = match flags {

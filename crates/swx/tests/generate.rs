@@ -1,4 +1,5 @@
-//! Random pipelines without undefined behaviour: they read only what they extracted or wrote.
+//! Generates random pipelines without undefined behaviour: they read only values that they
+//! extracted or wrote before.
 
 use std::fmt::Write;
 
@@ -107,14 +108,14 @@ const ETHERNET: [&str; 3] = ["destination", "source", "type"];
 const ALL_OF_IPV4: [&str; 8] =
     ["version_words", "service", "length", "flags", "ttl", "checksum", "source", "destination"];
 
-/// Writer of a random body.
+/// Writer of a random instruction list.
 struct Body<'a> {
     random: &'a mut Random,
     fields: Vec<&'static str>,
     data: bool,
     text: String,
     labels: usize,
-    /// Label for each of the following instructions.
+    /// Labels of pending jumps, each with the number of instructions before its target.
     open: Vec<(usize, usize)>,
 }
 
@@ -135,7 +136,7 @@ impl Body<'_> {
         self.random.pick(&fields).to_owned()
     }
 
-    /// Writes an instruction, with the label that jumps to here have.
+    /// Writes an instruction, with the labels that are due at this point.
     fn line(&mut self, instruction: &str) {
         let due: Vec<usize> =
             self.open.iter().filter(|(_, left)| *left == 0).map(|&(label, _)| label).collect();
@@ -183,7 +184,7 @@ impl Body<'_> {
         self.close();
     }
 
-    /// Places the labels that are still open.
+    /// Writes instructions until all labels have a target.
     fn close(&mut self) {
         while !self.open.is_empty() {
             self.line("mov m.m1 m.m1");
@@ -191,7 +192,7 @@ impl Body<'_> {
     }
 }
 
-/// Actions with data of more than 64 bits, and tables of all kinds.
+/// Actions with more than 64 bits of data, and tables of all kinds.
 const ACTIONS: &str = "action third args instanceof tag_t {
 	mov m.m5 t.address
 	mov m.m1 t.number

@@ -1,4 +1,4 @@
-//! Tests of pipelines. All of them are in one binary, so that it is linked only once.
+//! All integration tests of pipelines, in a single test program, which saves link time.
 
 mod dpdk;
 mod driver;

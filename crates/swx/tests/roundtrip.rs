@@ -1,4 +1,4 @@
-//! Files that are read, printed and read again, and files that are refused.
+//! Tests that pipelines survive printing and reparsing, and that faulty files are rejected.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,17 +10,17 @@ use slowpath_swx::{parse, print, resolve};
 
 use crate::driver::{compiled, in_folder};
 
-/// Every statement and every instruction without C code.
+/// Sample file with every statement and instruction, except those that call C code.
 const EVERYTHING: &str = include_str!("samples/everything.spec");
 
-/// Returns the sample with one line replaced.
+/// Returns the sample file with one line replaced.
 fn with_line(number: usize, line: &str) -> String {
     let lines = EVERYTHING.lines().enumerate();
     let lines = lines.map(|(index, old)| if index + 1 == number { line } else { old });
     lines.collect::<Vec<_>>().join("\n") + "\n"
 }
 
-/// Returns the number of the line that has the text.
+/// Returns the number of the sample's line that contains the text.
 fn line_of(text: &str) -> usize {
     1 + EVERYTHING.lines().position(|line| line.trim() == text).expect(text)
 }
@@ -86,7 +86,7 @@ fn refusals_name_the_line_and_the_construct() {
     }
 }
 
-/// Returns whether DPDK reads each text. A crash of DPDK counts as a refusal.
+/// Returns, for each text, true if DPDK accepts it. A crash of DPDK counts as a rejection.
 fn accepted(reader: &Path, folder: &Path, texts: &[String]) -> Vec<bool> {
     let files: Vec<PathBuf> =
         (0..texts.len()).map(|index| folder.join(format!("{index}.spec"))).collect();
@@ -107,7 +107,7 @@ fn accepted(reader: &Path, folder: &Path, texts: &[String]) -> Vec<bool> {
     verdicts
 }
 
-/// Returns the sample, and changes of it: without a line, with a line twice, and with other words.
+/// Returns the sample file and variants of it: with a line removed, repeated, or changed in a word.
 fn variants() -> Vec<String> {
     let lines: Vec<&str> = EVERYTHING.lines().collect();
     let mut found = vec![EVERYTHING.to_owned()];

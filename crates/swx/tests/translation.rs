@@ -1,4 +1,5 @@
-//! The translation, executed, beside the interpreter: the same instructions and the same memory.
+//! Executes lifted pipelines, and compares them with the interpreter: both must execute the same
+//! instructions and leave the same memory.
 
 use std::collections::HashMap;
 
@@ -11,7 +12,7 @@ use slowpath_swx::{LiftOptions, Lifted, lift, parse};
 
 use crate::generate::{Random, pipeline};
 
-/// Greatest number of instructions of a run.
+/// Largest number of instructions in a run.
 const MOST: usize = 10_000;
 
 /// Returns the initial byte of a region.
@@ -19,7 +20,7 @@ fn initial(environment: &Environment, region: RegionId, at: usize) -> u8 {
     environment.memory.get(&(region, at as u64)).copied().unwrap_or(environment.fill)
 }
 
-/// Returns the least and greatest value of each operation that draws a value in a run.
+/// Returns the smallest and largest value of each draw on the path of a run.
 fn draws(program: &Program, run: &Run) -> Vec<(u64, u64)> {
     let blocks = run.path.iter().map(|taken| program.block(taken.block));
     let ops = blocks.flat_map(|block| &block.ops);
@@ -30,8 +31,8 @@ fn draws(program: &Program, run: &Run) -> Vec<(u64, u64)> {
     .collect()
 }
 
-/// Runs a translation and the interpreter from one random state, and compares them. Returns true if
-/// the state is possible.
+/// Runs a lifted pipeline and the interpreter from the same random state, and compares them.
+/// Returns false if the packet is too short, a state that the translation excludes.
 fn compare(spec: &Spec, lifted: &Lifted, random: &mut Random) -> bool {
     let program = &lifted.program;
     let mut environment = Environment::with_fill(program, random.next() as u8);

@@ -1,4 +1,4 @@
-//! Cost classes, and the work that they stand for.
+//! Tests of the cost classes, and of the work that each class stands for.
 
 use slowpath_swx::{LiftOptions, Lifted, lift, parse};
 

@@ -14,16 +14,16 @@ pub enum Shape {
     Hyperbola,
     /// `a + b exp(c x)`.
     Exponential,
-    /// The smaller or the larger one of a constant `a` and the value of a function.
+    /// `min(a, f(x))` or `max(a, f(x))`, for a constant `a` and a function `f`.
     Limited(Extremum, LimitedFunction),
 }
 
-/// Choice between the smaller and the larger of two numbers: a constant and a function's value.
+/// Choice between the minimum and the maximum of a constant and a function's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extremum {
-    /// The smaller number is used.
+    /// The minimum.
     Min,
-    /// The larger number is used.
+    /// The maximum.
     Max,
 }
 
@@ -57,8 +57,8 @@ impl Shape {
     }
 }
 
-/// A kind of function that a model can use, such as `inverse-polynomial-1`. Its coefficients are
-/// not part of it.
+/// A kind of function that a model can use, such as `inverse-polynomial-1`, without its
+/// coefficients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Template {
     /// Shape of the function, before it is inverted.
@@ -191,8 +191,8 @@ pub struct Fitted {
     /// Symmetric mean absolute percentage error on the points that the model was fitted to, as a
     /// fraction.
     pub error: f64,
-    /// The same error if each point in turn is left out of the fit and then predicted, as a
-    /// fraction; `None` if unknown.
+    /// Symmetric mean absolute percentage error of predictions, if each point in turn is left out
+    /// of the fit and then predicted, as a fraction; `None` if unknown.
     pub held_out: Option<f64>,
     /// SHA-256 hash of the measured data.
     pub data: String,

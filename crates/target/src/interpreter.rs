@@ -8,14 +8,14 @@ use crate::Fitted;
 use crate::timing::ErrorTiming;
 use std::collections::BTreeMap;
 
-/// Number of bytes beyond which the bytes of a key do not change the estimate: measured pipelines
-/// have no longer keys in exact tables.
+/// Number of key bytes above which further bytes do not change the estimate. No measured pipeline
+/// has longer keys in exact tables.
 pub const LONGEST_KEY: u32 = 64;
 
 /// Time of an instruction or a lookup, in picoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PartTiming {
-    /// Time without the bytes of a key.
+    /// Time without the share of the key bytes.
     pub picoseconds: u64,
     /// Additional time for each byte of a lookup's key.
     pub byte_picoseconds: u64,

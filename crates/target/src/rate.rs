@@ -35,7 +35,8 @@ impl Rate {
         Rate(product.unwrap_or_else(|| Ratio::new(u128::MAX, self.0.reduced().denominator())))
     }
 
-    /// Returns the rate as a floating-point number for printing; infinity if there is no limit.
+    /// Returns the rate as a floating-point number, for printing; infinity if the rate is
+    /// unlimited.
     pub fn as_f64(self) -> f64 {
         self.0.as_f64()
     }

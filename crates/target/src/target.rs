@@ -257,8 +257,9 @@ impl Target {
         packets.times(8 * u64::from(packet_size))
     }
 
-    /// Returns the packet rates that all components, then all fixed limits allow. The smallest rate
-    /// is the guarantee for a path with this cost. The list is empty on counting targets.
+    /// Returns the packet rates that all components, and then all fixed limits, allow for a path
+    /// with this cost. The smallest of them is the guarantee for the path. The list is empty on
+    /// counting targets.
     pub fn rates(&self, cost: &CostVector, packet_size: u32) -> Vec<ResourceRate> {
         if self.kind == TargetKind::Counts {
             return Vec::new();

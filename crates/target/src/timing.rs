@@ -111,10 +111,10 @@ pub struct PipelineTiming {
     pub fetch_cycles: u64,
     /// Number of instructions that fit into the queue between fetch and rename.
     pub fetch_queue: u64,
-    /// Time until a moved register can be used.
+    /// Time until the result of a register-to-register move can be used.
     pub move_latency: u64,
-    /// Time that the kernel's loop around the program waits in each iteration, after its last
-    /// earlier instruction has retired.
+    /// Minimum time between the retirement of the program's last instruction and the next
+    /// retirement, in each iteration of the kernel's loop around the program.
     pub loop_stall: u64,
     /// Overlap of kernel calls with the code around them; `None` if calls do not overlap with other
     /// code.
@@ -179,12 +179,12 @@ pub struct ErrorTiming {
     pub cold_low: u64,
     /// Upper end of the interval with many map entries in cold caches, in thousandths.
     pub cold_high: u64,
-    /// Time added to this upper end, in thousandths of a cycle: packets and small maps can miss the
-    /// caches, too.
+    /// Time added to the end `cold_high`, in thousandths of a cycle: packets and small maps can
+    /// miss the caches, too.
     pub cold_offset: u64,
-    /// Lower end on CPUs of other families, in thousandths.
+    /// Lower end of the interval on CPUs of other families, in thousandths.
     pub foreign_low: u64,
-    /// Upper end on CPUs of other families, in thousandths.
+    /// Upper end of the interval on CPUs of other families, in thousandths.
     pub foreign_high: u64,
 }
 
@@ -266,9 +266,10 @@ impl Timing {
         }
     }
 
-    /// Returns the model of the time of a call, as a function of the number of entries in its map.
-    /// `found` selects calls that find an element or calls that find none. Without a model of calls
-    /// that find none, returns the other model. Returns `None` if the call has no model.
+    /// Returns the model of a call's time as a function of the number of entries in its map; `None`
+    /// if the call has no model. `found` selects the model of calls that find an element (`true`)
+    /// or that find none (`false`). If the latter is missing, returns the model of calls that find
+    /// an element.
     pub fn by_entries(&self, call: &str, found: bool) -> Option<&Fitted> {
         let of_call = |model: &&Fitted| {
             // The call's name may end with the case, after the type of the map.

@@ -57,7 +57,7 @@ fn described_with_loop(window: u32, loop_cycles: u32, more: &str) -> Timing {
     Target::parse(&format!("{head}{tables}{more}"), "test.toml").unwrap().timing.unwrap()
 }
 
-/// Returns the time that the program adds to an iteration, in cycles.
+/// Returns the time that a path adds to an iteration of the test-run loop, in cycles.
 fn cycles(path: &Path) -> f64 {
     cycles_on(&timing(), path)
 }
@@ -80,8 +80,8 @@ fn chain(unit: &str, count: usize, dependent: bool) -> Path {
     path(&vec![step; count], "")
 }
 
-/// Returns the cycles per instruction, measured by adding 100 instructions to a path of 1,000. The
-/// costs of the start and the end of the path cancel out.
+/// Returns the cycles per instruction. It is the difference between paths of 1,100 and 1,000
+/// instructions, divided by 100, so that the costs of start and end cancel out.
 fn each(unit: &str, dependent: bool) -> f64 {
     (cycles(&chain(unit, 1100, dependent)) - cycles(&chain(unit, 1000, dependent))) / 100.0
 }
@@ -282,7 +282,8 @@ fn the_same_path_takes_the_same_time_each_time() {
     assert_eq!(one.time(&timing(), Occupancy::Few), one.time(&timing(), Occupancy::Few));
 }
 
-/// Simulates all iterations, also those that repeat. Returns the mean time of the counted ones.
+/// Simulates each iteration, even after the simulation has reached a state again. Returns the mean
+/// time of the iterations after the warm-up.
 fn simulated(path: &Path, timing: &Timing, prices: &Prices, parts: &mut [u64]) -> u64 {
     let is_followed = timing.pipeline.is_some();
     let (warm, counted) = if is_followed { (WARM, MEAN_OF) } else { (TURNS, 1) };
@@ -294,7 +295,7 @@ fn simulated(path: &Path, timing: &Timing, prices: &Prices, parts: &mut [u64]) -
     (core.fetched - fetched).max(retiring) / counted
 }
 
-/// Returns a strategy for a step of a path, as in stored paths, at any position after the first.
+/// Returns a strategy for an instruction of a path in JSON, at any position after the first.
 fn any_step() -> impl Strategy<Value = String> {
     let units = ["alu", "shift", "multiply", "divide", "load", "store", "atomic", "branch"];
     let other = ["renamed", "constant", "function"];

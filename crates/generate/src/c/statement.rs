@@ -22,7 +22,7 @@ pub struct Table {
 /// A condition of a generated branch: a comparison of a variable with a constant.
 #[derive(Clone, Copy, Debug)]
 pub struct Condition {
-    /// Number of the C variable, the left operand.
+    /// Number of the C variable that is the left operand.
     pub variable: u8,
     /// Number of the comparison operator; [`super::print`] defines the numbers.
     pub comparison: u8,
@@ -33,7 +33,8 @@ pub struct Condition {
 #[derive(Clone, Copy, Debug)]
 pub enum Distance {
     Constant(i32),
-    /// `(variable & mask) - constant`, in the order variable, mask, constant.
+    /// `(variable & mask) - constant`. The parts are the number of the variable, the mask and the
+    /// constant.
     Variable(u8, u8, i32),
 }
 

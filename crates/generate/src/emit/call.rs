@@ -11,8 +11,8 @@ use crate::statement::{Delta, Operand, Pick};
 const FAILED: i32 = 0;
 
 impl Emitter<'_> {
-    /// Returns `None` if a call would overwrite the register that holds the pointer to the XDP
-    /// context.
+    /// Checks that the next call is possible. Returns `None` if it would overwrite the register
+    /// that holds the pointer to the XDP context.
     pub(super) fn before_call(&self) -> Option<()> {
         (self.context != Some(reg(1))).then_some(())
     }

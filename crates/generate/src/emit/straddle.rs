@@ -1,5 +1,5 @@
-//! Emits jumps to a position between two instructions that an optimising compiler might merge.
-//! Examples of such pairs are a load and the use of its result, or parts of a copy.
+//! Emits jumps to a position between two instructions that an optimising compiler might merge, such
+//! as a load and the use of its result, or parts of a copy.
 
 use slowpath_bpf::insn::{Insn, Size, Source};
 

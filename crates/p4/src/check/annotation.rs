@@ -1,15 +1,16 @@
-//! Annotations (section 20), and the names of things in the control plane (section 18.3).
+//! Checks annotations (section 20 of the specification) and control-plane names (section 18.3).
 
 use std::collections::HashSet;
 
 use super::*;
 use crate::token::TokenKind;
 
-/// Kind of a thing, the parser or control around it unless the name is absolute, and the name.
+/// Identity of a control-plane name: kind of the declared thing, enclosing parser or control
+/// (`None` if the name is absolute), and the name.
 type ControlName = (&'static str, Option<DeclId>, String);
 
 impl<'a> Checker<'a> {
-    /// Checks the annotations of one thing.
+    /// Checks the annotations of one declaration.
     pub(super) fn annotations(&mut self, annotations: &'a [Annotation]) {
         let mut names = 0;
         for one in annotations {
@@ -57,7 +58,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Reports control plane names that two things have.
+    /// Reports a control-plane name that two declarations share.
     pub(super) fn control_plane_names(&mut self, declarations: &'a [Decl]) {
         let mut instances: HashMap<DeclId, u32> = HashMap::new();
         for call in self.out.calls.values() {
@@ -133,7 +134,8 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Returns true for one string, or several with operators.
+/// Returns true if the body of an annotation consists of strings and words joined by `++`, with at
+/// least one string.
 fn is_text(body: &[crate::token::Token]) -> bool {
     body.iter().any(|token| token.kind == TokenKind::Text)
         && body.iter().all(|token| match token.kind {

@@ -1,4 +1,5 @@
-//! Calls and constructors: overloads, arguments, and permitted places (sections 8.20, 10 to 14).
+//! Checks calls and constructors: overloads, arguments, and the contexts that allow them (sections
+//! 8.20, 10 to 14 of the specification).
 
 use std::rc::Rc;
 
@@ -85,7 +86,8 @@ impl<'a> Checker<'a> {
         self.call_signature(expr, callee, &signature, &[], given, args)
     }
 
-    /// Checks arguments after a fault of the callee, so that their names are known.
+    /// Checks the arguments of a call whose callee is faulty, so that faults in the arguments are
+    /// reported and their names resolved.
     fn check_args_alone(&mut self, args: &'a [Arg]) {
         for arg in args {
             self.expression(&arg.value);
@@ -304,7 +306,8 @@ impl<'a> Checker<'a> {
         result
     }
 
-    /// Checks the types of headers that `packet_in` extracts, and of `lookahead` (section 13.8).
+    /// Checks the types of the headers that `packet_in` extracts, and of `lookahead` (section
+    /// 13.8).
     fn check_packet_call(&mut self, expr: &'a Expr, method: &str, args: &'a [Arg], result: &Type) {
         match (method, args) {
             ("extract", [first, rest @ ..]) => {
@@ -353,7 +356,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Returns the type parameters of a declared type with their arguments.
+    /// Returns each type parameter of a declared type with its type argument; a fresh type variable
+    /// stands for a missing one.
     pub(super) fn with_args(&mut self, named: &Named) -> Vec<(DeclId, Type)> {
         let params = self.out.type_params.get(&named.id).cloned().unwrap_or_default();
         params
@@ -365,7 +369,7 @@ impl<'a> Checker<'a> {
             .collect()
     }
 
-    /// Returns the overload whose parameters the arguments fit by number and name.
+    /// Returns the overload whose parameters match the arguments in number and names.
     fn choose(
         &mut self,
         span: Span,
@@ -399,7 +403,8 @@ impl<'a> Checker<'a> {
         None
     }
 
-    /// Checks arguments, infers type arguments, and returns the type of the result.
+    /// Checks the arguments against a signature, infers type arguments, and returns the result
+    /// type.
     fn call_signature(
         &mut self,
         expr: &'a Expr,
@@ -538,7 +543,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Computes `static_assert` (section 19).
+    /// Evaluates a call of `static_assert` (section 19) and reports a condition that is false.
     fn static_assertion(&mut self, expr: &Expr, args: &[Arg], matched: &[Option<usize>]) -> Type {
         let value = |at: usize| {
             let arg = matched.get(at).copied().flatten().map(|at| &args[at])?;
@@ -559,7 +564,8 @@ impl<'a> Checker<'a> {
         Type::Bool
     }
 
-    /// Returns the type of an argument, which can be an instance where the parameter is one.
+    /// Returns the type of an argument, or reports that it is not a value. Instances are allowed
+    /// for parameters of an extern, parser, control or package type.
     fn must_be_value_of(&mut self, expr: &Expr, found: Type, wanted: &Type) -> Type {
         match (&found, wanted) {
             (Type::Name(_), _) | (Type::Void, _) => self.must_be_value(expr, found),
@@ -625,7 +631,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Returns advice on the parameter that an expression, which cannot be written, is a part of.
+    /// Returns advice for an expression that cannot be written: the direction that its parameter
+    /// needs.
     pub(super) fn direction_advice(&self, expr: &Expr) -> String {
         let mut root = expr;
         while let ExprKind::Member { base, .. }
@@ -650,7 +657,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Returns true for expressions that can be assigned to.
+    /// Returns true if an assignment can store into the expression.
     pub(super) fn is_writable(&self, expr: &Expr) -> bool {
         match &expr.kind {
             ExprKind::Name { .. } => {
@@ -680,7 +687,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Checks `type(arguments)`, and returns the type of the new object.
+    /// Checks the constructor call `type(arguments)`, and returns the type of the new object.
     pub(super) fn construct(
         &mut self,
         expr: &'a Expr,
@@ -873,7 +880,8 @@ impl<'a> Checker<'a> {
         Type::Integer
     }
 
-    /// Returns the smallest and the largest number of bits of a type.
+    /// Returns the smallest and the largest size in bits of values of a type; `None` if it has no
+    /// size.
     fn bits(&self, ty: &Type) -> Option<(u64, u64)> {
         Some(match ty {
             Type::Bool => (1, 1),
@@ -909,10 +917,10 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Place of a fault, if it is not the whole call, and the message.
+/// Source position of a fault (`None` for the whole call), and the message.
 type Mismatch = (Option<Span>, String);
 
-/// Returns the number of the argument of each parameter.
+/// Returns, for each parameter, the index of its argument; `None` for a parameter without argument.
 pub(super) fn match_args(
     params: &[ParamType],
     args: &[Arg],

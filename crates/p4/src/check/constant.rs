@@ -1,4 +1,4 @@
-//! Values that are known when a program is compiled, and their operators.
+//! Compile-time values and the operators on them.
 
 use std::rc::Rc;
 
@@ -8,29 +8,31 @@ use num_traits::{One, Signed, ToPrimitive, Zero};
 use super::types::Type;
 use crate::ast::{BinaryOp, DeclId, UnaryOp};
 
-/// A value that is known when the program is compiled.
+/// A value that is known at compile time.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Value {
     /// A truth value.
     Bool(bool),
-    /// A number; with a width, it is reduced to the width.
+    /// An integer. A value of a type with a width is already reduced to this width.
     Number(BigInt),
     /// A string.
     Text(Rc<str>),
     /// A member of `error`.
     Error(Rc<str>),
-    /// A member of an enum without an underlying type.
+    /// A member of an enum without an underlying type: declaration of the enum, and name of the
+    /// member.
     Member(DeclId, Rc<str>),
     /// A list, a tuple, or the fields of a struct in order.
     List(Rc<[Value]>),
-    /// A record literal, before its type is known.
+    /// A record literal whose type is not known yet: names and values of its fields.
     Record(Rc<[(Rc<str>, Value)]>),
     /// An invalid header.
     Invalid,
 }
 
 impl Value {
-    /// Returns true if the value has more parts than a limit, from which it takes those it has.
+    /// Returns true if the value has more than `limit` parts. Subtracts the counted parts from
+    /// `limit`.
     pub(super) fn has_more_parts(&self, limit: &mut u32) -> bool {
         let Some(rest) = limit.checked_sub(1) else { return true };
         *limit = rest;
@@ -41,7 +43,7 @@ impl Value {
         }
     }
 
-    /// Returns the number, if it is one.
+    /// Returns the integer; `None` for values of other kinds.
     pub fn number(&self) -> Option<&BigInt> {
         match self {
             Value::Number(number) => Some(number),
@@ -50,7 +52,7 @@ impl Value {
     }
 }
 
-/// Returns a number reduced to the width of a type.
+/// Returns `value` reduced to the width and sign of an integer type.
 pub fn wrap(value: &BigInt, ty: &Type) -> BigInt {
     match ty {
         Type::Bit(width) => value & &mask(*width),
@@ -67,7 +69,7 @@ fn mask(width: u32) -> BigInt {
     (BigInt::one() << width) - 1
 }
 
-/// Returns the smallest and the largest number of a type with a width.
+/// Returns the smallest and the largest integer of a type with a width; `None` for other types.
 pub fn limits(ty: &Type) -> Option<(BigInt, BigInt)> {
     match ty {
         Type::Bit(width) => Some((BigInt::zero(), mask(*width))),
@@ -77,7 +79,7 @@ pub fn limits(ty: &Type) -> Option<(BigInt, BigInt)> {
     }
 }
 
-/// Returns a value after a cast between numbers and truth values.
+/// Returns the result of a cast between integers and truth values; `None` for other casts.
 pub fn cast(value: &Value, to: &Type) -> Option<Value> {
     Some(match (value, to) {
         (Value::Number(number), Type::Bit(_) | Type::Int(_) | Type::Integer) => {
@@ -92,7 +94,7 @@ pub fn cast(value: &Value, to: &Type) -> Option<Value> {
     })
 }
 
-/// Returns the result of a unary operator; `ty` is the type of the result.
+/// Returns the result of a unary operator, or `None` if it is unknown. `ty` is the result type.
 pub fn unary(op: UnaryOp, value: &Value, ty: &Type) -> Option<Value> {
     Some(match (op, value) {
         (UnaryOp::Not, Value::Bool(value)) => Value::Bool(!value),
@@ -103,11 +105,11 @@ pub fn unary(op: UnaryOp, value: &Value, ty: &Type) -> Option<Value> {
     })
 }
 
-/// Largest shift of a number without a width, in bits.
+/// Largest shift distance for an integer without a width, in bits.
 const LARGEST_SHIFT: u32 = 4096;
 
-/// Returns the result of a binary operator; `left` is the type of the left operand, `right` of the
-/// right one. Returns none if the result is not known or not defined.
+/// Returns the result of a binary operator, or `None` if it is unknown or undefined. `left` and
+/// `right` are the types of the operands.
 pub fn binary(op: BinaryOp, a: &Value, b: &Value, left: &Type, right: &Type) -> Option<Value> {
     use BinaryOp as B;
     match (op, a, b) {
@@ -161,7 +163,7 @@ pub fn binary(op: BinaryOp, a: &Value, b: &Value, left: &Type, right: &Type) -> 
     Some(Value::Number(wrap(&number, ty)))
 }
 
-/// Returns bits `high` to `low` of a number.
+/// Returns bits `high` down to `low` of an integer; `None` if the value is not an integer.
 pub fn slice(value: &Value, high: u32, low: u32) -> Option<Value> {
     let number = value.number()?;
     Some(Value::Number((number >> low) & mask(high.checked_sub(low)?.checked_add(1)?)))

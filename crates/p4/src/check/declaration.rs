@@ -1,4 +1,5 @@
-//! Declarations: constants, types, functions, externs, parsers and controls (sections 7, 10 to 14).
+//! Checks declarations: constants, types, functions, externs, parsers and controls (sections 7, 10
+//! to 14 of the specification).
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -191,7 +192,7 @@ impl<'a> Checker<'a> {
         self.finish(decl, make(named));
     }
 
-    /// Reports a function whose parameters another one of the same name has.
+    /// Reports a function if an earlier function of the same name has the same parameters.
     fn overload(&mut self, decl: &'a Decl, signature: &SignatureType) {
         let names = |signature: &SignatureType| {
             signature.params.iter().map(|param| param.name.clone()).collect::<Vec<_>>()
@@ -214,7 +215,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Checks type parameters and parameters, and adds them to the innermost scope.
+    /// Checks the type parameters and parameters of a signature, and adds them to the innermost
+    /// scope.
     fn signature(&mut self, written: &'a Signature, place: Place) -> SignatureType {
         for param in &written.type_params {
             self.declare(&param.name, Entity::TypeParam(param));
@@ -306,7 +308,7 @@ impl<'a> Checker<'a> {
         params
     }
 
-    /// Reports parameters with `@optional` (section 6.7.2).
+    /// Reports parameters with `@optional` where the language forbids them (section 6.7.2).
     fn no_optional(&mut self, params: &'a [Param], owner: &str) {
         for one in params.iter().filter_map(optional) {
             self.type_fault(one.name.span, format!("{owner} cannot have optional parameters"));
@@ -341,7 +343,7 @@ impl<'a> Checker<'a> {
         self.finish(decl, ty);
     }
 
-    /// Checks the methods that an instance defines against the abstract ones of its type.
+    /// Checks that the methods which an instance defines fit the abstract methods of its type.
     fn abstract_methods(&mut self, decl: &'a Decl, ty: &Type, methods: Option<&'a [Decl]>) {
         let Type::Extern(named) = ty else {
             if methods.is_some() {
@@ -645,7 +647,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Returns the annotation `@optional` of a parameter.
+/// Returns the annotation `@optional` of a parameter, if it has one.
 fn optional(param: &Param) -> Option<&Annotation> {
     param.annotations.iter().find(|one| &*one.name.text == "optional")
 }

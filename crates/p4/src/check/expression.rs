@@ -1,4 +1,4 @@
-//! Types and values of expressions (section 8).
+//! Determines types and compile-time values of expressions (section 8 of the specification).
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -9,7 +9,7 @@ use num_traits::{Signed, ToPrimitive};
 use super::*;
 
 impl<'a> Checker<'a> {
-    /// Returns the type of an expression, and records its type and its value.
+    /// Returns the type of an expression, and records the type and a known value for later passes.
     pub(super) fn expression(&mut self, expr: &'a Expr) -> Type {
         let ty = self.expression_type(expr);
         let ty = self.known(&ty);
@@ -32,7 +32,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Checks an expression against a wanted type.
+    /// Checks an expression, and converts it to the type `wanted`.
     pub(super) fn expect(&mut self, expr: &'a Expr, wanted: &Type) -> Type {
         let found = self.expression(expr);
         if found == Type::Unknown {
@@ -44,7 +44,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Checks an expression whose value must be known when the program is compiled.
+    /// Checks an expression whose value must be known at compile time. Returns the value, or
+    /// reports that it is unknown.
     pub(super) fn expect_constant(&mut self, expr: &'a Expr, wanted: &Type) -> Option<Value> {
         let ty = self.expect(expr, wanted);
         let value = self.value(expr);
@@ -54,8 +55,8 @@ impl<'a> Checker<'a> {
         value
     }
 
-    /// Returns true for values that are fixed at compile time though this checker does not compute
-    /// them: constructor parameters, instances, and what is made of them.
+    /// Returns true for values that are fixed at compile time, although this checker does not
+    /// compute them: constructor parameters, instances, and expressions of them.
     pub(super) fn is_compile_time(&self, expr: &Expr) -> bool {
         if self.out.constants.contains_key(&expr.id) || *self.out.type_of(expr) == Type::Unknown {
             return true;
@@ -228,13 +229,13 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Checks a part of a list or record: a value.
+    /// Checks an element of a list or record literal, which must be a value.
     fn part(&mut self, expr: &'a Expr) -> Type {
         let ty = self.expression(expr);
         self.must_be_value(expr, ty)
     }
 
-    /// Returns the type, or reports that an expression of this type is not a value.
+    /// Returns `ty`, or reports that an expression of this type is not a value.
     pub(super) fn must_be_value(&mut self, expr: &Expr, ty: Type) -> Type {
         match ty {
             Type::Void
@@ -247,7 +248,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Returns a type as a number: the underlying type of a serializable enum.
+    /// Returns the underlying type of a serializable enum, or else the type itself.
     pub(super) fn number_of(&self, ty: &Type) -> Type {
         match ty {
             Type::Enum(_, Some(of)) => (**of).clone(),
@@ -409,7 +410,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Returns the type of a value whose bits are used, or reports that it has no bits.
+    /// Returns the type of an expression whose bits are selected. Reports a type without bits, and
+    /// returns `None`.
     fn bits_of(&mut self, base: &'a Expr) -> Option<Type> {
         let ty = self.expression(base);
         match self.number_of(&ty) {
@@ -471,7 +473,7 @@ impl<'a> Checker<'a> {
         ty
     }
 
-    /// Gives two operands one type, if one of them is a number without a width. Returns the types.
+    /// Checks two operands. If only one has a width, the other takes its type. Returns both types.
     fn balance(&mut self, left: &'a Expr, right: &'a Expr) -> (Type, Type) {
         let a = self.expression(left);
         let b = self.expression(right);
@@ -582,8 +584,8 @@ impl<'a> Checker<'a> {
         result
     }
 
-    /// Checks the operands of a division or modulo of this type; the left one is an expression, or
-    /// an assigned variable (sections 8.6 to 8.8).
+    /// Checks the operands of a division or modulo with result type `ty` (sections 8.6 to 8.8).
+    /// `left` is `None` for `/=` and `%=`, which divide the assigned variable.
     pub(super) fn division(
         &mut self,
         span: Span,
@@ -783,7 +785,7 @@ impl<'a> Checker<'a> {
             return self.type_fault(written.span, format!("no value can be cast to {to}"));
         }
         if self.unify(&to, &from) {
-            // A cast that is written tells that the low bits count.
+            // An explicit cast shows that the truncation is intended.
             let warnings = self.out.warnings.len();
             self.set_type(operand, &to);
             self.out.warnings.truncate(warnings);
@@ -845,7 +847,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Returns an operator as it is written.
+/// Returns an operator as source text.
 fn sign(op: BinaryOp) -> &'static str {
     match op {
         BinaryOp::Add => "+",

@@ -1,17 +1,17 @@
-//! Inference of type arguments, and conversions that the language makes by itself (section 8.11.2).
+//! Inference of type arguments, and implicit conversions (section 8.11.2 of the specification).
 
 use std::rc::Rc;
 
 use super::*;
 
 impl<'a> Checker<'a> {
-    /// Makes a type variable.
+    /// Creates a type variable.
     pub(super) fn fresh(&mut self) -> Type {
         self.vars.push(None);
         Type::Var(self.vars.len() as u32 - 1)
     }
 
-    /// Replaces the type variables that are known.
+    /// Replaces the type variables whose types are known.
     pub(super) fn known(&self, ty: &Type) -> Type {
         let all =
             |types: &Rc<[Type]>| -> Rc<[Type]> { types.iter().map(|ty| self.known(ty)).collect() };
@@ -38,7 +38,7 @@ impl<'a> Checker<'a> {
         self.known(ty).contains(&|part| *part == Type::Var(var))
     }
 
-    /// Makes two types equal by giving values to type variables. Returns false if they differ.
+    /// Makes two types equal by choosing types for type variables. Returns false if they differ.
     pub(super) fn unify(&mut self, wanted: &Type, found: &Type) -> bool {
         match (wanted, found) {
             (Type::Var(a), Type::Var(b)) if a == b => true,
@@ -106,7 +106,8 @@ impl<'a> Checker<'a> {
         wanted.id == found.id && self.unify_all(&wanted.args, &found.args)
     }
 
-    /// Returns the parameters of `apply`, with type arguments.
+    /// Returns the parameters of the `apply` method of a parser or control, with its type
+    /// arguments.
     pub(super) fn apply_params(&mut self, named: &Named) -> Vec<ParamType> {
         let Some(signature) = self.out.signatures.get(&named.id).cloned() else {
             return Vec::new();
@@ -126,7 +127,8 @@ impl<'a> Checker<'a> {
             .collect()
     }
 
-    /// Compares the parameters of a parser or control with those of the wanted type.
+    /// Unifies the `apply` parameters of a parser or control with those of the wanted type. Returns
+    /// false if they differ.
     fn unify_apply(&mut self, wanted: &Named, found: &Named) -> bool {
         let declared = |this: &Self, named: &Named, types: bool| {
             this.decls.get(&named.id).is_some_and(|decl| {
@@ -154,8 +156,8 @@ impl<'a> Checker<'a> {
         given.next().is_none()
     }
 
-    /// Returns advice on the first parameter whose direction differs from that of the wanted parser
-    /// or control.
+    /// Returns advice on the first parameter whose direction differs from the wanted parser or
+    /// control; `None` if all directions agree.
     pub(super) fn other_direction(&mut self, wanted: &Type, found: &Type) -> Option<String> {
         let ((Type::Parser(wanted), Type::Parser(found))
         | (Type::Control(wanted), Type::Control(found))) = (wanted, found)
@@ -175,7 +177,7 @@ impl<'a> Checker<'a> {
         Some(format!("its parameter '{name}' has {has}, write {}", word(wanted.direction)))
     }
 
-    /// Returns true if a value of one type may stand where another one is wanted.
+    /// Returns true if a value of type `found` is allowed where type `wanted` is expected.
     pub(super) fn fits(&self, wanted: &Type, found: &Type) -> bool {
         match (wanted, found) {
             (Type::Unknown, _) | (_, Type::Unknown | Type::Default) => true,
@@ -225,7 +227,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Converts an expression to the wanted type, or reports that it does not fit.
+    /// Converts an expression to the wanted type. Returns false, after a report, if its type does
+    /// not fit.
     pub(super) fn convert(&mut self, expr: &'a Expr, wanted: &Type) -> bool {
         let found = self.out.type_of(expr).clone();
         let wanted = &self.known(wanted);
@@ -239,7 +242,8 @@ impl<'a> Checker<'a> {
         true
     }
 
-    /// Sets the type of a literal, and of the literals in it; reduces its value to the width.
+    /// Sets the type of a literal and of the literals inside it, and reduces its value to the
+    /// width.
     pub(super) fn set_type(&mut self, expr: &'a Expr, ty: &Type) {
         let found = self.out.type_of(expr).clone();
         let literal = matches!(
@@ -304,7 +308,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Returns a value as a type has it: numbers reduced to its width, fields in order.
+    /// Converts a compile-time value to a type: reduces integers to the width, and orders the
+    /// fields of records.
     pub(super) fn value_as(&self, value: Value, ty: &Type) -> Value {
         match (value, ty) {
             (Value::Number(number), _) => Value::Number(constant::wrap(&number, ty)),

@@ -1,7 +1,7 @@
 //! The type checker: finds the meaning of each name and the type of each expression, and computes
-//! the values that are known when the program is compiled (specification, sections 6 to 18).
+//! compile-time values (P4_16 specification, sections 6 to 18).
 //!
-//! Declarations must stand before their use, so one pass in order is enough.
+//! A declaration precedes its uses, so one pass over the program is enough.
 
 mod annotation;
 mod call;
@@ -28,19 +28,19 @@ use crate::ast::*;
 use crate::error::P4Error;
 use crate::token::Span;
 
-/// Largest number of errors that are reported.
+/// Largest number of reported errors.
 const MOST_ERRORS: usize = 20;
 
-/// Largest number of parts of a type or value, so that types made of types stay small.
+/// Largest number of parts of a type or value. Without it, types made of types grow exponentially.
 const MOST_PARTS: u32 = 1 << 14;
-/// Largest number of types in each other.
+/// Largest nesting depth of types.
 const MOST_LEVELS: u32 = 64;
-/// Largest size of a number without a width, in bits.
+/// Largest size in bits of an integer without a width.
 const MOST_BITS: u64 = 1 << 16;
-/// Largest length of a message in characters; the names of types can be long.
+/// Largest length of a message in characters. The names of types can be long.
 const LONGEST_MESSAGE: usize = 500;
 
-/// The parameter of a signature, with its type.
+/// A parameter of a signature, with its type.
 #[derive(Clone, Debug)]
 pub struct ParamType {
     /// Declaration of the parameter.
@@ -51,31 +51,31 @@ pub struct ParamType {
     pub direction: Direction,
     /// Type.
     pub ty: Type,
-    /// True if the parameter has a default value, or is `@optional`.
+    /// True if a call can omit the argument: the parameter has a default value or `@optional`.
     pub is_optional: bool,
 }
 
-/// The types of something that can be called.
+/// Signature of a function, method, constructor, parser, control or action.
 #[derive(Clone, Debug)]
 pub struct SignatureType {
     /// Type parameters.
     pub type_params: Vec<(DeclId, Rc<str>)>,
-    /// Result; [`Type::Void`] for parsers, controls and actions.
+    /// Result type; [`Type::Void`] for parsers, controls and actions.
     pub result: Type,
     /// Parameters in order.
     pub params: Vec<ParamType>,
 }
 
-/// The members of an enum.
+/// Underlying type and members of an enum.
 #[derive(Clone, Debug)]
 pub struct EnumType {
-    /// Underlying type of a serializable enum.
+    /// Underlying type of a serializable enum; `None` for other enums.
     pub underlying: Option<Type>,
-    /// Names in order, with values if the enum is serializable.
+    /// Names in order, each with its value if the enum is serializable.
     pub members: Vec<(Rc<str>, Option<BigInt>)>,
 }
 
-/// A called thing.
+/// Target of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Callee {
     /// A function with a body.
@@ -93,16 +93,16 @@ pub enum Callee {
     },
     /// `apply` of a table.
     Table(DeclId),
-    /// `apply` of an instance, or of a new instance, of this parser or control.
+    /// `apply` of an instance, or of a newly constructed instance, of this parser or control.
     Apply(DeclId),
-    /// A constructor of this extern type, parser, control or package; for extern types, with the
-    /// constructor.
+    /// Constructor of this extern type, parser, control or package. The second part is the chosen
+    /// constructor of an extern type.
     Constructor(DeclId, Option<DeclId>),
-    /// A method of headers, header unions or header stacks, or a size of a type.
+    /// A method that the language itself defines for headers, header unions, stacks or types.
     Builtin(Builtin),
 }
 
-/// A method that the language defines.
+/// A method that the language itself defines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Builtin {
     /// `isValid()` of a header or header union.
@@ -115,53 +115,55 @@ pub enum Builtin {
     PushFront,
     /// `pop_front(count)` of a stack.
     PopFront,
-    /// `minSizeInBits()`, `maxSizeInBytes()` and so on; a constant.
+    /// `minSizeInBits()`, `maxSizeInBytes()` and similar methods of a type; their result is a
+    /// constant.
     Size,
 }
 
-/// Meaning of a call.
+/// Resolved call: callee, type arguments and arguments.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// The called thing.
+    /// Called function, method or constructor.
     pub callee: Callee,
     /// Type arguments of the callee.
     pub type_args: Vec<Type>,
-    /// Number of the argument of each parameter; none where the default value is used.
+    /// Index of the argument of each parameter; `None` for a parameter that takes its default
+    /// value.
     pub args: Vec<Option<usize>>,
 }
 
-/// Names and types of fields, in order.
+/// Names and types of fields, in the order of the declaration.
 pub type FieldTypes = Rc<[(Rc<str>, Type)]>;
 
-/// Results of the type checker, by the numbers of the syntax tree.
+/// Results of the type checker, indexed by the identifiers of the syntax tree.
 #[derive(Debug, Default)]
 pub struct Checked {
-    /// Type of each expression.
+    /// Type of each expression, indexed by [`ExprId`].
     pub types: Vec<Type>,
-    /// Values of expressions that are known.
+    /// Values of the expressions that are compile-time constants.
     pub constants: HashMap<ExprId, Value>,
-    /// Declarations of names in expressions.
+    /// Declaration that each name in an expression refers to.
     pub uses: HashMap<ExprId, DeclId>,
-    /// Meanings of calls.
+    /// Resolved calls, by call expression.
     pub calls: HashMap<ExprId, Call>,
-    /// Types of variables, constants, parameters and instances, and types that are declared.
+    /// Types of variables, constants, parameters, instances and declared types.
     pub declared: HashMap<DeclId, Type>,
-    /// Fields of structs, headers and header unions, with type parameters.
+    /// Fields of structs, headers and header unions; their types can contain type parameters.
     pub fields: HashMap<DeclId, FieldTypes>,
     /// Type parameters of declared types.
     pub type_params: HashMap<DeclId, Vec<(DeclId, Rc<str>)>>,
     /// Members of enums.
     pub enums: HashMap<DeclId, EnumType>,
-    /// Signatures of functions, methods, actions, and of `apply` of parsers and controls; of
-    /// packages, the constructor.
+    /// Signatures of functions, methods, actions and packages, and of `apply` of parsers and
+    /// controls. The signature of a package is its constructor.
     pub signatures: HashMap<DeclId, Rc<SignatureType>>,
     /// Constructor parameters of parsers and controls.
     pub constructors: HashMap<DeclId, Rc<SignatureType>>,
-    /// Members of `error`, in order.
+    /// Members of `error`, in the order of the program.
     pub errors: Vec<Rc<str>>,
-    /// Members of `match_kind`, in order.
+    /// Members of `match_kind`, in the order of the program.
     pub match_kinds: Vec<Rc<str>>,
-    /// Warnings about numbers that do not fit their types, in order.
+    /// Warnings about integers that do not fit their types, in the order of the program.
     pub warnings: Vec<P4Error>,
 }
 
@@ -171,7 +173,7 @@ impl Checked {
         self.types.get(expr.id.0 as usize).unwrap_or(&Type::Unknown)
     }
 
-    /// Returns the fields of a struct, header or header union, with its type arguments.
+    /// Returns the fields of a struct, header or header union, with its type arguments substituted.
     pub fn fields_of(&self, named: &Named) -> Vec<(Rc<str>, Type)> {
         let params = self.type_params.get(&named.id).map_or(&[][..], |params| params);
         let by = |id: DeclId| {
@@ -187,7 +189,7 @@ impl Checked {
 ///
 /// # Errors
 ///
-/// The faults of the program, in order of their places, at most [`MOST_ERRORS`].
+/// Returns the faults of the program in source order, at most [`MOST_ERRORS`].
 pub fn check(program: &Program) -> Result<Checked, Vec<P4Error>> {
     let mut checker = Checker {
         out: Checked {
@@ -229,7 +231,7 @@ pub fn check(program: &Program) -> Result<Checked, Vec<P4Error>> {
     Err(errors)
 }
 
-/// A named thing in a scope.
+/// Meaning of a name in a scope.
 #[derive(Clone, Copy)]
 enum Entity<'a> {
     Decl(&'a Decl),
@@ -248,13 +250,13 @@ impl<'a> Entity<'a> {
         }
     }
 
-    /// Returns true for functions, which can have several declarations of one name.
+    /// Returns true for functions, because several functions can share a name.
     fn can_overload(self) -> bool {
         matches!(self, Entity::Decl(decl) if matches!(*decl.kind, DeclKind::Function(_) | DeclKind::ExternFunction(_)))
     }
 }
 
-/// The kind of code that is checked, which decides on permitted statements and calls.
+/// Kind of the code under check; it decides which statements and calls are allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Top,
@@ -263,18 +265,18 @@ enum Place {
     Action,
     Function,
     Table,
-    /// Arguments in the list of actions of a table, which cannot apply tables (section 14.2.1.2).
+    /// Arguments in the list of actions of a table; they must not apply tables (section 14.2.1.2).
     Argument,
 }
 
-/// Meaning of `_` as a type (section 7.2.14).
+/// Meaning of `_` in the position of a type (section 7.2.14).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Blanks {
-    /// Not a type.
+    /// `_` is not allowed.
     None,
-    /// A type argument to be inferred.
+    /// `_` is a type argument that the checker infers.
     Inferred,
-    /// A type argument of a parameter's type, which fits every type.
+    /// `_` is a type argument in the type of a parameter, and fits every type.
     Any,
 }
 
@@ -287,16 +289,16 @@ struct Checker<'a> {
     match_kinds: HashMap<Rc<str>, DeclId>,
     scopes: Vec<HashMap<Rc<str>, Vec<Entity<'a>>>>,
     errors: Vec<P4Error>,
-    /// Values of type variables.
+    /// Inferred types of the type variables, indexed by variable; `None` while unknown.
     vars: Vec<Option<Type>>,
     place: Place,
-    /// Type of the result of the function that is checked.
+    /// Result type of the function under check.
     result: Option<Type>,
-    /// Type of `this`.
+    /// Type of `this`; `None` outside of methods.
     this: Option<Type>,
-    /// Number of loops around the statement.
+    /// Number of loops around the current statement.
     loops: u32,
-    /// Meaning of `_` as a type.
+    /// Meaning of `_` in the position of a type.
     blanks: Blanks,
 }
 
@@ -318,7 +320,8 @@ impl<'a> Checker<'a> {
         Type::Unknown
     }
 
-    /// Warns if a number does not fit its type (section 6.4.3.2: the low bits count).
+    /// Warns about a constant number that does not fit its type; only its low bits count (section
+    /// 6.4.3.2).
     fn warn_overflow(&mut self, span: Span, number: &BigInt, ty: &Type) {
         let value = wrap(number, ty);
         if value == *number || self.out.warnings.iter().any(|one| one.span == span) {
@@ -342,7 +345,7 @@ impl<'a> Checker<'a> {
         result
     }
 
-    /// Runs a check in another kind of code.
+    /// Runs `check` with another kind of surrounding code, and restores the kind afterwards.
     fn within<T>(&mut self, place: Place, check: impl FnOnce(&mut Self) -> T) -> T {
         let before = std::mem::replace(&mut self.place, place);
         let loops = std::mem::replace(&mut self.loops, 0);
@@ -352,7 +355,7 @@ impl<'a> Checker<'a> {
         result
     }
 
-    /// Runs a check in which `_` has a meaning as a type.
+    /// Runs `check` with another meaning of `_` as a type, and restores the meaning afterwards.
     fn with_blanks<T>(&mut self, blanks: Blanks, check: impl FnOnce(&mut Self) -> T) -> T {
         let before = std::mem::replace(&mut self.blanks, blanks);
         let result = check(self);
@@ -360,7 +363,7 @@ impl<'a> Checker<'a> {
         result
     }
 
-    /// Adds a name to the innermost scope.
+    /// Adds a name to the innermost scope, and reports a second declaration of the name.
     fn declare(&mut self, name: &Ident, entity: Entity<'a>) {
         if let Entity::Decl(decl) = entity {
             self.decls.insert(decl.id, decl);
@@ -377,7 +380,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Returns the declarations of a name in the innermost scope that has it.
+    /// Returns the declarations of a name in the innermost scope that contains it. `absolute`
+    /// limits the search to the global scope.
     fn find(&self, name: &str, absolute: bool) -> &[Entity<'a>] {
         let scopes = if absolute { &self.scopes[..1] } else { &self.scopes[..] };
         scopes.iter().rev().find_map(|scope| scope.get(name)).map_or(&[], |found| found)

@@ -1,4 +1,5 @@
-//! Types as written: names, type arguments, widths, and permitted nesting (section 7.2).
+//! Resolves types in the source: names, type arguments, widths, and allowed nesting (section 7.2 of
+//! the specification).
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -7,11 +8,11 @@ use num_traits::{Signed, ToPrimitive};
 
 use super::*;
 
-/// Largest width in bits, as for the sizes of stacks.
+/// Largest width in bits; also the largest size of a stack.
 const WIDEST: u32 = 1 << 20;
 
 impl<'a> Checker<'a> {
-    /// Returns the type that a program writes; type arguments may be missing if `partial`.
+    /// Resolves a type in the source. If `partial`, type arguments may be missing.
     pub(super) fn resolve_type(&mut self, written: &'a TypeRef, partial: bool) -> Type {
         let span = written.span;
         match &written.kind {
@@ -151,7 +152,8 @@ impl<'a> Checker<'a> {
         ty
     }
 
-    /// Returns the type, unless it has too many parts or levels.
+    /// Returns the type, or reports that it has too many parts or levels. Subtracts its parts from
+    /// `parts`.
     pub(super) fn sized(&mut self, span: Span, ty: Type, parts: &mut u32) -> Type {
         if self.fits_size(&ty, parts, MOST_LEVELS) {
             return ty;
@@ -160,7 +162,8 @@ impl<'a> Checker<'a> {
         self.type_fault(span, format!("the type has more than {limits}"))
     }
 
-    /// Returns true if a type has no more levels and parts than these; takes off the parts.
+    /// Returns true if a type has at most `levels` levels and `parts` parts. Subtracts its parts
+    /// from `parts`.
     fn fits_size(&self, ty: &Type, parts: &mut u32, levels: u32) -> bool {
         let (Some(rest), Some(levels)) = (parts.checked_sub(1), levels.checked_sub(1)) else {
             return false;
@@ -204,7 +207,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Returns a width or size, a number of at least `least`.
+    /// Evaluates a width or size. Reports a value below `least`, and returns `None`.
     pub(super) fn width(&mut self, expr: &'a Expr, least: u32) -> Option<u32> {
         let ty = self.expression(expr);
         if ty == Type::Unknown && !self.out.constants.contains_key(&expr.id) {
@@ -270,7 +273,7 @@ impl<'a> Checker<'a> {
         result.into()
     }
 
-    /// Returns true if a header can have a field of this type.
+    /// Returns true if a header can contain a field of this type.
     fn can_be_in_header(&self, ty: &Type) -> bool {
         match ty {
             Type::Bit(_)
@@ -290,7 +293,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Returns true if the declaration is of a type.
+/// Returns true if the declaration declares a type.
 fn is_type(decl: &Decl) -> bool {
     matches!(
         *decl.kind,
@@ -307,7 +310,7 @@ fn is_type(decl: &Decl) -> bool {
     )
 }
 
-/// Returns true if values of the type can be in structs, tuples and lists.
+/// Returns true if structs, tuples and lists can contain values of the type.
 pub(super) fn can_be_element(ty: &Type) -> bool {
     matches!(
         ty,

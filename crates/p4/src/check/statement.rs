@@ -1,11 +1,11 @@
-//! Statements and states (sections 12 and 13).
+//! Checks statements and parser states (sections 12 and 13 of the specification).
 
 use std::rc::Rc;
 
 use super::*;
 
 impl<'a> Checker<'a> {
-    /// Checks the statements of a block in a scope of its own.
+    /// Checks the statements of a block in a new scope.
     pub(super) fn block(&mut self, block: &'a Block) {
         self.scoped(|this| this.statements(&block.statements));
     }
@@ -277,7 +277,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Returns the types of the fields of a struct, and of the structs in it.
+    /// Returns the types of the fields of a struct; a nested struct contributes its fields.
     fn leaves(&self, ty: &Type) -> Vec<Type> {
         match ty {
             Type::Fields(FieldsKind::Struct, named) => {
@@ -287,7 +287,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Checks the sets of a case or entry against the types of the keys.
+    /// Checks the sets of a `select` case or table entry against the types of the keys.
     pub(super) fn sets(&mut self, span: Span, sets: &'a [Expr], types: &[Type]) {
         // `{a, b}` is the same as `(a, b)`.
         let sets = match sets {
@@ -393,7 +393,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Returns true if all paths through a block return a value, or leave the program.
+/// Returns true if every path through a block returns a value or ends with `exit`.
 pub(super) fn always_returns(block: &Block) -> bool {
     block.statements.iter().any(returns)
 }

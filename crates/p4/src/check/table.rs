@@ -1,4 +1,4 @@
-//! Tables: keys, actions, entries and other properties (section 14.2).
+//! Checks tables: keys, actions, entries and other properties (section 14.2 of the specification).
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -121,7 +121,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Checks the properties that the priorities of entries depend on.
+    /// Checks `largest_priority_wins` and `priority_delta`, which determine the priorities of
+    /// entries.
     fn priority_property(&mut self, name: &str, value: &'a Expr, ty: &Type) {
         let known = self.out.constants.get(&value.id);
         let needs = match (name, known) {
@@ -136,7 +137,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Reports entries with the same key, if all match kinds are exact (section 14.2.1.4.1).
+    /// Reports entries with equal keys, if all match kinds are `exact` (section 14.2.1.4.1).
     fn duplicates(&mut self, entries: &'a [Entry], kinds: &[Rc<str>]) {
         if kinds.iter().any(|kind| &**kind != "exact") {
             return;
@@ -212,7 +213,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Checks that the sets of an entry fit the match kinds: prefixes for lpm, one value for exact.
+    /// Checks the sets of an entry against the match kinds: `lpm` needs a prefix, `exact` one
+    /// value.
     fn match_sets(&mut self, entry: &'a Entry, kinds: &[Rc<str>]) {
         if entry.sets.len() != kinds.len() {
             return;
@@ -297,7 +299,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Checks the actions of a table, with the arguments of parameters that have a direction.
+    /// Checks the actions of a table, and the arguments for parameters that have a direction.
     fn actions(&mut self, actions: &'a [ActionRef]) {
         let mut names = HashSet::new();
         for one in actions {
@@ -461,7 +463,7 @@ impl<'a> Checker<'a> {
             .insert(action.id, Call { callee: Callee::Action(id), type_args: Vec::new(), args });
     }
 
-    /// Returns the actions of a table with their names.
+    /// Returns the declarations of a table's actions with the names that the table uses for them.
     pub(super) fn table_actions(&self, table: DeclId) -> Vec<(DeclId, Rc<str>)> {
         let Some(DeclKind::Table(table)) = self.decls.get(&table).map(|decl| &*decl.kind) else {
             return Vec::new();
@@ -481,7 +483,8 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Returns true if the control plane name of a key follows from its expression (section 18.3.1.3).
+/// Returns true if a key needs no annotation `@name`, because its control-plane name follows from
+/// its expression (section 18.3.1.3).
 fn has_name(key: &Expr) -> bool {
     match &key.kind {
         ExprKind::Name { .. }
@@ -503,13 +506,13 @@ fn has_name(key: &Expr) -> bool {
     }
 }
 
-/// Returns true for a number of this width whose ones all stand before its zeros.
+/// Returns true if the mask consists of ones followed by zeros, in a number of `width` bits.
 fn is_prefix(mask: &BigInt, width: u32) -> bool {
     let ones = (0..u64::from(width)).rev().take_while(|bit| mask.bit(*bit)).count() as u64;
     (0..u64::from(width) - ones).all(|bit| !mask.bit(bit))
 }
 
-/// Returns true if two expressions are written the same.
+/// Returns true if two expressions are equal as source text.
 fn same(a: &Expr, b: &Expr) -> bool {
     match (&a.kind, &b.kind) {
         (ExprKind::Name { name: x, .. }, ExprKind::Name { name: y, .. }) => x.text == y.text,

@@ -1,4 +1,4 @@
-//! Types of P4_16 (specification, section 7).
+//! Types of P4_16 programs (specification, section 7).
 
 use std::fmt;
 use std::rc::Rc;
@@ -10,9 +10,9 @@ use crate::ast::{DeclId, FieldsKind};
 pub struct Named {
     /// Declaration of the type.
     pub id: DeclId,
-    /// Name, for messages.
+    /// Name of the type, for messages.
     pub name: Rc<str>,
-    /// Type arguments; empty for types without parameters.
+    /// Type arguments; empty for a type without type parameters.
     pub args: Rc<[Type]>,
 }
 
@@ -24,10 +24,10 @@ impl PartialEq for Named {
 
 impl Eq for Named {}
 
-/// A type. Names of `typedef` are resolved.
+/// A type. A name that `typedef` declares is replaced by its type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Type {
-    /// A type after an error, which fits everything.
+    /// Type of an expression with an error. It fits everything, so that one error is reported once.
     Unknown,
     /// `void`
     Void,
@@ -55,13 +55,13 @@ pub enum Type {
     Tuple(Rc<[Type]>),
     /// `list<type>`
     List(Rc<Type>),
-    /// An enum; with an underlying type if it is serializable.
+    /// An enum; the second part is the underlying type of a serializable enum.
     Enum(Named, Option<Rc<Type>>),
-    /// A type of `type`, with its underlying type.
+    /// A type that a `type` declaration introduces, with its underlying type.
     New(Named, Rc<Type>),
-    /// A type parameter.
+    /// A type parameter: its declaration and name.
     Param(DeclId, Rc<str>),
-    /// A type argument that is still to be inferred.
+    /// A type variable: a type argument that the checker still has to infer, by index.
     Var(u32),
     /// An extern type.
     Extern(Named),
@@ -71,19 +71,19 @@ pub enum Type {
     Control(Named),
     /// A package.
     Package(Named),
-    /// `{a, b}`; true if it ends with `...`
+    /// `{a, b}`: types of the elements; true if the list ends with `...`.
     ListLiteral(Rc<[Type]>, bool),
-    /// `{a = x, b = y}`; true if it ends with `...`
+    /// `{a = x, b = y}`: names and types of the fields; true if the record ends with `...`.
     RecordLiteral(Rc<[(Rc<str>, Type)]>, bool),
     /// `{#}`
     InvalidLiteral,
     /// `...`, `default` or `_`, which fit every type
     Default,
-    /// A set of values: `a &&& b`, `a .. b`, a value set.
+    /// A set of values of the type: `a &&& b`, `a .. b`, or a value set.
     Set(Rc<Type>),
     /// An action.
     Action(DeclId),
-    /// A function, or a method, that is not called.
+    /// A function or method that the expression does not call.
     Function,
     /// A table.
     Table(DeclId),
@@ -93,12 +93,12 @@ pub enum Type {
     ActionRun(DeclId),
     /// A state of a parser.
     State,
-    /// A type where an expression stands.
+    /// A type in the position of an expression.
     Name(Rc<Type>),
 }
 
 impl Type {
-    /// Returns the width of `bit<width>` and `int<width>`.
+    /// Returns the width of `bit<width>` and `int<width>`; `None` for other types.
     pub fn width(&self) -> Option<u32> {
         match self {
             Type::Bit(width) | Type::Int(width) => Some(*width),
@@ -106,12 +106,13 @@ impl Type {
         }
     }
 
-    /// Returns true for `bit`, `int` with a width, and `int`.
+    /// Returns true for `bit<width>`, `int<width>` and `int`.
     pub fn is_number(&self) -> bool {
         matches!(self, Type::Bit(_) | Type::Int(_) | Type::Integer | Type::Unknown)
     }
 
-    /// Returns true for types of single values, which `switch`, `select` and table keys can compare.
+    /// Returns true for types of single values. `switch`, `select` and table keys can compare such
+    /// values.
     pub fn is_scalar(&self) -> bool {
         matches!(
             self,
@@ -125,7 +126,8 @@ impl Type {
         )
     }
 
-    /// Returns the type with type parameters replaced.
+    /// Returns the type with each type parameter replaced by the result of `by`, where it returns
+    /// one.
     pub fn replace(&self, by: &dyn Fn(DeclId) -> Option<Type>) -> Type {
         let all =
             |types: &Rc<[Type]>| -> Rc<[Type]> { types.iter().map(|ty| ty.replace(by)).collect() };
@@ -145,7 +147,7 @@ impl Type {
         }
     }
 
-    /// Returns true if a predicate holds for the type or a type that it is made of.
+    /// Returns true if `holds` is true for the type or for a type inside it.
     pub fn contains(&self, holds: &dyn Fn(&Type) -> bool) -> bool {
         holds(self)
             || match self {
@@ -176,7 +178,7 @@ impl fmt::Display for Named {
     }
 }
 
-/// Types with commas between them.
+/// List of types in a message; prints them with commas.
 struct Joined<'a>(&'a [Type]);
 
 impl fmt::Display for Joined<'_> {

@@ -1,4 +1,4 @@
-//! Tests of lexemes.
+//! Tests of the lexer.
 
 use std::rc::Rc;
 

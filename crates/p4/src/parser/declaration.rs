@@ -1,4 +1,4 @@
-//! Declarations: types, externs, parsers, controls, actions, tables.
+//! Parses declarations: types, externs, parsers, controls, actions, tables.
 
 use std::rc::Rc;
 
@@ -62,7 +62,7 @@ impl Reader<'_> {
         Ok(Decl { id, name, span: self.since(start), annotations, kind: Rc::new(kind) })
     }
 
-    /// Reads the type of a `typedef`. `typedef struct S { … } T;` also declares `S`.
+    /// Reads the type of a `typedef`. `typedef struct S { … } T;` declares `S`, too.
     fn typedef_base(&mut self) -> Result<TypeRef> {
         let start = self.span();
         let annotations = self.annotations()?;
@@ -335,7 +335,7 @@ impl Reader<'_> {
         Ok(Transition::Select { span, keys, cases })
     }
 
-    /// Reads the sets of a case or an entry: `(set, set)`, or one set.
+    /// Reads the sets of a `select` case or table entry: `(set, set)`, or one set.
     fn sets(&mut self) -> Result<Vec<Expr>> {
         if self.is("(") {
             let tuple = self.attempt(|this| {

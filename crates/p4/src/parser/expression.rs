@@ -1,4 +1,4 @@
-//! Expressions and literals.
+//! Parses expressions and literals.
 
 use num_bigint::BigInt;
 use slowpath_codes as codes;
@@ -40,8 +40,8 @@ impl Reader<'_> {
         Ok(self.expr(start, kind))
     }
 
-    /// Returns true if the next token follows the current one directly and has this text. Tokens of
-    /// a macro share one place.
+    /// Returns true if the next token has this text and directly follows the current one, without
+    /// space. Tokens from one macro share a position and count as adjacent.
     pub(super) fn joins(&self, text: &str) -> bool {
         let (first, second) = (self.span(), self.ahead(1));
         let follows =
@@ -49,7 +49,8 @@ impl Reader<'_> {
         second.is(text) && (follows || second.span == first)
     }
 
-    /// Returns the binary operator at the current token: its level, number of tokens, and meaning.
+    /// Returns the binary operator at the current token: precedence, number of tokens, and
+    /// operator.
     fn operator(&self) -> Option<(u8, usize, BinaryOp)> {
         let token = self.token();
         if token.kind != TokenKind::Symbol {
@@ -316,7 +317,8 @@ impl Reader<'_> {
     }
 }
 
-/// Reads a number as written: `10`, `0x1F`, `8w0b1`, `4s7`, with underscores.
+/// Reads an integer literal: `10`, `0x1F`, `8w0b1`, `4s7`, with underscores. Returns its value, and
+/// its type if it has one.
 fn number(token: &Token) -> Result<(BigInt, Option<LiteralType>)> {
     let fault = |message: &str| {
         Err(P4Error::new(

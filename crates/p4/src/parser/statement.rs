@@ -1,4 +1,4 @@
-//! Statements, conditions and loops.
+//! Parses statements, conditions and loops.
 
 use std::rc::Rc;
 
@@ -81,7 +81,7 @@ impl Reader<'_> {
         Ok(kind)
     }
 
-    /// Returns true if a type and a name follow, or an instance: `type(args) name`.
+    /// Returns true if a declaration follows: a type and a name, or an instance `type(args) name`.
     fn starts_declaration(&mut self) -> bool {
         let (at, expressions, declarations) = (self.at, self.expressions, self.declarations);
         let found = self

@@ -8,7 +8,7 @@ use crate::lexer::{Kind, Lexeme};
 use crate::token::Span;
 
 impl Preprocessor<'_> {
-    /// Evaluates a condition.
+    /// Evaluates the condition of a directive: true if its value is not 0.
     pub(super) fn evaluate(
         &mut self,
         line: Vec<Lexeme>,
@@ -34,7 +34,7 @@ struct Evaluator<'a> {
     lexemes: &'a [Lexeme],
     position: usize,
     depth: usize,
-    /// Place of the directive.
+    /// Source position of the directive.
     span: Span,
     is_defined: &'a dyn Fn(&Rc<str>) -> bool,
 }
@@ -60,7 +60,8 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Evaluates `a ? b : c` and all below it. Only a live part may not divide by zero.
+    /// Evaluates `a ? b : c` and operators of higher precedence. Division by zero is an error only
+    /// if `live`: the value of this part counts.
     fn conditional(&mut self, live: bool) -> Result<i64, P4Error> {
         self.enter()?;
         let condition = self.binary(1, live)?;
@@ -88,7 +89,7 @@ impl<'a> Evaluator<'a> {
         Ok(())
     }
 
-    /// Evaluates operators that bind at least as closely as `least`.
+    /// Evaluates operators whose precedence is at least `least`.
     fn binary(&mut self, least: u32, live: bool) -> Result<i64, P4Error> {
         let mut left = self.unary(live)?;
         while let Some((operator, level, length)) = self.operator() {
@@ -116,7 +117,7 @@ impl<'a> Evaluator<'a> {
         Ok(left)
     }
 
-    /// Returns the operator at the position, its level, and its number of tokens.
+    /// Returns the operator at the current position, its precedence, and its number of tokens.
     fn operator(&self) -> Option<(&'a str, u32, usize)> {
         let symbol = self.peek().filter(|lexeme| lexeme.kind == Kind::Symbol)?;
         let level = match &*symbol.text {
@@ -184,7 +185,8 @@ impl<'a> Evaluator<'a> {
     }
 }
 
-/// Reads a number of C. A larger number than the largest signed one wraps.
+/// Reads an integer of C; `None` if the text is not one. Numbers above the largest signed one wrap
+/// around.
 fn number(text: &str) -> Option<i64> {
     let digits = text.trim_end_matches(['u', 'U', 'l', 'L']);
     let (digits, base) = match digits.as_bytes() {
@@ -197,7 +199,7 @@ fn number(text: &str) -> Option<i64> {
     u64::from_str_radix(&digits.replace('_', ""), base).ok().map(|value| value as i64)
 }
 
-/// Applies an operator; the divisor is not 0.
+/// Applies a binary operator. The divisor must not be 0.
 fn apply(operator: &str, left: i64, right: i64) -> i64 {
     let shift = u32::try_from(right).unwrap_or(u32::MAX);
     match operator {

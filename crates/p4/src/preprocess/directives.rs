@@ -1,4 +1,4 @@
-//! Runs directives.
+//! Executes preprocessor directives.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use crate::lexer::{Kind, Lexeme, Lexer};
 use crate::token::Span;
 
 impl Preprocessor<'_> {
-    /// Runs the directive after `#`.
+    /// Executes the directive after `#`.
     pub(super) fn directive(&mut self, hash: Span) -> Result<(), P4Error> {
         let frame = self.frames.last_mut().expect("the program stays open");
         let name = frame.lexer.next(&mut self.names, true);
@@ -67,7 +67,7 @@ impl Preprocessor<'_> {
         Ok(())
     }
 
-    /// Reads the rest of the line of a directive.
+    /// Reads the remaining lexemes of the directive's line.
     fn line(&mut self) -> Vec<Lexeme> {
         let frame = self.frames.last_mut().expect("the program stays open");
         frame.lexer.line(&mut self.names)
@@ -91,7 +91,8 @@ impl Preprocessor<'_> {
         Ok(self.is_defined(&name.text) == directive.ends_with("ifdef"))
     }
 
-    /// Goes to the next branch, or behind the end, of the innermost condition.
+    /// Records that `#elif`, `#else` or `#endif` ends the current branch of the innermost `#if`;
+    /// `#endif` closes this `#if`. Returns an error for a directive without `#if` or after `#else`.
     fn branch(&mut self, directive: &str, span: Span) -> Result<(), P4Error> {
         let Some(condition) = self.frame().conditions.last_mut() else {
             return Err(fault(span, format_args!("#{directive} has no #if; remove it")));
@@ -106,8 +107,7 @@ impl Preprocessor<'_> {
         Ok(())
     }
 
-    /// Skips lines up to the branch of the innermost condition that is to be read, or behind its
-    /// end.
+    /// Skips lines up to the branch of the innermost `#if` that applies, or past its `#endif`.
     fn skip(&mut self) -> Result<(), P4Error> {
         let mut inner = 0;
         loop {
@@ -147,7 +147,7 @@ impl Preprocessor<'_> {
         }
     }
 
-    /// Runs `#include`.
+    /// Executes `#include`.
     fn include_directive(&mut self, span: Span) -> Result<(), P4Error> {
         let frame = self.frames.last_mut().expect("the program stays open");
         if let Some((name, quoted, place)) = frame.lexer.header_name() {
@@ -166,7 +166,7 @@ impl Preprocessor<'_> {
         }
     }
 
-    /// Sets the shown file and line, after `#line 1 "file"` or `# 1 "file"`.
+    /// Sets the file and line in messages, after `#line 1 "file"` or `# 1 "file"`.
     fn set_place(
         &mut self,
         line: Option<&Lexeme>,
@@ -191,7 +191,7 @@ impl Preprocessor<'_> {
         Ok(())
     }
 
-    /// Defines a macro that is not in a file.
+    /// Defines a macro that an option of the caller states.
     pub(super) fn define_option(&mut self, name: &str, value: &str) -> Result<(), P4Error> {
         let mut lexer = Lexer::new(u32::MAX, format!("{name} {value}").into());
         let span = lexer.place();

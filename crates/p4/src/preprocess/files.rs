@@ -13,7 +13,7 @@ use crate::lexer::{Kind, Lexeme, Lexer};
 use crate::token::{SourceFile, Span};
 
 impl Preprocessor<'_> {
-    /// Reads the next lexeme of the files, and runs the directives before it.
+    /// Reads the next lexeme of the current file, and executes the directives before it.
     pub(super) fn file_lexeme(&mut self) -> Result<Lexeme, P4Error> {
         let mut read = None;
         loop {
@@ -37,7 +37,8 @@ impl Preprocessor<'_> {
         }
     }
 
-    /// Skips the annotation `@pragma`, which ends with its line. Returns the next lexeme.
+    /// Skips the annotation `@pragma`, whose text extends to the end of the line. Returns the next
+    /// lexeme.
     fn skip_pragma(&mut self) -> Lexeme {
         let frame = self.frames.last_mut().expect("the program stays open");
         loop {
@@ -48,7 +49,7 @@ impl Preprocessor<'_> {
         }
     }
 
-    /// Starts to read an included file.
+    /// Opens an included file and starts to read from it.
     pub(super) fn include(&mut self, name: &str, quoted: bool, span: Span) -> Result<(), P4Error> {
         if self.frames.len() > MAX_DEPTH {
             let message = format!(
@@ -70,7 +71,7 @@ impl Preprocessor<'_> {
         Ok(())
     }
 
-    /// Finds an included file. Returns its number and its folder.
+    /// Finds an included file. Returns its index and its folder.
     fn find(
         &mut self,
         name: &str,
@@ -107,7 +108,7 @@ impl Preprocessor<'_> {
         Ok((number, None))
     }
 
-    /// Adds a file to the sources, and returns its number.
+    /// Adds a file to the sources, and returns its index.
     pub(super) fn add_file(&mut self, key: Key, path: PathBuf, text: Rc<str>) -> u32 {
         let number = self.sources.files.len() as u32;
         let is_standard = matches!(key, Key::Standard(_));
@@ -117,7 +118,8 @@ impl Preprocessor<'_> {
     }
 }
 
-/// Reads a file. Bytes that are not UTF-8 become U+FFFD, which only comments and strings may have.
+/// Reads a file as text. Bytes that are not UTF-8 become U+FFFD, a character allowed only in
+/// comments and strings.
 fn read(path: &Path, span: Span) -> Result<Rc<str>, P4Error> {
     let error = |cause: String| {
         let path = path.display().to_string();

@@ -1,4 +1,4 @@
-//! Defines and replaces macros.
+//! Defines macros and replaces their uses.
 
 use std::rc::Rc;
 
@@ -8,11 +8,11 @@ use crate::P4Error;
 use crate::lexer::{Kind, Lexeme, Lexer};
 use crate::token::Span;
 
-/// Name of the parameter that takes all further arguments.
+/// Name of the parameter that receives all further arguments of a variadic macro.
 const REST: &str = "__VA_ARGS__";
 
 impl Macro {
-    /// Makes a macro of the line after `#define`.
+    /// Parses the line after `#define`. Returns the name and the macro.
     pub fn parse(span: Span, line: &[Lexeme]) -> Result<(Rc<str>, Macro), P4Error> {
         let [name, rest @ ..] = line else {
             return Err(fault(span, "#define has no name; add it"));
@@ -45,7 +45,7 @@ impl Macro {
         Ok((name.text.clone(), definition))
     }
 
-    /// Reads the parameters up to `)`, and returns the tokens behind them.
+    /// Reads the parameters of a macro up to `)`, and returns the tokens after them.
     fn parse_params<'l>(
         &mut self,
         line: &'l [Lexeme],
@@ -88,7 +88,7 @@ impl Macro {
         }
     }
 
-    /// Returns the index of the parameter with this name.
+    /// Returns the index of the parameter that the lexeme names; `None` if it names none.
     fn param(&self, lexeme: &Lexeme) -> Option<usize> {
         let params = self.params.as_ref().filter(|_| lexeme.kind == Kind::Word)?;
         params.iter().position(|param| *param == lexeme.text)
@@ -96,7 +96,7 @@ impl Macro {
 }
 
 impl Preprocessor<'_> {
-    /// Reads the next lexeme after the replacement of macros.
+    /// Returns the next lexeme after macro replacement.
     pub(super) fn expanded(&mut self) -> Result<Lexeme, P4Error> {
         loop {
             let mut lexeme = self.raw()?;
@@ -117,7 +117,7 @@ impl Preprocessor<'_> {
         }
     }
 
-    /// Expands a list of lexemes alone.
+    /// Replaces the macros in a list of lexemes, independent of the text after it.
     pub(super) fn expand(
         &mut self,
         lexemes: Vec<Lexeme>,
@@ -146,12 +146,12 @@ impl Preprocessor<'_> {
         Ok(expanded)
     }
 
-    /// Returns true for the name of a macro.
+    /// Returns true if a macro has this name.
     pub(super) fn is_defined(&self, name: &Rc<str>) -> bool {
         self.macros.contains_key(name) || matches!(&**name, "__LINE__" | "__FILE__")
     }
 
-    /// Reads the next lexeme before the replacement of macros.
+    /// Returns the next lexeme before macro replacement.
     fn raw(&mut self) -> Result<Lexeme, P4Error> {
         if let Some(lexeme) = self.unread.take() {
             return Ok(lexeme);
@@ -182,7 +182,7 @@ impl Preprocessor<'_> {
         Ok(lexeme)
     }
 
-    /// Replaces `__LINE__` and `__FILE__`.
+    /// Replaces `__LINE__` and `__FILE__` by their values.
     fn built_in(&mut self, mut lexeme: Lexeme) -> Lexeme {
         match &*lexeme.text {
             "__LINE__" => {
@@ -200,14 +200,15 @@ impl Preprocessor<'_> {
         lexeme
     }
 
-    /// Replaces the use of a macro. Returns false if it lacks the arguments, and so stays.
+    /// Replaces a use of a macro. Returns false if its arguments are missing, so that the name
+    /// stays.
     fn replace(&mut self, definition: &Rc<Macro>, name: &Lexeme) -> Result<bool, P4Error> {
         let args = match &definition.params {
             None => Vec::new(),
             Some(params) => {
                 let open = self.raw()?;
                 if !open.is("(") {
-                    // The end is found again.
+                    // The end need not be kept, because the next read finds it again.
                     self.unread = Some(open).filter(|lexeme| lexeme.kind != Kind::End);
                     return Ok(false);
                 }
@@ -334,7 +335,7 @@ impl Preprocessor<'_> {
         Ok(out)
     }
 
-    /// Makes a string of an argument, for `#`.
+    /// Makes a string of an argument, for the operator `#`.
     fn quote(&mut self, arg: &[Lexeme], hash: &Lexeme) -> Lexeme {
         let mut text = String::new();
         for lexeme in arg {
@@ -347,7 +348,7 @@ impl Preprocessor<'_> {
         Lexeme { kind: Kind::Text, text: self.names.get(&text), ..hash.clone() }
     }
 
-    /// Joins two tokens, for `##`.
+    /// Joins two tokens, for the operator `##`.
     fn paste(&mut self, left: &Lexeme, right: &Lexeme, span: Span) -> Result<Vec<Lexeme>, P4Error> {
         let text = spelling(left) + &spelling(right);
         self.charge(text.len(), span)?;
@@ -359,7 +360,7 @@ impl Preprocessor<'_> {
     }
 }
 
-/// Returns a token as it is written in a program.
+/// Returns the source text of a token.
 fn spelling(lexeme: &Lexeme) -> String {
     if lexeme.kind != Kind::Text {
         return lexeme.text.to_string();

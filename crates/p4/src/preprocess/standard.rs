@@ -1,16 +1,16 @@
-//! The standard headers of P4_16 and its architectures.
+//! Standard headers of P4_16 and its architectures, embedded in this crate.
 
 /// A standard header.
 pub(super) struct Header {
     /// Name in messages.
     pub name: &'static str,
-    /// Content.
+    /// Source text of the header.
     pub text: &'static str,
-    /// A macro that the header needs.
+    /// Macro that `#include` of the header must define first, if any.
     pub defines: Option<&'static str>,
 }
 
-/// Finds a standard header by the name in `#include`.
+/// Returns the standard header with this name in `#include`; `None` if no such header exists.
 pub(super) fn find(name: &str) -> Option<Header> {
     let (name, text, defines) = match name {
         "core.p4" => ("core.p4", include_str!("../../include/core.p4"), None),

@@ -1,4 +1,4 @@
-//! Files, conditions and macros that are being read.
+//! State of the preprocessor: open files, conditions and macros.
 
 use std::cell::Cell;
 use std::path::{Component, Path, PathBuf};
@@ -10,32 +10,32 @@ use crate::token::Span;
 /// A file that is being read.
 pub(super) struct Frame {
     pub lexer: Lexer,
-    /// Number of the file, also after `#line`.
+    /// Index of the file; `#line` does not change it.
     pub number: u32,
-    /// Folder to search for `#include "…"`; absent for standard headers.
+    /// Folder to search for `#include "…"`; `None` for standard headers.
     pub folder: Option<PathBuf>,
-    /// Conditions without `#endif` so far.
+    /// Conditions whose `#endif` is still to come.
     pub conditions: Vec<Condition>,
 }
 
-/// Origin of a file in the sources.
+/// Identity of a file in the sources.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) enum Key {
-    /// A file that was read.
+    /// A file from disk, by its path.
     Read(PathBuf),
-    /// A standard header.
+    /// A standard header, by its name.
     Standard(&'static str),
-    /// A file that `#line` names.
+    /// A file that only `#line` names, by its path.
     Shown(PathBuf),
 }
 
-/// A condition, `#if` to `#endif`.
+/// A conditional section, from `#if` to `#endif`.
 pub(super) struct Condition {
-    /// Place of `#if`.
+    /// Source position of `#if`.
     pub span: Span,
-    /// True if the preprocessor has read one of its branches.
+    /// True if one of the branches has already been read.
     pub taken: bool,
-    /// True after `#else`.
+    /// True once `#else` was read.
     pub has_else: bool,
 }
 
@@ -45,26 +45,27 @@ impl Frame {
     }
 }
 
-/// A macro.
+/// Definition of a macro.
 pub(super) struct Macro {
-    /// Parameters; absent for a macro without parentheses.
+    /// Parameters; `None` for a macro without parentheses.
     pub params: Option<Vec<Rc<str>>>,
-    /// True if the last parameter takes all further arguments.
+    /// True if the last parameter receives all further arguments.
     pub is_variadic: bool,
     pub body: Vec<Lexeme>,
-    /// True while the replacement is read.
+    /// True while the preprocessor reads the replacement; the macro is then not replaced again.
     pub is_active: Cell<bool>,
 }
 
-/// A list of lexemes that is read before the file.
+/// A list of lexemes that the preprocessor reads before it continues with the file.
 pub(super) struct Context {
     pub lexemes: Vec<Lexeme>,
     pub position: usize,
-    /// The replaced macro. Absent for a list that is expanded alone, behind which reading stops.
+    /// The macro that the list replaces. `None` for a list that is expanded separately: reading
+    /// stops at its end.
     pub replaced: Option<Rc<Macro>>,
 }
 
-/// Removes `.` from a path, so that a file has one path.
+/// Removes the components `.` from a path, so that each file has a single path.
 pub(super) fn tidy(path: &Path) -> PathBuf {
     path.components().filter(|component| *component != Component::CurDir).collect()
 }

@@ -1,4 +1,4 @@
-//! Actions of tables as actions of the pipeline.
+//! Translates actions of P4 tables to SWX actions.
 
 use super::layout::FieldOfParam;
 use super::number::{Number, Piece};
@@ -10,7 +10,7 @@ use crate::xdp::layout::{ActionLayout, Number as Numbered};
 use slowpath_swx::spec::{Action, ActionRef as SwxActionRef, DefaultAction, Use};
 
 impl<'a> Generator<'a> {
-    /// Emits an action of a table, apart from the pipeline.
+    /// Emits an action of a table as an SWX action, outside of the pipeline's instruction list.
     pub(super) fn action(&mut self, listed: &'a ActionRef) -> Result<Made> {
         let Some(decl) = self.action_of(&listed.action).and_then(|id| self.nodes.get(&id).copied())
         else {
@@ -61,7 +61,7 @@ impl<'a> Generator<'a> {
         })
     }
 
-    /// Returns the place of a parameter in the action data.
+    /// Returns the fields of the action data that hold a parameter, and appends them to `fields`.
     fn parameter(
         &self,
         name: &str,
@@ -105,7 +105,8 @@ impl<'a> Generator<'a> {
         Ok(unit.finish(Op::Return, origin))
     }
 
-    /// Adds an action to the pipeline, unless it has the same one, and returns its name.
+    /// Adds an action to the pipeline and returns its name. Reuses an action of the same path with
+    /// the same data and instructions.
     pub(super) fn define_action(
         &mut self,
         path: &str,
@@ -155,7 +156,8 @@ impl<'a> Generator<'a> {
         Ok(name)
     }
 
-    /// Returns the default action, and adds `NoAction` to the actions if it has to be.
+    /// Returns the default action of a table. Adds `NoAction` to `references` if it is the default
+    /// without being in the table's list.
     pub(super) fn default_action(
         &mut self,
         properties: &Properties<'a>,

@@ -1,4 +1,4 @@
-//! Calls: actions, functions and controls in place; methods of headers and packets.
+//! Inlines calls of actions, functions and controls, and translates methods of headers and packets.
 
 use super::place::{Memory, Place, is_number};
 use super::*;
@@ -6,7 +6,7 @@ use crate::check::{Builtin, Callee};
 use crate::used::{Used, uses};
 
 impl<'a> Generator<'a> {
-    /// Emits a call, and returns the place of its result.
+    /// Emits a call, and returns the location of its result; `None` for a call without result.
     pub(super) fn call(
         &mut self,
         expr: &'a Expr,
@@ -101,14 +101,16 @@ impl<'a> Generator<'a> {
         Ok(result)
     }
 
-    /// Emits a body as a call: its end has a label, and parameters are copied back after it.
+    /// Emits the inlined body of a call, a label at its end for `return`, and then the instructions
+    /// that copy results to the arguments.
     pub(super) fn framed(
         &mut self,
         result: Option<Place>,
         copy_out: Vec<Instruction>,
         emit: impl FnOnce(&mut Self) -> Result<()>,
     ) -> Result<()> {
-        // Controls that apply the one before twice double the program each time.
+        // In a chain of controls that each apply the previous one twice, each control doubles the
+        // program.
         self.check_length()?;
         let end = self.label("end");
         self.frames.push(Frame { end: end.clone(), result, copy_out });
@@ -122,10 +124,12 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Binds parameters to arguments, and returns the instructions that copy results back.
+    /// Binds parameters to arguments, and returns the instructions that copy results to the
+    /// arguments after the call.
     ///
-    /// With `alias`, structs are not copied: a control sees the place of its argument. This differs
-    /// from copies only if two arguments share a place, which then are copied.
+    /// If `alias` is true, a struct parameter shares the location of its argument instead of being
+    /// copied. Sharing differs from copying only if two arguments overlap; overlapping arguments
+    /// are copied.
     pub(super) fn bind_all(
         &mut self,
         params: &'a [Param],
@@ -135,7 +139,8 @@ impl<'a> Generator<'a> {
         let mut copies = Vec::new();
         let mut bindings = Vec::new();
         let uses: Vec<Option<Vec<Used>>> = given.iter().map(|one| self.uses_of(one)).collect();
-        // Arguments with calls, or that share a place, are copied: their order has effects.
+        // An argument is copied if it contains a call or overlaps another argument: then the order
+        // of evaluation matters.
         let alone = |at: usize| {
             let own = uses[at].as_deref();
             let others = uses.iter().enumerate().filter(|(other, _)| *other != at);
@@ -168,7 +173,7 @@ impl<'a> Generator<'a> {
                 bindings.push((param.id, Binding::Place(place.clone())));
                 continue;
             }
-            // Where a parameter is copied back is decided before the call.
+            // The target of the copy after the call is evaluated before the call.
             let target = match (&given, writes) {
                 (Given::Expr(expr), true) => Some(self.target(expr)?),
                 _ => None,
@@ -204,8 +209,8 @@ impl<'a> Generator<'a> {
         Ok(copies)
     }
 
-    /// Returns the variables and parts of them that an argument reads or writes; none if it calls
-    /// something.
+    /// Returns the variables, and parts of variables, that an argument reads or writes; `None` if
+    /// it contains a call.
     fn uses_of(&self, given: &Given<'a>) -> Option<Vec<Used>> {
         match given {
             Given::Expr(expr) => uses(self.checked, expr),
@@ -213,7 +218,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Returns the object that an expression names: a packet or an instance.
+    /// Returns the packet or instance that an expression names; `None` for other expressions.
     pub(super) fn object_of(&mut self, expr: &'a Expr) -> Option<Binding> {
         match &expr.kind {
             ExprKind::Name { .. } => match self.bindings.get(self.checked.uses.get(&expr.id)?)? {
@@ -250,14 +255,14 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Emits an action with arguments for its parameters.
+    /// Emits the body of an action, with arguments for its parameters.
     pub(super) fn run_action(&mut self, decl: &'a Decl, given: Vec<Given<'a>>) -> Result<()> {
         let DeclKind::Action { params, body } = &*decl.kind else { return Ok(()) };
         let copies = self.bind_all(params, given, false)?;
         self.framed(None, copies, |this| this.block(body))
     }
 
-    /// Emits a parser or control that another one applies.
+    /// Emits a parser or control that another parser or control applies.
     fn apply_instance(
         &mut self,
         expr: &'a Expr,
@@ -275,7 +280,7 @@ impl<'a> Generator<'a> {
             },
             _ => None,
         };
-        // The argument for a parameter with the type of a control decides on the control.
+        // If the name is a constructor parameter, its argument is the control to apply.
         let of = match instance.as_ref().map(|one| &one.ty) {
             Some(Type::Parser(named) | Type::Control(named)) => named.id,
             _ => id,
@@ -297,7 +302,7 @@ impl<'a> Generator<'a> {
         self.framed(None, copies, |this| this.body_of(decl, &instance))
     }
 
-    /// Emits a parser or control whose parameters are bound.
+    /// Emits a parser or control whose parameters are already bound.
     pub(super) fn run_bound(&mut self, decl: &'a Decl, instance: &Instance) -> Result<()> {
         self.framed(None, Vec::new(), |this| this.body_of(decl, instance))
     }
@@ -336,7 +341,8 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Records the declarations of a parser or control, with the path of the instance.
+    /// Records the local declarations of a parser or control, and their paths below the path of the
+    /// instance.
     fn enter(&mut self, locals: &'a [Decl], path: &str) {
         for local in locals {
             self.nodes.insert(local.id, local);
@@ -347,7 +353,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Emits a declaration of a parser or control.
+    /// Emits a local declaration of a parser or control.
     pub(super) fn local(&mut self, decl: &'a Decl) -> Result<()> {
         match &*decl.kind {
             DeclKind::Variable { .. } | DeclKind::Const { .. } => self.declare(decl),
@@ -364,7 +370,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Binds an instance with its constructor arguments, in order of the parameters.
+    /// Binds an instance to its constructor arguments, in the order of the parameters.
     pub(super) fn instance(&mut self, decl: &'a Decl, args: &'a [Arg]) -> Result<()> {
         let ty = self.declared(decl.id);
         let path = self.paths.get(&decl.id).cloned().unwrap_or_else(|| decl.name.text.to_string());
@@ -410,7 +416,7 @@ impl<'a> Generator<'a> {
         };
         match builtin {
             Builtin::Size => self.unsupported(expr.span, "this size"),
-            // A condition, which the caller makes of jumps.
+            // The caller translates the condition to jumps.
             Builtin::IsValid => Ok(None),
             Builtin::SetValid | Builtin::SetInvalid => {
                 // At most one header of a union is valid.
@@ -535,7 +541,7 @@ impl<'a> Generator<'a> {
             return self.unsupported(span, "emit of this value");
         }
         for header in headers {
-            // The library has room for each header once.
+            // DPDK has space for each header once.
             if !self.emitted.insert(header.name.clone()) {
                 return self
                     .unsupported(span, format!("header '{}' that is emitted twice", header.name));

@@ -104,7 +104,7 @@ impl<'a> Generator<'a> {
         self.store_words(target, &sum)
     }
 
-    /// Returns the numbers of a value in order.
+    /// Returns the numbers that a checksum covers, in order.
     pub(super) fn data_of(&mut self, data: &'a Expr) -> Result<Vec<Words>> {
         let mut numbers = Vec::new();
         self.add_data(data, &mut numbers)?;
@@ -172,7 +172,7 @@ impl<'a> Generator<'a> {
                 let mut parts: Vec<_> =
                     numbers.iter().rev().map(|one| (one.clone(), 0, one.width)).collect();
                 let bits: u32 = numbers.iter().map(|one| one.width).sum();
-                // Bits that fill the last byte follow the data.
+                // Zero bits after the data fill the last byte.
                 let rest = bits.next_multiple_of(8) - bits;
                 if rest > 0 {
                     parts.insert(0, (Words::known(&0.into(), rest), 0, rest));
@@ -190,10 +190,11 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Returns a CRC of bits in reflected order. The hash functions of SWX are others.
+    /// Emits a CRC in reflected bit order, and returns its value. SWX has hash instructions, but
+    /// they compute other functions.
     ///
-    /// Each step takes as many bits as the CRC has, or the rest of them, without branches: the
-    /// remainder of a polynomial modulo the CRC's one is linear, so shifts and XOR compute it.
+    /// Each step takes as many bits as the CRC is wide, or the remaining bits, without branches.
+    /// The remainder modulo the CRC polynomial is linear, so shifts and XOR compute it.
     fn crc(&mut self, numbers: &[Words], polynomial: u64, start: u64, width: u32) -> Words {
         let crc = self.saved(Operand::Immediate(start), width);
         let (quotient, shifted) = (self.temporary(width), self.temporary(width));
@@ -221,10 +222,11 @@ impl<'a> Generator<'a> {
         Words::one(Operand::Field(crc), width)
     }
 
-    /// Emits that a CRC takes the low bits of its field.
+    /// Emits the step of a CRC that divides the low `bits` bits of its field.
     ///
-    /// Of the polynomial `x^width + P`, bit `p` of `P` in reflected order adds bit `i` of the quotient
-    /// to bit `i + p + 1` of the quotient, and to bit `i + p + 1 - bits` of the new remainder.
+    /// For the polynomial `x^width + P`, bit `p` of `P` in reflected order adds bit `i` of the
+    /// quotient to bit `i + p + 1` of the quotient, and to bit `i + p + 1 - bits` of the new
+    /// remainder.
     fn crc_step(
         &mut self,
         crc: &FieldRef,
@@ -263,7 +265,8 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Emits that a sum modulo 2 gets a number shifted by these distances, the least first.
+    /// Emits `sum ^= shifted` for each shift distance in `by`, which must be in ascending order.
+    /// `shifted` ends up shifted by the last distance.
     fn add_shifted(
         &mut self,
         sum: &FieldRef,
@@ -281,8 +284,8 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Emits a method of PSA's `Hash`, `Checksum` or `InternetChecksum`. Returns none if it is
-    /// another method.
+    /// Emits a method of PSA's `Hash`, `Checksum` or `InternetChecksum`. Returns `None` for other
+    /// methods, and `Some(None)` for a method without result.
     pub(super) fn psa_checksum(
         &mut self,
         expr: &'a Expr,
@@ -361,7 +364,8 @@ impl<'a> Generator<'a> {
         Ok(Some(Some(place)))
     }
 
-    /// Returns the metadata field with the sum of a checksum object, 0 at first.
+    /// Returns the metadata field that stores the sum of a checksum object. It is 0 when a packet
+    /// arrives.
     fn state_of(&mut self, path: &str) -> String {
         let name: String = plain_name(&format!("{path}_sum")).chars().take(LONGEST_NAME).collect();
         if self.names.insert(name.clone()) {
@@ -371,8 +375,8 @@ impl<'a> Generator<'a> {
         name
     }
 
-    /// Returns the parts of numbers in units, the first bits first: each with its shift in the unit.
-    /// The shift is 0 for the last part of a unit, but not if the last unit is incomplete.
+    /// Splits numbers into units of `unit` bits, most significant bits first. Returns each part
+    /// with its left shift inside its unit. The last part of a complete unit has shift 0.
     fn units(&mut self, numbers: &[Words], unit: u32) -> Vec<(Operand, u32)> {
         let (mut filled, mut units) = (0, Vec::new());
         for number in numbers {
@@ -388,10 +392,11 @@ impl<'a> Generator<'a> {
         units
     }
 
-    /// Returns the sum of numbers in units of 16 bits, with carries added to its end.
+    /// Emits the one's complement sum of numbers in units of 16 bits, and returns its field.
     ///
-    /// A number adds the same wherever its lowest bit stands in a unit: 65536 and 1 are equal in
-    /// such sums. So each number is added at once, if the sum has room for it.
+    /// A carry out of a unit wraps around to its end, because 65536 and 1 are equal modulo 65535.
+    /// So a number need not be split into units: the sum adds up to 32 bits at once, and folds the
+    /// carries at the end.
     pub(super) fn sum(&mut self, numbers: &[Words]) -> FieldRef {
         let sum = self.saved(Operand::Immediate(0), 64);
         let mut end = 0;

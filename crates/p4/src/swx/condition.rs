@@ -1,4 +1,5 @@
-//! Conditions as jumps, and the headers that have memory where a condition holds.
+//! Translates conditions to jumps. Tracks the headers that certainly have memory where a condition
+//! holds.
 
 use num_bigint::BigInt;
 
@@ -8,7 +9,7 @@ use super::table::Applied;
 use super::*;
 
 impl<'a> Generator<'a> {
-    /// Returns a condition as 0 or 1.
+    /// Emits the evaluation of a condition, and returns 0 or 1.
     pub(super) fn truth(&mut self, expr: &'a Expr) -> Result<Words> {
         let to = self.temporary(1);
         let (no, end) = (self.label("false"), self.label("truth"));
@@ -21,7 +22,7 @@ impl<'a> Generator<'a> {
         Ok(Words::one(Operand::Field(to), 1))
     }
 
-    /// Emits a jump if a condition has a value.
+    /// Emits a jump to `target` if the condition has the value `wanted`.
     pub(super) fn jump_if(&mut self, expr: &'a Expr, wanted: bool, target: &str) -> Result<()> {
         if let Some(Value::Bool(known)) = self.constant(expr) {
             if known == wanted {
@@ -92,7 +93,7 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Emits a jump unless words have these values.
+    /// Emits a jump to `target` unless each operand in `when` equals its value.
     pub(super) fn jump_unless(&mut self, when: &[(Operand, u64)], target: &str) {
         for (word, value) in when {
             self.jump_compared(Relation::Ne, word, &Operand::Immediate(*value), target);
@@ -158,7 +159,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Returns a signed number plus half of its range, so that it compares as an unsigned one.
+    /// Emits the flip of a number's sign bit, so that an unsigned comparison orders signed numbers.
     fn turned(&mut self, value: &Words) -> Words {
         if value.width == 0 {
             return value.clone();
@@ -167,7 +168,8 @@ impl<'a> Generator<'a> {
         self.bitwise(Alu::Xor, value, &sign)
     }
 
-    /// Records the headers that have memory where a condition holds.
+    /// Records the headers that have memory if `condition` has the value `holds`: those whose
+    /// `isValid()` must be true.
     pub(super) fn know(&mut self, condition: &'a Expr, holds: bool) {
         match &condition.kind {
             ExprKind::Unary { op: UnaryOp::Not, operand } => self.know(operand, !holds),
@@ -190,7 +192,8 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Returns the place of names and members, without emitting anything.
+    /// Returns the location of a name, or of a member or element of one, without emitting
+    /// instructions; `None` for other expressions.
     pub(super) fn known_place(&self, expr: &Expr) -> Option<Place> {
         match &expr.kind {
             ExprKind::Name { .. } => match self.bindings.get(self.checked.uses.get(&expr.id)?)? {
@@ -206,7 +209,8 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Emits a jump if a table had an entry for the packet, or if it had none.
+    /// Emits a jump to `target` if the result of a table lookup is a hit (`hit`), or a miss
+    /// (`!hit`).
     pub(super) fn jump_on_hit(&mut self, applied: &Applied, hit: bool, target: &str) {
         match (applied, hit) {
             (Applied::Table, true) => self.jump_on(Condition::Hit, target),

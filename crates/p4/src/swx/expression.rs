@@ -1,4 +1,4 @@
-//! Expressions: numbers as words, and other values as places.
+//! Translates expressions: numbers to words of 64 bits, other values to locations.
 
 use num_bigint::BigInt;
 use num_traits::ToPrimitive;
@@ -7,19 +7,20 @@ use super::number::{Division, Words};
 use super::place::{Memory, Place, is_number, is_signed, plain, width};
 use super::*;
 
-/// A place with the conditions under which it is meant, for indices that are not constant.
+/// One of the locations that an expression can denote, with the condition for it. An index that is
+/// not constant makes several.
 #[derive(Clone, Debug)]
 pub(super) struct Choice {
-    /// Values that words have.
+    /// Operands and the values that they must have for this location to be the right one.
     pub when: Vec<(Operand, u64)>,
-    /// The place.
+    /// Location of the value.
     pub place: Place,
-    /// Other headers of a union, if the place is a header in it.
+    /// Names of the other headers of the union, if the location is a header in a header union.
     pub siblings: Vec<String>,
 }
 
 impl Choice {
-    /// Returns the only place that is possible.
+    /// Makes the choice for an expression with a single possible location.
     pub(super) fn only(place: Place) -> Choice {
         Choice { when: Vec::new(), place, siblings: Vec::new() }
     }
@@ -27,12 +28,12 @@ impl Choice {
 
 /// An operand of a binary operation.
 pub(super) struct Side {
-    /// The number.
+    /// Value of the operand.
     pub words: Words,
 }
 
 impl<'a> Generator<'a> {
-    /// Returns a known value as a number of a type.
+    /// Converts a compile-time value to a number of type `ty`.
     pub(super) fn literal(&self, value: &Value, ty: &Type, span: Span) -> Result<Words> {
         let number = match value {
             Value::Bool(value) => BigInt::from(u8::from(*value)),
@@ -50,7 +51,7 @@ impl<'a> Generator<'a> {
         Ok(Words::known(&number, width(ty).unwrap_or(32)))
     }
 
-    /// Returns the number of another expression as a number of a type.
+    /// Emits the evaluation of an expression, and returns its value as a number of type `ty`.
     pub(super) fn value_as(&mut self, expr: &'a Expr, ty: &Type) -> Result<Words> {
         match self.constant(expr) {
             Some(value) => self.literal(&value, ty, expr.span),
@@ -58,7 +59,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Returns the number of an expression.
+    /// Emits the evaluation of an expression, and returns its value, a number.
     pub(super) fn value(&mut self, expr: &'a Expr) -> Result<Words> {
         let ty = self.ty(expr);
         if let Some(value) = self.constant(expr)
@@ -126,7 +127,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Reads the number at a place.
+    /// Emits a load of the number at a location.
     pub(super) fn read_place(&mut self, place: &Place, span: Span) -> Result<Words> {
         match place {
             Place::Number(number) => Ok(self.load(number)),
@@ -134,7 +135,8 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Returns a number from a place; several places are possible if an index is not constant.
+    /// Emits a load of the variable or element that an expression denotes. An index that is not
+    /// constant selects among several locations.
     fn read(&mut self, expr: &'a Expr, ty: &Type) -> Result<Words> {
         let choices = self.choices(expr)?;
         if let [only] = &choices[..]
@@ -147,7 +149,8 @@ impl<'a> Generator<'a> {
         self.read_place(&to, expr.span)
     }
 
-    /// Emits a copy from the one of several places that is meant; zeros if none is.
+    /// Emits a copy to `to` from the location in `choices` whose condition is true. If none is
+    /// true, `to` becomes zero.
     pub(super) fn choose(&mut self, to: &Place, choices: &[Choice], span: Span) -> Result<()> {
         let end = self.label("read");
         self.clear(to);
@@ -162,7 +165,8 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Returns two numbers. What the second one changes does not change the first.
+    /// Emits the evaluation of two numbers. A side effect of the second expression does not change
+    /// the first result.
     pub(super) fn two(
         &mut self,
         left: &'a Expr,
@@ -234,7 +238,7 @@ impl<'a> Generator<'a> {
         self.compute(expr.span, op, &ty, Side { words: a }, b)
     }
 
-    /// Returns the result of an operation on numbers, except of comparisons.
+    /// Emits an operation on two numbers, other than a comparison, and returns the result.
     pub(super) fn compute(
         &mut self,
         span: Span,
@@ -295,7 +299,7 @@ impl<'a> Generator<'a> {
             return self.unsupported(span, format!("a shift of {ty} by a number that varies"));
         }
         let by = b.words;
-        // Each shift that the width allows is one instruction; a longer one leaves no bits.
+        // A shift by less than the width is one instruction. A longer shift leaves no bits.
         let value = if signed { self.resized(&a.words, 64, true) } else { a.words };
         let to = self.saved(value.low(), 64);
         let (end, far) = (self.label("shifted"), self.label("far"));
@@ -321,9 +325,9 @@ impl<'a> Generator<'a> {
         Ok(Words::one(Operand::Field(to), bits))
     }
 
-    /// Emits a shift of 64 bits to the right, which copies the sign.
+    /// Emits an arithmetic right shift of 64 bits, which copies the sign bit.
     fn shift_signed(&mut self, to: &FieldRef, by: &Operand) {
-        // Complements of negative numbers are not negative.
+        // The complement of a negative number is not negative, so a logical shift of it is correct.
         let sign = self.saved(Operand::Field(to.clone()), 64);
         self.alu(Alu::Shr, &sign, Operand::Immediate(63));
         let ones = self.saved(Operand::Immediate(0), 64);
@@ -340,7 +344,7 @@ impl<'a> Generator<'a> {
             let (a, b) = (self.save(a), self.save(b));
             let result = self.add_or_subtract(alu, &a, &b);
             let to = self.saved(result.low(), bits);
-            // A sum that is too large is less than its terms, a difference below 0 greater.
+            // A sum that overflows is smaller than its operands. A difference is negative if a < b.
             let limit = if add { super::number::ones(bits) } else { 0 };
             match add {
                 true => self.jump_less(&result, &a, false, &end),
@@ -350,7 +354,7 @@ impl<'a> Generator<'a> {
             self.mark(&end);
             return Words::one(Operand::Field(to), bits);
         }
-        // The sign of the result is wrong if the terms of the sum have the other one.
+        // A sum overflows if both operands have the same sign and the result has the other one.
         let sign = 1u64 << (bits - 1);
         let result = self.add_or_subtract(alu, a, b);
         let to = self.saved(result.low(), bits);
@@ -375,7 +379,8 @@ impl<'a> Generator<'a> {
         Words::one(Operand::Field(to), bits)
     }
 
-    /// Returns the type in which two operands are compared.
+    /// Returns the type in which two operands are compared: a literal takes the type of the other
+    /// operand.
     pub(super) fn operand_type(&self, left: &Expr, right: &Expr) -> Type {
         let (a, b) = (self.ty(left), self.ty(right));
         match a {
@@ -389,8 +394,8 @@ impl<'a> Generator<'a> {
 
     // --- places --------------------------------------------------------------------------------
 
-    /// Returns the place of an expression as a value of a type; of a value that has none, a new
-    /// place with the value.
+    /// Returns the location of an expression of type `ty`. Emits the value to a new location if the
+    /// expression has none.
     pub(super) fn place_as(&mut self, expr: &'a Expr, ty: &Type) -> Result<Place> {
         if self.has_place(expr) {
             let choices = self.choices(expr)?;
@@ -423,7 +428,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Returns the places that an expression can mean.
+    /// Returns the locations that an expression can denote.
     pub(super) fn choices(&mut self, expr: &'a Expr) -> Result<Vec<Choice>> {
         match &expr.kind {
             ExprKind::Name { name, .. } => {
@@ -528,7 +533,7 @@ impl<'a> Generator<'a> {
         Ok(vec![Choice::only(place)])
     }
 
-    /// Returns the next index of a stack in the parser.
+    /// Returns the index that `next` of a header stack has in the current parser state.
     fn next_of(&mut self, base: &'a Expr) -> Result<u32> {
         let ty = self.ty(base);
         match self.place_as(base, &ty)? {
@@ -537,7 +542,8 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Returns the place of `next` or `last`, whose index is known in a state.
+    /// Returns the location of `next` or `last` of a stack. The index is known in each parser
+    /// state.
     fn stack_member(
         &mut self,
         expr: &'a Expr,
@@ -561,12 +567,12 @@ impl<'a> Generator<'a> {
     }
 }
 
-/// Returns a number as an index of at most 32 bits, if it is known.
+/// Returns a number as an index of 32 bits; `None` if it is larger or not constant.
 pub(super) fn small(words: &Words) -> Option<u32> {
     words.immediate().and_then(|number| number.to_u32())
 }
 
-/// Returns true if values of a type are numbers of at most 64 bits.
+/// Returns true if values of the type are numbers of at most 64 bits.
 pub(super) fn is_word(ty: &Type) -> bool {
     plain(ty).width().is_some_and(|width| width <= 64)
 }

@@ -1,4 +1,5 @@
-//! Objects and functions of architectures: counters, registers, meters, and what stops a packet.
+//! Translates extern objects and functions of the architectures: counters, registers, meters, and
+//! functions that drop or resubmit a packet.
 
 use num_traits::ToPrimitive;
 
@@ -10,7 +11,7 @@ use crate::check::Named;
 use slowpath_swx::spec::{MeterArray, RegisterArray};
 
 impl<'a> Generator<'a> {
-    /// Emits a method of an extern object of an architecture.
+    /// Emits a method call on an extern object of an architecture.
     pub(super) fn object_method(
         &mut self,
         expr: &'a Expr,
@@ -106,7 +107,8 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Checks that a counter or meter counts packets, because SWX does not tell their length.
+    /// Checks that a counter or meter counts packets. It cannot count bytes, because SWX does not
+    /// give the length of a packet.
     pub(super) fn check_packets(
         &mut self,
         instance: &Instance,
@@ -131,8 +133,9 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Emits the number of the entry that the last table found, and returns it with the number of
-    /// elements that a direct counter or meter needs. Entries count from 1; 0 is the default one.
+    /// Emits a read of the number of the entry that the last table lookup found. Returns it with
+    /// the array size that a direct counter or meter needs. Entries count from 1; 0 stands for the
+    /// default action.
     fn entry_number(&mut self, path: &str, span: Span) -> Result<(Operand, u32)> {
         let Some(entries) = self.direct.get(path).copied() else {
             return self.unsupported(
@@ -147,7 +150,7 @@ impl<'a> Generator<'a> {
         Ok((Operand::Field(to), entries.saturating_add(1)))
     }
 
-    /// Emits that a direct counter counts the packet.
+    /// Emits an increment of a direct counter for the entry that the table lookup found.
     pub(super) fn count_entry(&mut self, path: &str, span: Span) -> Result<()> {
         let (index, size) = self.entry_number(path, span)?;
         let array = self.registers(path, size);
@@ -155,13 +158,13 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Returns the array of a direct meter, and the index of the found entry.
+    /// Returns the array of a direct meter, and the index of the entry that the table lookup found.
     fn meter_of_entry(&mut self, path: &str, span: Span) -> Result<(String, Operand)> {
         let (index, size) = self.entry_number(path, span)?;
         Ok((self.meters(path, size), index))
     }
 
-    /// Returns the name of an array of meters.
+    /// Returns the name of an array of meters, and adds the array to the pipeline if it is new.
     fn meters(&mut self, path: &str, size: u32) -> String {
         let name = self.name_for(path);
         if !self.spec.meter_arrays.iter().any(|one| one.name == name) {
@@ -171,7 +174,8 @@ impl<'a> Generator<'a> {
         name
     }
 
-    /// Emits a meter, which changes the colour in a field from the one before.
+    /// Emits a meter instruction. It computes the colour `to` from the meter and the previous
+    /// colour.
     fn meter(
         &mut self,
         array: &str,
@@ -189,7 +193,7 @@ impl<'a> Generator<'a> {
         self.store_words(target, &found)
     }
 
-    /// Emits a meter of PSA, and returns the place of the colour.
+    /// Emits the execution of a PSA meter, and returns the location of the colour.
     fn psa_meter(
         &mut self,
         expr: &'a Expr,
@@ -259,7 +263,7 @@ impl<'a> Generator<'a> {
         Ok(Some(place))
     }
 
-    /// Emits a read or write of a register.
+    /// Emits a read or write of a register array.
     fn register(
         &mut self,
         expr: &'a Expr,
@@ -319,7 +323,7 @@ impl<'a> Generator<'a> {
         Ok(None)
     }
 
-    /// Returns the name of an extern's array in the pipeline.
+    /// Returns the pipeline's name for the array of an extern object, and records it in the layout.
     fn name_for(&mut self, path: &str) -> String {
         let known = self.layout.objects.iter().find(|one| one.path == path);
         match known {
@@ -334,7 +338,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Returns the name of an array of registers.
+    /// Returns the name of a register array, and adds the array to the pipeline if it is new.
     pub(super) fn registers(&mut self, path: &str, size: u32) -> String {
         let name = self.name_for(path);
         if !self.spec.register_arrays.iter().any(|one| one.name == name) {
@@ -360,7 +364,8 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Emits instructions that run if an index is below a size. DPDK would use another element.
+    /// Emits instructions that run only if `index` is below `size`. Without this check, DPDK would
+    /// access another element.
     fn inside(
         &mut self,
         index: &Words,
@@ -439,7 +444,8 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Emits a function of PSA that tells where a packet goes, and returns the place of its result.
+    /// Emits a PSA function that tests where a packet goes, such as `psa_resubmit`. Returns the
+    /// location of its result.
     fn psa_reason(
         &mut self,
         expr: &'a Expr,
@@ -481,7 +487,8 @@ impl<'a> Generator<'a> {
         Ok(Some(place))
     }
 
-    /// Emits a function of an architecture that has a result; none if it is another function.
+    /// Emits an extern function of an architecture that has a result. Returns `None` for an unknown
+    /// function.
     pub(super) fn extern_result(
         &mut self,
         expr: &'a Expr,
@@ -513,7 +520,8 @@ impl<'a> Generator<'a> {
     }
 }
 
-/// Returns what a counter or meter counts, in small letters; none if nothing says so.
+/// Returns the kind of counter or meter in lower case, such as `packets` or `bytes`; `None` if no
+/// argument states it.
 fn counted(instance: &Instance) -> Option<String> {
     instance.args.iter().flatten().find_map(|one| match one {
         Binding::Constant(Value::Member(_, name)) => Some(name.to_lowercase()),

@@ -1,4 +1,5 @@
-//! Tables of a translated pipeline, and entries as the lines that DPDK reads.
+//! Describes the tables of a translated pipeline, and writes table entries as the lines that DPDK
+//! reads.
 
 use std::collections::HashSet;
 
@@ -8,98 +9,100 @@ use num_traits::ToPrimitive;
 use crate::xdp::entries::{ActionCall, Entry, EntryError, KeyValue, Resolved, Setting, resolve};
 use crate::xdp::layout::{Layout as ControlPlane, MatchKind, TableLayout};
 
-/// Most lines that one entry with ranges may become.
+/// Largest number of lines for one entry. A range in an entry becomes several lines.
 const MOST_LINES: usize = 4096;
 
-/// A field of the key of a table.
+/// A field of a table's key in the pipeline, which holds bits of a key in the P4 program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldOfKey {
-    /// Number of the key in the program.
+    /// Index of the key in the table of the P4 program.
     pub key: usize,
-    /// Lowest bit of the key that the field holds.
+    /// Lowest bit of the P4 key that the field holds.
     pub low: u32,
-    /// Number of bits.
+    /// Number of bits of the P4 key that the field holds.
     pub bits: u32,
-    /// Width of the field; its bits above the number are 0.
+    /// Width of the field in bits. The bits above the key's bits are 0.
     pub whole: u32,
 }
 
-/// A field of the data of an action.
+/// A field of an action's data in the pipeline, which holds bits of a parameter in the P4 program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldOfParam {
     /// Name of the field.
     pub name: String,
-    /// Number of the parameter.
+    /// Index of the parameter.
     pub param: usize,
     /// Lowest bit of the parameter that the field holds.
     pub low: u32,
-    /// Number of bits.
+    /// Number of bits of the parameter that the field holds.
     pub bits: u32,
 }
 
-/// An action of a table.
+/// An action in the pipeline, with the fields of its data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SwxAction {
-    /// Name in the pipeline.
+    /// Name of the action in the pipeline.
     pub name: String,
-    /// Fields of its data.
+    /// Fields of the action's data.
     pub fields: Vec<FieldOfParam>,
 }
 
-/// A table of the pipeline.
+/// A table of the pipeline, and the P4 table that it implements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SwxTable {
-    /// Names, keys and actions in the program. Its map is the name of the table in the pipeline.
+    /// Names, keys and actions in the P4 program. The field `map` is the name of the table in the
+    /// pipeline.
     pub table: TableLayout,
-    /// Fields of the key.
+    /// Fields of the key in the pipeline.
     pub keys: Vec<FieldOfKey>,
-    /// Actions in the order of the program.
+    /// Actions in the pipeline, in the order of the P4 table.
     pub actions: Vec<SwxAction>,
-    /// Number of entries that fit the table of the pipeline.
+    /// Number of entries that the table of the pipeline can hold.
     pub room: u32,
-    /// True for a value set, whose members have the only action.
+    /// True if the table implements a value set. Its members are entries with its only action.
     pub is_set: bool,
 }
 
-/// An array of registers or meters.
+/// An array of registers or meters in the pipeline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectLayout {
-    /// Control-plane name.
+    /// Control-plane name of the P4 object.
     pub path: String,
-    /// Name in the pipeline.
+    /// Name of the array in the pipeline.
     pub array: String,
 }
 
-/// Names of a program in its pipeline.
+/// Correspondence between the names in a P4 program and in its pipeline.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
-    /// Tables.
+    /// Tables, including those of value sets.
     pub tables: Vec<SwxTable>,
-    /// Registers and counters.
+    /// Arrays of registers, counters and meters.
     pub objects: Vec<ObjectLayout>,
-    /// Actions: paths, and names in the pipeline.
+    /// Actions: control-plane path, and name in the pipeline.
     pub actions: Vec<(String, String)>,
 }
 
-/// An entry of a table of the pipeline.
+/// An entry for a table of the pipeline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SwxEntry {
-    /// Name of the table.
+    /// Name of the table in the pipeline.
     pub table: String,
-    /// True for the default entry.
+    /// True if the entry sets the default action.
     pub is_default: bool,
-    /// The entry as DPDK reads it: `match … action …`.
+    /// Text of the entry in DPDK's format: `match … action …`.
     pub text: String,
 }
 
 impl Layout {
-    /// Returns the tables in the form of control planes.
+    /// Returns the tables in the form that readers of entry files expect.
     pub fn control_plane(&self) -> ControlPlane {
         let tables = self.tables.iter().map(|one| one.table.clone()).collect();
         ControlPlane { tables, ..ControlPlane::default() }
     }
 
-    /// Returns a member of a value set as an entry of its table; other entries stay as they are.
+    /// Converts a member of a value set to an entry of the table that implements it. Other entries
+    /// stay as they are.
     fn as_entry(&self, entry: &Entry) -> Entry {
         let mut sets = self.tables.iter().filter(|one| {
             let rest = one.table.name.strip_suffix(&entry.table);
@@ -120,14 +123,14 @@ impl Layout {
     }
 }
 
-/// Entries of a table of the pipeline.
+/// Entries for one table of the pipeline.
 pub(super) struct Filled {
     entries: Vec<SwxEntry>,
-    /// Number of entries with keys in the form of the program.
+    /// Number of entries as stated in the program and its entry files, without the default entry.
     pub of_program: usize,
-    /// Number of entries with keys in DPDK.
+    /// Number of entries for DPDK, with each range expanded.
     pub count: u32,
-    /// Line of the last one.
+    /// Line of the last entry in its file.
     line: u32,
 }
 
@@ -135,11 +138,11 @@ fn fault(line: u32, message: String) -> EntryError {
     EntryError { code: slowpath_codes::P4_ENTRY, line, message }
 }
 
-/// Returns the entries of a program, and further ones, as the lines that DPDK reads.
+/// Returns the entries of the program, followed by `entries`, as the lines that DPDK reads.
 ///
 /// # Errors
 ///
-/// The first entry that does not fit its table.
+/// Returns an error for the first entry that does not fit its table.
 pub fn lines(layout: &Layout, entries: &[Entry]) -> Result<Vec<SwxEntry>, EntryError> {
     let mut found = Vec::new();
     for (table, filled) in layout.tables.iter().zip(filled(layout, entries)?) {
@@ -155,7 +158,7 @@ pub fn lines(layout: &Layout, entries: &[Entry]) -> Result<Vec<SwxEntry>, EntryE
     Ok(found)
 }
 
-/// Returns the entries of each table.
+/// Returns the entries for each table of the pipeline, in the order of the layout.
 pub(super) fn filled(layout: &Layout, entries: &[Entry]) -> Result<Vec<Filled>, EntryError> {
     let tables = layout.control_plane().tables;
     let initial = layout.tables.iter().flat_map(|one| one.table.initial.iter().cloned());
@@ -177,7 +180,7 @@ pub(super) fn filled(layout: &Layout, entries: &[Entry]) -> Result<Vec<Filled>, 
         let TableLayout { name, .. } = &table.table;
         let line = rows.iter().map(|row| row.line).max().unwrap_or_default();
         let of_program = rows.iter().filter(|row| !row.is_default).count();
-        // DPDK has one entry for a key: a later one would replace one of higher priority.
+        // DPDK stores one entry per key, so a later entry would replace one of higher priority.
         let mut known: HashSet<String> = HashSet::new();
         let mut found = Vec::new();
         for (at, row) in rows.iter().enumerate() {
@@ -228,7 +231,7 @@ fn add(
         found.push(entry(call, true));
         return Ok(());
     }
-    // Values and masks of each key; a range is several.
+    // Values and masks of each key. A range makes several.
     let mut all: Vec<Vec<(BigInt, BigInt)>> = vec![Vec::new()];
     for (key, value) in table.table.keys.iter().zip(&row.keys) {
         let pairs = pairs(value, key.number.width);
@@ -278,7 +281,8 @@ fn bits(number: &BigInt, low: u32, width: u32) -> u64 {
     part.to_u64().unwrap_or(0)
 }
 
-/// Returns values with masks that together match the same numbers.
+/// Returns pairs of value and mask that together match exactly the numbers of a key. A range can
+/// need several pairs.
 fn pairs(value: &KeyValue, width: u32) -> Vec<(BigInt, BigInt)> {
     let all = (BigInt::from(1) << width) - 1;
     match value {
@@ -292,7 +296,7 @@ fn pairs(value: &KeyValue, width: u32) -> Vec<(BigInt, BigInt)> {
         KeyValue::Range(low, high) => {
             let (mut at, mut found) = (low.clone(), Vec::new());
             while at <= *high {
-                // The largest block of numbers that starts here.
+                // The largest aligned block of numbers that starts at `at`.
                 let mut size = 0;
                 while size < width
                     && !at.bit(size.into())

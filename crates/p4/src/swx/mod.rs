@@ -1,15 +1,16 @@
-//! Translation of P4 programs to SWX pipelines, files `.spec` of DPDK 22.11.
+//! Translation of P4 programs to SWX pipelines: files `.spec` of DPDK 22.11.
 //!
-//! The parser and the controls become one list of instructions: states are labels, controls and
-//! functions stand where they are called. Actions of tables are SWX actions, and entries of the
-//! program are comparisons.
+//! The parser and the controls become one list of instructions: parser states become labels, and
+//! controls and functions are inlined. Actions of tables become SWX actions, and constant entries
+//! become comparisons.
 //!
-//! Headers keep their bits in the packet. Fields that are not whole bytes share a field of the
-//! pipeline, and fields wider than 64 bits have several. All other values are metadata.
+//! Headers keep their bits in the packet. Neighbouring fields that are not whole bytes share a
+//! field of the pipeline, and a field wider than 64 bits takes several. All other values are
+//! metadata.
 //!
-//! SWX itself checks nothing: an operand beyond 255 bytes of a struct would silently be another
-//! one, and a header that was never extracted would have the memory of an earlier packet. Limits
-//! are errors here, and such headers get their own memory at the start.
+//! SWX itself checks nothing. An operand beyond byte 255 of a struct would silently denote another
+//! one. A header that was never extracted would have the memory of an earlier packet. Here, such
+//! operands are errors, and such headers get their own memory at the start.
 
 mod action;
 mod call;
@@ -49,17 +50,17 @@ type Result<T> = std::result::Result<T, P4Error>;
 
 /// Name of the metadata struct.
 const METADATA: &str = "metadata_t";
-/// Metadata field with the port of a packet.
+/// Metadata field with the port that a packet arrived on.
 const PORT: &str = "ingress_port";
-/// Bytes of a struct that operands can reach.
+/// Number of bytes of a struct that an operand can address.
 const MOST_BYTES: u32 = 256;
-/// Headers of a pipeline.
+/// Largest number of headers of a pipeline.
 const MOST_HEADERS: usize = 64;
-/// Instructions of a pipeline, calls expanded.
+/// Largest number of instructions of a pipeline, with inlined calls.
 const MOST_INSTRUCTIONS: usize = 100_000;
-/// Characters of the longest line of the program in a comment.
+/// Largest length in characters of a source line that a comment of the pipeline quotes.
 const LONGEST_TEXT: usize = 200;
-/// Longest name that DPDK takes.
+/// Largest length of a name in DPDK, in characters.
 const LONGEST_NAME: usize = 60;
 
 /// A translated program.
@@ -67,19 +68,19 @@ const LONGEST_NAME: usize = 60;
 pub struct Output {
     /// The pipeline.
     pub spec: Spec,
-    /// Keys and actions of its tables, for entries.
+    /// Keys and actions of the pipeline's tables, which table entries refer to.
     pub layout: Layout,
     /// Conditions under which the pipeline does the same as the program.
     pub conditions: Vec<String>,
 }
 
 impl Output {
-    /// Returns the entries as [`layout::lines`]. Gives tables room for them: a range is several
+    /// Returns the lines of [`layout::lines`]. First enlarges tables where ranges expand to several
     /// entries.
     ///
     /// # Errors
     ///
-    /// The first entry that does not fit its table.
+    /// Returns an error for the first entry that does not fit its table.
     pub fn lines(
         &mut self,
         entries: &[entries::Entry],
@@ -102,11 +103,11 @@ impl Output {
     }
 }
 
-/// Translates a checked program.
+/// Translates a checked program to a pipeline.
 ///
 /// # Errors
 ///
-/// The first construct that cannot be translated.
+/// Returns an error for the first construct that cannot be translated.
 pub fn to_spec(program: &Program, checked: &Checked, sources: &Sources) -> Result<Output> {
     let (mut copies_headers, mut runs_egress) = (false, false);
     loop {
@@ -126,9 +127,9 @@ pub fn to_spec(program: &Program, checked: &Checked, sources: &Sources) -> Resul
 /// The meaning of a declaration at the current point of the program.
 #[derive(Clone, Debug)]
 enum Binding {
-    /// A place that can be read, and assigned to where P4 permits it.
+    /// A storage location that the program can read, and write where P4 allows it.
     Place(Place),
-    /// A value that is known.
+    /// A compile-time value.
     Constant(Value),
     /// An instance of an extern type, parser or control.
     Instance(Instance),
@@ -138,53 +139,53 @@ enum Binding {
     PacketOut,
 }
 
-/// An instance with its path of names.
+/// An instance of an extern, parser or control, with its path of names.
 #[derive(Clone, Debug)]
 struct Instance {
     /// Type of the instance.
     ty: Type,
-    /// Names of the controls around it and its own, with dots.
+    /// Control-plane path: names of the enclosing controls and of the instance, with dots.
     path: String,
-    /// Constructor arguments by parameter.
+    /// Constructor arguments, in the order of the parameters; `None` for a missing argument.
     args: Vec<Option<Binding>>,
 }
 
-/// An argument of an inlined call.
+/// An argument for a parameter of an inlined call.
 #[derive(Clone, Debug)]
 enum Given<'a> {
     /// An expression of the caller.
     Expr(&'a Expr),
-    /// A place with the value.
+    /// A storage location that contains the value.
     Place(Place),
-    /// No argument: the default value, or none.
+    /// No argument: the parameter has its default value, or stays unset.
     Missing,
 }
 
-/// An inlined call that is being emitted.
+/// An inlined call whose body is being emitted.
 struct Frame {
-    /// Label of its end.
+    /// Label at the end of the body.
     end: String,
-    /// Place of its result.
+    /// Location of the result; `None` for a call without result.
     result: Option<Place>,
-    /// Instructions that copy out parameters back, for `exit`.
+    /// Instructions that copy `out` parameters to the arguments; `exit` runs them, too.
     copy_out: Vec<Instruction>,
 }
 
-/// A list of instructions that is being emitted: of the pipeline, or of an action.
+/// An instruction list under construction: the pipeline, or an SWX action.
 struct Unit {
-    /// First letter of its temporary fields.
+    /// First letter of the names of its temporary fields.
     letter: &'static str,
-    /// Emitted instructions.
+    /// Instructions emitted so far.
     code: Vec<Instruction>,
-    /// Labels of the next instruction.
+    /// Labels for the next instruction.
     waiting: Vec<String>,
-    /// Labels that stand for another one of the same place.
+    /// First label of an instruction, for each further label of the same instruction.
     alias: HashMap<String, String>,
-    /// Number of labels.
+    /// Number of labels made so far.
     labels: u32,
-    /// Temporary fields in use, by width.
+    /// Number of temporary fields in use, by width in bits.
     used: BTreeMap<u32, u32>,
-    /// Label to which instructions before the unit jump.
+    /// Label inside the list that the instructions at the start of each pass jump to.
     entry: Option<String>,
 }
 
@@ -201,7 +202,8 @@ impl Unit {
         }
     }
 
-    /// Returns the instructions, each jump with the label that its target has.
+    /// Adds a last instruction where one is needed, replaces aliases in jumps, and returns the
+    /// instructions.
     fn finish(mut self, last: Op, origin: Origin) -> Vec<Instruction> {
         let ends = matches!(
             self.code.last().map(|one| &one.op),
@@ -232,7 +234,7 @@ impl Unit {
     }
 }
 
-/// Returns instructions without jumps to the next one.
+/// Removes jumps to the instruction that follows.
 fn without_idle_jumps(code: Vec<Instruction>) -> Vec<Instruction> {
     let mut kept: Vec<Instruction> = Vec::with_capacity(code.len());
     let mut ahead = code.into_iter().peekable();
@@ -250,7 +252,7 @@ fn without_idle_jumps(code: Vec<Instruction>) -> Vec<Instruction> {
     kept
 }
 
-/// Returns instructions without writes to metadata fields that none of them reads.
+/// Removes writes to metadata fields that are not in `read`.
 fn without_unread(code: Vec<Instruction>, read: &BTreeSet<String>) -> Vec<Instruction> {
     let mut kept: Vec<Instruction> = Vec::with_capacity(code.len());
     let mut alias: HashMap<String, String> = HashMap::new();
@@ -279,74 +281,75 @@ fn without_unread(code: Vec<Instruction>, read: &BTreeSet<String>) -> Vec<Instru
     without_idle_jumps(kept)
 }
 
-/// The state of a translation.
+/// State of the translation of a program to a pipeline.
 struct Generator<'a> {
     checked: &'a Checked,
     sources: &'a Sources,
-    /// File with the package `main`.
+    /// Index of the file that contains the package `main`.
     main: u32,
-    /// Lines of that file which instructions come from, by number.
+    /// Source lines of that file, by line number. Instructions refer to them as their origin.
     origins: HashMap<u32, Arc<SourceLine>>,
     nodes: HashMap<DeclId, &'a Decl>,
     bindings: HashMap<DeclId, Binding>,
-    /// Type arguments of the function that is inlined.
+    /// Type arguments of the function that is being inlined.
     subst: Vec<(DeclId, Type)>,
     spec: Spec,
     layout: Layout,
     unit: Unit,
-    /// Fields of the metadata: names and widths.
+    /// Metadata fields: names and widths in bits.
     fields: Vec<(String, u32)>,
-    /// Fields of the metadata that stand together at the start: keys of tables.
+    /// Metadata fields that must be adjacent, at the start of the metadata: keys of tables.
     groups: BTreeSet<String>,
-    /// Fields of the metadata that are 0 when a packet arrives.
+    /// Metadata fields that the pipeline sets to 0 when a packet arrives.
     cleared: BTreeSet<String>,
-    /// Names of fields, headers, tables and registers.
+    /// Names in use for fields, headers, tables and registers.
     names: BTreeSet<String>,
-    /// Structs of header types.
+    /// Name of the pipeline's struct for each header type.
     header_kinds: HashMap<String, String>,
-    /// Headers that have memory at this point for each packet that comes here.
+    /// Headers that have memory at the current point for every packet that gets here.
     known: BTreeSet<String>,
-    /// Headers that are used at a point where they may have no memory.
+    /// Headers that an instruction uses where they may have no memory.
     exposed: BTreeSet<String>,
     /// Headers that the deparser emits.
     emitted: BTreeSet<String>,
     frames: Vec<Frame>,
-    /// Label of the end of the parser or control of the architecture.
+    /// Label of the end of the current parser or control of the architecture; `exit` jumps there.
     exit: Option<String>,
-    /// Labels of `break` and `continue`.
+    /// Labels for `break` and `continue` of each open loop, innermost last.
     loops: Vec<(String, String)>,
-    /// Next indices of stacks in the parser, by path.
+    /// Next index of each header stack at the current point of the parser, by path of the stack.
     next: BTreeMap<String, u32>,
-    /// Label of `reject`, in a parser.
+    /// Label that `reject` jumps to; `None` outside of parsers.
     in_parser: Option<String>,
-    /// Path of the control around each declaration.
+    /// Control-plane path of each declaration.
     paths: HashMap<DeclId, String>,
     parser_error: Option<Place>,
-    /// Place of v1model's standard metadata.
+    /// Location of v1model's standard metadata.
     standard: Option<Place>,
-    /// Place of the last statement, for errors without one.
+    /// Source position of the current statement, for errors without a position.
     here: Span,
-    /// Direct counters and meters of the table whose actions are emitted, with its size.
+    /// Direct counters and meters that the current action may use, by path, with the size of their
+    /// table.
     direct: HashMap<String, u32>,
-    /// True in an action of a table.
+    /// True while the action of a table is being emitted.
     in_action: bool,
-    /// True if a filter changes headers of the packet that it passes on.
+    /// True if a filter program changes headers that must leave unchanged.
     changes_headers: bool,
-    /// True if a filter works on copies of its headers.
+    /// True if a filter program works on copies of its headers, so that the packet stays unchanged.
     copies_headers: bool,
-    /// True if a packet may leave with the bytes with which it came.
+    /// True if a packet may leave with the bytes with which it arrived.
     puts_back: bool,
     /// True in a parser whose packets may be resubmitted.
     receives: bool,
-    /// Headers as they were extracted, by the name of the header that the program changes.
+    /// Copies of the headers as extracted, by the name of the header that the program may change.
     received: HashMap<String, Place>,
-    /// True if a PSA egress changes packets.
+    /// True if a PSA egress pipeline changes packets, so that it needs a pass of its own.
     needs_egress: bool,
-    /// True if packets run through a PSA egress in a pass of its own.
+    /// True if the translation gives the PSA egress pipeline a pass of its own.
     runs_egress: bool,
     /// Passes of a packet through the pipeline.
     passes: rounds::Passes,
-    /// True if the action that is emitted can end its control.
+    /// True if the current action can execute `exit`.
     exits: bool,
     /// Conditions under which the pipeline does the same as the program.
     conditions: BTreeSet<String>,
@@ -408,8 +411,8 @@ impl<'a> Generator<'a> {
         self.unit.code.push(Instruction { label, origin, ..Instruction::new(op) });
     }
 
-    /// Returns the line of the program that the next instruction comes from: in an included file,
-    /// the line of the `#include`, as in the translation for XDP.
+    /// Returns the source line for the next instruction. For code of an included file, it is the
+    /// line of the `#include`, as in the translation to XDP.
     fn origin(&mut self) -> Origin {
         let Some(line) = self.sources.line_in(self.main, self.here) else {
             return Origin::default();
@@ -426,14 +429,14 @@ impl<'a> Generator<'a> {
         Origin(Some(Arc::clone(found)))
     }
 
-    /// Makes a new label, for jumps in the unit.
+    /// Makes a new label for jumps in the current instruction list.
     fn label(&mut self, name: &str) -> String {
         self.unit.labels += 1;
         let name: String = plain_name(name).to_uppercase().chars().take(40).collect();
         format!("{name}_{}", self.unit.labels)
     }
 
-    /// Places a label before the next instruction.
+    /// Attaches a label to the next instruction.
     fn mark(&mut self, label: &str) {
         self.unit.waiting.push(label.to_owned());
     }
@@ -456,7 +459,7 @@ impl<'a> Generator<'a> {
         self.put(Op::Alu { alu, to: to.clone(), from });
     }
 
-    /// Returns the instructions that a closure emits, apart from the rest.
+    /// Runs `emit`, and returns the emitted instructions instead of appending them to the list.
     fn aside<T>(
         &mut self,
         emit: impl FnOnce(&mut Self) -> Result<T>,
@@ -473,12 +476,12 @@ impl<'a> Generator<'a> {
         Ok((result?, code))
     }
 
-    /// Emits a copy of instructions, with labels of their own.
+    /// Emits a copy of instructions with new labels.
     fn put_copy(&mut self, code: &[Instruction]) {
         self.put_copy_if(code, |_| true);
     }
 
-    /// Emits a copy of those instructions that fulfil a condition.
+    /// Emits a copy, with new labels, of the instructions for which `is_kept` is true.
     fn put_copy_if(&mut self, code: &[Instruction], is_kept: impl Fn(&Op) -> bool) {
         let labels: HashMap<String, String> = code
             .iter()
@@ -501,7 +504,7 @@ impl<'a> Generator<'a> {
 
     // --- metadata ------------------------------------------------------------------------------
 
-    /// Returns a name that nothing else has.
+    /// Returns an unused name that resembles `wanted`.
     fn name(&mut self, wanted: &str) -> String {
         let base: String = plain_name(wanted).chars().take(LONGEST_NAME - 6).collect();
         let mut name = base.clone();
@@ -513,14 +516,14 @@ impl<'a> Generator<'a> {
         name
     }
 
-    /// Adds a field to the metadata.
+    /// Adds a metadata field of `bits` bits, and returns its name.
     fn field(&mut self, wanted: &str, bits: u32) -> String {
         let name = self.name(wanted);
         self.fields.push((name.clone(), bits));
         name
     }
 
-    /// Returns a temporary field, until the end of the statement or block.
+    /// Returns a temporary field, which is in use until the end of the statement or block.
     fn temporary(&mut self, width: u32) -> FieldRef {
         let bits = [8, 16, 32, 64].into_iter().find(|bits| width <= *bits).unwrap_or(64);
         let number = self.unit.used.entry(bits).or_insert(0);
@@ -532,7 +535,7 @@ impl<'a> Generator<'a> {
         FieldRef::Meta(name)
     }
 
-    /// Runs a closure, after which its temporary fields are free.
+    /// Runs `emit`, and then frees the temporary fields that it used.
     fn scoped<T>(&mut self, emit: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         let before = self.unit.used.clone();
         let result = emit(self);
@@ -546,17 +549,18 @@ impl<'a> Generator<'a> {
         ty.replace(&|id| self.subst.iter().rev().find(|one| one.0 == id).map(|one| one.1.clone()))
     }
 
-    /// Returns the type of an expression.
+    /// Returns the type of an expression, with the type arguments of inlined functions.
     fn ty(&self, expr: &Expr) -> Type {
         self.resolved(self.checked.type_of(expr))
     }
 
-    /// Returns the type of a parameter, variable or constant.
+    /// Returns the type of a parameter, variable or constant, with the type arguments of inlined
+    /// functions.
     fn declared(&self, id: DeclId) -> Type {
         self.resolved(self.checked.declared.get(&id).unwrap_or(&Type::Unknown))
     }
 
-    /// Returns the value of an expression, if it is known.
+    /// Returns the compile-time value of an expression; `None` if it is unknown.
     fn constant(&self, expr: &Expr) -> Option<Value> {
         if let Some(value) = self.checked.constants.get(&expr.id) {
             return Some(value.clone());
@@ -575,20 +579,21 @@ impl<'a> Generator<'a> {
         None
     }
 
-    /// Returns the number of an expression, if it is known.
+    /// Returns the compile-time value of an expression as an integer of 32 bits; `None` if it is
+    /// unknown or larger.
     fn known_number(&self, expr: &Expr) -> Option<u32> {
         let value = self.constant(expr)?;
         value.number().and_then(num_traits::ToPrimitive::to_u32)
     }
 
-    /// Returns the error of a construct without a translation; without a place, at the last
-    /// statement.
+    /// Returns an error for a construct without translation. An empty span stands for the position
+    /// of the current statement.
     fn unsupported<T>(&self, span: Span, what: impl std::fmt::Display) -> Result<T> {
         let span = if span == Span::default() { self.here } else { span };
         Err(P4Error::unsupported(span, format!("{what} cannot be compiled for SWX yet")))
     }
 
-    /// Returns an error if the pipeline has grown too long.
+    /// Returns an error if the pipeline has more than [`MOST_INSTRUCTIONS`] instructions.
     fn check_length(&self) -> Result<()> {
         if self.unit.code.len() > MOST_INSTRUCTIONS {
             return self.unsupported(
@@ -672,16 +677,17 @@ impl<'a> Generator<'a> {
         self.metadata(&named)?;
         let conditions = self.conditions.into_iter().collect();
         let mut made = Output { spec: self.spec, layout: self.layout, conditions };
-        // Ranges of the program need room, too. A fault in its entries is one of the control plane.
+        // Enlarge tables for the ranges in the program's own entries. Faults in these entries are
+        // reported when entries are added.
         let _: std::result::Result<_, _> = made.lines(&[]);
         Ok(made)
     }
 
-    /// Adds the struct of the metadata, with the fields that instructions name.
+    /// Adds the metadata struct to the pipeline, with the fields that instructions use.
     fn metadata(&mut self, named: &BTreeSet<String>) -> Result<()> {
         let mut fields: Vec<(String, u32)> =
             self.fields.iter().filter(|(name, _)| named.contains(name)).cloned().collect();
-        // An instruction writes the 8 bytes from the start of a field, so the last one has 8.
+        // DPDK writes 8 bytes from the start of a field, so the last field must have 8 bytes.
         fields.sort_by_key(|(name, bits)| match self.groups.contains(name) {
             true => 0,
             false => *bits,
@@ -715,7 +721,7 @@ impl<'a> Generator<'a> {
     }
 }
 
-/// Returns the conditions under which a pipeline does the same as its program.
+/// Returns the conditions that every translated pipeline has.
 fn conditions() -> BTreeSet<String> {
     let always = [
         "each packet has all bytes that the parser extracts, because SWX does not check lengths",
@@ -724,7 +730,7 @@ fn conditions() -> BTreeSet<String> {
     always.into_iter().map(str::to_owned).collect()
 }
 
-/// Adds a metadata field to sets of names.
+/// Adds the name of a metadata field to each of `sets`; ignores other fields.
 fn note(field: &FieldRef, sets: &mut [&mut BTreeSet<String>]) {
     if let FieldRef::Meta(name) = field {
         sets.iter_mut().for_each(|set| {
@@ -733,7 +739,7 @@ fn note(field: &FieldRef, sets: &mut [&mut BTreeSet<String>]) {
     }
 }
 
-/// Adds the metadata fields of an instruction to those that are read, and to those that are named.
+/// Adds the metadata fields that an instruction reads to `read`, and all that it uses to `named`.
 fn uses(op: &Op, read: &mut BTreeSet<String>, named: &mut BTreeSet<String>) {
     let mut reads: Vec<FieldRef> = Vec::new();
     let mut writes: Vec<FieldRef> = Vec::new();
@@ -780,12 +786,12 @@ fn uses(op: &Op, read: &mut BTreeSet<String>, named: &mut BTreeSet<String>) {
     writes.iter().for_each(|field| note(field, &mut [named]));
 }
 
-/// Returns a name of letters, digits and `_`.
+/// Replaces each character other than letters and digits by `_`.
 fn plain_name(name: &str) -> String {
     name.chars().map(|one| if one.is_ascii_alphanumeric() { one } else { '_' }).collect()
 }
 
-/// Returns the comparison of two operands as a condition; `None` if both are numbers.
+/// Returns a jump condition for the comparison of two operands; `None` if both are constants.
 fn compared(relation: Relation, left: &Operand, right: &Operand) -> Option<Condition> {
     let turned = match relation {
         Relation::Lt => Relation::Gt,

@@ -1,41 +1,41 @@
-//! Numbers: words of at most 64 bits, and arithmetic on them.
+//! Translates integers: words of at most 64 bits, and arithmetic on them.
 
 use num_bigint::BigInt;
 use num_traits::ToPrimitive;
 
 use super::*;
 
-/// Bits of a number that one field holds.
+/// A bit range of a number, and the field of the pipeline that stores it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Piece {
-    /// The field.
+    /// Field that stores the bits.
     pub field: FieldRef,
-    /// Width of the field.
+    /// Width of the field in bits.
     pub bits: u32,
-    /// Lowest bit in the field.
+    /// Lowest bit of the range inside the field.
     pub low: u32,
-    /// Number of bits.
+    /// Number of bits in the range.
     pub width: u32,
-    /// True if the field has no other bits: those above are 0.
+    /// True if the field stores nothing else; its bits above the range are 0.
     pub whole: bool,
 }
 
-/// A number at a place: pieces, the one with the lowest bits first.
+/// Storage of a number: pieces in fields of the pipeline, least significant first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Number {
-    /// Pieces.
+    /// Pieces, least significant first.
     pub pieces: Vec<Piece>,
-    /// The header that the number is in.
+    /// Header that contains the number; `None` for metadata.
     pub header: Option<String>,
 }
 
 impl Number {
-    /// Returns the width.
+    /// Returns the width in bits.
     pub fn width(&self) -> u32 {
         self.pieces.iter().map(|piece| piece.width).sum()
     }
 
-    /// Returns the place of some bits.
+    /// Returns the storage of `width` bits from bit `low` on.
     pub fn slice(&self, low: u32, width: u32) -> Number {
         let (mut at, mut pieces) = (0, Vec::new());
         for piece in &self.pieces {
@@ -54,22 +54,23 @@ impl Number {
     }
 }
 
-/// A number in words of 64 bits, the lowest first. The last word has the rest of the bits.
+/// Value of a number as words of 64 bits, least significant first. The last word has the remaining
+/// bits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Words {
-    /// Words; bits above the width are 0.
+    /// Words; the bits above the width are 0.
     pub words: Vec<Operand>,
     /// Width in bits.
     pub width: u32,
 }
 
 impl Words {
-    /// Returns a number of at most 64 bits.
+    /// Makes a number of at most 64 bits from one word.
     pub fn one(word: Operand, width: u32) -> Words {
         Words { words: vec![word], width }
     }
 
-    /// Returns a known number.
+    /// Makes a number from a constant, reduced to `width` bits.
     pub fn known(number: &BigInt, width: u32) -> Words {
         let number = crate::check::wrap(number, &Type::Bit(width));
         let count = width.div_ceil(64).max(1);
@@ -80,12 +81,12 @@ impl Words {
         Words { words: words.collect(), width }
     }
 
-    /// Returns the lowest word.
+    /// Returns the least significant word.
     pub fn low(&self) -> Operand {
         self.words.first().cloned().unwrap_or(Operand::Immediate(0))
     }
 
-    /// Returns the number, if all words are known and it has at most 64 bits.
+    /// Returns the value if it is constant and has at most 64 bits, or else `None`.
     pub fn immediate(&self) -> Option<u64> {
         match self.words[..] {
             [Operand::Immediate(number)] => Some(number),
@@ -93,18 +94,18 @@ impl Words {
         }
     }
 
-    /// Returns the number of bits of a word.
+    /// Returns the number of used bits of the word at index `at`.
     fn bits(&self, at: usize) -> u32 {
         (self.width - (at as u32 * 64).min(self.width)).min(64)
     }
 }
 
-/// Returns ones in the lowest bits.
+/// Returns a mask with the lowest `width` bits set.
 pub(super) fn ones(width: u32) -> u64 {
     if width == 0 { 0 } else { u64::MAX >> (64 - width.min(64)) }
 }
 
-/// Result of a division.
+/// Part of a division's result that the program uses.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Division {
     Quotient,
@@ -112,7 +113,7 @@ pub(super) enum Division {
 }
 
 impl<'a> Generator<'a> {
-    /// Reads the number at a place.
+    /// Emits a load of a number, and returns its value.
     pub(super) fn load(&mut self, number: &Number) -> Words {
         self.touch(number.header.as_ref());
         let parts: Vec<(Words, u32, u32)> = number
@@ -126,7 +127,7 @@ impl<'a> Generator<'a> {
         self.assemble(&parts)
     }
 
-    /// Stores a number at a place of the same width.
+    /// Emits a store of `value` to `number`, which has the same width.
     pub(super) fn put_number(&mut self, number: &Number, value: &Words) {
         self.touch(number.header.as_ref());
         let mut at = 0;
@@ -157,14 +158,14 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Returns a new temporary field with a value.
+    /// Emits a copy of `value` to a new temporary field, and returns the field.
     pub(super) fn saved(&mut self, value: Operand, width: u32) -> FieldRef {
         let to = self.temporary(width);
         self.copy(to.clone(), value);
         to
     }
 
-    /// Returns a number in temporary fields of its own.
+    /// Emits a copy of a number to new temporary fields. Constant words stay constants.
     pub(super) fn save(&mut self, value: &Words) -> Words {
         let words = (0..value.words.len()).map(|at| match &value.words[at] {
             known @ Operand::Immediate(_) => known.clone(),
@@ -173,15 +174,17 @@ impl<'a> Generator<'a> {
         Words { words: words.collect(), width: value.width }
     }
 
-    /// Returns some bits of a number.
+    /// Emits the selection of `width` bits of a number, from bit `low` on.
     pub(super) fn slice(&mut self, value: &Words, low: u32, width: u32) -> Words {
         self.assemble(&[(value.clone(), low, width)])
     }
 
-    /// Returns the number whose bits are some bits of other numbers, the lowest first.
+    /// Emits the concatenation of bit ranges, least significant first. Each part is a number, its
+    /// lowest bit, and a number of bits.
     pub(super) fn assemble(&mut self, parts: &[(Words, u32, u32)]) -> Words {
         let width: u32 = parts.iter().map(|part| part.2).sum();
-        // Bits of words: the word, its width, the lowest bit, the number of bits, and the place.
+        // Bit ranges: the word, its width, the lowest bit, the number of bits, and the position in
+        // the result.
         let mut chunks: Vec<(Operand, u32, u32, u32, u32)> = Vec::new();
         let mut at = 0;
         for (value, low, count) in parts {
@@ -220,7 +223,7 @@ impl<'a> Generator<'a> {
                     sum = None;
                     break;
                 }
-                // Bits above the number fall out of a field that they do not fit.
+                // A field as wide as the result's word drops the bits above it.
                 let part = self.temporary(whole.max(bits));
                 self.copy(part.clone(), Operand::Field(field));
                 if low > 0 {
@@ -253,7 +256,8 @@ impl<'a> Generator<'a> {
         Words { words, width }
     }
 
-    /// Returns a number with another width: bits are cut off, or added as copies of the sign.
+    /// Emits a change of width: cuts bits off, or extends the number by zeros or, if `signed`, by
+    /// copies of the sign.
     pub(super) fn resized(&mut self, value: &Words, width: u32, signed: bool) -> Words {
         if width <= value.width {
             return self.slice(value, 0, width);
@@ -270,7 +274,7 @@ impl<'a> Generator<'a> {
         self.add_or_subtract(Alu::Sub, &turned, &sign)
     }
 
-    /// Returns the result of an operation on two words, reduced to a width.
+    /// Emits an operation on two words, and returns the result reduced to `width` bits.
     pub(super) fn word(&mut self, alu: Alu, a: &Operand, b: &Operand, width: u32) -> Operand {
         if let (Operand::Immediate(a), Operand::Immediate(b)) = (a, b) {
             let result = match alu {
@@ -292,7 +296,7 @@ impl<'a> Generator<'a> {
         Operand::Field(to)
     }
 
-    /// Returns a conjunction, disjunction or exclusive disjunction.
+    /// Emits AND, OR or XOR of two numbers of the same width.
     pub(super) fn bitwise(&mut self, alu: Alu, a: &Words, b: &Words) -> Words {
         let words = (0..a.words.len())
             .map(|at| {
@@ -303,7 +307,7 @@ impl<'a> Generator<'a> {
         Words { words, width: a.width }
     }
 
-    /// Returns a sum or difference, with carries from word to word.
+    /// Emits a sum or difference, with carries between words.
     pub(super) fn add_or_subtract(&mut self, alu: Alu, a: &Words, b: &Words) -> Words {
         if let ([left], [right]) = (&a.words[..], &b.words[..]) {
             return Words::one(self.word(alu, left, right, a.width), a.width);
@@ -317,7 +321,7 @@ impl<'a> Generator<'a> {
                 let next = self.saved(Operand::Immediate(0), 64);
                 let end = self.label("no_carry");
                 let carried = self.label("carry");
-                // Of a + b, the result is below a; of a - b, above.
+                // After a carry, a + b is smaller than a; after a borrow, a - b is larger.
                 let relation = if alu == Alu::Add { Relation::Lt } else { Relation::Gt };
                 self.jump_compared(relation, &part, &left, &carried);
                 self.jump_compared(relation, &result, &part, &carried);
@@ -332,13 +336,13 @@ impl<'a> Generator<'a> {
         Words { words, width: a.width }
     }
 
-    /// Returns the number whose bits are the others.
+    /// Emits the complement: flips all bits of a number.
     pub(super) fn complement(&mut self, a: &Words) -> Words {
         let all = Words::known(&((BigInt::from(1) << a.width) - 1), a.width);
         self.bitwise(Alu::Xor, a, &all)
     }
 
-    /// Returns a product of words, by addition of shifted numbers.
+    /// Emits a product of two words as a sum of shifted numbers, because SWX has no multiplication.
     pub(super) fn product(&mut self, a: &Operand, b: &Operand, width: u32) -> Operand {
         let (a, b) = if let Operand::Immediate(_) = a { (b, a) } else { (a, b) };
         let sum = self.saved(Operand::Immediate(0), 64);
@@ -377,10 +381,10 @@ impl<'a> Generator<'a> {
         Operand::Field(sum)
     }
 
-    /// Returns the quotient or the rest of words of these widths in bits. Division by 0 gives all
-    /// ones and the dividend.
+    /// Emits a division of words with the given widths in bits, and returns quotient or remainder.
+    /// Division by 0 gives all ones and the dividend.
     ///
-    /// Each packet takes the same instructions, unless a divisor has nearly 64 bits.
+    /// Every packet runs the same instructions, unless an operand has 63 or 64 bits.
     pub(super) fn divide(
         &mut self,
         (a, width): (&Operand, u32),
@@ -412,7 +416,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Emits a long division in one word, with the rest above the quotient.
+    /// Emits a long division in a single word: the remainder occupies the bits above the quotient.
     fn divide_in_word(
         &mut self,
         (a, width): (&Operand, u32),
@@ -443,7 +447,7 @@ impl<'a> Generator<'a> {
         Operand::Field(word)
     }
 
-    /// Emits a long division with rest and quotient in words of their own.
+    /// Emits a long division with remainder and quotient in separate words.
     fn divide_in_words(
         &mut self,
         (a, width): (&Operand, u32),
@@ -472,14 +476,14 @@ impl<'a> Generator<'a> {
         Operand::Field(quotient)
     }
 
-    /// Emits the complement of the low bits of a field, and zeros above them.
+    /// Emits the complement of the low `width` bits of a field, with zeros above them.
     fn invert(&mut self, field: &FieldRef, width: u32) {
         self.alu(Alu::And, field, Operand::Immediate(ones(width)));
         self.alu(Alu::Xor, field, Operand::Immediate(ones(width)));
     }
 
-    /// Emits a subtraction from a word, unless the difference is negative. The first of the other
-    /// fields becomes 1 if it is, or else 0. Both numbers are below 2^63.
+    /// Emits the subtraction of `by` from `word` if the difference is not negative. Sets `negative`
+    /// to 1 if it is, or else to 0, and overwrites `back`. Both operands are below 2^63.
     fn subtract_if_it_fits(
         &mut self,
         word: &FieldRef,
@@ -495,7 +499,7 @@ impl<'a> Generator<'a> {
         self.alu(Alu::Add, word, Operand::Field(back.clone()));
     }
 
-    /// Emits a long division by any number of 64 bits.
+    /// Emits a long division of 64-bit words as a loop.
     fn divide_in_loop(
         &mut self,
         (a, width): (&Operand, u32),
@@ -510,7 +514,7 @@ impl<'a> Generator<'a> {
         let (bit, left) = (self.temporary(64), self.saved(Operand::Immediate(width.into()), 8));
         let (again, fits, next) = (self.label("divide"), self.label("fits"), self.label("next"));
         let at = |field: &FieldRef| Operand::Field(field.clone());
-        // The bit above the remainder says that it exceeds each divisor.
+        // A remainder with a 65th bit exceeds every divisor.
         let over = self.temporary(64);
         self.mark(&again);
         self.copy(over.clone(), at(&rest));
@@ -536,7 +540,7 @@ impl<'a> Generator<'a> {
 
     // --- comparisons ---------------------------------------------------------------------------
 
-    /// Emits a jump if two words compare so.
+    /// Emits a jump to `target` if the relation holds between two words.
     pub(super) fn jump_compared(
         &mut self,
         relation: Relation,
@@ -561,7 +565,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Emits a jump if two numbers are equal, or if they are not.
+    /// Emits a jump to `target` if two numbers are equal (`wanted`), or if they differ (`!wanted`).
     pub(super) fn jump_equal(&mut self, a: &Words, b: &Words, wanted: bool, target: &str) {
         let pairs: Vec<_> = a.words.iter().cloned().zip(b.words.iter().cloned()).collect();
         if let [(left, right)] = &pairs[..] {
@@ -579,7 +583,7 @@ impl<'a> Generator<'a> {
         self.mark(&end);
     }
 
-    /// Emits a jump if a number is less than another one, or if it is not.
+    /// Emits a jump to `target` if `a < b` is equal to `wanted`, for unsigned numbers.
     pub(super) fn jump_less(&mut self, a: &Words, b: &Words, wanted: bool, target: &str) {
         let end = self.label("compared");
         let (less, not) = if wanted { (target, &*end) } else { (&*end, target) };

@@ -1,4 +1,5 @@
-//! Parsers: states as labels, one for each combination of next indices of stacks.
+//! Translates parsers: a state becomes one label for each combination of next indices of the header
+//! stacks.
 
 use num_traits::ToPrimitive;
 
@@ -6,16 +7,16 @@ use super::number::Words;
 use super::place::{Memory, Place, is_number, is_signed, width};
 use super::*;
 
-/// Largest number of emitted states, against stacks whose indices multiply them.
+/// Largest number of emitted states. Each index of a stack multiplies them.
 const MOST_STATES: usize = 2000;
 
-/// Largest number of bits that `advance` skips, if it is not constant.
+/// Largest number of bits that `advance` can skip if its argument is not constant.
 const MOST_SKIPPED: u32 = 1024;
 
-/// A state to emit: its name, and the next indices of stacks.
+/// A state to emit: its name, and the next index of each header stack by path.
 type Entry = (Rc<str>, BTreeMap<String, u32>);
 
-/// States of a parser that are being emitted.
+/// States of a parser during their emission.
 struct States<'a> {
     parser: &'a Parser,
     accept: String,
@@ -25,7 +26,8 @@ struct States<'a> {
 }
 
 impl<'a> Generator<'a> {
-    /// Emits a parser whose parameters are bound. Control goes on after it when it accepts.
+    /// Emits a parser whose parameters are already bound. Instructions after it run if the parser
+    /// accepts the packet.
     pub(super) fn run_parser(&mut self, parser: &'a Parser, span: Span) -> Result<()> {
         for local in &parser.locals {
             self.local(local)?;
@@ -40,7 +42,7 @@ impl<'a> Generator<'a> {
         let before = self.next.clone();
         let start = self.state_label("start".into(), &mut states, span)?;
         self.jump(&start);
-        // Each packet has the headers of the first state, which a jump back does not change.
+        // Every packet runs the start state, and a jump back to it does not invalidate its headers.
         let known = self.known.clone();
         let mut always = None;
         while let Some(entry) = states.waiting.pop() {
@@ -77,7 +79,7 @@ impl<'a> Generator<'a> {
         always: &mut Option<BTreeSet<String>>,
     ) -> Result<()> {
         for statement in &state.body {
-            // What follows a rejection is not done for each packet.
+            // Statements after a possible rejection do not run for every packet.
             let (before, known) = (self.unit.code.len(), self.known.clone());
             self.statements(std::slice::from_ref(statement))?;
             let jumps =
@@ -108,7 +110,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Emits a case of `select`. Returns true if all values are in it.
+    /// Emits a case of `select`. Returns true if the case matches every value.
     fn select_case(
         &mut self,
         case: &'a SelectCase,
@@ -119,7 +121,7 @@ impl<'a> Generator<'a> {
         let next = self.label("next");
         let before = self.unit.code.len();
         let may_fail = self.jump_unless_in(&case.sets, values, case.span, &next)?;
-        // One comparison that leads over a jump is a jump by the opposite comparison.
+        // A single comparison that skips a jump is replaced by a jump on the opposite comparison.
         if let [Instruction { op: Op::Jump { condition, target }, .. }] = &self.unit.code[before..]
             && *target == next
             && let Some(opposite) = opposite(condition)
@@ -180,7 +182,7 @@ impl<'a> Generator<'a> {
         Ok(label)
     }
 
-    /// Emits the end of parsing with an error; an empty name keeps the error so far.
+    /// Emits the rejection of a packet with a parser error. An empty name keeps the current error.
     pub(super) fn reject(&mut self, error: &str, span: Span) -> Result<()> {
         let Some(label) = self.in_parser.clone() else {
             return self.unsupported(span, "this construct outside of a parser");
@@ -211,7 +213,8 @@ impl<'a> Generator<'a> {
                 let to = self.target(target)?;
                 match &to.choices[..] {
                     [only] if only.when.is_empty() => (only.place.clone(), Some(to)),
-                    // At an index that is not constant, the header is copied there.
+                    // If the index is not constant, the header is extracted elsewhere and copied to
+                    // the index.
                     _ => (self.new_place("extracted", &ty, Memory::Named)?, Some(to)),
                 }
             }
@@ -250,8 +253,8 @@ impl<'a> Generator<'a> {
         self.move_on(target)
     }
 
-    /// Emits that a header is extracted in a place of its own, and copied: a packet that is
-    /// resubmitted gets back what the parser extracted.
+    /// Emits the extraction of a header into a location of its own, and a copy to the header. A
+    /// resubmitted packet gets the extracted bytes back from there.
     fn receive(&mut self, header: &Rc<place::Header>, ty: &Type, span: Span) -> Result<()> {
         let known = self.received.get(&header.name).cloned();
         let received = match known {
@@ -278,14 +281,16 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Emits that a header which only takes bytes is invalid, unless they may have to leave again.
+    /// Emits the invalidation of a header that only skips bytes, unless the packet may leave with
+    /// these bytes.
     fn forget(&mut self, header: &str) {
         if !self.puts_back {
             self.invalidate(header);
         }
     }
 
-    /// Moves on in the stack of `stack.next`, which may have members of unions after it.
+    /// Advances the next index of the stack in `stack.next`; a member of a header union may follow
+    /// `next`.
     fn move_on(&mut self, target: &'a Expr) -> Result<()> {
         let mut at = target;
         while let ExprKind::Member { base, name } = &at.kind {
@@ -303,7 +308,8 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Returns a metadata field with a number of bits, at most `most`, in bytes.
+    /// Emits the conversion of a length in bits, at most `most`, to bytes. Returns the metadata
+    /// field; the packet is rejected for other lengths.
     fn length_in_bytes(&mut self, bits: &'a Expr, most: u32) -> Result<String> {
         let value = self.value_as(bits, &Type::Bit(32))?;
         let length = self.saved(value.low(), 32);
@@ -324,7 +330,7 @@ impl<'a> Generator<'a> {
         Ok(name)
     }
 
-    /// Emits `lookahead<type>()`, and returns the place of the value.
+    /// Emits `lookahead<type>()`, and returns the location of the value.
     pub(super) fn lookahead(&mut self, ty: &Type, span: Span) -> Result<Place> {
         let (bytes, bits) = match width(ty) {
             Some(bits) => (bits.div_ceil(8), bits),
@@ -401,7 +407,7 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Emits that a header of its own takes bytes that no other one has.
+    /// Emits the extraction of a header that is used for nothing else, to skip bytes of the packet.
     fn skip(&mut self, header: &str, length: Option<String>) {
         self.put(Op::Extract { header: header.to_owned(), length });
         self.forget(header);
@@ -409,7 +415,7 @@ impl<'a> Generator<'a> {
 
     // --- sets ----------------------------------------------------------------------------------
 
-    /// Returns a key of `select` or of constant entries, at a place.
+    /// Returns the location and type of a key of `select` or of constant entries.
     pub(super) fn key_value(&mut self, key: &'a Expr) -> Result<(Place, Type)> {
         let ty = match self.ty(key) {
             Type::ListLiteral(types, _) => Type::Tuple(types),
@@ -419,7 +425,8 @@ impl<'a> Generator<'a> {
         Ok((self.place_as(key, &ty)?, ty))
     }
 
-    /// Emits jumps that are taken unless values are in sets. Returns false if they always are.
+    /// Emits jumps to `target` if a value is outside of its set. Returns false if the sets contain
+    /// all values, so that no jump is needed.
     pub(super) fn jump_unless_in(
         &mut self,
         sets: &'a [Expr],
@@ -505,7 +512,7 @@ impl<'a> Generator<'a> {
     }
 }
 
-/// Returns the condition that holds where another one does not, if there is one.
+/// Returns the opposite of a jump condition, if SWX has one.
 fn opposite(condition: &Condition) -> Option<Condition> {
     match condition {
         Condition::Compare { relation: Relation::Ne, left, right } => Some(Condition::Compare {

@@ -1,4 +1,5 @@
-//! The packages of architectures: v1model's `V1Switch`, `ebpfFilter` and `xdp` (see [`psa`]).
+//! Translates the packages of the architectures: v1model's `V1Switch`, `ebpfFilter` and `xdp`. The
+//! module [`psa`] translates `PSA_Switch`.
 //!
 //! [`psa`]: super::psa
 
@@ -6,19 +7,20 @@ use super::number::Words;
 use super::place::{Memory, Place};
 use super::*;
 
-/// Port of v1model that drops a packet.
+/// Output port with which v1model drops a packet.
 pub(super) const DROP_PORT: u32 = 511;
-/// Metadata field that an action sets to end its control.
+/// Metadata field that an action sets to 1 for `exit`, so that the control ends after the table.
 pub(super) const EXITED: &str = "exited";
 
-/// Condition of programs that say what passes, but not to which port.
+/// Condition of programs that decide whether a packet passes, but not the output port.
 const SAME_PORT: &str = "a packet that passes leaves through the port that it came from";
 
-/// Values of v1model's `instance_type`.
+/// `RECIRCULATED` and `RESUBMITTED`: values of v1model's `instance_type`.
 const RECIRCULATED: u64 = 4;
 const RESUBMITTED: u64 = 6;
 
-/// Returns the reason why SWX does not know a field of an architecture's metadata.
+/// Returns the reason why SWX cannot supply a field of an architecture's metadata; `None` if it
+/// can.
 pub(super) fn unknown(metadata: &str, field: &str) -> Option<&'static str> {
     let of_architecture = metadata == "standard_metadata_t" || metadata.starts_with("psa_");
     match field {
@@ -29,13 +31,13 @@ pub(super) fn unknown(metadata: &str, field: &str) -> Option<&'static str> {
     }
 }
 
-/// Returns true for the times and depths of v1model's queues.
+/// Returns true for the times and depths of queues in v1model's metadata.
 pub(super) fn is_of_queue(field: &str) -> bool {
     field.starts_with("enq_") || field.starts_with("deq_")
 }
 
 impl<'a> Generator<'a> {
-    /// Emits the program of the package `main`.
+    /// Emits the pipeline for the package `main`.
     pub(super) fn program(&mut self, program: &'a Program) -> Result<()> {
         let main = program.declarations.iter().rev().find(|decl| &*decl.name.text == "main");
         let Some(main) = main else {
@@ -96,7 +98,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Returns the type of a parameter of a parser or control.
+    /// Returns the type of the parameter at index `at` of a parser or control.
     pub(super) fn param_type(&self, decl: &Decl, at: usize) -> Type {
         let signature = self.checked.signatures.get(&decl.id);
         signature
@@ -104,7 +106,8 @@ impl<'a> Generator<'a> {
             .map_or(Type::Unknown, |param| self.resolved(&param.ty))
     }
 
-    /// Emits a part of the pipeline with parameters at places; `None` is the packet.
+    /// Emits a parser or control of the package, with its parameters at `places`; `None` stands for
+    /// the packet.
     pub(super) fn stage(
         &mut self,
         decl: &'a Decl,
@@ -139,7 +142,7 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Makes places for values that are 0 when a packet arrives.
+    /// Makes a location in the metadata whose numbers are 0 when a packet arrives.
     pub(super) fn zeroed(&mut self, name: &str, ty: &Type) -> Result<Place> {
         let place = self.new_place(name, ty, Memory::Named)?;
         for number in place.numbers() {
@@ -152,7 +155,8 @@ impl<'a> Generator<'a> {
         Ok(place)
     }
 
-    /// Makes the places of the headers, which have the names of their fields after a prefix.
+    /// Makes the locations of the headers in a struct. Their names are those of its fields, after
+    /// `prefix`.
     pub(super) fn headers(&mut self, prefix: &str, ty: &Type) -> Result<Place> {
         let mut members = Vec::new();
         for (name, of) in self.members(ty) {
@@ -163,7 +167,8 @@ impl<'a> Generator<'a> {
         Ok(Place::Parts(Rc::new(place::Parts { path, members })))
     }
 
-    /// Emits the parser with its headers, and returns their place and the label of `reject`.
+    /// Emits the parser of a filter. Returns the location of its headers, and the label that
+    /// `reject` jumps to.
     fn parse_only(&mut self, main: &'a Decl, parts: &[Option<Binding>]) -> Result<(Place, String)> {
         let (parser, instance) = self.package_part(main, parts.first())?;
         let headers = self.headers("", &self.param_type(parser, 1))?;
@@ -180,7 +185,8 @@ impl<'a> Generator<'a> {
         self.fields.push((PORT.to_owned(), 16));
     }
 
-    /// Emits the end of a packet without a port of its own.
+    /// Emits the end of the pipeline for a program without output port: the packet leaves through
+    /// its input port. `drop` is the label for dropped packets.
     fn send_back(&mut self, drop: &str) {
         self.put(Op::Transmit { port: Operand::Field(FieldRef::Meta(PORT.to_owned())) });
         self.mark(drop);
@@ -204,13 +210,14 @@ impl<'a> Generator<'a> {
         self.stage(filter, &instance, &[Some(seen), Some(accept.clone())], false)?;
         let accepted = self.read_place(&accept, main.span)?;
         self.jump_compared(Relation::Eq, &accepted.low(), &Operand::Immediate(0), &drop);
-        // The bytes that the parser took leave as they came.
+        // The extracted bytes leave unchanged.
         self.put_back(main.span)?;
         self.send_back(&drop);
         Ok(())
     }
 
-    /// Emits what the parser extracted from the packet, which has changed none of it.
+    /// Emits the headers that the parser extracted, unchanged. Returns an error if the program
+    /// changes one of them.
     pub(super) fn put_back(&mut self, span: Span) -> Result<()> {
         let names = extraction_order(&self.unit);
         let actions = self.spec.actions.iter().flat_map(|one| &one.instructions);
@@ -298,7 +305,7 @@ impl<'a> Generator<'a> {
         self.receives = self.passes.resubmits;
         self.stage(parser, &parser_instance, &all, true)?;
         (self.in_parser, self.receives) = (None, false);
-        // Packets that a parser rejects go on, with their error.
+        // A packet that the parser rejects continues, with its parser error.
         self.mark(&reject);
         let (spec, port) = (number("egress_spec"), number("egress_port"));
         let drop = self.label("drop");
@@ -335,7 +342,7 @@ impl<'a> Generator<'a> {
     }
 }
 
-/// Returns true if each way through the instructions extracts headers in the order of their names.
+/// Returns true if every path through the instructions extracts headers in the order of `names`.
 pub(super) fn in_order(unit: &Unit, names: &[String]) -> bool {
     let place = |header: &String| names.iter().position(|name| name == header);
     extractions(unit).iter().all(|(first, later)| {
@@ -345,8 +352,8 @@ pub(super) fn in_order(unit: &Unit, names: &[String]) -> bool {
     })
 }
 
-/// Returns the extracted headers in an order that each way through the instructions keeps; `None` if
-/// there is none.
+/// Returns an order of the extracted headers that every path through the instructions keeps; `None`
+/// if no such order exists.
 fn extraction_order(unit: &Unit) -> Option<Vec<String>> {
     let mut left = extractions(unit);
     let mut order = Vec::new();
@@ -359,7 +366,7 @@ fn extraction_order(unit: &Unit) -> Option<Vec<String>> {
     Some(order)
 }
 
-/// Returns the extracted headers, each with those that may be extracted after it.
+/// Returns each extracted header with the headers that a path may extract after it.
 fn extractions(unit: &Unit) -> BTreeMap<String, BTreeSet<String>> {
     let code = &unit.code;
     let labels: HashMap<&String, usize> =

@@ -1,49 +1,49 @@
-//! Places of values: headers in the packet, and fields of the metadata.
+//! Storage locations of values: headers of the packet, and fields of the metadata.
 
 use super::number::{Number, Piece, Words};
 use super::*;
 use crate::check::Named;
 use slowpath_swx::spec::Header as SwxHeader;
 
-/// A place of a value.
+/// Storage location of a P4 value in the pipeline.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Place {
-    /// A number.
+    /// Location of a number.
     Number(Number),
-    /// A header.
+    /// Location of a header.
     Header(Rc<Header>),
-    /// A struct, tuple, stack or header union.
+    /// Locations of the members of a struct, tuple, stack or header union.
     Parts(Rc<Parts>),
-    /// A `varbit` in a header, which only moves with its header.
+    /// A `varbit` in the named header. It can only be copied together with its header.
     Varbit(String),
 }
 
 /// A header of the pipeline.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Header {
-    /// Name in the pipeline.
+    /// Name of the header in the pipeline.
     pub name: String,
-    /// Fields by name.
+    /// Locations of the fields, by name.
     pub fields: Vec<(Rc<str>, Place)>,
     /// True if the last field is a `varbit`.
     pub varies: bool,
-    /// Largest width of that field in bits.
+    /// Largest width of the `varbit` field in bits.
     pub most: u32,
-    /// True if the header has no bits, so that only its validity counts.
+    /// True if the header has no bits, so that it stores only its validity.
     pub is_empty: bool,
 }
 
-/// A value of several parts.
+/// Locations of the members of a composite value.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Parts {
-    /// Path, which is different for each place.
+    /// Path of the value, unique for each location.
     pub path: String,
-    /// Parts by name.
+    /// Locations of the members, by name.
     pub members: Vec<(Rc<str>, Place)>,
 }
 
 impl Place {
-    /// Returns a part by its name.
+    /// Returns the location of the member `wanted`.
     pub fn member(&self, wanted: &str) -> Option<Place> {
         let members = match self {
             Place::Header(header) => &header.fields,
@@ -53,7 +53,7 @@ impl Place {
         members.iter().find(|(name, _)| &**name == wanted).map(|one| one.1.clone())
     }
 
-    /// Returns all headers at the place.
+    /// Returns all headers inside the location.
     pub fn headers(&self) -> Vec<Rc<Header>> {
         match self {
             Place::Header(header) => vec![header.clone()],
@@ -64,7 +64,7 @@ impl Place {
         }
     }
 
-    /// Returns all numbers at the place, except those in headers.
+    /// Returns all numbers inside the location, except those in headers.
     pub fn numbers(&self) -> Vec<&Number> {
         match self {
             Place::Number(number) => vec![number],
@@ -76,7 +76,7 @@ impl Place {
     }
 }
 
-/// Returns the type of a value's bits: the underlying type of enums and new types.
+/// Returns the type that a value is stored as: the underlying type for enums and new types.
 pub(super) fn plain(ty: &Type) -> Type {
     match ty {
         Type::New(_, of) | Type::Enum(_, Some(of)) => plain(of),
@@ -86,7 +86,7 @@ pub(super) fn plain(ty: &Type) -> Type {
     }
 }
 
-/// Returns the width of a number; none for other values.
+/// Returns the width in bits of a number type; `None` for other types.
 pub(super) fn width(ty: &Type) -> Option<u32> {
     plain(ty).width()
 }
@@ -96,22 +96,22 @@ pub(super) fn is_signed(ty: &Type) -> bool {
     matches!(plain(ty), Type::Int(_))
 }
 
-/// Returns true if a value is one number.
+/// Returns true if a value of the type is a single number.
 pub(super) fn is_number(ty: &Type) -> bool {
     width(ty).is_some()
 }
 
-/// Memory that a new place takes.
+/// Kind of metadata fields for a new location.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Memory {
-    /// Fields of their own.
+    /// Named fields, which are used for nothing else.
     Named,
-    /// Temporary fields, free at the end of the statement or block.
+    /// Temporary fields, which are free after the current statement or block.
     Temporary,
 }
 
 impl<'a> Generator<'a> {
-    /// Makes a place for a value in the metadata; headers are headers of the pipeline.
+    /// Makes a location for a value: metadata fields for numbers, and new headers for headers.
     pub(super) fn new_place(&mut self, path: &str, ty: &Type, memory: Memory) -> Result<Place> {
         if let Some(width) = width(ty) {
             return Ok(Place::Number(self.new_number(path, width, memory)));
@@ -151,7 +151,7 @@ impl<'a> Generator<'a> {
         Number { pieces, header: None }
     }
 
-    /// Returns the members of a struct, tuple or stack.
+    /// Returns the names and types of the members of a struct, tuple or stack.
     pub(super) fn members(&self, ty: &Type) -> Vec<(Rc<str>, Type)> {
         match ty {
             Type::Fields(_, named) => {
@@ -175,7 +175,8 @@ impl<'a> Generator<'a> {
     fn new_header(&mut self, path: &str, ty: &Type) -> Result<Header> {
         let name = self.name(path);
         let key = match ty {
-            // Types of one name differ in scope only, so the number of the declaration counts.
+            // Types in different scopes can share a name, so the key is the number of the
+            // declaration.
             Type::Fields(_, Named { id, .. }) => format!("{id:?} {ty}"),
             other => format!("{other:?}"),
         };
@@ -215,7 +216,7 @@ impl<'a> Generator<'a> {
         Ok(Header { name, fields: places, varies, most, is_empty: leaves.is_empty() })
     }
 
-    /// Makes a header of the pipeline with the bits of a number, struct or tuple.
+    /// Makes a header of the pipeline for a number, struct or tuple, for `lookahead`.
     pub(super) fn bare_header(&mut self, ty: &Type, span: Span) -> Result<Place> {
         self.here = span;
         let of = match ty {
@@ -228,7 +229,7 @@ impl<'a> Generator<'a> {
         Ok(Place::Header(Rc::new(self.new_header("ahead", &of)?)))
     }
 
-    /// Adds the numbers of a header in order, with their paths.
+    /// Appends the numbers of a header in order, with their paths after `before`.
     fn header_leaves(
         &self,
         ty: &Type,
@@ -254,8 +255,8 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Divides the bits of a header into fields of whole bytes: names, widths, and true for a
-    /// `varbit`. Returns the number of each leaf too.
+    /// Divides the bits of a header into fields of whole bytes. Returns the storage of each number
+    /// of the header, and the fields: name, width, and true for a `varbit`.
     #[allow(clippy::type_complexity, reason = "both lists are used here only")]
     fn header_layout(
         &self,
@@ -341,7 +342,7 @@ impl<'a> Generator<'a> {
         Ok((numbers, containers))
     }
 
-    /// Returns the places of a header's fields.
+    /// Returns the names and locations of a header's fields.
     fn header_places(
         &self,
         ty: &Type,
@@ -379,7 +380,8 @@ impl<'a> Generator<'a> {
         places
     }
 
-    /// Records that a header is used here.
+    /// Records that an instruction uses a header here, if the header may have no memory at this
+    /// point.
     pub(super) fn touch(&mut self, header: Option<&String>) {
         if let Some(header) = header
             && !self.known.contains(header)
@@ -388,7 +390,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Emits that a header is valid.
+    /// Emits the instruction that makes a header valid.
     pub(super) fn validate(&mut self, header: &Header) -> Result<()> {
         if header.varies {
             return self.unsupported(Span::default(), "a header with a varbit that becomes valid");
@@ -403,7 +405,7 @@ impl<'a> Generator<'a> {
 
     // --- whole values --------------------------------------------------------------------------
 
-    /// Emits zeros and invalid headers.
+    /// Emits the reset of a location: numbers become 0, and headers invalid.
     pub(super) fn clear(&mut self, place: &Place) {
         match place {
             Place::Number(number) => {
@@ -416,7 +418,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Emits a copy between places of the same type.
+    /// Emits the copy of a value between two locations of the same type.
     pub(super) fn copy_place(&mut self, to: &Place, from: &Place, span: Span) -> Result<()> {
         if to == from {
             return Ok(());
@@ -454,7 +456,7 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Emits a jump if two places hold equal values, or if they do not.
+    /// Emits a jump to `target` if two locations hold equal values, or if they do not.
     pub(super) fn jump_same(
         &mut self,
         a: &Place,

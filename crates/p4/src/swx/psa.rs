@@ -1,7 +1,9 @@
-//! The package `PSA_Switch`: the ingress pipeline, and the egress pipeline of unicast packets.
+//! Translates the package `PSA_Switch`: the ingress pipeline, and the egress pipeline of unicast
+//! packets.
 //!
-//! An egress that passes packets on as they are takes no instructions. Any other one parses what the
-//! ingress deparser wrote, so it is a further pass of the packet.
+//! An egress that passes packets on unchanged takes no instructions. Any other egress parses the
+//! bytes that the ingress deparser wrote, so it takes another pass of the packet through the SWX
+//! pipeline.
 
 use super::number::Words;
 use super::place::{Memory, Place};
@@ -9,12 +11,13 @@ use super::*;
 
 /// The port `PSA_PORT_RECIRCULATE`.
 pub(super) const RECIRCULATE: u64 = 0xffff_fffa;
-/// Members of `PSA_PacketPath_t`.
+/// `UNICAST`, `RESUBMIT` and `RECIRCULATED`: values of `PSA_PacketPath_t`.
 const UNICAST: u64 = 1;
 const RESUBMIT: u64 = 5;
 const RECIRCULATED: u64 = 6;
 
-/// Places of the ingress that the egress takes: values and types.
+/// Locations in the ingress pipeline that the egress pipeline uses; headers and metadata with their
+/// types.
 struct Ingress {
     headers: (Place, Type),
     meta: (Place, Type),
@@ -22,11 +25,11 @@ struct Ingress {
     output: Place,
     recirculated: Place,
     path: Vec<Place>,
-    /// Field with 1 once the packet was recirculated, if it may be resubmitted too.
+    /// Field that is 1 after a recirculation, if a packet may also be resubmitted.
     before: Option<FieldRef>,
 }
 
-/// The parts of an ingress or egress pipeline.
+/// Parser, control and deparser of an ingress or egress pipeline, each with its instance.
 struct Parts<'a> {
     parser: (&'a Decl, Instance),
     control: (&'a Decl, Instance),
@@ -64,7 +67,7 @@ impl<'a> Generator<'a> {
         let input = self.zeroed("input", &self.param_type(control, 2))?;
         let output = self.zeroed("output", &self.param_type(control, 3))?;
         self.parser_error = input.member("parser_error");
-        // Metadata of further rounds, and the reason for them, stay from round to round.
+        // The metadata for further rounds and the packet path keep their values between rounds.
         let path: Vec<Place> =
             [&arrival, &input].into_iter().filter_map(|one| one.member("packet_path")).collect();
         if self.passes.pass.is_some() {
@@ -118,7 +121,7 @@ impl<'a> Generator<'a> {
         self.receives = self.passes.resubmits;
         self.stage(parser, &ingress.parser.1, &places, true)?;
         (self.in_parser, self.receives) = (None, false);
-        // Packets that a parser rejects go on, with their error.
+        // A packet that the parser rejects continues, with its parser error.
         self.mark(&reject);
         let places = [Some(headers.clone()), Some(meta.clone()), Some(input), Some(output.clone())];
         self.stage(control, &ingress.control.1, &places, false)?;
@@ -174,7 +177,7 @@ impl<'a> Generator<'a> {
         self.psa_output(main, &port, &from, &drop)
     }
 
-    /// Emits the resubmission of a packet, if its output asks for one.
+    /// Emits the resubmission of a packet, if the ingress output requests one.
     fn resubmit(
         &mut self,
         output: &Place,
@@ -185,7 +188,8 @@ impl<'a> Generator<'a> {
         let Some(Place::Number(resubmit)) = output.member("resubmit") else { return Ok(()) };
         let (goes_on, asks) = (self.label("normal"), self.load(&resubmit).low());
         self.jump_compared(Relation::Eq, &asks, &Operand::Immediate(0), &goes_on);
-        // The deparser sets the metadata, but its headers are those of a packet that goes on.
+        // The deparser sets the metadata of the resubmission. Its headers are left out, because a
+        // resubmitted packet has the bytes with which it arrived.
         self.put_copy_if(deparsed, |op| !matches!(op, Op::Emit { .. }));
         self.set_path(path, RESUBMIT);
         let span = self.here;
@@ -194,7 +198,8 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Emits the reason for the next round.
+    /// Emits the store of the packet path, such as [`RESUBMIT`], that the next round of the packet
+    /// sees.
     fn set_path(&mut self, path: &[Place], reason: u64) {
         for place in path {
             if let Place::Number(number) = place {
@@ -203,7 +208,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Emits the egress pipeline, whose pass begins at its label.
+    /// Emits the egress pipeline; its label is the start of the egress pass.
     fn psa_egress(&mut self, main: &'a Decl, egress: &Parts<'a>, from: Ingress) -> Result<()> {
         let (parser, control, deparser) = (egress.parser.0, egress.control.0, egress.deparser.0);
         if let Some(label) = self.passes.egress.clone() {
@@ -211,7 +216,7 @@ impl<'a> Generator<'a> {
         }
         (self.known, self.emitted) = Default::default();
         self.next.clear();
-        // The pass takes the places of the ingress for values of the same types.
+        // Values of the same types share the locations of the ingress.
         let ty = self.param_type(parser, 1);
         let headers = match ty == from.headers.1 {
             true => from.headers.0.clone(),
@@ -291,7 +296,7 @@ impl<'a> Generator<'a> {
         self.psa_output(main, &port, &from, &drop)
     }
 
-    /// Emits that the packet leaves through a port, or is recirculated.
+    /// Emits the output of the packet through a port, or its recirculation.
     fn psa_output(
         &mut self,
         main: &'a Decl,
@@ -317,8 +322,9 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Refuses a program that sends packets to the port of recirculations, though it has no rounds.
-    /// Adds a condition if the program computes ports. The order of instructions does not count.
+    /// Returns an error if the program sends packets to the recirculation port without naming it,
+    /// because no recirculation is then emitted. Adds a condition if the program computes the port.
+    /// Ignores the order of instructions.
     fn exclude_recirculation(
         &mut self,
         main: &'a Decl,
@@ -340,7 +346,7 @@ impl<'a> Generator<'a> {
                 match op {
                     Op::Move { to, from: Operand::Immediate(RECIRCULATE) } if *to == field => {
                         if !ports.contains(to) {
-                            // A temporary field has other values too.
+                            // A temporary field can have other values, too.
                             computed = true;
                             continue;
                         }
@@ -371,7 +377,8 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Returns true if an egress passes packets on as they are: it emits what it parses.
+    /// Returns true if an egress pipeline passes packets on unchanged: its deparser emits the
+    /// headers that its parser extracts.
     fn passes_on(&mut self, egress: &Parts<'a>) -> Result<bool> {
         let (parser, deparser) = (egress.parser.0, egress.deparser.0);
         match &*egress.control.0.kind {

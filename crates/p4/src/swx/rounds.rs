@@ -1,44 +1,48 @@
-//! Further passes of a packet through the pipeline: PSA's egress, resubmission and recirculation.
+//! Translates further passes of a packet through the pipeline: PSA's egress, resubmission and
+//! recirculation.
 //!
-//! DPDK's `recirculate` makes the next `tx` send the packet to the start of the pipeline, with the
-//! headers that were emitted. Metadata stays; `recircid` is the number of the pass.
+//! After DPDK's instruction `recirculate`, the next `tx` sends the packet to the start of the
+//! pipeline, with the headers that were emitted. Metadata keeps its values; `recircid` gives the
+//! number of the pass.
 
 use super::place::Place;
 use super::*;
 use crate::rounds::{MOST_ROUNDS, field_lists, has_lists, recirculates, resubmits};
 
-/// The stage of a pass through the egress.
+/// Value of the stage field in a pass through the egress pipeline.
 const EGRESS: u64 = 1;
 
-/// Passes of packets, and what keeps its value from pass to pass.
+/// Kinds of passes that a packet can take, and the metadata that keeps its value between passes.
 #[derive(Default)]
 pub(super) struct Passes {
     /// True if a packet may be resubmitted.
     pub resubmits: bool,
     /// True if a packet may be recirculated.
     pub recirculates: bool,
-    /// True if packets run through the egress in a pass of its own.
+    /// True if packets run through the egress pipeline in a pass of its own.
     pub has_egress: bool,
-    /// Label of the egress.
+    /// Label of the egress pipeline.
     pub egress: Option<String>,
-    /// Field with the number of the pass.
+    /// Metadata field with the number of the pass.
     pub pass: Option<String>,
-    /// Field with the stage of the pass, if its number does not tell the stage.
+    /// Metadata field that is 0 in ingress passes and 1 in egress passes; `None` if the number of
+    /// the pass determines this.
     stage: Option<String>,
-    /// Field with the number of the round, if the pass does not tell it.
+    /// Metadata field with the number of the round; `None` if the number of the pass determines it.
     round: Option<String>,
-    /// Fields that are 0 in the first pass only.
+    /// Metadata fields that are set to 0 in the first pass only.
     pub first: BTreeSet<String>,
-    /// Fields with the list of a requested round plus 1: for resubmission and recirculation.
+    /// Metadata fields for a requested resubmission and recirculation: number of the field list
+    /// plus 1, or 0 without a request.
     flags: [Option<String>; 2],
-    /// Lists of requested rounds: true for resubmissions.
+    /// Field lists of the requests in the program; true for resubmission.
     lists: BTreeSet<(bool, u32)>,
-    /// Metadata with the annotation `@field_list`, and its lists.
+    /// Location of each metadata field with the annotation `@field_list`, and its field lists.
     kept: Vec<(Place, Vec<u32>)>,
 }
 
 impl<'a> Generator<'a> {
-    /// Prepares the passes of a package.
+    /// Declares the fields and labels that the passes of a package need.
     pub(super) fn start_passes(&mut self, package: &str) {
         let (resubmits, recirculates) =
             (resubmits(self.sources, package), recirculates(self.sources, package));
@@ -77,14 +81,14 @@ impl<'a> Generator<'a> {
         self.unit.entry = self.passes.egress.clone();
     }
 
-    /// Adds a metadata field that is 0 in the first pass only.
+    /// Adds a metadata field that is set to 0 in the first pass only.
     pub(super) fn first_field(&mut self, name: &str, bits: u32) -> String {
         let field = self.field(name, bits);
         self.passes.first.insert(field.clone());
         field
     }
 
-    /// Makes the numbers at a place keep their values from pass to pass.
+    /// Marks the numbers in a location as kept between passes.
     pub(super) fn keep(&mut self, place: &Place) {
         for number in place.numbers() {
             for piece in &number.pieces {
@@ -97,7 +101,8 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Refuses headers at a place whose values go to a further pass: `rx` makes all headers invalid.
+    /// Returns an error if a location that is kept between passes contains headers: `rx` makes all
+    /// headers invalid.
     pub(super) fn refuse_headers(&self, place: &Place, span: Span) -> Result<()> {
         match place.headers().is_empty() {
             true => Ok(()),
@@ -105,7 +110,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Returns the fields of a struct: names, types, places in the program and annotations.
+    /// Returns the fields of a struct: names, types, source positions and annotations.
     fn annotated(&self, ty: &Type) -> Vec<(Rc<str>, Type, Span, &'a [Annotation])> {
         let Type::Fields(FieldsKind::Struct, named) = ty else { return Vec::new() };
         let Some(DeclKind::Fields(decl)) = self.nodes.get(&named.id).map(|decl| &*decl.kind) else {
@@ -117,8 +122,8 @@ impl<'a> Generator<'a> {
             .collect()
     }
 
-    /// Makes the fields of metadata with the annotation `@field_list` keep their values. A field of
-    /// an annotated struct is in the struct's lists too: `outer`.
+    /// Marks the metadata fields with the annotation `@field_list` as kept between passes. `outer`
+    /// are the field lists of the enclosing struct; each of its fields is in them, too.
     pub(super) fn keep_listed(&mut self, place: &Place, ty: &Type, outer: &[u32]) -> Result<()> {
         if self.passes.pass.is_none() {
             return Ok(());
@@ -140,7 +145,7 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Emits the request for a further round with the metadata of a field list.
+    /// Emits the request for another round, in which the metadata of a field list keeps its values.
     pub(super) fn request_round(&mut self, list: u32, resubmits: bool, span: Span) -> Result<()> {
         let Some(flag) = self.passes.flags[usize::from(!resubmits)].clone() else {
             return self.unsupported(span, "a further round here");
@@ -150,8 +155,9 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Emits the further rounds of v1model that were asked for, whose packets have this type.
-    /// `emit` writes the headers of resubmitted packets.
+    /// Emits the rounds of v1model that the program requested: resubmissions, or recirculations.
+    /// The second argument is the metadata field `instance_type`, and its value for these packets.
+    /// `emit` emits the headers of the packet.
     pub(super) fn next_rounds(
         &mut self,
         resubmits: bool,
@@ -178,7 +184,7 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Emits one more round of the packet; after the last one, the packet is dropped.
+    /// Emits another round of the packet, or its drop after the last allowed round.
     pub(super) fn again(
         &mut self,
         drop: &str,
@@ -203,7 +209,7 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Emits that packets are dropped in later passes than one.
+    /// Emits the drop of a packet whose pass number is above `pass`.
     fn drop_after(&mut self, pass: u64, drop: &str) {
         if let Some(field) = self.passes.pass.clone() {
             let field = Operand::Field(FieldRef::Meta(field));
@@ -211,28 +217,30 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Emits that the packet runs through the egress, once its headers are emitted.
+    /// Emits the start of the egress pass, which follows once the headers are emitted.
     pub(super) fn continue_in_egress(&mut self, drop: &str) {
         if let Some(stage) = self.passes.stage.clone() {
-            // No packet has more passes: this tells it to a reader of the pipeline.
+            // No packet takes more passes. The comparison states this limit for analyses of the
+            // pipeline.
             self.drop_after(2 * u64::from(MOST_ROUNDS - 1), drop);
             self.copy(FieldRef::Meta(stage), Operand::Immediate(EGRESS));
         }
         self.put(Op::Recirculate);
     }
 
-    /// Emits the end of a pass with another one after it.
+    /// Emits the end of a pass after which the packet returns to the start of the pipeline.
     pub(super) fn return_to_start(&mut self) {
         self.put(Op::Transmit { port: Operand::Field(FieldRef::Meta(PORT.to_owned())) });
     }
 
-    /// Returns the metadata fields that the start of each pass reads.
+    /// Returns the metadata fields that the instructions at the start of each pass read.
     pub(super) fn fields_of_passes(&self) -> impl Iterator<Item = String> {
         self.passes.pass.iter().chain(&self.passes.stage).cloned().collect::<Vec<_>>().into_iter()
     }
 
-    /// Returns the instructions of each pass before `rest`, those of the ingress: `read` has the
-    /// metadata fields whose values count.
+    /// Returns the instructions at the start of each pass. They set fields to 0 in the first pass,
+    /// and jump to the egress. `rest` are the instructions after them, and `read` the metadata
+    /// fields that instructions read.
     pub(super) fn start_of_passes(
         &mut self,
         read: &BTreeSet<String>,

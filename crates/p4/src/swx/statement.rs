@@ -1,4 +1,4 @@
-//! Statements, assignments and copies.
+//! Translates statements and assignments.
 
 use super::expression::{Choice, Side};
 use super::number::Words;
@@ -6,16 +6,16 @@ use super::place::{Memory, Place, is_number, width};
 use super::table::Applied;
 use super::*;
 
-/// A place that a statement assigns to.
+/// Target of an assignment.
 pub(super) struct Target {
-    /// Places with their conditions; none for `_`.
+    /// Possible locations with their conditions; empty for `_`.
     pub choices: Vec<Choice>,
-    /// Type of the values that are stored.
+    /// Type of the assigned values.
     pub ty: Type,
 }
 
 impl Target {
-    /// Returns the place, if there is one in all cases.
+    /// Returns the location if only one is possible.
     pub(super) fn only(&self) -> Option<&Place> {
         match &self.choices[..] {
             [only] if only.when.is_empty() => Some(&only.place),
@@ -23,12 +23,13 @@ impl Target {
         }
     }
 
-    /// Returns the target of one place.
+    /// Makes a target with a single location.
     pub(super) fn to(place: Place, ty: Type) -> Target {
         Target { choices: vec![Choice::only(place)], ty }
     }
 
-    /// Returns the place, if another name for it can stand for the target.
+    /// Returns the location if an `out` parameter may share it: only one is possible, and it is not
+    /// in a header union.
     pub(super) fn only_place(&self) -> Option<Place> {
         match &self.choices[..] {
             [only] if only.when.is_empty() && only.siblings.is_empty() => Some(only.place.clone()),
@@ -148,7 +149,8 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Emits the end of the parser or control of the architecture.
+    /// Emits `exit`: copies `out` parameters to their arguments, and ends the current parser or
+    /// control of the architecture.
     pub(super) fn exit(&mut self, span: Span) -> Result<()> {
         let copies: Vec<Instruction> =
             self.frames.iter().rev().flat_map(|frame| frame.copy_out.clone()).collect();
@@ -170,7 +172,7 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Emits a loop without end; the closure has the labels of its end and its next round.
+    /// Emits an endless loop. `emit` gets two labels: the end of the loop, and its next iteration.
     fn looped(
         &mut self,
         span: Span,
@@ -233,7 +235,7 @@ impl<'a> Generator<'a> {
             }
             this.statement(body)?;
             this.mark(&labels.1);
-            // The last value has no next one, where it is the largest of its type.
+            // The loop ends before an increment of the last value, which could overflow.
             this.jump_compared(Relation::Eq, &counted, &last, &labels.0);
             this.alu(Alu::Add, &count, Operand::Immediate(1));
             Ok(())
@@ -242,7 +244,7 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Declares a variable or constant of a body.
+    /// Declares a local variable or constant.
     pub(super) fn declare(&mut self, decl: &'a Decl) -> Result<()> {
         self.here = decl.span;
         self.nodes.insert(decl.id, decl);
@@ -273,10 +275,10 @@ impl<'a> Generator<'a> {
 
     // --- assignments ---------------------------------------------------------------------------
 
-    /// Assigns to an expression of the program, whose place is decided before the value.
+    /// Emits an assignment; the target is evaluated before the value.
     fn assign_to(&mut self, target: &'a Expr, value: &'a Expr) -> Result<()> {
         if self.copies(target) {
-            // The group of no ports, or no copy.
+            // The value 0 requests neither a multicast group nor a copy.
             match self.constant(value) {
                 Some(Value::Number(number)) if number == num_bigint::BigInt::ZERO => return Ok(()),
                 Some(Value::Bool(false)) => return Ok(()),
@@ -318,7 +320,7 @@ impl<'a> Generator<'a> {
         self.store_words(&to, &number)
     }
 
-    /// Decides where an expression of the program stores.
+    /// Returns the locations that an assignment to an expression writes.
     pub(super) fn target(&mut self, target: &'a Expr) -> Result<Target> {
         let ty = self.ty(target);
         if self.copies(target) {
@@ -346,14 +348,14 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Returns true if a value other than 0 there makes copies of the packet.
+    /// Returns true if a value other than 0 in the expression requests copies of the packet.
     fn copies(&self, target: &Expr) -> bool {
         let ExprKind::Member { base, name } = &target.kind else { return false };
         self.asks_for_copies(&self.ty(base), &name.text)
     }
 
-    /// Returns true if a value other than 0 in this field makes copies of the packet, or resubmits it
-    /// in a program that is not known to do so.
+    /// Returns true if a value other than 0 in a metadata field requests copies of the packet, or a
+    /// resubmission in a program without any.
     fn asks_for_copies(&self, ty: &Type, field: &str) -> bool {
         let Type::Fields(_, named) = ty else { return false };
         match (&*named.name, field) {
@@ -365,7 +367,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Checks that a part of a literal does not ask for copies of the packet.
+    /// Checks that a field of a struct literal does not request copies of the packet.
     fn check_part(&self, ty: &Type, field: &str, item: &Expr) -> Result<()> {
         let is_zero = match self.constant(item) {
             Some(Value::Number(number)) => number == num_bigint::BigInt::ZERO,
@@ -378,7 +380,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Stores a number in a target.
+    /// Emits the store of a number to a target.
     pub(super) fn store_words(&mut self, to: &Target, value: &Words) -> Result<()> {
         let value = if to.choices.len() > 1 { self.save(value) } else { value.clone() };
         for choice in &to.choices {
@@ -393,7 +395,7 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Stores the value of a place in a target.
+    /// Emits the copy of a value from a location to a target.
     pub(super) fn store_place(&mut self, to: &Target, from: &Place) -> Result<()> {
         for choice in &to.choices {
             let next = self.label("next");
@@ -405,7 +407,7 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Emits that the other headers of a union are invalid, if the header of a target is valid.
+    /// Emits the invalidation of the other headers of a union, if the assigned header is valid.
     pub(super) fn invalidate_siblings(&mut self, choice: &Choice) {
         if let (Place::Header(header), false) = (&choice.place, choice.siblings.is_empty()) {
             let end = self.label("union");
@@ -415,14 +417,14 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Returns the number at a target, in fields of its own.
+    /// Emits a load of the number at a target into temporary fields.
     pub(super) fn load_target(&mut self, from: &Target, span: Span) -> Result<Words> {
         let place = self.new_place("before", &from.ty, Memory::Temporary)?;
         self.choose(&place, &from.choices, span)?;
         self.read_place(&place, span)
     }
 
-    /// Assigns a value to a place of a type.
+    /// Emits the assignment of an expression to a location of type `ty`.
     pub(super) fn assign(&mut self, place: &Place, ty: &Type, value: &'a Expr) -> Result<()> {
         if let Place::Number(number) = place {
             let words = self.value_as(value, ty)?;
@@ -498,7 +500,8 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Returns a part of a literal, in a place of its own, so that later parts cannot change it.
+    /// Emits an element of a literal to a temporary location, so that later elements cannot change
+    /// it.
     fn part(&mut self, item: &'a Expr, ty: &Type) -> Result<Part> {
         if is_number(ty) {
             let words = self.value_as(item, ty)?;
@@ -509,7 +512,7 @@ impl<'a> Generator<'a> {
         Ok(Part::Place(place))
     }
 
-    /// Assigns the parts of a literal.
+    /// Emits the assignment of a literal's elements to the members of a location.
     fn put_parts(
         &mut self,
         place: &Place,
@@ -539,7 +542,7 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Assigns a known value to a place.
+    /// Emits the assignment of a compile-time value to a location.
     pub(super) fn assign_value(
         &mut self,
         place: &Place,
@@ -572,7 +575,7 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Emits the block of a case, which must not move on in a stack.
+    /// Emits the block of a case. Returns an error if it changes the next index of a header stack.
     fn case(&mut self, body: &'a Block) -> Result<()> {
         let (before, known) = (self.next.clone(), self.known.clone());
         self.block(body)?;
@@ -586,7 +589,8 @@ impl<'a> Generator<'a> {
     fn switch(&mut self, value: &'a Expr, cases: &'a [SwitchCase]) -> Result<()> {
         let ty = self.ty(value);
         let end = self.label("end_switch");
-        // Each case has a label; one without a block has that of the next one with a block.
+        // Each case gets a label. A case without a block shares the label of the next case with a
+        // block.
         let mut labels: Vec<String> = Vec::new();
         for case in cases.iter().rev() {
             let label = match (&case.body, labels.last()) {
@@ -652,10 +656,10 @@ impl<'a> Generator<'a> {
     }
 }
 
-/// A part of a literal.
+/// Value of an element of a literal.
 enum Part {
     /// A number.
     Words(Words),
-    /// Another value.
+    /// A value of another kind.
     Place(Place),
 }

@@ -1,4 +1,5 @@
-//! Tables: constant entries as branches, all others as tables of the pipeline (see [`layout`]).
+//! Translates tables: constant entries to branches, other entries to tables of the pipeline (see
+//! [`layout`]).
 
 use super::layout::{FieldOfKey, FieldOfParam, SwxAction, SwxTable};
 use super::number::{Number, Piece};
@@ -13,28 +14,28 @@ use slowpath_swx::spec::{
     ActionRef as SwxActionRef, DefaultAction, KeyField, Match, Table as SwxTableSpec, Use,
 };
 
-/// The implementation of a table.
+/// Property `implementation` of a table.
 enum Implementation {
-    /// A map of `ebpf_model` with a number of entries.
+    /// A map of `ebpf_model`, with its largest number of entries.
     Size(u32),
-    /// An action profile, whose members are actions.
+    /// An action profile; the members are actions.
     Profile,
 }
 
-/// The result of an applied table.
+/// Result of a table lookup.
 pub(super) enum Applied {
-    /// The table is the last one that the pipeline looked up.
+    /// The result is that of the pipeline's last `table` instruction.
     Table,
-    /// Fields with the result.
+    /// The result is in metadata fields, because the entries became branches.
     Inline {
-        /// Not 0 if an entry was found.
+        /// Field that is not 0 after a hit.
         hit: FieldRef,
-        /// Number of the action that ran, from 1 in the order of the table's list.
+        /// Field with the action that ran: its index in the list of the table, plus 1.
         action: FieldRef,
     },
 }
 
-/// The properties of a table.
+/// Properties of a table that the translation uses.
 pub(super) struct Properties<'a> {
     pub table: tables::Properties<'a>,
     counter: Option<Direct>,
@@ -44,12 +45,12 @@ pub(super) struct Properties<'a> {
 /// A direct counter or meter of a table, with one element for each entry.
 struct Direct {
     path: String,
-    /// True if found entries count without a call.
+    /// True if every hit counts (v1model). Otherwise, the program calls a method to count (PSA).
     is_implicit: bool,
     span: Span,
 }
 
-/// An action of a table in the pipeline.
+/// SWX action for an action of a P4 table.
 pub(super) struct Made {
     pub name: String,
     pub layout: ActionLayout,
@@ -57,7 +58,7 @@ pub(super) struct Made {
 }
 
 impl<'a> Generator<'a> {
-    /// Returns the actions of a table, in order.
+    /// Returns the declarations of a table's actions, in the order of its list.
     pub(super) fn table_actions(&self, table: DeclId) -> Vec<DeclId> {
         match self.nodes.get(&table).map(|decl| &*decl.kind) {
             Some(DeclKind::Table(table)) => tables::actions_of(self.checked, table),
@@ -65,7 +66,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Returns the name of an action of a table in the pipeline.
+    /// Returns the pipeline's name for the action at index `at` in the list of a table.
     pub(super) fn action_name(&self, table: DeclId, at: usize) -> Option<String> {
         let path = self.paths.get(&table)?;
         let table = self.layout.tables.iter().find(|one| one.table.name == *path)?;
@@ -96,7 +97,7 @@ impl<'a> Generator<'a> {
         Ok(Properties { table: of, counter, meter })
     }
 
-    /// Returns the implementation of a table; none if SWX lacks it.
+    /// Returns the implementation of a table; `None` if SWX does not support it.
     fn implementation(&mut self, value: &'a Expr) -> Option<Implementation> {
         let Binding::Instance(instance) = self.object_of(value)? else { return None };
         let Type::Extern(Named { name, .. }) = &instance.ty else { return None };
@@ -110,7 +111,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Returns the direct counter or meter that a property names.
+    /// Returns the direct counter or meter that a table property names.
     fn direct(&mut self, value: &'a Expr, kind: &str) -> Result<Direct> {
         let words = kind.replace('_', " ");
         let Some(Binding::Instance(instance)) = self.object_of(value) else {
@@ -128,7 +129,8 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Emits `table.apply()`, an expression that the type checker recorded as such a call.
+    /// Emits `table.apply()`; `call` is an expression that the type checker resolved to such a
+    /// call.
     pub(super) fn apply_table(&mut self, call: &'a Expr) -> Result<Applied> {
         let id = match self.checked.calls.get(&call.id).map(|call| call.callee) {
             Some(crate::check::Callee::Table(id)) => id,
@@ -202,7 +204,7 @@ impl<'a> Generator<'a> {
         Ok(applied)
     }
 
-    /// Returns the place of `NoAction` in the list of a table.
+    /// Returns the index of `NoAction` in the action list of a table.
     pub(super) fn no_action(&self, properties: &Properties<'a>) -> Option<usize> {
         properties.table.actions.iter().position(|one| {
             self.action_of(&one.action)
@@ -211,7 +213,7 @@ impl<'a> Generator<'a> {
         })
     }
 
-    /// Emits an action of the table's list with the arguments of an entry in the program.
+    /// Emits an action of a table with the arguments that an entry of the program states.
     fn run_listed(
         &mut self,
         properties: &Properties<'a>,
@@ -248,7 +250,7 @@ impl<'a> Generator<'a> {
         all.find(|(_, one)| self.action_of(&one.action) == Some(id))
     }
 
-    /// Returns the argument of the list for a parameter with a direction.
+    /// Returns the argument in the action list for the parameter with a direction at index `at`.
     pub(super) fn directed(&self, listed: Option<&'a ActionRef>, at: usize) -> Given<'a> {
         let found = listed.and_then(|one| {
             let call = self.checked.calls.get(&one.action.id)?;
@@ -257,7 +259,7 @@ impl<'a> Generator<'a> {
         found.map_or(Given::Missing, |arg| Given::Expr(&arg.value))
     }
 
-    /// Returns the argument of an entry for a parameter.
+    /// Returns the argument of an entry for the parameter at index `at`.
     pub(super) fn entry_argument(&self, action: &'a Expr, at: usize) -> Option<&'a Expr> {
         let call = self.checked.calls.get(&action.id)?;
         let at = call.args.get(at).copied().flatten()?;
@@ -384,7 +386,7 @@ impl<'a> Generator<'a> {
         properties.table.initial(path, &program, &types)
     }
 
-    /// Emits the lookup of values in a value set, and a jump that is taken unless they are in it.
+    /// Emits a lookup of values in a value set, and a jump to `target` if they are not in it.
     pub(super) fn look_up_set(
         &mut self,
         set: &'a Expr,
@@ -462,7 +464,7 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Adds a table to the pipeline, unless it has the same one.
+    /// Adds a table to the pipeline. Returns an error if another table of this name differs.
     fn add_table(&mut self, spec: SwxTableSpec, name: &str) -> Result<()> {
         match self.spec.tables.iter().find(|one| one.name == spec.name) {
             None => self.spec.tables.push(spec),
@@ -477,7 +479,7 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Returns the parts of a table's key in the program.
+    /// Returns the numbers of a table's key with their match kinds, and the keys for the layout.
     #[allow(clippy::type_complexity, reason = "one caller takes both lists apart")]
     fn key_parts(
         &mut self,
@@ -499,8 +501,9 @@ impl<'a> Generator<'a> {
         Ok((numbers, keys))
     }
 
-    /// Returns the fields that hold the parts of a key, and the key in the pipeline. Parts that do
-    /// not stand together in a header are copied.
+    /// Returns, for each field of the pipeline's key, the bits of the P4 key that it holds, and
+    /// these fields. The key is copied to metadata unless it consists of adjacent fields in one
+    /// header.
     fn key(
         &mut self,
         table: &str,
@@ -548,7 +551,7 @@ impl<'a> Generator<'a> {
         (of_keys, key)
     }
 
-    /// Returns true if pieces are whole fields that stand together in one header.
+    /// Returns true if the pieces are a single field, or whole adjacent fields of one header.
     fn stand_together(&self, pieces: &[Piece]) -> bool {
         if pieces.iter().any(|piece| !piece.whole) {
             return false;
@@ -571,7 +574,7 @@ impl<'a> Generator<'a> {
         !pieces.is_empty()
     }
 
-    /// Returns the fields of the metadata for a copy of a part of a key.
+    /// Returns new metadata fields for the copy of a number of the key.
     fn key_copy(&mut self, table: &str, at: usize, number: &Number, is_known: bool) -> Number {
         let table: String = table.chars().take(LONGEST_NAME - 20).collect();
         let width = number.width();
@@ -610,7 +613,7 @@ impl<'a> Generator<'a> {
     }
 }
 
-/// Returns the layout of a table without actions.
+/// Makes the layout of a table without actions.
 fn table_layout(path: &str, name: &str, keys: Vec<KeyLayout>, size: u32) -> TableLayout {
     TableLayout {
         name: path.to_owned(),
@@ -629,7 +632,8 @@ fn table_layout(path: &str, name: &str, keys: Vec<KeyLayout>, size: u32) -> Tabl
     }
 }
 
-/// Adds the numbers of a value as parts of a key with a text and match kind.
+/// Appends the numbers of a key's value to `numbers` and `keys`. Their names consist of `text` and
+/// the path inside the value.
 fn add_parts(
     place: &Place,
     (text, kind): (&str, MatchKind),
@@ -646,7 +650,7 @@ fn add_parts(
     }
 }
 
-/// Adds the numbers of a value with their paths.
+/// Appends the numbers inside a location, with their paths.
 fn leaves(place: &Place, path: &str, found: &mut Vec<(String, Number)>) {
     match place {
         Place::Number(number) => found.push((path.to_owned(), number.clone())),

@@ -1,4 +1,4 @@
-//! Calls of functions, parsers, controls and methods.
+//! Runs calls of functions, parsers, controls and methods.
 
 use super::*;
 
@@ -152,8 +152,9 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Binds parameters to arguments: structs that are written stand for their arguments. Returns
-    /// the numbers to copy back.
+    /// Binds parameters to arguments. A written struct shares the storage of its argument. Returns
+    /// the written numbers, which the caller of this function copies to the arguments after the
+    /// call: location of the argument, and parameter.
     pub(super) fn bind(
         &mut self,
         params: &'a [Param],
@@ -273,7 +274,7 @@ impl<'a> Walker<'a> {
         Ok(Data::Leaf(None))
     }
 
-    /// Marks the other members of a union as invalid.
+    /// Marks the other headers of a header union as invalid.
     pub(super) fn invalidate_siblings(&mut self, place: &Place) {
         let mut union = place.clone();
         union.steps.pop();

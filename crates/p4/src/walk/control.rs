@@ -1,15 +1,15 @@
-//! Packages, controls and actions.
+//! Runs packages, controls and actions.
 
 use super::*;
 use crate::annotations::{control_name, name_of};
 
-/// Port of v1model that drops a packet.
+/// Output port with which v1model drops a packet.
 const DROP_PORT: u32 = 511;
 
 impl<'a> Walker<'a> {
     // --- packages ------------------------------------------------------------------------------
 
-    /// Runs `V1Switch`: packets that the parser rejects go on.
+    /// Runs `V1Switch`. A packet that the parser rejects still runs through the ingress control.
     pub(super) fn v1_switch(&mut self, parts: &[Option<&'a Expr>], port: u32) -> Result<()> {
         let [Some(parser), verify, ingress, egress, compute, ..] = parts[..] else { return Ok(()) };
         let Some((decl, _)) = self.part(parser) else { return Ok(()) };
@@ -49,7 +49,7 @@ impl<'a> Walker<'a> {
         self.run_control(compute, &two)
     }
 
-    /// Runs `ebpfFilter` or `xdp`: packets that the parser rejects end there.
+    /// Runs `ebpfFilter` or `xdp`. A packet that the parser rejects ends there.
     pub(super) fn filter(&mut self, parts: &[Option<&'a Expr>], port: u32) -> Result<()> {
         let [Some(parser), control, ..] = parts[..] else { return Ok(()) };
         let (Some((decl, _)), Some((second, _))) =
@@ -98,7 +98,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Binds parameters to variables; none stands for the packet.
+    /// Binds the parameters of a parser or control to variables; `None` stands for the packet.
     fn bind_roots(&mut self, decl: &'a Decl, roots: &[Option<DeclId>]) {
         for (param, root) in params(decl).iter().zip(roots) {
             let Some(root) = *root else { continue };
@@ -144,7 +144,7 @@ impl<'a> Walker<'a> {
 
     // --- controls ------------------------------------------------------------------------------
 
-    /// Runs a control whose parameters are bound.
+    /// Runs a control whose parameters are already bound.
     pub(super) fn control(&mut self, control: &'a Control) -> Result<()> {
         for local in &control.locals {
             let absolute = name_of(&local.annotations)
@@ -160,7 +160,8 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Runs an action with values for its parameters without direction.
+    /// Runs an action: `directed` are arguments for the parameters with a direction, `values` those
+    /// for the others.
     pub(super) fn action(
         &mut self,
         id: DeclId,
@@ -183,7 +184,8 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Runs a body, and copies its results out, also after `exit` (section 12.4).
+    /// Runs a body, and then copies the parameters in `copies` to their arguments, even after
+    /// `exit` (section 12.4 of the specification).
     pub(super) fn after(
         &mut self,
         copies: Vec<(Place, DeclId)>,
@@ -219,7 +221,7 @@ impl<'a> Walker<'a> {
                 break;
             }
         }
-        // A label without a block has that of the next one.
+        // A label without a block shares the block of the next label.
         let block = found.and_then(|at| cases[at..].iter().find_map(|case| case.body.as_ref()));
         block.map_or(Ok(()), |block| self.statements(&block.statements))
     }

@@ -1,15 +1,15 @@
-//! Contents of variables, and the places of their parts.
+//! Contents of variables, and locations of their parts.
 
 use super::*;
 
 /// The content of a variable.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Data {
-    /// A number, truth value or member; none if it is not known.
+    /// A number, truth value or enum member; `None` if the value is unknown.
     Leaf(Option<Value>),
-    /// Fields of a struct, header or union; with the validity of a header.
+    /// Kind, validity (of a header) and fields of a struct, header or header union.
     Fields(FieldsKind, bool, Vec<(Rc<str>, Data)>),
-    /// Elements of a stack or tuple; with the next index of a stack.
+    /// Elements of a stack or tuple, and the next index of a stack.
     Items(Vec<Data>, usize),
 }
 
@@ -18,7 +18,7 @@ impl Data {
         Data::Leaf(Some(value))
     }
 
-    /// Returns true if a header, or a member of a union, is valid.
+    /// Returns true for a valid header, or a header union with a valid member.
     pub(super) fn is_valid(&self) -> bool {
         match self {
             Data::Fields(FieldsKind::HeaderUnion, _, members) => {
@@ -38,14 +38,14 @@ impl Data {
     }
 }
 
-/// A part of a place.
+/// A field access or index in a path to a part of a variable.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Step {
     Field(Rc<str>),
     Item(usize),
 }
 
-/// A variable, or a part of one.
+/// Location of a variable, or of a part of one.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Place {
     pub root: DeclId,
@@ -75,7 +75,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Returns zeros and invalid headers of a type.
+    /// Returns the initial value of a type: zeros and invalid headers.
     pub(super) fn initial(&self, ty: &Type) -> Data {
         match ty {
             Type::Bool => Data::known(Value::Bool(false)),
@@ -136,7 +136,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Converts a list or record to a struct or header.
+    /// Converts a list or record literal to a struct or header.
     pub(super) fn converted(&self, data: Data, ty: &Type) -> Data {
         match (data, ty) {
             (Data::Items(items, _), Type::Fields(kind, _)) => {
@@ -174,7 +174,7 @@ impl<'a> Walker<'a> {
         Some(data)
     }
 
-    /// Returns the place that an expression names; none for other expressions.
+    /// Returns the location that an expression names; `None` for other expressions.
     pub(super) fn place(&mut self, expr: &'a Expr) -> Result<Option<Place>> {
         match &expr.kind {
             ExprKind::Name { .. } => {
@@ -235,7 +235,7 @@ impl<'a> Walker<'a> {
     }
 }
 
-/// Returns true if values are equal; none if this is not known.
+/// Compares two values. Returns `None` if they contain an unknown value that decides.
 pub(super) fn equal(a: &Data, b: &Data) -> Option<bool> {
     let all = |pairs: Vec<(&Data, &Data)>| {
         pairs.into_iter().try_fold(true, |so_far, (a, b)| Some(so_far && equal(a, b)?))
@@ -259,7 +259,8 @@ pub(super) fn equal(a: &Data, b: &Data) -> Option<bool> {
     }
 }
 
-/// Returns the type of a value's bits.
+/// Returns the underlying type of an enum or new type, `bit<1>` for `bool`, or else the type
+/// itself.
 pub(super) fn plain(ty: &Type) -> Type {
     match ty {
         Type::New(_, of) | Type::Enum(_, Some(of)) => plain(of),

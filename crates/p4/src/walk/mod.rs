@@ -1,9 +1,10 @@
-//! Runs a program on a packet: the parser states that it visits, the headers that it extracts, and
-//! the tables that it applies. The module shares no code with the translation of parsers, controls
-//! and expressions to C, so each checks the other.
+//! Runs a P4 program on one packet. Records the parser states that the packet visits, the headers
+//! that the parser extracts, and the tables that the controls apply.
 //!
-//! Variables without a value are zero, as in the translation. Results of extern functions, other
-//! than those of the packet, are unknown; a decision on an unknown value ends the walk.
+//! The module shares no code with the translation of parsers, controls and expressions to C, so
+//! each can check the other. Variables without a value are zero, as in the translation. Results of
+//! extern functions other than those on the packet are unknown; a branch on an unknown value ends
+//! the run.
 
 mod call;
 mod control;
@@ -26,13 +27,13 @@ use crate::token::Span;
 use crate::xdp::layout::Layout;
 use data::{Data, Place, Step, equal, plain};
 
-/// Largest number of states and calls of a walk.
+/// Largest number of states and calls in a run.
 const MOST_STEPS: u32 = 10_000;
 
 /// A field of an extracted header.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Field {
-    /// Name in the header, with dots for fields of structs.
+    /// Name of the field in its header, with dots for fields of structs.
     pub name: String,
     /// Offset of the first bit in the packet.
     pub at: u64,
@@ -40,16 +41,16 @@ pub struct Field {
     pub bits: u64,
 }
 
-/// A header that the parser extracts, or bits that it skips.
+/// A header that the parser extracts, or a range of bits that it skips.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Header {
-    /// Place in the program: `hdr.ipv4`, `hdr.vlan[0]`.
+    /// Name of the header in the program: `hdr.ipv4`, `hdr.vlan[0]`.
     pub name: String,
-    /// Fields in the order of the packet.
+    /// Fields in packet order.
     pub fields: Vec<Field>,
 }
 
-/// A table that a control applies.
+/// Result of a table that a control applies.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TableRun {
     /// Control-plane name.
@@ -58,27 +59,27 @@ pub struct TableRun {
     pub hit: bool,
     /// Name of the action that runs; empty if none runs.
     pub action: String,
-    /// Names and values of the action's parameters without direction, in hexadecimal.
+    /// Names and values (in hexadecimal) of the action's parameters without direction.
     pub args: Vec<(String, String)>,
 }
 
-/// The run of a program.
+/// Result of running a program on a packet.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Walk {
-    /// Visited states, with `accept` or `reject` at the end if it was reached. States of a parser
-    /// in the parser follow the name of its instance and a dot.
+    /// Visited states, in order. The last one is `accept` or `reject`, if the parser gets there. A
+    /// state of an inner parser follows the name of its instance and a dot.
     pub states: Vec<String>,
-    /// Extracted headers in order.
+    /// Extracted headers, in order.
     pub headers: Vec<Header>,
     /// Tables that the controls apply, in order.
     pub tables: Vec<TableRun>,
-    /// Error with which the parser rejects the packet.
+    /// Parser error with which the parser rejects the packet.
     pub error: Option<String>,
-    /// Reason why the rest is not known: line of the program, and a text.
+    /// Reason why the run stops early: line of the program, and a text. `None` for a complete run.
     pub unknown: Option<(u32, String)>,
 }
 
-/// Reason for the end of a state or function.
+/// Reason for the end of a parser state, control or function.
 enum Halt {
     Reject(Rc<str>),
     Return(Option<Data>),
@@ -93,34 +94,35 @@ struct Walker<'a> {
     packet: &'a [u8],
     layout: &'a Layout,
     content: &'a Content,
-    /// Position in bits.
+    /// Offset of the next unparsed bit in the packet.
     at: u64,
     nodes: HashMap<DeclId, &'a Decl>,
-    /// Names of declarations with those of the controls around them.
+    /// Control-plane path of each declaration: names of the enclosing controls and its own.
     paths: HashMap<DeclId, String>,
     variables: HashMap<DeclId, Data>,
-    /// Parameters that stand for places of callers.
+    /// Parameters that share the storage of an argument, with its location.
     aliases: HashMap<DeclId, Place>,
-    /// Constructor arguments that are instances.
+    /// Constructor parameters for instances, with their arguments.
     instances: HashMap<DeclId, &'a Expr>,
     names: HashMap<DeclId, Rc<str>>,
     subst: Vec<(DeclId, Type)>,
-    /// Names of parsers in parsers, with dots.
+    /// Names of the enclosing parser instances, each followed by a dot.
     prefix: String,
-    /// Path of the control.
+    /// Path of the current control.
     scope: String,
-    /// Standard metadata of v1model.
+    /// Parameter with the standard metadata of v1model.
     standard: Option<DeclId>,
     steps: u32,
     walk: Walk,
 }
 
-/// Content of maps: for each map its elements, key and value; none for an element that is missing.
+/// Content of maps, by map name: key and value of each element. The value is `None` for an element
+/// that is known to be missing.
 pub type Content = BTreeMap<String, Vec<(Vec<u8>, Option<Vec<u8>>)>>;
 
 /// Runs the package `main` on a packet from a port, up to the deparser. `layout` describes the maps
-/// of its tables, and `content` is a part of their content: the rest is empty. Returns none for
-/// packages of other architectures.
+/// of its tables. `content` contains their elements; maps without content are empty. Returns `None`
+/// for packages of unknown architectures.
 pub fn walk(
     program: &Program,
     checked: &Checked,

@@ -1,4 +1,4 @@
-//! Methods of the packet.
+//! Runs the methods of `packet_in`.
 
 use super::*;
 
@@ -67,7 +67,7 @@ impl<'a> Walker<'a> {
         if let Some(slot) = self.slot(&place) {
             *slot = data;
         }
-        // `next` moves on, also in `next.header` of a stack of unions.
+        // Advance the next index of the stack, also for `next.header` in a stack of unions.
         let mut part = target;
         while let ExprKind::Member { base, name } = &part.kind {
             if &*name.text == "next"
@@ -82,7 +82,7 @@ impl<'a> Walker<'a> {
         Ok(())
     }
 
-    /// Returns the next bits of the packet.
+    /// Reads the next `bits` bits of the packet. Rejects a packet that is too short.
     pub(super) fn bits(&mut self, bits: u64) -> Result<BigInt> {
         let (start, size) = (self.at, 8 * self.packet.len() as u64);
         let Some(end) = start.checked_add(bits).filter(|end| *end <= size) else {
@@ -95,7 +95,7 @@ impl<'a> Walker<'a> {
         Ok(whole & ((BigInt::from(1) << bits) - 1))
     }
 
-    /// Reads a value of a type from the packet, and adds its fields.
+    /// Reads a value of a type from the packet, and appends its fields to `fields`.
     pub(super) fn load(
         &mut self,
         ty: &Type,
@@ -142,10 +142,10 @@ impl<'a> Walker<'a> {
     }
 }
 
-/// Members of a struct or header with their types.
+/// Names and types of the members of a struct or header.
 type Members = Vec<(Rc<str>, Type)>;
 
-/// Returns the largest width of the `varbit` field in a header.
+/// Returns the largest width of the `varbit` field in a header; `None` if it has none.
 fn varbit_width(ty: &Type, fields: &dyn Fn(&Type) -> Members) -> Option<u32> {
     match plain(ty) {
         Type::Varbit(most) => Some(most),

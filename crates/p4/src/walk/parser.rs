@@ -1,10 +1,10 @@
-//! States of parsers, and sets of values.
+//! Runs parser states, and tests whether values are in sets.
 
 use super::*;
 
 impl<'a> Walker<'a> {
-    /// Returns the parser or control that an expression makes or names, with its constructor
-    /// arguments.
+    /// Returns the declaration and constructor arguments of the parser or control that an
+    /// expression constructs or names; `None` for other expressions.
     pub(super) fn part(&self, expr: &'a Expr) -> Option<(&'a Decl, &'a [Arg])> {
         match &expr.kind {
             ExprKind::Name { .. } => {
@@ -33,7 +33,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Binds constructor parameters.
+    /// Binds constructor parameters to their arguments.
     pub(super) fn construct(&mut self, params: &'a [Param], args: &'a [Arg]) {
         for (at, param) in params.iter().enumerate() {
             let arg = args

@@ -1,19 +1,19 @@
-//! Tables: entries of the program, and entries in the content of maps.
+//! Looks tables up: in the constant entries of the program, or in the content of maps.
 
 use super::*;
 use crate::annotations::control_name;
 use crate::xdp::layout::{KeyLayout, MatchKind, Number, TableLayout, TableMaps};
 
-/// An action that a table chooses.
+/// Action that a table lookup selects.
 enum Chosen<'a> {
-    /// A call in the program: of an entry, or the default action.
+    /// A call in the program: the action of a constant entry, or the default action.
     Call(&'a Expr),
-    /// An action of the list, with the value of an element of a map.
+    /// Value of a map element, which starts with the number of an action of the table.
     Value(Vec<u8>),
 }
 
 impl<'a> Walker<'a> {
-    /// Runs `table.apply()`. Returns the result: `hit`, `miss`, and the action.
+    /// Runs `table.apply()`. Returns the result as a struct with `hit`, `miss` and the action.
     pub(super) fn apply_table(&mut self, id: DeclId, span: Span) -> Result<Data> {
         let Some(decl) = self.nodes.get(&id).copied() else { return stop(span, "this table") };
         let DeclKind::Table(table) = &*decl.kind else { return stop(span, "this table") };
@@ -70,7 +70,8 @@ impl<'a> Walker<'a> {
         Ok(Data::Fields(FieldsKind::Struct, true, fields))
     }
 
-    /// Runs an action of a table, and records the table. Returns the action.
+    /// Runs the selected action of a table, and records the application of the table. Returns the
+    /// action.
     fn run_chosen(
         &mut self,
         table: &'a Table,
@@ -116,7 +117,7 @@ impl<'a> Walker<'a> {
             Some(Chosen::Value(value)) => {
                 let Some(layout) = layout else { return Ok(None) };
                 let number = word(&value, 0);
-                // The translation compares no number for the last action.
+                // The translated program runs the last action for every other number.
                 let at = layout.actions.iter().position(|one| one.id == number);
                 let at = at.unwrap_or(layout.actions.len().saturating_sub(1));
                 let (Some(action), Some(listed)) = (layout.actions.get(at), actions.get(at)) else {
@@ -148,7 +149,7 @@ impl<'a> Walker<'a> {
         Ok(Some(id))
     }
 
-    /// Returns the number of parameters of an action that have a direction.
+    /// Returns the number of an action's parameters that have a direction.
     pub(super) fn directed(&self, id: DeclId) -> usize {
         match self.nodes.get(&id).map(|decl| &*decl.kind) {
             Some(DeclKind::Action { params, .. }) => {
@@ -166,7 +167,8 @@ impl<'a> Walker<'a> {
         self.checked.uses.get(&function.id).copied()
     }
 
-    /// Returns the action of the constant entry that matches (section 14.2.1.4).
+    /// Returns the action of the constant entry that matches the keys (section 14.2.1.4 of the
+    /// specification); `None` if no entry matches.
     fn entry(
         &mut self,
         table: &'a Table,
@@ -216,7 +218,7 @@ impl<'a> Walker<'a> {
         Ok(best.map(|one| one.1))
     }
 
-    /// Returns the length of the prefix that a set stands for.
+    /// Returns the prefix length of a set, such as the number of ones in a mask.
     fn ones(&self, set: &Expr) -> i64 {
         match &set.kind {
             ExprKind::Default | ExprKind::DontCare => 0,
@@ -228,8 +230,8 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Returns the numbers of keys: members of enums by their place, negative numbers as two's
-    /// complements of any width.
+    /// Converts key values to integers. An enum member becomes its index. Negative numbers stay
+    /// negative, and the caller masks them to the key's width.
     fn numbers(&self, keys: &[(&str, Data)], span: Span) -> Result<Vec<BigInt>> {
         let mut found = Vec::new();
         for (_, data) in keys {
@@ -266,7 +268,8 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Returns the value of the element that matches, from the number of its action on.
+    /// Returns the value of the map element that matches the keys, starting with the number of its
+    /// action; `None` if no element matches.
     fn look_up(&self, table: &TableLayout, numbers: &[BigInt]) -> Option<Vec<u8>> {
         let elements = self.content.get(&table.map)?;
         let keys: Vec<(&KeyLayout, BigInt)> = table
@@ -351,7 +354,7 @@ fn mask(width: u32) -> BigInt {
     (BigInt::from(1) << width) - 1
 }
 
-/// Returns true if the key of a trie's element covers a value.
+/// Returns true if the key of an LPM trie's element covers `value` for the table key `one`.
 fn has_prefix(table: &TableLayout, key: &[u8], one: &KeyLayout, value: &BigInt) -> bool {
     let Number { width, offset, size, .. } = one.number;
     let bytes = key.get(offset as usize..(offset + size) as usize).unwrap_or_default();
@@ -365,7 +368,7 @@ fn has_prefix(table: &TableLayout, key: &[u8], one: &KeyLayout, value: &BigInt) 
     found >> rest == value >> rest
 }
 
-/// Returns 4 bytes as a number in little-endian order.
+/// Returns the 4 bytes at offset `at` as a little-endian number; 0 if they are missing.
 fn word(bytes: &[u8], at: usize) -> u32 {
     let part = bytes.get(at..at + 4).and_then(|part| part.try_into().ok());
     part.map_or(0, u32::from_le_bytes)

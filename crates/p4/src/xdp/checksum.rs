@@ -1,13 +1,14 @@
-//! Checksums and hashes over lists of fields: the Internet checksum (RFC 1071), CRC-16 and CRC-32.
+//! Translates checksums and hashes over lists of fields: the Internet checksum (RFC 1071), XOR,
+//! identity, CRC-16 and CRC-32.
 
 use super::storage::{is_scalar, plain};
 use super::*;
 
-/// Bytes of the longest payload of which a checksum is computed. XDP programs without support for
-/// fragments get no longer packets.
+/// Largest payload in bytes that a checksum covers. The kernel gives no longer packets to XDP
+/// programs that lack support for fragments.
 const MOST_PAYLOAD: u32 = 4096;
-/// Bytes of the payload that one round of a loop adds. With longer rounds, the kernel's verifier has
-/// fewer instructions to follow.
+/// Number of payload bytes per iteration of the summing loop. With larger steps, the kernel's
+/// verifier has fewer instructions to follow.
 const CHUNK: u32 = 64;
 
 impl<'a> Generator<'a> {
@@ -65,7 +66,8 @@ impl<'a> Generator<'a> {
         Ok(None)
     }
 
-    /// Returns the numbers of a value with their widths.
+    /// Splits a value into its numbers: a C expression and a width in bits for each. Numbers wider
+    /// than 128 bits become bytes.
     fn fields_of_data(
         &self,
         numbers: Vec<(String, Type)>,
@@ -76,7 +78,7 @@ impl<'a> Generator<'a> {
         let count = numbers.len();
         for (at, (place, ty)) in numbers.into_iter().enumerate() {
             match plain(&ty) {
-                // The bytes after its width are zero, which a sum ignores.
+                // The bytes beyond the current width are zero, so they do not change a sum.
                 Type::Varbit(width) if is_sum && at + 1 == count && width.is_multiple_of(8) => {
                     fields.extend((0..width / 8).map(|at| (format!("{place}.bytes[{at}]"), 8)));
                 }
@@ -128,7 +130,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Returns the data as big-endian units of `unit` bits, padded with zeros.
+    /// Returns C expressions for the data in big-endian units of `unit` bits, padded with zeros.
     fn units(&self, numbers: Vec<(String, Type)>, unit: u32, span: Span) -> Result<Vec<String>> {
         let fields = self.fields_of_data(numbers, unit == 16, span)?;
         let mut units = Vec::new();
@@ -155,7 +157,7 @@ impl<'a> Generator<'a> {
         Ok(units)
     }
 
-    /// Emits a hash or checksum of data, and returns the result.
+    /// Emits a hash or checksum of an expression, and returns the result as a C expression.
     pub(super) fn compute(
         &mut self,
         algorithm: &str,
@@ -167,7 +169,7 @@ impl<'a> Generator<'a> {
         self.compute_numbers(algorithm, numbers, span)
     }
 
-    /// Emits a hash or checksum of numbers, and returns the result.
+    /// Emits a hash or checksum of numbers, and returns the result as a C expression.
     pub(super) fn compute_numbers(
         &mut self,
         algorithm: &str,
@@ -185,7 +187,7 @@ impl<'a> Generator<'a> {
         Ok(kind.result(&sum))
     }
 
-    /// Emits that data is added to a hash or checksum.
+    /// Emits the addition of data to the state `sum` of a hash or checksum.
     pub(super) fn feed_data(
         &mut self,
         kind: Algorithm,
@@ -232,13 +234,14 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Emits that the carries of a sum are added to its lowest 16 bits.
+    /// Emits the folding of a sum to 16 bits: its carries are added to the lowest 16 bits.
     fn fold(&mut self, sum: &str) {
         self.put(format!("{sum} = ({sum} & 0xffff) + ({sum} >> 16);"));
         self.put(format!("{sum} = ({sum} & 0xffff) + ({sum} >> 16);"));
     }
 
-    /// Emits the checksum of data and of the bytes after the parsed headers, and returns it.
+    /// Emits the checksum of data and of the packet's bytes after the parsed headers, and returns
+    /// it as a C expression.
     fn compute_with_payload(
         &mut self,
         algorithm: &str,
@@ -250,7 +253,8 @@ impl<'a> Generator<'a> {
         }
         let mut numbers = Vec::new();
         self.data_fields(data, &mut numbers)?;
-        // The payload follows the data, so that its bytes change places after an odd number of bytes.
+        // After an odd number of data bytes, the bytes of the payload swap places within their
+        // units.
         let (mut bits, mut variable) = (0, String::new());
         for (place, ty) in &numbers {
             match plain(ty) {
@@ -271,7 +275,8 @@ impl<'a> Generator<'a> {
         Ok(Algorithm::Sum.result(&sum))
     }
 
-    /// Emits that the bytes of the packet after its parsed headers are added to a sum.
+    /// Emits the addition of the packet's bytes after the parsed headers to a sum. `is_odd` is a C
+    /// condition: an odd number of bytes in the sum precede them.
     fn add_payload(&mut self, sum: &str, is_odd: &str) -> Result<()> {
         let (at, limit) = (self.fresh("at"), self.fresh("limit"));
         self.locals.push(format!("u8 *{at};"));
@@ -282,8 +287,8 @@ impl<'a> Generator<'a> {
         let rest = self.save("rest", &Type::Bit(32), "packet_length - parsed")?;
         self.bound("parsed", 16383);
         self.bound(&rest, MOST_PAYLOAD);
-        // The kernel's verifier keeps what it knows of each pointer. With new pointers, it does not
-        // follow each number of rounds after the loop.
+        // The kernel's verifier tracks the range of each pointer. With reloaded pointers, it need
+        // not explore the code after the loop for each number of iterations.
         let fresh = |of: &str| format!("(u8 *)(u64)*(volatile u32 *)&ctx->{of}");
         self.put(format!("{at} = {} + parsed;", fresh("data")));
         self.put(format!("{limit} = {};", fresh("data_end")));
@@ -325,12 +330,12 @@ impl<'a> Generator<'a> {
     }
 }
 
-/// A hash or checksum that takes data in pieces.
+/// A hash or checksum that is computed incrementally, from a state and the next data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Algorithm {
     /// The Internet checksum (RFC 1071).
     Sum,
-    /// The Internet checksum of which data is removed (RFC 1624).
+    /// Removal of data from an Internet checksum (RFC 1624).
     Removed,
     Xor,
     Identity,
@@ -339,7 +344,8 @@ pub(super) enum Algorithm {
 }
 
 impl Algorithm {
-    /// Returns the algorithm with a name of v1model or PSA; the default of PSA is CRC-32.
+    /// Returns the algorithm with this name in v1model or PSA; `None` for an unknown name. PSA's
+    /// default is CRC-32.
     pub(super) fn named(name: &str) -> Option<Algorithm> {
         Some(match name {
             "csum16" | "ONES_COMPLEMENT16" => Algorithm::Sum,
@@ -360,12 +366,12 @@ impl Algorithm {
         }
     }
 
-    /// Returns the first state.
+    /// Returns the initial state as a C expression.
     pub(super) fn start(self) -> &'static str {
         if self == Algorithm::Crc32 { "0xffffffffU" } else { "0" }
     }
 
-    /// Returns the result for a state.
+    /// Returns the final hash or checksum for a state, as a C expression.
     pub(super) fn result(self, sum: &str) -> String {
         match self {
             Algorithm::Sum | Algorithm::Removed => format!("(u16)~{sum}"),
@@ -391,7 +397,8 @@ fn joined(parts: &[(String, u32)]) -> String {
     format!("({})", parts.join(" | "))
 }
 
-/// Returns the table of a reflected CRC: CRC-16/ARC (polynomial 0x8005), or CRC-32 of Ethernet.
+/// Returns the C definition of the lookup table of a reflected CRC: CRC-16/ARC (polynomial 0x8005),
+/// or CRC-32 of Ethernet.
 fn crc_table(name: &str) -> String {
     let (kind, polynomial) =
         if name == "crc32" { ("u32", 0xedb8_8320u32) } else { ("u16", 0xa001) };

@@ -1,4 +1,4 @@
-//! Entries of tables as writes to maps.
+//! Converts table entries to writes to the maps of a compiled program.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,34 +13,35 @@ use super::layout::{
     TableMaps,
 };
 
-/// A write to a map.
+/// A write of one element to a map.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Update {
     /// Name of the map.
     pub map: String,
-    /// Key in the map.
+    /// Key of the element, in the byte layout of the map.
     pub key: Vec<u8>,
     /// Value.
     pub value: Vec<u8>,
 }
 
-/// An entry of one table, with numbers for all keys.
+/// An entry of a table, with all its keys and arguments resolved.
 struct Row<'a> {
     line: u32,
     keys: Vec<KeyValue>,
     priority: Option<u32>,
-    /// The action with its arguments; several ones for a group of members.
+    /// Actions with their arguments. Only a group of an action selector has several.
     actions: Vec<(&'a ActionLayout, Vec<BigInt>)>,
 }
 
-/// The members of an action profile or selector that entries take, in order of their numbers.
+/// Members and groups of an action profile or selector that entries use, in the order of their
+/// numbers.
 #[derive(Default)]
 struct Pool {
     members: Vec<Vec<u8>>,
     groups: Vec<Vec<u32>>,
 }
 
-/// Returns the number of an item, which is added if it is new.
+/// Returns the index of an item in a list, and appends the item if it is new.
 fn number_of<T: PartialEq>(all: &mut Vec<T>, item: T) -> u32 {
     let at = all.iter().position(|one| *one == item).unwrap_or(all.len());
     if at == all.len() {
@@ -49,14 +50,14 @@ fn number_of<T: PartialEq>(all: &mut Vec<T>, item: T) -> u32 {
     at as u32
 }
 
-/// Returns the writes for the initial entries of a program, and for further ones.
+/// Returns the map writes for the program's initial entries, followed by `entries`.
 ///
-/// The result sets all elements of tables whose entries have an order: with other entries, call it
-/// again with all of them.
+/// For a table whose entries have an order, the result writes all elements of its maps. To change
+/// an entry of such a table, call the function again with all entries.
 ///
 /// # Errors
 ///
-/// The first entry that does not fit its table.
+/// Returns an error for the first entry that does not fit its table.
 pub fn updates(layout: &Layout, entries: &[Entry]) -> Result<Vec<Update>> {
     let mut rows: Vec<Vec<Row>> = layout.tables.iter().map(|_| Vec::new()).collect();
     let mut writes = Vec::new();
@@ -84,7 +85,7 @@ pub fn updates(layout: &Layout, entries: &[Entry]) -> Result<Vec<Update>> {
     Ok(writes)
 }
 
-/// An element of a map, in hexadecimal digits.
+/// An element of a map, as hexadecimal digits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Element {
     /// Key in the map.
@@ -93,14 +94,15 @@ pub struct Element {
     pub value: String,
 }
 
-/// Returns the content of the maps of all tables that entries name, as users state map content.
+/// Returns the content of the maps of all tables that entries name, in the format of map content
+/// from users.
 ///
-/// A table that the entries name has no other entries, and the default action of the program unless
-/// an entry sets it.
+/// A table that the entries name has no other entries. It has the default action of the program
+/// unless an entry sets another one.
 ///
 /// # Errors
 ///
-/// As [`updates`].
+/// Returns an error for the first entry that does not fit its table.
 pub fn map_content(layout: &Layout, entries: &[Entry]) -> Result<BTreeMap<String, Vec<Element>>> {
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     let mut maps: BTreeMap<String, Vec<Element>> = BTreeMap::new();
@@ -150,28 +152,28 @@ pub fn map_content(layout: &Layout, entries: &[Entry]) -> Result<BTreeMap<String
     Ok(maps)
 }
 
-/// An entry of a table with numbers for all keys and parameters.
+/// An entry of a table, with its keys, action and arguments resolved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resolved {
-    /// Line of the file; 0 for an entry of the program.
+    /// Line in the file of entries; 0 for an entry of the program.
     pub line: u32,
-    /// True for the default entry, which has no keys.
+    /// True if the entry sets the default action; it then has no keys.
     pub is_default: bool,
     /// Keys in the order of the table.
     pub keys: Vec<KeyValue>,
     /// Priority; higher numbers win.
     pub priority: Option<u32>,
-    /// Number of the action in the list of the table.
+    /// Index of the action in the list of the table.
     pub action: usize,
     /// Arguments in the order of the parameters.
     pub args: Vec<BigInt>,
 }
 
-/// Returns the entries of each table.
+/// Resolves entries, and returns those of each table in the order of `tables`.
 ///
 /// # Errors
 ///
-/// The first entry that does not fit its table.
+/// Returns an error for the first entry that does not fit its table.
 pub fn resolve(tables: &[TableLayout], entries: &[Entry]) -> Result<Vec<Vec<Resolved>>> {
     let layout = Layout { tables: tables.to_vec(), ..Layout::default() };
     let mut found: Vec<Vec<Resolved>> = layout.tables.iter().map(|_| Vec::new()).collect();
@@ -210,12 +212,13 @@ enum Found<'a> {
     ValueSet(&'a ObjectLayout),
 }
 
-/// Returns true if a name is a path, or its last parts.
+/// Returns true if `name` is the path, or the last components of the path.
 fn names(path: &str, name: &str) -> bool {
     path.strip_suffix(name).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
 }
 
-/// Returns the place of the one path that a name means: the whole path, or else its end.
+/// Returns the index of the path that a name denotes: an equal path, or else the only path that
+/// ends with the name. The error lists the known paths, or those that end with the name.
 fn one<'a>(
     paths: impl Iterator<Item = &'a str> + Clone,
     name: &str,
@@ -325,7 +328,7 @@ fn add<'a>(
     Ok(())
 }
 
-/// Returns the keys of an entry in the order of the table.
+/// Returns the keys of an entry in the order of the table. A missing key matches every value.
 fn ordered_keys(
     table: &TableLayout,
     line: u32,
@@ -342,7 +345,8 @@ fn ordered_keys(
     Ok(found)
 }
 
-/// Returns values in the order of the numbers that they set.
+/// Orders values like `numbers`, by their names or, without names, by position. `what` and `of`
+/// name them in errors.
 fn ordered<'v, T>(
     of: &str,
     line: u32,
@@ -391,7 +395,8 @@ fn prefix_mask(width: u32, length: u32) -> BigInt {
     all_ones(width) ^ all_ones(width - length.min(width))
 }
 
-/// Returns a value of a number's width; negative values are two's complements.
+/// Checks that a value fits the width of a number, and returns it without sign: a negative value
+/// becomes its two's complement.
 fn sized(of: &str, line: u32, number: &Number, value: &BigInt) -> Result<BigInt> {
     let width = number.width;
     let lowest = if width == 0 { BigInt::ZERO } else { -(BigInt::from(1) << (width - 1)) };
@@ -404,8 +409,8 @@ fn sized(of: &str, line: u32, number: &Number, value: &BigInt) -> Result<BigInt>
     Ok(value & all_ones(width))
 }
 
-/// Checks a key against its kind, and returns it with numbers of its width: `Exact` for an exact
-/// key, `Prefix` for a prefix, `Range` for a range, `Mask` for all others.
+/// Checks a key of an entry against its match kind, and reduces it to its width. Returns `Exact`
+/// for exact keys, `Prefix` for LPM keys, `Range` for ranges and `Mask` for others.
 fn checked_key(of: &str, line: u32, key: &KeyLayout, value: KeyValue) -> Result<KeyValue> {
     let number = &key.number;
     let (width, ones) = (number.width, all_ones(number.width));
@@ -488,7 +493,7 @@ fn action_of<'a>(
         .iter()
         .filter(|one| if as_default { one.as_default } else { one.in_entries })
         .collect();
-    // Control planes write the names of controls before an action.
+    // Control planes may write the names of controls before the name of an action.
     let control = table.name.rsplit_once('.').map_or("", |one| one.0);
     let inner = call.name.strip_prefix(control).and_then(|rest| rest.strip_prefix('.'));
     let name = inner.unwrap_or(&call.name);
@@ -509,7 +514,7 @@ fn action_of<'a>(
     Ok((action, args))
 }
 
-/// Writes a number in little-endian order.
+/// Writes a number at its offset, in little-endian order.
 fn put(bytes: &mut [u8], number: &Number, value: &BigInt) {
     let digits = value.to_bytes_le().1;
     let at = number.offset as usize;
@@ -517,7 +522,8 @@ fn put(bytes: &mut [u8], number: &Number, value: &BigInt) {
     bytes[at..at + count].copy_from_slice(&digits[..count]);
 }
 
-/// Returns the value of an entry or default action, or of a member of the table.
+/// Returns the bytes of an action with its arguments: the map value of an entry, default action or
+/// pool member.
 fn action_value(table: &TableLayout, action: &ActionLayout, args: &[BigInt], rank: u32) -> Vec<u8> {
     let size = table.members.as_ref().map_or(table.value_size, |one| one.value_size);
     let mut value = vec![0; size as usize];
@@ -531,7 +537,8 @@ fn action_value(table: &TableLayout, action: &ActionLayout, args: &[BigInt], ran
     value
 }
 
-/// Returns the value of an entry: an action, or the number of a member or group of the pool.
+/// Returns the bytes of an entry's map value: an action with its arguments, or the number of a
+/// member or group, which is added to `pool`.
 fn entry_value(table: &TableLayout, row: &Row, rank: u32, pool: &mut Pool) -> Result<Vec<u8>> {
     let values = row.actions.iter().map(|(action, args)| action_value(table, action, args, rank));
     let Some(layout) = &table.members else { return Ok(values.flatten().collect()) };
@@ -596,7 +603,8 @@ fn member(set: &ObjectLayout, entry: &Entry) -> Result<Update> {
     Ok(Update { map: set.map.clone(), key, value: vec![1, 0, 0, 0] })
 }
 
-/// Returns the two numbers of a key: value and mask, or lowest and highest value.
+/// Returns the two numbers that a table with masks or ranges stores for a key: value and mask, or
+/// lowest and highest value.
 fn pair(key: &KeyLayout, value: &KeyValue) -> (BigInt, BigInt) {
     let width = key.number.width;
     match value {
@@ -702,7 +710,8 @@ fn table_writes(
     Ok(())
 }
 
-/// Writes a key of an LPM trie: the length of the prefix, then all keys left-aligned in bytes.
+/// Writes the key of an LPM trie element: the prefix length, then all keys left-aligned in their
+/// bytes.
 fn trie_key(table: &TableLayout, row: &Row, key: &mut [u8]) {
     let mut length = 0;
     for (one, value) in table.keys.iter().zip(&row.keys) {

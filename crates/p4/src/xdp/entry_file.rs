@@ -10,15 +10,16 @@
 //! known_types 0x0800
 //! ```
 //!
-//! - A table has its name, with the names of controls around it where tables share a name. The
-//!   last line adds a member to a value set, which has no action.
-//! - Keys stand in the order of the table, or have names. A key without a line's value matches all.
+//! - A table is given by its name. Where tables share a name, the names of the enclosing controls
+//!   precede it. The last line adds a member to a value set, without action.
+//! - Keys are in the order of the table, or have names. A named key that the line omits matches all
+//!   values.
 //! - A value is a number (`80`, `0x50`, `0b101`, `-1`), `true`, `false`, an IPv4, IPv6 or MAC
 //!   address. A key is a value, `value/length`, `value &&& mask`, `low..high` or `*`.
 //! - A table with a selector takes actions with `|` between them, the members of a group:
 //!   `ecmp 10.0.0.0/8 -> forward(port=1) | forward(port=2)`.
 //! - Among entries that match a packet, the one with the highest priority wins, then the first one
-//!   in the file. Priorities have no effect if all keys are exact, or all but one with a prefix.
+//!   in the file. Priorities have no effect if all keys are exact, or all except one with a prefix.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -26,11 +27,11 @@ use num_bigint::{BigInt, Sign};
 
 use super::entry::{ActionCall, Entry, KeyValue, Result, Setting, brief, fault};
 
-/// Reads a file of entries.
+/// Parses a file of entries.
 ///
 /// # Errors
 ///
-/// The first line that is not an entry.
+/// Returns an error for the first line that is not an entry.
 pub fn parse(text: &str) -> Result<Vec<Entry>> {
     let mut entries = Vec::new();
     for (line, text) in (1..).zip(text.lines()) {
@@ -72,7 +73,7 @@ fn parse_line(line: u32, text: &str) -> Result<Entry> {
     Ok(Entry { line, table, setting })
 }
 
-/// Splits `keys priority number`.
+/// Splits `keys priority number` into keys and priority; `None` if the text states no priority.
 fn parse_priority(line: u32, text: &str) -> Result<(&str, Option<u32>)> {
     let Some((before, number)) = text.rsplit_once(char::is_whitespace) else {
         return Ok((text, None));
@@ -110,7 +111,7 @@ fn parse_action(line: u32, text: &str) -> Result<ActionCall> {
     Ok(ActionCall { name: name.to_owned(), args: found })
 }
 
-/// Splits `name=value`.
+/// Splits `name=value` into name and value; the name is `None` if it is missing.
 fn named(text: &str) -> (Option<String>, &str) {
     match text.split_once('=') {
         Some((name, value)) => (Some(name.trim().to_owned()), value.trim()),
@@ -149,7 +150,7 @@ fn parse_key(line: u32, text: &str) -> Result<KeyValue> {
     Ok(KeyValue::Exact(value(text)?))
 }
 
-/// Reads a number or an address.
+/// Parses a number, a truth value, or an IPv4, IPv6 or MAC address.
 pub(super) fn parse_value(line: u32, text: &str) -> Result<BigInt> {
     match text {
         "true" => return Ok(1.into()),

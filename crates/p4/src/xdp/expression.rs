@@ -1,22 +1,23 @@
-//! Expressions: numbers as C expressions, and other values as places.
+//! Translates expressions: numbers to C expressions, other values to C lvalues.
 
 use num_traits::ToPrimitive;
 
 use super::storage::{c_width, is_scalar, mask, plain, wide};
 use super::*;
 
-/// A place with the condition under which it is meant, for indices that are not constant.
+/// One of the lvalues that an expression can denote, with the condition for it. An index that is
+/// not constant makes several.
 pub(super) struct Choice {
-    /// C condition; none if the place is the only one.
+    /// C condition under which this lvalue is the right one; `None` if it is the only one.
     pub condition: Option<String>,
-    /// C expression.
+    /// C lvalue of the value.
     pub place: String,
-    /// Other headers of a union, if the place is a header in it.
+    /// Lvalues of the other headers of the union, if this is a header in a header union.
     pub siblings: Vec<String>,
 }
 
 impl Choice {
-    /// Returns the only place that is possible.
+    /// Makes the choice for an expression with a single possible lvalue.
     fn only(place: String) -> Choice {
         Choice { condition: None, place, siblings: Vec::new() }
     }
@@ -24,16 +25,17 @@ impl Choice {
 
 /// An operand of a binary operation.
 pub(super) struct Operand {
-    /// C expression.
+    /// Value as a C expression.
     pub text: String,
     /// Type of the number.
     pub ty: Type,
-    /// The value, if it is known.
+    /// Compile-time value, if there is one.
     pub known: Option<num_bigint::BigInt>,
 }
 
 impl<'a> Generator<'a> {
-    /// Returns a number as a C expression, in the C type of its type.
+    /// Returns the number that an expression evaluates to, as a C expression in the C type of its
+    /// P4 type.
     pub(super) fn value(&mut self, expr: &'a Expr) -> Result<String> {
         let ty = self.ty(expr);
         if let Some(value) = self.constant(expr)
@@ -126,7 +128,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Returns bits of a number that is an array of bytes.
+    /// Returns bits `high` down to `low` of a number that C stores as an array of bytes.
     fn wide_slice(&mut self, base: &'a Expr, width: u32, high: u32, low: u32) -> Result<String> {
         let place = self.place(base)?;
         let kind = if high - low >= 64 { "u128" } else { "u64" };
@@ -142,7 +144,8 @@ impl<'a> Generator<'a> {
         Ok(self.fit(&format!("({})", parts.join(" | ")), &Type::Bit(high - low + 1)))
     }
 
-    /// Returns a number from a place; several places are possible if an index is not constant.
+    /// Returns the number in the variable or element that an expression denotes. An index that is
+    /// not constant selects among several lvalues.
     fn read(&mut self, expr: &'a Expr, ty: &Type) -> Result<String> {
         let mut choices = self.choices(expr)?;
         let Some(last) = choices.pop() else { return Ok("0U".to_owned()) };
@@ -167,7 +170,8 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Emits two operands. What the second one changes does not change the first.
+    /// Emits the evaluation of two operands, and returns them. A side effect of the second one does
+    /// not change the first.
     fn two(&mut self, left: &'a Expr, right: &'a Expr) -> Result<(String, String)> {
         let mut a = self.value(left)?;
         let (b, before) = self.aside(|this| this.value(right))?;
@@ -246,7 +250,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Returns the result of an operation on numbers, except of comparisons.
+    /// Returns the result of an operation on numbers, other than a comparison, as a C expression.
     pub(super) fn compute_with(
         &mut self,
         span: Span,
@@ -305,7 +309,8 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Returns the type in which two operands are compared.
+    /// Returns the type in which two operands are compared: a literal takes the type of the other
+    /// operand.
     fn operand_type(&self, left: &Expr, right: &Expr) -> Type {
         let (a, b) = (self.ty(left), self.ty(right));
         match a {
@@ -359,7 +364,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Returns a number shifted by less than its width.
+    /// Returns a C expression that shifts a number, to the right or left, by less than its width.
     fn shifted(&mut self, right: bool, a: &str, ty: &Type, by: &str) -> String {
         match (right, plain(ty)) {
             (true, Type::Int(65..)) => {
@@ -376,7 +381,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Returns the bits of a number shifted to the right.
+    /// Returns a C expression for a logical right shift of a number.
     pub(super) fn shifted_right(&mut self, a: &str, ty: &Type, by: &str) -> String {
         match plain(ty).width() {
             Some(65..) => {
@@ -387,7 +392,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Returns the bits of a number with the opposite sign.
+    /// Returns a C expression for the negative of a number.
     fn negated(&mut self, a: &str, ty: &Type) -> String {
         match plain(ty).width() {
             Some(65..) => {
@@ -398,8 +403,9 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Defines operations on 128 bits. BPF has no shifts by an amount that is not constant and no
-    /// products; the compiler makes them of conditionals with shifts, and of shifted negatives.
+    /// Adds the C functions for shifts and negation of 128 bits. BPF has no variable shifts and no
+    /// products of 128 bits, but clang would form them: from conditionals with shifts, and from
+    /// shifted negatives.
     fn define_halves(&mut self) {
         self.define("halves", HALVES);
     }
@@ -450,7 +456,7 @@ impl<'a> Generator<'a> {
         ))
     }
 
-    /// Returns a C condition for the equality of two places.
+    /// Returns a C condition for the equality of two lvalues of type `ty`.
     pub(super) fn equal(&self, a: &str, b: &str, ty: &Type) -> String {
         if is_scalar(ty) {
             return format!("{a} == {b}");
@@ -477,15 +483,16 @@ impl<'a> Generator<'a> {
 
     // --- places --------------------------------------------------------------------------------
 
-    /// Returns the place of an expression; of a value that has none, a new variable with the value.
+    /// Returns the lvalue of an expression. Emits the value to a new variable if the expression has
+    /// none.
     pub(super) fn place(&mut self, expr: &'a Expr) -> Result<String> {
         let ty = self.ty(expr);
         self.place_as(expr, &ty)
     }
 
-    /// Returns the place of an expression as a value of a type, which a literal takes.
+    /// Returns the lvalue of an expression. A literal takes the type `ty`, and a new variable.
     pub(super) fn place_as(&mut self, expr: &'a Expr, ty: &Type) -> Result<String> {
-        // A part of a result, as in `f()[0]`, has a place once the result has one.
+        // A part of a result, as in `f()[0]`, has an lvalue once the result is in a variable.
         let is_part = matches!(expr.kind, ExprKind::Member { .. } | ExprKind::Index { .. });
         if self.has_place(expr) || is_part && !is_scalar(ty) {
             let mut choices = self.choices(expr)?;
@@ -521,7 +528,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Returns the places that an expression can mean.
+    /// Returns the lvalues that an expression can denote.
     pub(super) fn choices(&mut self, expr: &'a Expr) -> Result<Vec<Choice>> {
         match &expr.kind {
             ExprKind::Name { name, .. } => {
@@ -628,7 +635,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Returns the place of `next` or `last`, whose index is known in a state.
+    /// Returns the lvalue of `next` or `last` of a stack. The index is known in each parser state.
     fn stack_member(
         &mut self,
         expr: &'a Expr,
@@ -650,8 +657,8 @@ impl<'a> Generator<'a> {
     }
 }
 
-/// Operations on 128 bits, made of operations on halves. The compiler does not look
-/// through the assembly, and so does not join them.
+/// C functions for 128 bits that operate on two halves. The compiler cannot look through the empty
+/// assembly, so it does not join the halves again.
 const HALVES: &str = "static inline __attribute__((always_inline)) u128 shl128(u128 a, u32 by)
 {
     u64 low = a, high = a >> 64;
@@ -685,7 +692,8 @@ static inline __attribute__((always_inline)) u128 neg128(u128 a)
 }
 ";
 
-/// Returns a value as an unsigned number of at least 32 bits, so that C computes without overflow.
+/// Returns a C expression for a value as an unsigned number of at least 32 bits. Unsigned
+/// arithmetic of C does not overflow.
 fn unsigned(value: &str, ty: &Type) -> String {
     match plain(ty).width() {
         Some(width) if width > 64 => format!("(u128){value}"),

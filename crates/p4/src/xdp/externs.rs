@@ -1,15 +1,15 @@
-//! Extern objects and functions of the architectures.
+//! Translates extern objects and functions of the architectures.
 
 use super::checksum::Algorithm;
 use super::meter::{PSA_COLOURS, V1_COLOURS};
 use super::*;
 use crate::check::Named;
 
-/// Size of a ring buffer in bytes: a power of two, of whole pages.
+/// Size of a ring buffer in bytes. It must be a power of two, and a multiple of the page size.
 const RING_BYTES: u32 = 1 << 18;
 
 impl<'a> Generator<'a> {
-    /// Emits a method of an extern object of an architecture.
+    /// Emits a method call on an extern object of an architecture.
     pub(super) fn object_method(
         &mut self,
         expr: &'a Expr,
@@ -124,13 +124,13 @@ impl<'a> Generator<'a> {
         Ok(None)
     }
 
-    /// Returns true if an architecture declares an extern, whose meaning is known.
+    /// Returns true if a standard header declares the extern, so that its meaning is known.
     pub(super) fn is_standard(&self, extern_: DeclId) -> bool {
         let file = self.nodes.get(&extern_).map(|decl| decl.span.file as usize);
         file.and_then(|file| self.sources.files.get(file)).is_some_and(|file| file.is_standard)
     }
 
-    /// Returns an argument that a call can leave out.
+    /// Returns an optional argument of a call as a C expression; `None` if the call omits it.
     fn optional(&mut self, given: &[Given<'a>], at: usize) -> Result<Option<String>> {
         match given.get(at) {
             None | Some(Given::Missing) => Ok(None),
@@ -138,7 +138,8 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Returns the colour of a packet before a meter, and its length, where a call states them.
+    /// Returns the colour that a packet has before a meter, and its length, if the call states
+    /// them.
     fn colour_and_length(
         &mut self,
         given: &[Given<'a>],
@@ -151,7 +152,7 @@ impl<'a> Generator<'a> {
         Ok((colour, length))
     }
 
-    /// Stores a number in an argument of any width.
+    /// Emits the store of a number to an `out` argument, reduced to the argument's width.
     fn store_fitted(&mut self, target: Option<&Given<'a>>, number: &str) -> Result<()> {
         let Some(Given::Expr(target)) = target else { return Ok(()) };
         let value = self.fit(number, &self.ty(target));
@@ -160,7 +161,8 @@ impl<'a> Generator<'a> {
 
     // --- registers -----------------------------------------------------------------------------
 
-    /// Emits the look-up of an element. Returns the variable that points to it, and its C type.
+    /// Emits the lookup of a register element. Returns the pointer variable, and the C type of the
+    /// element.
     fn register_element(
         &mut self,
         instance: &Instance,
@@ -204,7 +206,7 @@ impl<'a> Generator<'a> {
 
     // --- hashes, checksums and random numbers --------------------------------------------------
 
-    /// Returns the algorithm that an instance is made with.
+    /// Returns the algorithm that is the constructor argument of an instance.
     fn algorithm_of(&self, instance: &Instance, span: Span) -> Result<Algorithm> {
         match instance.args.first() {
             _ if instance.kind() == "InternetChecksum" => Ok(Algorithm::Sum),
@@ -242,7 +244,7 @@ impl<'a> Generator<'a> {
         Ok(Some(self.fit(&format!("(u64){base} + ({most} ? (u64)({hash}) % {most} : 0)"), &ty)))
     }
 
-    /// Returns the variable with the state of a checksum.
+    /// Returns the C variable with the state of a checksum object.
     fn checksum_state(&mut self, instance: &Instance, kind: Algorithm) -> Result<String> {
         if let Some(name) = self.checksums.get(&instance.path) {
             return Ok(name.clone());
@@ -284,7 +286,8 @@ impl<'a> Generator<'a> {
         Ok(None)
     }
 
-    /// Emits a random number between two limits, and returns it.
+    /// Emits the draw of a random number between two limits, inclusive, and returns it as a C
+    /// expression.
     fn draw(&mut self, low: &str, high: &str, ty: &Type) -> Result<String> {
         let choices =
             self.save("choices", &Type::Bit(64), &format!("(u64){high} - (u64){low} + 1"))?;
@@ -294,7 +297,8 @@ impl<'a> Generator<'a> {
 
     // --- messages ------------------------------------------------------------------------------
 
-    /// Emits that data is sent to user space through a ring buffer, after the number of a receiver.
+    /// Emits a message to user space through a ring buffer: the number of the receiver, if there is
+    /// one, and the data.
     fn digest(
         &mut self,
         path: &str,
@@ -316,7 +320,7 @@ impl<'a> Generator<'a> {
             self.maps.push(format!("RING({map}, {RING_BYTES});\n"));
             self.object(&map, path, "digest", 0, RING_BYTES);
         }
-        // Bytes between fields are sent too.
+        // Padding between fields is sent, too.
         self.put(format!("__builtin_memset(&{name}, 0, sizeof({name}));"));
         if let Some(receiver) = receiver {
             self.put(format!("{name}.receiver = {receiver};"));
@@ -326,7 +330,7 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Returns an argument as a number of a type.
+    /// Returns the argument at index `at` as a number of type `ty`, in C; `0U` if it is missing.
     pub(super) fn argument(&mut self, given: &[Given<'a>], at: usize, ty: &Type) -> Result<String> {
         match given.get(at) {
             Some(Given::Expr(expr)) => self.value_as(expr, ty),
@@ -335,7 +339,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Adds a definition once.
+    /// Adds a C definition to the output, unless one of this name was added before.
     pub(super) fn define(&mut self, name: &str, text: &str) {
         if self.struct_names.insert(format!("definition {name}"), String::new()).is_none() {
             self.structs.push(text.to_owned());

@@ -1,4 +1,4 @@
-//! Layout of the maps of a compiled program: what a control plane writes for an entry.
+//! Layout of the maps of a compiled program. A control plane follows it to write table entries.
 
 use std::rc::Rc;
 
@@ -6,38 +6,38 @@ use serde::Serialize;
 
 use super::entry::Entry;
 
-/// Match kind of a key, as far as it decides on the map.
+/// Match kind of a key; it decides which kind of map a table has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub enum MatchKind {
     /// One value.
     Exact,
-    /// Values with a prefix.
+    /// Values with a common prefix.
     Lpm,
-    /// Values under a mask.
+    /// Values that are equal under a mask.
     Ternary,
     /// Values between two limits.
     Range,
-    /// One value, or all.
+    /// One value, or all values.
     Optional,
 }
 
-/// A number in a map's key or value.
+/// A number at a fixed offset in the key or value of a map.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Number {
-    /// Name in the program: a parameter, or the text of a key.
+    /// Name in the program: the name of a parameter, or the text of a table key.
     pub name: Rc<str>,
     /// Width in bits.
     pub width: u32,
-    /// Offset in bytes.
+    /// Offset in the key or value, in bytes.
     pub offset: u32,
-    /// Size in bytes. Numbers stand in little-endian order, unless their map is an LPM trie.
+    /// Size in bytes. Numbers are in little-endian order, except in LPM tries.
     pub size: u32,
 }
 
 /// A key of a table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct KeyLayout {
-    /// The number in the key of the map.
+    /// The number inside the map's key.
     pub number: Number,
     /// Match kind.
     pub kind: MatchKind,
@@ -46,40 +46,40 @@ pub struct KeyLayout {
 /// An action of a table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ActionLayout {
-    /// Name in the program.
+    /// Name of the action in the program.
     pub name: Rc<str>,
-    /// Number in the field `action` of the map's value, from 1.
+    /// Number of the action in the field `action` of the map's value, counted from 1.
     pub id: u32,
-    /// Parameters that the control plane sets; offsets are in the value of the map.
+    /// Parameters that the control plane sets. Their offsets are relative to the value of the map.
     pub params: Vec<Number>,
-    /// True if an entry can have the action.
+    /// True if an entry of the table can use the action.
     pub in_entries: bool,
-    /// True if the default action can be this action.
+    /// True if the action can be the default action of the table.
     pub as_default: bool,
 }
 
-/// The maps of a table.
+/// Kind of maps that implement a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum TableMaps {
-    /// A hash map: the key as laid out, the value of an action.
+    /// A hash map: its key contains the table keys, and its value an action.
     Hash,
-    /// An LPM trie: 4 bytes of prefix length, then the keys in network byte order, the one with a
-    /// prefix last and left-aligned.
+    /// An LPM trie. Its key consists of 4 bytes of prefix length and the table keys in network byte
+    /// order. The key with a prefix comes last and is left-aligned.
     Trie,
-    /// An array `NAME_masks` of masks, and a hash map. Element `i` of the array has 4 bytes that are
-    /// not zero, then the masks at the offsets of the keys. A key of the hash map has `i` in its
-    /// first 4 bytes, then the masked keys.
+    /// An array `NAME_masks` of masks, and a hash map. Element `i` of the array contains 4 bytes
+    /// that are not zero, then the masks at the offsets of the keys. A key of the hash map contains
+    /// `i` in its first 4 bytes, then the masked keys.
     TupleSpace {
         /// Number of elements of the array of masks.
         masks: u32,
     },
-    /// An array of entries in order of priority. An element has 4 bytes that are not zero, then
-    /// first and second numbers of each key (value and mask, or lowest and highest value), then the
-    /// value of an action.
+    /// An array of entries in order of priority. An element contains 4 bytes that are not zero, the
+    /// first and the second numbers of all keys (value and mask, or lowest and highest value), and
+    /// an action.
     Scan {
-        /// Offset of the second numbers from the first ones in bytes.
+        /// Distance in bytes between the first numbers of an element and the second ones.
         second: u32,
-        /// Offset of the value of the action in bytes.
+        /// Offset of the action in an element, in bytes.
         value: u32,
         /// Size of an element in bytes.
         element: u32,
@@ -91,65 +91,70 @@ pub enum TableMaps {
 /// A table with its maps.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TableLayout {
-    /// Control-plane name: names of controls and the table, with dots.
+    /// Control-plane name: names of the enclosing controls and of the table, with dots.
     pub name: String,
-    /// Name of the map; related maps add `_masks` and `_default`.
+    /// Name of the map. Related maps have this name with `_masks` or `_default` appended.
     pub map: String,
-    /// Kind of maps.
+    /// Kind of the maps.
     pub maps: TableMaps,
-    /// Size of a key of the map in bytes.
+    /// Size of the map's key in bytes.
     pub key_size: u32,
-    /// Size of a value of an action in bytes: its number (4 bytes), its parameters.
+    /// Size in bytes of an action in the map's value: its number (4 bytes) and its parameters.
     pub value_size: u32,
-    /// Offset of the priority in the value, for a tuple space; higher numbers win.
+    /// Offset of an entry's priority in the map's value, for a tuple space; higher numbers win.
+    /// `None` for other maps.
     pub priority: Option<u32>,
-    /// Number of entries.
+    /// Largest number of entries.
     pub size: u32,
     /// Keys.
     pub keys: Vec<KeyLayout>,
     /// Actions.
     pub actions: Vec<ActionLayout>,
     /// True if the control plane can set the default action, in element 0 of the array
-    /// `NAME_default`; number 0 stands for the default action of the program.
+    /// `NAME_default`. Action number 0 in this element stands for the default action of the
+    /// program.
     pub has_default_map: bool,
-    /// Members that entries name by number, in their first 4 bytes, instead of actions. The offsets
-    /// of parameters are then those in members and default actions.
+    /// Action profile or selector of the table. An entry then contains the number of a member or
+    /// group in its first 4 bytes, instead of an action. Offsets of parameters are those in members
+    /// and default actions.
     pub members: Option<MembersLayout>,
-    /// Offset of a meter in the value.
+    /// Offset of a direct meter in the map's value, in bytes.
     pub meter: Option<u32>,
-    /// Entries of the program that are not constant.
+    /// Entries of the program that the control plane may change.
     #[serde(skip)]
     pub initial: Vec<Entry>,
 }
 
-/// The members of an action profile or selector: an array with a value of an action in each element,
-/// which several tables can share.
+/// The members of an action profile or selector: an array map with one action in each element.
+/// Several tables can share it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MembersLayout {
-    /// Control-plane name.
+    /// Control-plane name of the action profile or selector.
     pub name: String,
-    /// Name of the map.
+    /// Name of the array map.
     pub map: String,
-    /// Size of a value of an action in bytes.
+    /// Size of an action in bytes: its number (4 bytes) and its parameters.
     pub value_size: u32,
-    /// Number of members.
+    /// Largest number of members.
     pub size: u32,
-    /// Groups, of a selector: entries name a group, which names members.
+    /// Groups of an action selector: an entry names a group, and the group lists its members.
+    /// `None` for an action profile.
     pub groups: Option<GroupsLayout>,
 }
 
-/// The groups of a selector: an array of numbers of 4 bytes, the count of members and their numbers.
+/// The groups of an action selector: an array map of 4-byte numbers, first the number of members,
+/// then the index of each member.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct GroupsLayout {
-    /// Name of the map.
+    /// Name of the array map.
     pub map: String,
-    /// Number of groups.
+    /// Largest number of groups.
     pub size: u32,
     /// Largest number of members of a group.
     pub most: u32,
 }
 
-/// A counter, register, meter or value set with its map.
+/// A counter, register, meter, digest or value set with its map.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ObjectLayout {
     /// Control-plane name.
@@ -162,11 +167,11 @@ pub struct ObjectLayout {
     pub element: u32,
     /// Number of elements.
     pub size: u32,
-    /// Numbers in the key of a value set.
+    /// Numbers in the key of a value set; empty for other kinds.
     pub numbers: Vec<Number>,
 }
 
-/// The maps of a program.
+/// Layout of all maps of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Layout {
     /// Tables.

@@ -1,4 +1,4 @@
-//! Maps of tables: keys, values, and look-ups.
+//! Emits the maps of tables: keys, values and lookups.
 
 use super::layout::{
     ActionLayout, KeyLayout, MatchKind, MembersLayout, Number, TableLayout, TableMaps,
@@ -10,23 +10,24 @@ use super::storage::{c_width, integer, is_scalar, plain};
 use super::*;
 use crate::annotations::control_name;
 
-/// Largest number of masks of a table with ternary keys.
+/// Largest number of different masks in a table with ternary keys.
 pub(super) const MOST_MASKS: u32 = 16;
 
-/// The values of a table's maps.
+/// Layout of the values in a table's maps.
 pub(super) struct ValueLayout {
     /// Size of the value of an entry in bytes.
     pub size: u32,
-    /// Actions, with parameters in values of entries, or of members.
+    /// Actions of the table. Their parameters have offsets in the values of entries, or of pool
+    /// members.
     pub actions: Vec<ActionLayout>,
-    /// Members that entries name.
+    /// Members of an action profile or selector, if entries name members instead of actions.
     pub members: Option<MembersLayout>,
     /// Offset of the meter in the value of an entry.
     pub meter: Option<u32>,
 }
 
 impl<'a> Generator<'a> {
-    /// Defines `struct NAME_key`, and returns the numbers in it and its size.
+    /// Defines `struct NAME_key`. Returns the numbers in it, and its size in bytes.
     pub(super) fn key_struct(
         &mut self,
         name: &str,
@@ -44,7 +45,8 @@ impl<'a> Generator<'a> {
         Ok((fields, size))
     }
 
-    /// Returns numbers at aligned offsets from `at`, the size of a struct of them, and its lines.
+    /// Places numbers at aligned offsets from `start` on. Returns them, the size of the struct, and
+    /// its C lines.
     fn place_numbers(
         &mut self,
         numbers: &[(String, Type)],
@@ -71,7 +73,7 @@ impl<'a> Generator<'a> {
         Ok((fields, at.next_multiple_of(most).max(1), lines))
     }
 
-    /// Declares a key with the numbers, and returns its name.
+    /// Emits a variable for a map key that contains the numbers, and returns its name.
     pub(super) fn key_variable(&mut self, map: &str, numbers: &[(String, Type)]) -> String {
         let key = self.fresh("lookup");
         self.locals.push(format!("struct {map}_key {key};"));
@@ -83,7 +85,7 @@ impl<'a> Generator<'a> {
         key
     }
 
-    /// Defines the structs of values of entries and of members.
+    /// Defines the C structs for the values of entries and of members.
     pub(super) fn value_structs(
         &mut self,
         map: &str,
@@ -123,8 +125,8 @@ impl<'a> Generator<'a> {
         Ok(ValueLayout { size, actions, members, meter })
     }
 
-    /// Defines `struct NAME_value` with actions, and returns its size without the tail, and the
-    /// actions.
+    /// Defines `struct NAME_value` for the actions. Returns its size in bytes without `tail`, and
+    /// the actions.
     fn value_struct(
         &mut self,
         map: &str,
@@ -206,7 +208,7 @@ impl<'a> Generator<'a> {
         layout: &mut TableLayout,
         pointer: &str,
     ) -> Result<()> {
-        // The key with a prefix stands last.
+        // The key with a prefix comes last.
         let mut order: Vec<usize> = (0..numbers.len()).collect();
         order.sort_by_key(|at| kinds[*at] == MatchKind::Lpm);
         let (mut at, mut stores, mut fields) = (4, Vec::new(), vec![None; numbers.len()]);
@@ -216,7 +218,7 @@ impl<'a> Generator<'a> {
             let width = plain(ty).width().unwrap_or(8);
             let bytes = width.div_ceil(8);
             let value = bits_of(value, ty);
-            // Bits stand at the start of their bytes.
+            // The bits of a number are left-aligned in its bytes.
             let kind = if bytes > 8 { "u128" } else { "u64" };
             let shifted = format!("(({kind}){value} << {})", bytes * 8 - width);
             let (mut left, mut byte) = (bytes * 8, at);
@@ -253,8 +255,9 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Declares an index of an array, and returns the variable that counts it. The kernel's verifier
-    /// knows the value of a counter only if it has no address, or all 8 bytes of its place.
+    /// Declares the variables `index`, for an array map, and a loop counter, whose name is
+    /// returned. The address of `index` is taken, so the kernel's verifier would lose the value of
+    /// a 4-byte counter there.
     fn counter(&mut self, index: &str) -> String {
         let count = self.fresh("count");
         self.locals.push(format!("u32 {index};"));
@@ -271,7 +274,8 @@ impl<'a> Generator<'a> {
         pointer: &str,
     ) -> Result<()> {
         let masks_map = format!("{map}_masks");
-        // The first word of a mask tells that it is in use, and has the place of `tuple` in a key.
+        // The first word of a mask is not zero if the mask is in use. It has the offset of `tuple`
+        // in a key.
         self.map(&masks_map, "BPF_MAP_TYPE_ARRAY", masks, "u32", &format!("struct {map}_key"));
         self.map(
             map,
@@ -359,7 +363,7 @@ impl<'a> Generator<'a> {
     }
 }
 
-/// Returns the bits of a number as an unsigned number.
+/// Returns the bits of a number as an unsigned C expression.
 fn bits_of(value: &str, ty: &Type) -> String {
     match plain(ty) {
         Type::Int(width) => {
@@ -373,7 +377,7 @@ fn bits_of(value: &str, ty: &Type) -> String {
     }
 }
 
-/// Returns the keys of a layout with their names.
+/// Makes the keys of a table's layout from their numbers, match kinds and names.
 pub(super) fn keys(numbers: Vec<Number>, kinds: &[MatchKind], names: &[Rc<str>]) -> Vec<KeyLayout> {
     numbers
         .into_iter()
@@ -386,7 +390,7 @@ pub(super) fn keys(numbers: Vec<Number>, kinds: &[MatchKind], names: &[Rc<str>])
         .collect()
 }
 
-/// Returns the number of masks that entries of these keys can have.
+/// Returns the largest number of different masks that entries with these keys can have.
 pub(super) fn most_masks(kinds: &[MatchKind], numbers: &[(String, Type)]) -> u32 {
     kinds.iter().zip(numbers).fold(1u32, |product, (kind, (_, ty))| {
         let width = plain(ty).width().unwrap_or(1);

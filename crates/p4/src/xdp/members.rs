@@ -1,4 +1,5 @@
-//! Action profiles and selectors: entries name members, or groups of members, of an array.
+//! Emits action profiles and selectors: an entry names a member, or a group of members, in an array
+//! map.
 
 use num_traits::ToPrimitive;
 
@@ -9,31 +10,32 @@ use crate::check::Named;
 /// Largest number of members of a group without the annotation `@max_group_size`.
 const MOST_IN_GROUP: u32 = 64;
 
-/// The action profile or selector of a table.
+/// Action profile or selector of a table.
 #[derive(Clone, Debug)]
 pub(super) struct Members {
-    /// Name of the array of members.
+    /// Name of the array map with the members.
     pub map: String,
-    /// Control-plane name.
+    /// Control-plane name of the action profile or selector.
     path: String,
-    /// Number of members.
+    /// Largest number of members.
     size: u32,
     selector: Option<Selector>,
 }
 
-/// The choice of a member of a group.
+/// Rule by which an action selector chooses a member of a group: a hash of the table's selector
+/// keys.
 #[derive(Clone, Debug)]
 struct Selector {
-    /// Algorithm of the hash.
+    /// Name of the hash algorithm.
     algorithm: Rc<str>,
-    /// Bits of the hash that count.
+    /// Number of low bits of the hash that are used.
     width: u32,
     /// Largest number of members of a group.
     most: u32,
 }
 
 impl Members {
-    /// Returns the layout of the maps, for members of a size in bytes.
+    /// Returns the layout of the maps, for members with actions of `value_size` bytes.
     pub fn layout(&self, value_size: u32) -> MembersLayout {
         let groups = self.selector.as_ref().map(|one| GroupsLayout {
             map: format!("{}_groups", self.map),
@@ -46,8 +48,8 @@ impl Members {
 }
 
 impl<'a> Generator<'a> {
-    /// Returns the members of a table's implementation; `own` is their path, if the table alone has
-    /// them.
+    /// Returns the members for a table's property `implementation`. `own` is the path of the
+    /// members if no other table can share them.
     pub(super) fn members_of(
         &mut self,
         instance: &Instance,
@@ -75,7 +77,7 @@ impl<'a> Generator<'a> {
         let size = instance.number(usize::from(selector.is_some())).unwrap_or(1).max(1);
         let path = own.unwrap_or_else(|| instance.path.clone());
         let map = self.map_name(&path);
-        // Members have the numbers of actions in the list of the table.
+        // A member contains the number of its action in the list of the table.
         let actions = crate::tables::actions_of(self.checked, table);
         if *self.members.entry(map.clone()).or_insert_with(|| actions.clone()) != actions {
             return self.unsupported(
@@ -86,7 +88,8 @@ impl<'a> Generator<'a> {
         Ok(Members { map, path, size, selector })
     }
 
-    /// Returns the number of the annotation `@max_group_size` of an instance.
+    /// Returns the number in the annotation `@max_group_size` of an instance; `None` if it is
+    /// missing.
     fn group_size(&self, value: &Expr) -> Option<u32> {
         let decl = self.nodes.get(self.checked.uses.get(&value.id)?)?;
         let marked = decl.annotations.iter().find(|one| &*one.name.text == "max_group_size")?;
@@ -96,8 +99,8 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Emits the look-up of the member that an entry names, at `entry`, and sets `pointer` to it.
-    /// A member or group that the control plane did not set has no action.
+    /// Emits the lookup of the member that the entry `entry` names, and the store of its address to
+    /// `pointer`. The pointer is null for a member or group that the control plane did not set.
     pub(super) fn find_member(
         &mut self,
         members: &Members,
@@ -165,7 +168,7 @@ impl Instance {
         }
     }
 
-    /// Returns a constructor argument that is a number.
+    /// Returns the constructor argument at index `at`; `None` if it is not an integer of 32 bits.
     pub(super) fn number(&self, at: usize) -> Option<u32> {
         match self.args.get(at) {
             Some(Some(Binding::Constant(Value::Number(number)))) => number.to_u32(),

@@ -1,16 +1,18 @@
-//! Meters: two rates and three colours (RFC 2698), and counters.
+//! Emits counters and meters with two rates and three colours (RFC 2698).
 //!
-//! A meter holds tokens of time. A packet takes tokens for itself or for each of its bytes, and time
-//! adds tokens up to a limit. A meter that the control plane did not set takes no tokens, so all its
-//! packets are green. CPUs change a meter without a lock, so that they can lose each other's tokens.
+//! A meter stores tokens, which are units of time. A packet takes tokens once, or once for each of
+//! its bytes, and passing time adds tokens up to a limit. A meter that the control plane did not
+//! set takes no tokens, so all its packets are green. CPUs update a meter without a lock, so that
+//! updates can get lost.
 
 use super::*;
 
 /// Size of `struct meter` in bytes.
 pub(super) const METER_BYTES: u32 = 56;
 
-/// Definition of meters. A macro, so that its costs belong to the line of the call. Tokens are
-/// 2^-16 nanoseconds; after 2^40 nanoseconds, no time is added.
+/// C definition of meters. It is a macro, so that its instructions count for the line of the call.
+/// A token is 2^-16 nanoseconds. A pause longer than 2^40 nanoseconds adds as many tokens as one of
+/// this length.
 const METER: &str = "struct meter {
     u64 time;
     u64 committed;
@@ -53,7 +55,7 @@ impl<'a> Generator<'a> {
         self.define("meter", METER);
     }
 
-    /// Emits the use of a meter at a pointer: changes the colour of the packet so far.
+    /// Emits a meter update for the struct at `pointer`; the update changes the variable `colour`.
     pub(super) fn measure(
         &mut self,
         pointer: &str,
@@ -73,8 +75,8 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Emits the use of an element of an array of meters, and returns the colour; `before` is the
-    /// colour of the packet so far.
+    /// Emits the update of one meter in an array, and returns the colour. `before` is the colour of
+    /// the packet so far; the default is green.
     pub(super) fn measure_element(
         &mut self,
         instance: &Instance,
@@ -98,7 +100,8 @@ impl<'a> Generator<'a> {
         Ok(colour)
     }
 
-    /// Emits the use of the meter of an entry that was found, for calls of `read` of v1model.
+    /// Emits the update of the direct meter of the entry that the lookup found. Calls of `read` of
+    /// v1model then return the colour.
     pub(super) fn measure_entry(&mut self, path: &str, entry: &str, bytes: bool) -> Result<()> {
         let colour = self.colour_of(path);
         self.put(format!("{colour} = {};", V1_COLOURS[0]));
@@ -108,8 +111,8 @@ impl<'a> Generator<'a> {
         self.measure(&meter, &amount(bytes, None), V1_COLOURS, &colour)
     }
 
-    /// Emits `execute` of a direct meter of PSA, and returns the colour; without an entry, packets
-    /// keep their colour.
+    /// Emits `execute` of a direct meter of PSA, and returns the colour. Without an entry, a packet
+    /// keeps its colour.
     pub(super) fn measure_found(
         &mut self,
         path: &str,
@@ -128,7 +131,7 @@ impl<'a> Generator<'a> {
         Ok(colour)
     }
 
-    /// Returns the variable with the result of the last use of a direct meter of v1model.
+    /// Returns the C variable with the latest colour of a direct meter of v1model.
     pub(super) fn colour_of(&mut self, path: &str) -> String {
         if let Some(name) = self.colours.get(path) {
             return name.clone();
@@ -141,12 +144,12 @@ impl<'a> Generator<'a> {
 
     // --- counters ------------------------------------------------------------------------------
 
-    /// Emits that an entry counts the packet.
+    /// Emits the counting of a packet of `bytes` bytes in the direct counter of an entry.
     pub(super) fn count_entry(&mut self, entry: &str, bytes: &str) {
         self.put(format!("if ({entry}) {{ {entry}->packets += 1; {entry}->bytes += {bytes}; }}"));
     }
 
-    /// Emits that an element of an array of counters counts.
+    /// Emits the counting of packets and bytes in one element of an array of counters.
     pub(super) fn count_element(
         &mut self,
         instance: &Instance,
@@ -191,7 +194,7 @@ impl<'a> Generator<'a> {
     }
 }
 
-/// Returns the tokens of a packet as a C expression: one, or one for each byte.
+/// Returns the tokens that a packet takes, as a C expression: 1, or the packet's length in bytes.
 fn amount(counts_bytes: bool, length: Option<String>) -> String {
     match (counts_bytes, length) {
         (false, _) => "1".to_owned(),

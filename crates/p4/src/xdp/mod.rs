@@ -1,11 +1,11 @@
 //! Translation of P4 programs to C for XDP.
 //!
-//! The result is one C function without includes: parsers become labels and jumps, controls,
-//! actions and functions stand where they are called, tables become BPF maps. `#line` directives
-//! name the lines of the P4 program, so that costs and errors do.
+//! The result is one C function without includes. Parsers become labels and jumps; controls,
+//! actions and functions are inlined; tables become BPF maps. `#line` directives name the lines of
+//! the P4 program, so that costs and errors refer to P4 lines.
 //!
-//! Stacks have constant indices: a state of a parser is emitted once for each combination of next
-//! indices that reaches it.
+//! Header stacks have constant indices: each parser state is emitted once for each combination of
+//! next indices that reaches it.
 
 mod call;
 mod checksum;
@@ -44,7 +44,7 @@ type Result<T> = std::result::Result<T, P4Error>;
 /// Options of the translation.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
-    /// Keep headers and metadata in a per-CPU map instead of the stack of 512 bytes.
+    /// Keep headers and metadata in a per-CPU map instead of the stack, which has 512 bytes.
     pub scratch: bool,
     /// Write the output port to element 0 of the array `record`, for tests.
     pub record: bool,
@@ -57,15 +57,16 @@ pub struct Output {
     pub c: String,
     /// Layout of the maps.
     pub layout: Layout,
-    /// Conditions under which the C does the same as the program: limits of tables.
+    /// Conditions under which the C program does the same as the P4 program, such as limits of
+    /// tables.
     pub conditions: Vec<String>,
 }
 
-/// Translates a checked program.
+/// Translates a checked program to C.
 ///
 /// # Errors
 ///
-/// The first construct that cannot be translated.
+/// Returns an error for the first construct that cannot be translated.
 pub fn to_c(
     program: &Program,
     checked: &Checked,
@@ -120,9 +121,9 @@ pub fn to_c(
 /// The meaning of a declaration at the current point of the program.
 #[derive(Clone, Debug)]
 enum Binding {
-    /// A C expression that can be read, and assigned to where P4 permits it.
+    /// A C lvalue that the program can read, and write where P4 allows it.
     Place(String),
-    /// A value that is known.
+    /// A compile-time value.
     Constant(Value),
     /// An instance of an extern type, parser or control.
     Instance(Instance),
@@ -132,106 +133,107 @@ enum Binding {
     PacketOut,
 }
 
-/// An instance with its path of names.
+/// An instance of an extern, parser or control, with its path of names.
 #[derive(Clone, Debug)]
 struct Instance {
     /// Type of the instance.
     ty: Type,
-    /// Names of the controls around it and its own, with dots.
+    /// Control-plane path: names of the enclosing controls and of the instance, with dots.
     path: String,
-    /// Constructor arguments by parameter.
+    /// Constructor arguments, in the order of the parameters; `None` for a missing argument.
     args: Vec<Option<Binding>>,
 }
 
-/// An argument of an inlined call.
+/// An argument for a parameter of an inlined call.
 #[derive(Clone, Debug)]
 enum Given<'a> {
     /// An expression of the caller.
     Expr(&'a Expr),
     /// A C expression.
     C(String),
-    /// No argument: the default value, or none.
+    /// No argument: the parameter has its default value, or stays unset.
     Missing,
 }
 
-/// An inlined call that is being emitted.
+/// An inlined call whose body is being emitted.
 struct Frame {
-    /// Label of its end.
+    /// Label at the end of the body.
     end: String,
-    /// Variable of its result.
+    /// Variable for the result; `None` for a call without result.
     result: Option<String>,
-    /// Statements that copy out parameters back, for `exit`.
+    /// Statements that copy `out` parameters to the arguments; `exit` runs them, too.
     copy_out: Vec<String>,
 }
 
 /// A header that a deparser emits.
 struct Emit {
-    /// Variable that tells if the header is emitted.
+    /// C variable that is true at run time if the header is emitted.
     flag: String,
-    /// The header.
+    /// C lvalue of the header.
     place: String,
     /// Type of the header.
     ty: Type,
 }
 
-/// The state of a translation.
+/// State of the translation of a program to C.
 struct Generator<'a> {
     checked: &'a Checked,
     sources: &'a Sources,
     options: Options,
     nodes: HashMap<DeclId, &'a Decl>,
     bindings: HashMap<DeclId, Binding>,
-    /// Type arguments of the function that is inlined.
+    /// Type arguments of the function that is being inlined.
     subst: Vec<(DeclId, Type)>,
     structs: Vec<String>,
     struct_names: HashMap<String, String>,
     maps: Vec<String>,
     map_names: HashSet<String>,
-    /// Names of maps by path, and all names that they take.
+    /// Names of maps by control-plane path. `taken` contains these names and those reserved for
+    /// related maps.
     path_maps: HashMap<String, String>,
     taken: HashSet<String>,
-    /// Declarations of variables at the start of the C function.
+    /// C declarations of variables at the start of the function.
     locals: Vec<String>,
     body: Vec<String>,
     /// File and line of the package `main`.
     main: (u32, u32),
-    /// Line of the last `#line`.
+    /// Line in the last `#line` directive.
     line: u32,
     count: u32,
-    /// Number of emitted statements.
+    /// Number of statements emitted so far.
     statements: u32,
     frames: Vec<Frame>,
-    /// Label of the end of the parser or control of the architecture.
+    /// Label of the end of the current parser or control of the architecture; `exit` jumps there.
     exit_label: Option<String>,
-    /// Labels of `break` and `continue`.
+    /// Labels for `break` and `continue` of each open loop, innermost last.
     loops: Vec<(String, String)>,
-    /// Next indices of stacks in the parser, by place.
+    /// Next index of each header stack at the current point of the parser, by lvalue of the stack.
     next: BTreeMap<String, u32>,
-    /// Label of `reject`, in a parser.
+    /// Label that `reject` jumps to; `None` outside of parsers.
     in_parser: Option<String>,
     emits: Vec<Emit>,
-    /// Fields of the state: headers and metadata.
+    /// C fields of `struct state`: headers and metadata.
     state: Vec<String>,
-    /// Path of the control around each table.
+    /// Control-plane path of each declaration.
     paths: HashMap<DeclId, String>,
     layout: Layout,
     conditions: Vec<String>,
-    /// Variable of the parser's error.
+    /// C variable with the parser error.
     parser_error: Option<String>,
-    /// Place of v1model's standard metadata.
+    /// C lvalue of v1model's standard metadata.
     standard_metadata: Option<String>,
-    /// Further rounds of packets, if the program asks for some.
+    /// Further rounds of a packet; `None` if the program does not resubmit or recirculate.
     rounds: Option<rounds::Rounds>,
-    /// Variables with the metadata of the round before, by place.
+    /// C variables that keep metadata from the previous round, by lvalue of the metadata.
     kept: HashMap<String, String>,
-    /// Actions of the tables that share members, by map.
+    /// Actions of the tables that share members, by name of the members' map.
     members: HashMap<String, Vec<DeclId>>,
     /// Pointers to the entries that direct counters and meters belong to, by their paths; true for
-    /// meters of bytes.
+    /// a meter that counts bytes.
     direct: HashMap<String, (String, bool)>,
-    /// Results of direct meters of v1model, by path.
+    /// C variables with the colours of v1model's direct meters, by path.
     colours: HashMap<String, String>,
-    /// States of checksums, by path.
+    /// C variables with the states of checksums, by path.
     checksums: HashMap<String, String>,
 }
 
@@ -243,8 +245,8 @@ impl<'a> Generator<'a> {
         self.body.push(line.into());
     }
 
-    /// Names the line of the program that the next statements come from. BTF has one file for a
-    /// function, so code of an included file has the line of its `#include`.
+    /// Emits a `#line` directive for the next statements. BTF has one file per function, so code of
+    /// an included file gets the line of its `#include`.
     fn at(&mut self, span: Span) {
         let Some(file) = self.sources.files.get(span.file as usize) else { return };
         let Some(line) = self.sources.line_in(self.main.0, span) else { return };
@@ -255,7 +257,7 @@ impl<'a> Generator<'a> {
         self.body.push(self.directive(line));
     }
 
-    /// Returns a directive that names a line of the program.
+    /// Returns the `#line` directive for a line of the program.
     fn directive(&self, line: u32) -> String {
         let path = self
             .sources
@@ -271,7 +273,7 @@ impl<'a> Generator<'a> {
         format!("{}_{}", c_name(name), self.count)
     }
 
-    /// Declares a C variable with the value zero at this point of the program.
+    /// Declares a C variable, and emits its initialisation with zero.
     fn variable(&mut self, name: &str, ty: &Type) -> Result<String> {
         let name = self.uninitialised(name, ty)?;
         let zero = self.zero(&name, ty);
@@ -279,7 +281,7 @@ impl<'a> Generator<'a> {
         Ok(name)
     }
 
-    /// Declares a C variable that the next statement assigns to.
+    /// Declares a C variable without a value; the caller emits an assignment to it.
     fn uninitialised(&mut self, name: &str, ty: &Type) -> Result<String> {
         let name = self.fresh(name);
         let c = self.c_type(ty)?;
@@ -287,14 +289,14 @@ impl<'a> Generator<'a> {
         Ok(name)
     }
 
-    /// Declares a C variable with a value.
+    /// Declares a C variable, and emits its initialisation with `value`.
     fn save(&mut self, name: &str, ty: &Type, value: &str) -> Result<String> {
         let name = self.uninitialised(name, ty)?;
         self.put(format!("{name} = {value};"));
         Ok(name)
     }
 
-    /// Declares a variable of a fixed name at the start of the C function.
+    /// Adds a C declaration at the start of the function, unless it is already present.
     fn local_once(&mut self, declaration: &str) {
         if self.locals.iter().all(|one| one != declaration) {
             self.locals.push(declaration.to_owned());
@@ -313,7 +315,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Returns the statements that a closure emits, apart from the rest.
+    /// Runs `emit`, and returns the emitted statements instead of appending them to the body.
     fn aside<T>(&mut self, emit: impl FnOnce(&mut Self) -> Result<T>) -> Result<(T, Vec<String>)> {
         let before = std::mem::take(&mut self.body);
         let result = emit(self);
@@ -327,17 +329,18 @@ impl<'a> Generator<'a> {
         ty.replace(&|id| self.subst.iter().rev().find(|one| one.0 == id).map(|one| one.1.clone()))
     }
 
-    /// Returns the type of an expression.
+    /// Returns the type of an expression, with the type arguments of inlined functions.
     fn ty(&self, expr: &Expr) -> Type {
         self.resolved(self.checked.type_of(expr))
     }
 
-    /// Returns the type of a parameter, variable or constant.
+    /// Returns the type of a parameter, variable or constant, with the type arguments of inlined
+    /// functions.
     fn declared(&self, id: DeclId) -> Type {
         self.resolved(self.checked.declared.get(&id).unwrap_or(&Type::Unknown))
     }
 
-    /// Returns the value of an expression, if it is known.
+    /// Returns the compile-time value of an expression; `None` if it is unknown.
     fn constant(&self, expr: &Expr) -> Option<Value> {
         if let Some(value) = self.checked.constants.get(&expr.id) {
             return Some(value.clone());
@@ -359,14 +362,15 @@ impl<'a> Generator<'a> {
         None
     }
 
-    /// Returns the error of a construct without a translation; without a place, at the current line.
+    /// Returns an error for a construct without translation. An empty span stands for the current
+    /// line.
     fn unsupported<T>(&self, span: Span, what: impl std::fmt::Display) -> Result<T> {
         let here = Span { file: self.main.0, line: self.line, column: 1, ..Span::default() };
         let span = if span == Span::default() { here } else { span };
         Err(P4Error::unsupported(span, format!("{what} cannot be compiled for XDP yet")))
     }
 
-    /// Returns the error of a construct that no translation can have, with its reason.
+    /// Returns an error for a construct that no translation can support, with the reason.
     fn refused<T>(&self, span: Span, why: &str) -> Result<T> {
         let here = Span { file: self.main.0, line: self.line, column: 1, ..Span::default() };
         let is_ours =
@@ -398,7 +402,7 @@ impl<'a> Generator<'a> {
         for local in &self.locals {
             let _ = writeln!(c, "    {local}");
         }
-        // Each line of C needs the directive, because the compiler counts on.
+        // Each line of C needs the directive, because the compiler increments the line number.
         let mut directive = "";
         for line in &self.body {
             if line.starts_with('#') {
@@ -412,15 +416,15 @@ impl<'a> Generator<'a> {
         Output { c, layout: self.layout, conditions: self.conditions }
     }
 
-    /// Adds the definition of a map.
+    /// Adds the C definition of a map, unless it is already present.
     fn map(&mut self, name: &str, kind: &str, entries: u32, key: &str, value: &str) {
         if self.map_names.insert(name.to_owned()) {
             self.maps.push(format!("MAP({name}, {kind}, {entries}, {key}, {value});\n"));
         }
     }
 
-    /// Returns the C name of a map for a path in the program: its own, also with the endings of
-    /// related maps.
+    /// Returns the C name of the map for a control-plane path. The name stays unique with the
+    /// suffixes of related maps, such as `_masks`.
     fn map_name(&mut self, path: &str) -> String {
         if let Some(name) = self.path_maps.get(path) {
             return name.clone();
@@ -443,7 +447,8 @@ impl<'a> Generator<'a> {
     }
 }
 
-/// Returns a name that C does not reserve.
+/// Makes a valid C identifier from a name: replaces other characters by `_`, and changes reserved
+/// words.
 fn c_name(name: &str) -> String {
     let name: String =
         name.chars().map(|one| if one.is_ascii_alphanumeric() { one } else { '_' }).collect();
@@ -452,7 +457,7 @@ fn c_name(name: &str) -> String {
     if reserved { format!("{name}_") } else { name }
 }
 
-/// Returns the name of a field in C.
+/// Returns the C name of a struct field.
 fn field_name(name: &Rc<str>) -> String {
     c_name(name)
 }
@@ -466,7 +471,7 @@ const C_WORDS: &[&str] = &[
     "union", "unsigned", "valid_", "void", "volatile", "while",
 ];
 
-/// Names of variables, maps and the function of each program.
+/// Names that the translation itself gives to variables, maps and functions.
 const OWN_NAMES: &[&str] = &[
     "ctx",
     "data",
@@ -493,7 +498,7 @@ const OWN_NAMES: &[&str] = &[
     "crc32_table",
 ];
 
-/// Definitions before the program: integer types, the context, helpers, and access to the packet.
+/// C definitions before the program: integer types, the context, helpers, and access to the packet.
 /// Numbers of helpers, maps and actions are those of the kernel's `include/uapi/linux/bpf.h`.
 const PRELUDE: &str = r#"typedef unsigned char u8;
 typedef unsigned short u16;

@@ -1,20 +1,20 @@
-//! Access to the packet: extraction, lookahead, and emission of headers.
+//! Emits access to the packet: extraction, lookahead, and emission of headers.
 
 use super::statement::Target;
 use super::storage::{HeaderField, bytes_of, is_scalar, segments};
 use super::*;
 
-/// Neighbouring fields that fill whole bytes.
+/// Adjacent header fields that together fill whole bytes.
 struct Group {
-    /// Offset in the header in bytes.
+    /// Offset of the group in the header, in bytes.
     offset: u32,
     /// Width in bits, a multiple of 8.
     width: u32,
-    /// Fields: numbers in the header, and the positions of their lowest bits in the group.
+    /// Fields: index in the header, and the position of the field's lowest bit in the group.
     fields: Vec<(usize, u32)>,
 }
 
-/// Returns fields in groups that start and end at bytes.
+/// Divides the fields of a header into groups that start and end at byte boundaries.
 fn groups(fields: &[HeaderField]) -> Vec<Group> {
     let mut groups = Vec::new();
     let (mut at, mut start, mut members) = (0, 0, Vec::new());
@@ -35,7 +35,7 @@ fn groups(fields: &[HeaderField]) -> Vec<Group> {
     groups
 }
 
-/// Returns a C expression that loads a big-endian number from the packet.
+/// Returns a C expression that loads a big-endian number of `width` bits from the packet.
 fn load(base: &str, offset: u32, width: u32) -> String {
     let kind = if width > 64 {
         "u128"
@@ -72,7 +72,8 @@ fn bytewise(group: &Group, position: u32, width: u32) -> String {
     parts.join(" | ")
 }
 
-/// Returns C expressions for the bytes of a group, from fields as unsigned numbers.
+/// Returns a C expression for each byte of a group. `values` contains each field as an unsigned C
+/// expression, its position in the group and its width.
 fn bytes_of_group(group: &Group, values: &[(String, u32, u32)]) -> Vec<String> {
     let mut bytes = Vec::new();
     for byte in 0..group.width / 8 {
@@ -93,7 +94,7 @@ fn bytes_of_group(group: &Group, values: &[(String, u32, u32)]) -> Vec<String> {
 }
 
 impl<'a> Generator<'a> {
-    /// Emits the end of parsing with an error, unless the packet has this many bytes at `pos`.
+    /// Emits the rejection of a packet with less than `bytes` bytes after `pos`.
     fn need(&mut self, bytes: u32, span: Span) -> Result<()> {
         self.put(format!("if (pos + {bytes} > end) {{"));
         self.reject("PacketTooShort", span)?;
@@ -115,7 +116,8 @@ impl<'a> Generator<'a> {
                 [only] if only.condition.is_none() => {
                     Some((only.place.clone(), only.siblings.clone()))
                 }
-                // At an index that is not constant, the header is copied there.
+                // If the index is not constant, the header is extracted elsewhere and copied to the
+                // index.
                 _ => Some((self.variable("extracted", &ty)?, Vec::new())),
             },
             None => None,
@@ -145,13 +147,13 @@ impl<'a> Generator<'a> {
                 self.store_to(&to, place)?;
             }
         }
-        // `next` moves on, also in `next.header` of a stack of unions.
+        // Advance the next index of the stack, also for `next.header` in a stack of unions.
         let mut part = target;
         while let ExprKind::Member { base, name } = &part.kind {
             if let (Type::Stack(_, size), "next") = (self.ty(base), &*name.text) {
                 let stack = self.place(base)?;
                 let next = self.next.entry(stack).or_insert(0);
-                // After the last element, parsing ended.
+                // An extraction after the last element has already ended the parsing.
                 *next = size.min(*next + 1);
             }
             part = base;
@@ -210,7 +212,7 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Emits a copy of bytes: instructions for each of them, or a loop if there are many.
+    /// Emits a copy of bytes: a `memcpy` for at most 64 bytes, or else a loop.
     fn copy_bytes(&mut self, to: &str, from: &str, bytes: u32) -> Result<()> {
         if bytes <= 64 {
             self.put(format!("__builtin_memcpy({to}, {from}, {bytes});"));
@@ -223,7 +225,7 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Checks that a wide field stands alone in whole bytes.
+    /// Checks that a field wider than 128 bits occupies whole bytes of its own.
     fn whole_group(&self, group: &Group, field: &HeaderField) -> Result<()> {
         match group.fields.len() == 1 && group.width == field.width {
             true => Ok(()),
@@ -234,13 +236,15 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Emits a limit that holds already, where the kernel's verifier does not know so.
+    /// Emits a check that `number` is at most `most`. It always holds, but the kernel's verifier
+    /// needs it.
     pub(super) fn bound(&mut self, number: &str, most: u32) {
         self.put(format!("asm volatile(\"\" : \"+r\"({number}));"));
         self.put(format!("if ({number} > {most}) return XDP_ABORTED;"));
     }
 
-    /// Emits a statement for the first bytes after `pos`, and one for the rest up to `most`.
+    /// Emits a loop over `most` byte offsets: the statement `first` for the first `bytes` offsets,
+    /// with a bounds check at `pos`, and `rest` for the others.
     fn each_byte(
         &mut self,
         most: u32,
@@ -290,7 +294,8 @@ impl<'a> Generator<'a> {
             )?;
             for (number, shift) in group.fields {
                 let field = &fields[number];
-                // By halves: clang would make one shift by a chosen number out of several.
+                // `shifted_right` works on halves: clang would combine several shifts into one by a
+                // variable distance.
                 let moved =
                     self.shifted_right(&loaded, &Type::Bit(group.width), &shift.to_string());
                 let value = self.fit(&moved, &field.ty);
@@ -300,7 +305,7 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Emits `lookahead<type>()`, and returns the value.
+    /// Emits `lookahead<type>()`, and returns the value as a C expression.
     pub(super) fn lookahead(&mut self, ty: &Type, span: Span) -> Result<String> {
         if is_scalar(ty) {
             let plain = storage::plain(ty);
@@ -360,7 +365,8 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Records the headers that `emit` writes: one, all of a stack, or all in a struct.
+    /// Records the headers that `emit` writes: a header, all headers of a stack, or all headers in
+    /// a struct.
     pub(super) fn emit(&mut self, place: &str, ty: &Type, span: Span) -> Result<()> {
         match ty {
             Type::Fields(FieldsKind::Header, _) => {
@@ -394,7 +400,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Emits the stores of all recorded headers at `pos`.
+    /// Emits the writes of all recorded headers to the packet, from `pos` on.
     pub(super) fn write_headers(&mut self) -> Result<()> {
         let position = self.options.scratch.then(|| self.hidden("u64", "position"));
         if position.is_some() {
@@ -431,8 +437,8 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Declares a variable with the value zero. In the scratch map, the kernel's verifier forgets
-    /// its value: else it follows each combination of valid headers.
+    /// Declares a variable with the value zero. In the scratch map, the kernel's verifier does not
+    /// track its value. Otherwise, the verifier would explore each combination of valid headers.
     fn hidden(&mut self, kind: &str, name: &str) -> String {
         let name = self.fresh(name);
         if self.options.scratch {
@@ -443,12 +449,12 @@ impl<'a> Generator<'a> {
         name
     }
 
-    /// Returns the variable with the length of the emitted headers.
+    /// Returns the C variable with the length of the emitted headers in bytes.
     pub(super) fn length(&self) -> &'static str {
         if self.options.scratch { "s->length_" } else { "length" }
     }
 
-    /// Emits the stores of fields at `pos`, which moves on.
+    /// Emits the writes of fields to the packet at `pos`, and advances `pos`.
     fn write_fields(&mut self, place: &str, fields: &[HeaderField]) -> Result<()> {
         let bytes = bytes_of(fields);
         if bytes == 0 {

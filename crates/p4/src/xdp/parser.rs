@@ -1,16 +1,18 @@
-//! Parsers: states as labels, one for each combination of next indices of stacks.
+//! Translates parsers: a state becomes one label for each combination of next indices of the header
+//! stacks.
 
 use super::storage::is_scalar;
 use super::*;
 
-/// Largest number of emitted states, against stacks whose indices multiply them.
+/// Largest number of emitted states. Each index of a stack multiplies them.
 const MOST_STATES: usize = 2000;
 
-/// A state to emit: its name, and the next indices of stacks.
+/// A state to emit: its name, and the next index of each header stack.
 type Entry = (Rc<str>, BTreeMap<String, u32>);
 
 impl<'a> Generator<'a> {
-    /// Emits a parser whose parameters are bound. Control goes on after it when it accepts.
+    /// Emits a parser whose parameters are already bound. Statements after it run if the parser
+    /// accepts the packet.
     pub(super) fn run_parser(&mut self, parser: &'a Parser, span: Span) -> Result<()> {
         for local in &parser.locals {
             self.local(local)?;
@@ -137,7 +139,7 @@ impl<'a> Generator<'a> {
         Ok(label)
     }
 
-    /// Emits the end of parsing with an error; an empty name keeps the error so far.
+    /// Emits the rejection of a packet with a parser error. An empty name keeps the current error.
     pub(super) fn reject(&mut self, error: &str, span: Span) -> Result<()> {
         let Some(label) = self.in_parser.clone() else {
             return self.unsupported(span, "this construct outside of a parser");
@@ -154,7 +156,8 @@ impl<'a> Generator<'a> {
 
     // --- sets ----------------------------------------------------------------------------------
 
-    /// Returns a key of `select` or of constant entries, in variables.
+    /// Emits the evaluation of a key of `select` or of constant entries to a variable. Returns its
+    /// C name and type.
     pub(super) fn key_value(&mut self, key: &'a Expr) -> Result<(String, Type)> {
         let ty = match self.ty(key) {
             Type::ListLiteral(types, _) => Type::Tuple(types),
@@ -168,7 +171,8 @@ impl<'a> Generator<'a> {
         Ok((self.place_as(key, &ty)?, ty))
     }
 
-    /// Returns the conditions under which values are in sets; none if they always are.
+    /// Returns C conditions under which values are in their sets; empty if the sets contain all
+    /// values.
     pub(super) fn sets_condition(
         &mut self,
         sets: &'a [Expr],
@@ -246,7 +250,8 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Returns the condition that values are in a value set, a hash map.
+    /// Emits the lookup of values in a value set, which is a hash map. Returns the C condition for
+    /// a hit.
     fn value_set(&mut self, set: &'a Expr, values: &[(String, Type)]) -> Result<Vec<String>> {
         let id = self.checked.uses.get(&set.id).copied();
         let Some((id, DeclKind::ValueSet { size, .. })) =
@@ -313,7 +318,7 @@ impl<'a> Generator<'a> {
         Ok(vec![found])
     }
 
-    /// Adds the numbers and `varbit` values that a value is made of.
+    /// Appends the numbers and `varbit` values inside a value: lvalue and type of each.
     pub(super) fn leaves(&self, place: &str, ty: &Type, numbers: &mut Vec<(String, Type)>) {
         if is_scalar(ty) || matches!(ty, Type::Varbit(_)) || storage::wide(ty).is_some() {
             numbers.push((place.to_owned(), ty.clone()));

@@ -1,16 +1,18 @@
-//! The packages of architectures: v1model's `V1Switch`, `ebpfFilter`, and `xdp`. The module `psa` has
-//! `PSA_Switch`.
+//! Translates the packages of the architectures: v1model's `V1Switch`, `ebpfFilter` and `xdp`. The
+//! module `psa` translates `PSA_Switch`.
 
 use super::*;
 
-/// Port of v1model that drops a packet.
+/// Output port with which v1model drops a packet.
 pub(super) const DROP_PORT: u32 = 511;
 
-/// Values of `instance_type` of packets in a further round, as in BMv2.
+/// `RECIRCULATED` and `RESUBMITTED`: values of v1model's `instance_type` in further rounds, as in
+/// BMv2.
 const RECIRCULATED: u32 = 4;
 const RESUBMITTED: u32 = 6;
 
-/// Returns the parts of a package that is a part of another one.
+/// Returns the constructor arguments of a package inside another package, such as PSA's ingress
+/// pipeline; `None` for an argument that is not an instance.
 pub(super) fn parts_of(package: &Instance) -> Vec<Option<Instance>> {
     let instance = |binding: &Option<Binding>| match binding {
         Some(Binding::Instance(instance)) => Some(instance.clone()),
@@ -20,7 +22,7 @@ pub(super) fn parts_of(package: &Instance) -> Vec<Option<Instance>> {
 }
 
 impl<'a> Generator<'a> {
-    /// Emits the program of the package `main`.
+    /// Emits the C function for the package `main`.
     pub(super) fn program(&mut self, program: &'a Program) -> Result<()> {
         let main = program.declarations.iter().rev().find(|decl| &*decl.name.text == "main");
         let Some(main) = main else {
@@ -78,7 +80,7 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Emits one round of a packet through the parts of a package.
+    /// Emits the parsers and controls of a package, for one round of a packet.
     fn package(&mut self, name: &str, main: &'a Decl, parts: &[Option<Instance>]) -> Result<()> {
         match name {
             "V1Switch" => self.v1_switch(main, parts),
@@ -89,7 +91,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Emits the start: limits of the packet, and the place of headers and metadata.
+    /// Declares the variables for the packet's limits, and the storage of headers and metadata.
     fn start(&mut self) {
         for local in [
             "u8 *data;",
@@ -118,7 +120,8 @@ impl<'a> Generator<'a> {
         self.parser_error = Some("parser_error".into());
     }
 
-    /// Emits the start of a round: the limits of the packet, and headers and metadata without values.
+    /// Emits the start of a round: sets the limits of the packet, and resets headers and metadata
+    /// to zero.
     fn start_round(&mut self, round: u32, rounds: u32) -> Result<()> {
         if rounds > 1 {
             self.label_round(round, round + 1 == rounds);
@@ -137,7 +140,7 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Adds a value to the state, and returns its place.
+    /// Adds a field to `struct state`, and returns its lvalue.
     pub(super) fn state_place(&mut self, name: &str, ty: &Type) -> Result<String> {
         let c = self.c_type(ty)?;
         let field = format!("    {c} {name};\n");
@@ -167,7 +170,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Returns the type of a parameter of a parser or control.
+    /// Returns the type of the parameter at index `at` of a parser or control.
     pub(super) fn param_type(&self, decl: &Decl, at: usize) -> Type {
         let signature = self.checked.signatures.get(&decl.id);
         signature
@@ -175,7 +178,8 @@ impl<'a> Generator<'a> {
             .map_or(Type::Unknown, |param| self.resolved(&param.ty))
     }
 
-    /// Emits a part of the pipeline with parameters at places; `None` is the packet.
+    /// Emits a parser or control of the package, with the lvalues of its parameters in `places`;
+    /// `None` stands for the packet.
     pub(super) fn stage(
         &mut self,
         decl: &'a Decl,
@@ -200,14 +204,16 @@ impl<'a> Generator<'a> {
         self.exit_label = Some(label.clone());
         self.run_bound(decl, instance)?;
         if self.options.scratch {
-            // Otherwise the compiler keeps all fields in registers, and these on the stack.
+            // Otherwise, the compiler would keep all fields in registers and spill them to the
+            // stack.
             self.put("__asm__ volatile(\"\" ::: \"memory\");");
         }
         self.put(format!("{label}:;"));
         Ok(())
     }
 
-    /// Emits the deparser's headers: the packet grows or shrinks by the difference of headers.
+    /// Emits the writes of the deparser's headers. The packet grows or shrinks by the difference to
+    /// the parsed headers.
     pub(super) fn deparse(&mut self) -> Result<()> {
         if self.options.scratch {
             self.put("length = s->length_;");
@@ -247,7 +253,7 @@ impl<'a> Generator<'a> {
         self.in_parser = Some(reject.clone());
         self.stage(parser, &parser_instance, &[None, headers, meta, standard], true)?;
         self.in_parser = None;
-        // Packets that a parser rejects go on, with their error.
+        // A packet that the parser rejects continues, with its parser error.
         self.put(format!("{reject}:;"));
         let metadata = standard.unwrap_or_default().to_owned();
         self.put(format!("{metadata}.parser_error = parser_error;"));
@@ -279,7 +285,7 @@ impl<'a> Generator<'a> {
         self.output(&format!("{metadata}.egress_port"))
     }
 
-    /// Emits the redirection to a port.
+    /// Emits the redirection of the packet to an output port.
     pub(super) fn output(&mut self, port: &str) -> Result<()> {
         self.record(port)?;
         self.layout.redirects = true;

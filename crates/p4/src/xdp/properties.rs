@@ -1,4 +1,4 @@
-//! Properties of tables, and their entries in the program.
+//! Reads the properties of tables, and their initial entries.
 
 use num_traits::ToPrimitive;
 
@@ -8,30 +8,30 @@ use super::storage::is_scalar;
 use super::*;
 use crate::tables;
 
-/// A counter or meter of each entry of a table.
+/// A direct counter or meter: one element for each entry of a table.
 #[derive(Clone, Debug)]
 pub(super) struct Direct {
     /// Control-plane name.
     pub path: String,
-    /// True if each look-up that finds an entry uses it (v1model), not a call (PSA).
+    /// True if every hit counts (v1model). Otherwise, the program calls a method to count (PSA).
     pub is_implicit: bool,
-    /// True if it counts bytes.
+    /// True if a direct meter counts bytes instead of packets.
     pub counts_bytes: bool,
 }
 
-/// The properties of a table.
+/// Properties of a table that the translation uses.
 pub(super) struct Properties<'a> {
     pub table: tables::Properties<'a>,
-    /// Direct counter of packets and bytes of each entry.
+    /// Counter of packets and bytes for each entry.
     pub counter: Option<Direct>,
-    /// Direct meter of each entry.
+    /// Meter for each entry.
     pub meter: Option<Direct>,
-    /// Members or groups that entries name instead of actions.
+    /// Action profile or selector whose members or groups the entries name, instead of actions.
     pub members: Option<Members>,
 }
 
 impl<'a> Generator<'a> {
-    /// Returns the actions of a table, in order.
+    /// Returns the declarations of a table's actions, in the order of its list.
     pub(super) fn table_actions(&self, table: DeclId) -> Vec<DeclId> {
         match self.nodes.get(&table).map(|decl| &*decl.kind) {
             Some(DeclKind::Table(table)) => tables::actions_of(self.checked, table),
@@ -89,7 +89,7 @@ impl<'a> Generator<'a> {
 
     // --- initial entries -----------------------------------------------------------------------
 
-    /// Returns the entries of a table that the control plane may change.
+    /// Returns the entries of the program that the control plane may change.
     pub(super) fn initial_entries(
         &self,
         path: &str,

@@ -1,5 +1,6 @@
-//! The package `PSA_Switch`: the ingress pipeline, then the egress pipeline of unicast packets, which
-//! parses what the ingress deparser wrote. The packet leaves through the map `ports`.
+//! Translates the package `PSA_Switch`: the ingress pipeline, then the egress pipeline of unicast
+//! packets, which parses the bytes that the ingress deparser wrote. The packet leaves through the
+//! map `ports`.
 
 use super::pipeline::parts_of;
 use super::*;
@@ -8,7 +9,7 @@ use crate::rounds::{recirculates, resubmits};
 /// The port `PSA_PORT_RECIRCULATE`.
 pub(super) const RECIRCULATE: &str = "0xfffffffaU";
 
-/// Numbers of the members of `PSA_PacketPath_t`.
+/// `UNICAST`, `RESUBMIT` and `RECIRCULATED`: values of `PSA_PacketPath_t`.
 const UNICAST: u32 = 1;
 const RESUBMIT: u32 = 5;
 const RECIRCULATED: u32 = 6;
@@ -23,7 +24,7 @@ impl<'a> Generator<'a> {
         let (control, control_instance) = self.package_part(main, ingress.get(1))?;
         let (deparser, deparser_instance) = self.package_part(main, ingress.get(2))?;
 
-        // Metadata of further rounds is kept from round to round.
+        // The metadata for further rounds keeps its values between rounds.
         let (egress_deparser, _) = self.package_part(main, egress.get(2))?;
         let resubmit_type = self.param_type(deparser, 2);
         let recirculate_type = self.param_type(egress_deparser, 2);
@@ -77,7 +78,7 @@ impl<'a> Generator<'a> {
         ];
         self.stage(parser, &parser_instance, &places, true)?;
         self.in_parser = None;
-        // Packets that a parser rejects go on, with their error.
+        // A packet that the parser rejects continues, with its parser error.
         self.put(format!("{reject}:;"));
         self.put(format!("{control_input}.parser_error = parser_error;"));
         self.put(format!("{output}.drop = 1;"));
@@ -119,8 +120,8 @@ impl<'a> Generator<'a> {
         self.output(&port)
     }
 
-    /// Emits the egress pipeline, and returns the place of its port. It takes the places of the ingress
-    /// pipeline for values of the same types.
+    /// Emits the egress pipeline, and returns the lvalue of its output port. Values of the same
+    /// types share the storage of the ingress pipeline.
     fn psa_egress(
         &mut self,
         main: &'a Decl,

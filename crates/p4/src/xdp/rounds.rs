@@ -1,25 +1,27 @@
-//! Further rounds of a packet through the program: resubmission and recirculation.
+//! Translates further rounds of a packet through the program: resubmission and recirculation.
 //!
-//! The program has the code of all rounds, one after the other, so that it needs no loop. It drops a
-//! packet that asks for one round more.
+//! The C program contains the code of all rounds in sequence, so that it needs no loop. It drops a
+//! packet that requests more rounds.
 
 use std::collections::BTreeSet;
 
 use super::*;
 use crate::rounds::{MOST_ROUNDS, field_lists, has_lists, recirculates, resubmits};
 
-/// The round that is emitted, and what it asks for.
+/// State of the round that is being emitted.
 #[derive(Default)]
 pub(super) struct Rounds {
-    /// Field lists of resubmissions (true) and recirculations (false) in the part that is emitted.
+    /// Field lists that the current parser or control requests; true for resubmission, false for
+    /// recirculation.
     lists: BTreeSet<(bool, u32)>,
-    /// Metadata with the annotation `@field_list`: place, type, variable and lists.
+    /// Metadata fields with the annotation `@field_list`.
     kept: Vec<Kept>,
-    /// Label of the next round; none in the last one.
+    /// Label of the next round; `None` in the last round.
     next: Option<String>,
 }
 
-/// A field of the metadata that further rounds keep.
+/// A metadata field that keeps its value in the next round: its lvalue, its type, the variable that
+/// stores it between rounds, and its field lists.
 struct Kept {
     place: String,
     ty: Type,
@@ -28,19 +30,19 @@ struct Kept {
 }
 
 impl<'a> Generator<'a> {
-    /// Returns true if the program names one of these words.
+    /// Returns true if a source file of the program contains one of these words.
     pub(super) fn mentions(&self, words: &[&str]) -> bool {
         crate::rounds::mentions(self.sources, words)
     }
 
-    /// Returns the number of rounds that a packet can take.
+    /// Returns the largest number of rounds of a packet, including the first.
     pub(super) fn number_of_rounds(&self, package: &str) -> u32 {
         let sources = self.sources;
         let has_rounds = resubmits(sources, package) || recirculates(sources, package);
         if has_rounds { MOST_ROUNDS } else { 1 }
     }
 
-    /// Emits the label of a round.
+    /// Emits the label and the variables of a round.
     pub(super) fn label_round(&mut self, round: u32, is_last: bool) {
         if round == 0 {
             for local in ["u32 path;", "u32 resubmitted;", "u32 recirculated;"] {
@@ -56,7 +58,7 @@ impl<'a> Generator<'a> {
         self.rounds = Some(Rounds { next, ..Rounds::default() });
     }
 
-    /// Returns the variable that keeps the metadata at a place for the next round.
+    /// Returns the C variable that keeps the metadata in `place` for the next round.
     pub(super) fn kept_variable(&mut self, place: &str, ty: &Type) -> Result<String> {
         if let Some(known) = self.kept.get(place) {
             return Ok(known.clone());
@@ -69,7 +71,7 @@ impl<'a> Generator<'a> {
         Ok(variable)
     }
 
-    /// Emits that a packet takes one more round after this part, with the metadata of a field list.
+    /// Emits the request for another round, in which the metadata of a field list keeps its values.
     pub(super) fn request_round(&mut self, list: u32, resubmits: bool, span: Span) -> Result<()> {
         let Some(rounds) = &mut self.rounds else {
             return self.unsupported(span, "a further round here");
@@ -80,7 +82,7 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Emits that the fields of metadata have the values of the round before.
+    /// Emits the copy of kept values from the previous round to the metadata in `place`.
     pub(super) fn restore(&mut self, place: &str, ty: &Type) -> Result<()> {
         let mut kept = Vec::new();
         self.find_kept(place, ty, &[], &mut kept)?;
@@ -103,8 +105,8 @@ impl<'a> Generator<'a> {
         fields.map(|((name, of), field)| (name, of, &*field.annotations)).collect()
     }
 
-    /// Finds the fields with annotations. A field of an annotated struct is in the struct's lists
-    /// too: `outer`.
+    /// Appends the metadata fields with the annotation `@field_list` to `kept`. `outer` are the
+    /// field lists of the enclosing struct; each of its fields is in them, too.
     fn find_kept(
         &mut self,
         place: &str,
@@ -128,8 +130,8 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Emits the further rounds of v1model that were asked for: resubmissions after the ingress
-    /// control, recirculations after the deparser. `path` is the type of such packets.
+    /// Emits the rounds of v1model that the program requested: resubmissions after the ingress
+    /// control, recirculations after the deparser. `path` is the `instance_type` of these packets.
     pub(super) fn next_rounds(&mut self, resubmits: bool, path: u32) {
         let Some(rounds) = self.rounds.take() else { return };
         let next = rounds.next.clone();
@@ -151,7 +153,8 @@ impl<'a> Generator<'a> {
         self.rounds = Some(rounds);
     }
 
-    /// Emits the jump to the next round; after the last one, the packet is dropped.
+    /// Emits the jump to the next round, or the drop of the packet after the last one. `path` is
+    /// the packet path that the next round sees.
     pub(super) fn next_round(&mut self, path: u32) {
         match self.rounds.as_ref().and_then(|rounds| rounds.next.clone()) {
             Some(next) => {

@@ -1,4 +1,4 @@
-//! Entries of tables in the files of control planes: the JSON files of p4lang's tutorials, and
+//! Reads table entries from files of control planes: the JSON files of p4lang's tutorials, and
 //! messages of P4Runtime in text format (P4Runtime specification 1.4, section 9.1).
 
 use num_bigint::{BigInt, Sign};
@@ -20,7 +20,7 @@ fn read(result: std::result::Result<Node, crate::records::Fault>) -> Result<Node
     result.or_else(|(line, message)| fault(line, message))
 }
 
-/// Returns a field that must be there.
+/// Returns a required field of a message. `of` names the message in the error.
 fn need<'n>(node: &'n Node, name: &str, of: &str) -> Result<&'n Node> {
     match node.get(name) {
         Some(found) => Ok(found),
@@ -46,7 +46,8 @@ fn number(node: &Node, name: &str) -> Result<u32> {
     }
 }
 
-/// Returns an error for a field that the reader does not know.
+/// Returns an error if a message has a field outside of `names`. `of` names the message in the
+/// error.
 fn known(node: &Node, names: &[&str], of: &str) -> Result<()> {
     match node.fields().iter().find(|one| !names.contains(&&*one.0)) {
         None => Ok(()),
@@ -61,7 +62,7 @@ fn known(node: &Node, names: &[&str], of: &str) -> Result<()> {
     }
 }
 
-/// Returns keys with names; without any, each key of the table matches all values.
+/// Returns `keys`, or, if it is empty, keys that match all values, one for each key of the table.
 fn all_keys(
     layout: &Layout,
     line: u32,
@@ -77,11 +78,11 @@ fn all_keys(
 
 // --- JSON --------------------------------------------------------------------------------------
 
-/// Reads entries from a JSON file with the list `table_entries`, as p4lang's tutorials have it.
+/// Reads entries from a JSON file with the list `table_entries`, the format of p4lang's tutorials.
 ///
 /// # Errors
 ///
-/// The first fault of the file, or an entry for an unknown table.
+/// Returns the first fault of the file, or the first entry for an unknown table.
 pub fn from_json(layout: &Layout, file: &str) -> Result<Vec<Entry>> {
     let root = read(read_json(file))?;
     known(&root, &["target", "p4info", "bmv2_json", "table_entries"], "the file")?;
@@ -161,13 +162,13 @@ fn json_key(node: &Node, kind: Option<MatchKind>) -> Result<KeyValue> {
 
 // --- P4Runtime ---------------------------------------------------------------------------------
 
-/// Names of tables, keys, actions and parameters by their numbers in a P4Info message.
+/// Content of a P4Info message: names of tables, keys, actions and parameters by their numbers.
 struct Info {
     tables: Vec<Identified>,
     actions: Vec<Identified>,
 }
 
-/// Number and name of an object, and those of its parts.
+/// Number and name of a table or action, and of its keys or parameters.
 type Identified = (u32, String, Vec<(u32, String)>);
 
 impl Info {
@@ -202,7 +203,8 @@ fn identified(node: &Node) -> Result<(u32, String)> {
     found.or_else(|one| in_info(one.line, one.message))
 }
 
-/// Returns the name that a field states: `name_field`, or the number `id_field` through P4Info.
+/// Returns the name in the field `name_field`, or the name that P4Info gives for the number in
+/// `id_field`.
 fn name_of(
     node: &Node,
     of: &str,
@@ -237,7 +239,7 @@ fn name_of(
 ///
 /// # Errors
 ///
-/// The first fault of the file, or an entry for an unknown table.
+/// Returns the first fault of the file, or the first entry for an unknown table.
 pub fn from_messages(layout: &Layout, file: &str, info: Option<&str>) -> Result<Vec<Entry>> {
     let root = read(read_message(file))?;
     let info = info.map(Info::read).transpose()?;
@@ -285,7 +287,7 @@ pub fn from_messages(layout: &Layout, file: &str, info: Option<&str>) -> Result<
     Ok(entries)
 }
 
-/// Adds an entry, or replaces the one with its keys and priority if `modifies` is true.
+/// Adds an entry. If `modifies` is true, it replaces the entry with the same keys and priority.
 fn add(entries: &mut Vec<Entry>, new: Option<Entry>, modifies: bool) -> Result<()> {
     let Some(new) = new else { return Ok(()) };
     let is_default = matches!(new.setting, Setting::Default(_));
@@ -322,7 +324,7 @@ fn has_keys_of(new: &Entry, old: &Entry) -> bool {
     same && new.table == old.table
 }
 
-/// Returns an entry; none for an entry that is part of the program.
+/// Converts a `table_entry` message to an entry; `None` for an entry that is part of the program.
 fn message_entry(layout: &Layout, node: &Node, info: Option<&Info>) -> Result<Option<Entry>> {
     let fields = [
         "table_id",
@@ -423,7 +425,7 @@ fn message_key(node: &Node) -> Result<KeyValue> {
     fault(node.line, "the match has no value: exact, lpm, ternary, range or optional")
 }
 
-/// Returns the number that bytes in network byte order stand for.
+/// Returns the number that a field contains as bytes in network byte order.
 fn bytes(node: &Node) -> Result<BigInt> {
     match &node.value {
         Content::Text(bytes) => Ok(BigInt::from_bytes_be(Sign::Plus, bytes)),

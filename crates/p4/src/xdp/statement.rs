@@ -1,15 +1,16 @@
-//! Statements, assignments and copies.
+//! Translates statements and assignments.
 
 use super::storage::{c_width, is_scalar, mask, plain};
 use super::*;
 
-/// A place that a statement assigns to.
+/// Target of an assignment.
 pub(super) struct Target {
-    /// Places with their conditions; none for `_`.
+    /// Possible lvalues with their conditions; empty for `_`.
     pub choices: Vec<expression::Choice>,
-    /// Type of the values that are stored.
+    /// Type of the assigned values.
     pub ty: Type,
-    /// For bits of a number: the type of the number, and the lowest bit.
+    /// For an assignment to bits of a number: the type of the whole number, and the lowest assigned
+    /// bit.
     pub bits: Option<(Type, u32)>,
 }
 
@@ -23,7 +24,8 @@ fn is_zero(value: &Value) -> bool {
 }
 
 impl Target {
-    /// Returns the place, if another name for it can stand for the target.
+    /// Returns the lvalue if an `out` parameter may share it: only one is possible, it is whole,
+    /// and it is not in a header union.
     pub(super) fn only_place(&self) -> Option<String> {
         match &self.choices[..] {
             [only]
@@ -130,7 +132,7 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Emits a loop without end; the closure has the labels of its end and its next round.
+    /// Emits an endless loop. `emit` gets two labels: the end of the loop, and its next iteration.
     fn looped(
         &mut self,
         span: Span,
@@ -184,7 +186,7 @@ impl<'a> Generator<'a> {
             }
             this.statement(body)?;
             this.put(format!("{}:;", labels.1));
-            // The last value has no next one, where it is the largest of its type.
+            // The loop ends before an increment of the last value, which could overflow.
             this.put(format!("if ({count} == {last}) goto {};", labels.0));
             this.put(format!("{count} = {one};"));
             Ok(())
@@ -193,7 +195,7 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Declares a variable or constant of a body.
+    /// Declares a local variable or constant.
     pub(super) fn declare(&mut self, decl: &'a Decl) -> Result<()> {
         self.nodes.insert(decl.id, decl);
         match &*decl.kind {
@@ -226,14 +228,14 @@ impl<'a> Generator<'a> {
 
     // --- assignments ---------------------------------------------------------------------------
 
-    /// Assigns to an expression of the program, whose place is decided before the value.
+    /// Emits an assignment; the target is evaluated before the value.
     fn assign_to(&mut self, target: &'a Expr, value: &'a Expr) -> Result<()> {
         if let ExprKind::Member { base, name } = &target.kind
             && self.asks_for_copies(&self.ty(base), &name.text).is_some()
             && self.constant(value).is_some_and(|value| is_zero(&value))
             && self.has_place(target)
         {
-            // The group of no ports, or no clone.
+            // The value 0 requests neither a multicast group nor a clone.
             let (place, zero) = (self.place(target)?, self.value_as(value, &self.ty(target))?);
             self.put(format!("{place} = {zero};"));
             return Ok(());
@@ -274,7 +276,8 @@ impl<'a> Generator<'a> {
         self.store_to(&to, &number)
     }
 
-    /// Returns a number of another expression in the C type of a type.
+    /// Returns the value of an expression as a C number; a compile-time value takes the C type of
+    /// `ty`.
     pub(super) fn value_as(&mut self, expr: &'a Expr, ty: &Type) -> Result<String> {
         if let Some(value) = self.constant(expr) {
             return self.literal(&value, ty, expr.span);
@@ -282,13 +285,13 @@ impl<'a> Generator<'a> {
         self.value(expr)
     }
 
-    /// Stores a value where an expression of the program tells.
+    /// Emits the store of a C value to the location that an expression denotes.
     pub(super) fn store(&mut self, target: &'a Expr, value: &str) -> Result<()> {
         let to = self.target(target)?;
         self.store_to(&to, value)
     }
 
-    /// Decides where an expression of the program stores.
+    /// Returns the lvalues that an assignment to an expression writes.
     pub(super) fn target(&mut self, target: &'a Expr) -> Result<Target> {
         let ty = self.ty(target);
         if let ExprKind::Member { base, name } = &target.kind
@@ -322,8 +325,8 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Returns the reason why a field of metadata of an architecture must be 0: other values ask for
-    /// copies of the packet.
+    /// Returns the reason why a metadata field of an architecture must be 0: other values request
+    /// copies of the packet. `None` for other fields.
     fn asks_for_copies(&self, ty: &Type, field: &str) -> Option<&'static str> {
         let Type::Fields(_, named) = ty else { return None };
         match (&*named.name, field) {
@@ -341,7 +344,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Checks that a part of a literal does not ask for copies of the packet.
+    /// Checks that a field of a struct literal does not request copies of the packet.
     fn check_part(&self, ty: &Type, field: &str, item: &Expr) -> Result<()> {
         let Some(why) = self.asks_for_copies(ty, field) else { return Ok(()) };
         let is_none = self.constant(item).is_some_and(|value| is_zero(&value));
@@ -350,7 +353,7 @@ impl<'a> Generator<'a> {
         if is_none || is_same { Ok(()) } else { self.refused(item.span, why) }
     }
 
-    /// Stores a value in a target.
+    /// Emits the store of a C value to a target.
     pub(super) fn store_to(&mut self, to: &Target, value: &str) -> Result<()> {
         let value = match to.choices.len() > 1 || to.bits.is_some() {
             true => self.save("stored", &to.ty, value)?,
@@ -375,8 +378,9 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Emits that the other headers of a union are invalid, after a header in it was assigned to. An
-    /// assigned invalid header counts as `setInvalid()`, which makes all headers invalid.
+    /// Emits the invalidation of the other headers of a union after an assignment to one of them.
+    /// The assignment of an invalid header counts as `setInvalid()`, which makes all headers of the
+    /// union invalid.
     pub(super) fn invalidate(&mut self, choice: &expression::Choice, ty: &Type) {
         if !matches!(ty, Type::Fields(FieldsKind::Header, _)) {
             return;
@@ -386,7 +390,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Copies the value at a target to a variable.
+    /// Emits the copy of a target's value to a variable.
     pub(super) fn load_target(&mut self, name: &str, from: &Target, span: Span) -> Result<()> {
         if is_scalar(&from.ty) {
             let value = self.read_target(from, span)?;
@@ -401,7 +405,7 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Returns the number at a target.
+    /// Returns the number at a target as a C expression.
     fn read_target(&mut self, from: &Target, span: Span) -> Result<String> {
         let mut value = self.literal(&Value::Number(0.into()), &plain(&from.ty), span)?;
         for choice in from.choices.iter().rev() {
@@ -427,7 +431,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Assigns a value to a place of a type.
+    /// Emits the assignment of an expression to an lvalue of type `ty`.
     pub(super) fn assign(&mut self, place: &str, ty: &Type, value: &'a Expr) -> Result<()> {
         if is_scalar(ty) || *ty == Type::Integer {
             let number = self.value_as(value, ty)?;
@@ -521,7 +525,8 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Returns a part of a literal: a number in a variable, so that later parts cannot change it.
+    /// Returns an element of a literal as a C expression: a constant, or a variable that later
+    /// elements cannot change.
     fn part(&mut self, item: &'a Expr, ty: &Type) -> Result<String> {
         if is_scalar(ty) {
             let number = self.value_as(item, ty)?;
@@ -548,7 +553,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Assigns a known value to a place.
+    /// Emits the assignment of a compile-time value to an lvalue.
     pub(super) fn assign_value(
         &mut self,
         place: &str,
@@ -593,7 +598,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Emits the block of a case, which must not move on in a stack.
+    /// Emits the block of a case. Returns an error if it changes the next index of a header stack.
     fn case(&mut self, body: &'a Block) -> Result<()> {
         let before = self.next.clone();
         self.block(body)?;

@@ -1,4 +1,4 @@
-//! P4 types in C: integers of the next size, structs, and the layout of headers.
+//! Representation of P4 types in C: the next larger integers, structs, and the layout of headers.
 
 use num_bigint::BigInt;
 use num_traits::ToPrimitive;
@@ -6,7 +6,7 @@ use num_traits::ToPrimitive;
 use super::*;
 use crate::check::Named;
 
-/// Returns the type of a value's bits: the underlying type of enums and new types.
+/// Returns the type that a value is stored as: the underlying type for enums and new types.
 pub(super) fn plain(ty: &Type) -> Type {
     match ty {
         Type::New(_, of) | Type::Enum(_, Some(of)) => plain(of),
@@ -16,32 +16,35 @@ pub(super) fn plain(ty: &Type) -> Type {
     }
 }
 
-/// Returns the width in bits of the C type for a P4 number of this width.
+/// Returns the width of the smallest C integer for a P4 number of `width` bits; `None` above 128
+/// bits.
 pub(super) fn c_width(width: u32) -> Option<u32> {
     [8, 16, 32, 64, 128].into_iter().find(|size| width <= *size)
 }
 
-/// Returns true if a value is one number in C.
+/// Returns true if values of the type are single numbers in C.
 pub(super) fn is_scalar(ty: &Type) -> bool {
     matches!(plain(ty), Type::Bit(width) | Type::Int(width) if width <= 128)
 }
 
-/// Returns the width of a number that is an array of bytes in C, because no type of C holds it.
+/// Returns the width of a number type above 128 bits, which C stores as an array of bytes; `None`
+/// for other types.
 pub(super) fn wide(ty: &Type) -> Option<u32> {
     plain(ty).width().filter(|width| *width > 128)
 }
 
-/// A field of a header in a packet.
+/// A field of a header, in packet order.
 pub(super) struct HeaderField {
-    /// Path in the C struct of the header, with dots.
+    /// Path of the field in the C struct of the header, with dots.
     pub path: String,
-    /// Type of the number.
+    /// Type of the field.
     pub ty: Type,
     /// Width in bits; 0 for `varbit`, whose width is not constant.
     pub width: u32,
 }
 
-/// Returns fields of constant width, each time with the `varbit` field after them.
+/// Splits the fields of a header after each `varbit` field. Returns the fields of constant width in
+/// each part, and the `varbit` field after them.
 pub(super) fn segments(fields: &[HeaderField]) -> Vec<(&[HeaderField], Option<&HeaderField>)> {
     let is_varbit = |field: &HeaderField| matches!(field.ty, Type::Varbit(_));
     let parts = fields.split_inclusive(is_varbit);
@@ -53,13 +56,13 @@ pub(super) fn segments(fields: &[HeaderField]) -> Vec<(&[HeaderField], Option<&H
         .collect()
 }
 
-/// Returns the number of whole bytes of fields.
+/// Returns the total size of fields in whole bytes.
 pub(super) fn bytes_of(fields: &[HeaderField]) -> u32 {
     fields.iter().map(|field| field.width).sum::<u32>() / 8
 }
 
 impl<'a> Generator<'a> {
-    /// Returns the C type.
+    /// Returns the name of the C type for a P4 type.
     pub(super) fn c_type(&mut self, ty: &Type) -> Result<String> {
         let name = match plain(ty) {
             Type::Bit(width) => match c_width(width) {
@@ -78,7 +81,8 @@ impl<'a> Generator<'a> {
         Ok(name)
     }
 
-    /// Defines the C struct of a number wider than 128 bits, in network byte order. Returns its name.
+    /// Defines the C struct for a number wider than 128 bits, in network byte order. Returns its
+    /// name.
     fn c_wide(&mut self, width: u32) -> Result<String> {
         if !width.is_multiple_of(8) {
             return self.unsupported(Span::default(), format!("a number of {width} bits"));
@@ -99,7 +103,8 @@ static inline __attribute__((always_inline)) u8 wide_{width}_equal(const {name} 
         Ok(name)
     }
 
-    /// Defines the C struct of `varbit`: bytes after its width are zero. Returns its name.
+    /// Defines the C struct for a `varbit` type. Bytes beyond the current width are zero. Returns
+    /// the struct's name.
     fn c_varbit(&mut self, width: u32) -> String {
         let (name, bytes) = (format!("struct varbit_{width}"), width.div_ceil(8).max(1));
         let text = format!(
@@ -119,10 +124,11 @@ static inline __attribute__((always_inline)) u8 varbit_{width}_equal(const {name
         name
     }
 
-    /// Defines the C struct of a type, and returns its name.
+    /// Defines the C struct for a P4 type, and returns its name.
     fn c_struct(&mut self, ty: &Type) -> Result<String> {
         let key = match ty {
-            // Types of one name differ in scope only, so the number of the declaration counts.
+            // Types in different scopes can share a name, so the key is the number of the
+            // declaration.
             Type::Fields(_, Named { id, .. }) => format!("{id:?} {ty}"),
             other => format!("{other:?}"),
         };
@@ -181,7 +187,7 @@ static inline __attribute__((always_inline)) u8 varbit_{width}_equal(const {name
         }
     }
 
-    /// Returns the members of a struct or tuple: C names and types.
+    /// Returns the C names and the types of the members of a struct or tuple.
     pub(super) fn members(&self, ty: &Type) -> Vec<(String, Type)> {
         match ty {
             Type::Tuple(types) => {
@@ -194,7 +200,7 @@ static inline __attribute__((always_inline)) u8 varbit_{width}_equal(const {name
         }
     }
 
-    /// Returns the fields of a header in the order of the packet.
+    /// Returns the fields of a header in packet order.
     pub(super) fn header_fields(&self, ty: &Type, span: Span) -> Result<Vec<HeaderField>> {
         let mut fields = Vec::new();
         self.add_fields(ty, "", span, &mut fields)?;
@@ -238,7 +244,7 @@ static inline __attribute__((always_inline)) u8 varbit_{width}_equal(const {name
         Ok(bytes_of(&self.header_fields(ty, span)?))
     }
 
-    /// Returns a C expression reduced to the width of a type, in the C type of the type.
+    /// Returns a C expression that reduces `expr` to the width of a type, in the C type for it.
     pub(super) fn fit(&self, expr: &str, ty: &Type) -> String {
         match plain(ty) {
             Type::Bit(0) | Type::Int(0) => "(u8)0".to_owned(),
@@ -263,7 +269,7 @@ static inline __attribute__((always_inline)) u8 varbit_{width}_equal(const {name
         }
     }
 
-    /// Returns a constant in C.
+    /// Returns a compile-time value as a C expression.
     pub(super) fn literal(&self, value: &Value, ty: &Type, span: Span) -> Result<String> {
         let number = match value {
             Value::Bool(value) => return Ok(format!("(u8){}", u8::from(*value))),
@@ -293,12 +299,12 @@ static inline __attribute__((always_inline)) u8 varbit_{width}_equal(const {name
     }
 }
 
-/// Returns ones in the lowest bits, in C.
+/// Returns a C constant with the lowest `width` bits set.
 pub(super) fn mask(width: u32) -> String {
     integer(&((BigInt::from(1) << width) - 1))
 }
 
-/// Returns a number in C.
+/// Returns an integer as a C constant.
 pub(super) fn integer(number: &BigInt) -> String {
     if let Some(small) = number.to_u64() {
         return if small > u64::from(u32::MAX) {

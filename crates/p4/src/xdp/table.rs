@@ -1,4 +1,5 @@
-//! Tables: constant entries as branches, all others as look-ups in maps (see [`layout`]).
+//! Translates tables: constant entries to branches, other entries to lookups in maps (see
+//! [`layout`]).
 
 use super::layout::{ActionLayout, MatchKind, TableLayout, TableMaps};
 use super::maps::{MOST_MASKS, ValueLayout, keys, most_masks};
@@ -7,21 +8,22 @@ use super::storage::{is_scalar, plain};
 use super::*;
 use crate::annotations::name_of;
 
-/// Largest number of entries of a table with range keys, which are compared one after the other.
+/// Largest number of entries of a table with range keys. Each lookup compares them one by one.
 const MOST_SCANNED: u32 = 64;
 
-/// Variables with the result of an applied table.
+/// C variables with the result of a table lookup.
 pub(super) struct Applied {
-    /// True if an entry was found.
+    /// Variable that is true after a hit.
     pub hit: String,
-    /// Number of the action that ran, from 1 in the order of the table's list.
+    /// Variable with the action that ran: its index in the list of the table, plus 1.
     pub action: String,
-    /// True if the hit is the comparison of a pointer into a map.
+    /// True if the hit compares a pointer into a map with null.
     has_pointer: bool,
 }
 
 impl<'a> Generator<'a> {
-    /// Emits `table.apply()`, an expression that the type checker recorded as such a call.
+    /// Emits `table.apply()`; `call` is an expression that the type checker resolved to such a
+    /// call.
     pub(super) fn apply_table(&mut self, call: &'a Expr) -> Result<Applied> {
         let id = match self.checked.calls.get(&call.id).map(|call| call.callee) {
             Some(crate::check::Callee::Table(id)) => id,
@@ -63,10 +65,11 @@ impl<'a> Generator<'a> {
         Ok(applied)
     }
 
-    /// Returns whether a table was hit, for conditions of the program.
+    /// Returns the C variable that is true if the lookup was a hit, for use in conditions.
     ///
-    /// clang compares several pointers with null in one operation, `(a | b) == 0`, and the kernel's
-    /// verifier rejects operations on pointers. The assembly makes the hit a number.
+    /// For several conditions, clang compares pointers with null in one operation, `(a | b) == 0`,
+    /// and the kernel's verifier rejects operations on pointers. The emitted assembly makes the hit
+    /// a plain number.
     pub(super) fn hidden_hit(&mut self, applied: Applied) -> String {
         if applied.has_pointer {
             self.put(format!("asm(\"\" : \"+r\"({}));", applied.hit));
@@ -123,8 +126,8 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Emits an action of the table's list: with the arguments of an entry in the program, or with
-    /// those in the value of a map.
+    /// Emits an action of a table. The arguments come from an entry of the program, or from the
+    /// value of a map element.
     fn run_listed(
         &mut self,
         properties: &Properties<'a>,
@@ -246,7 +249,7 @@ impl<'a> Generator<'a> {
         let entry = self.fresh("entry");
         self.locals.push(format!("struct {map}_value *{entry};"));
         self.put(format!("{entry} = 0;"));
-        // The value with the action: of the entry, or of a member that the entry names.
+        // Pointer to the value with the action: that of the entry, or of the member that it names.
         let (pointer, action_map) = match &properties.members {
             None => (entry.clone(), map.clone()),
             Some(members) => {
@@ -360,7 +363,7 @@ impl<'a> Generator<'a> {
             if !first {
                 self.put("}");
             }
-            // A hit without an action found no member.
+            // A hit without an action means that the entry names a missing member.
             self.put(match properties.members {
                 Some(_) => format!("}} else if (!{}) {{", applied.hit),
                 None => "} else {".to_owned(),
@@ -376,7 +379,8 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Emits the direct counter and meter of an entry, or records the entry for calls.
+    /// Emits the updates of an entry's direct counter and meter, or records the entry for method
+    /// calls that count.
     fn use_direct(&mut self, properties: &Properties<'a>, entry: &str) -> Result<()> {
         if let Some(counter) = &properties.counter {
             self.direct.insert(counter.path.clone(), (entry.to_owned(), false));
@@ -393,7 +397,7 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Adds a condition under which the C does the same as the program.
+    /// Adds a condition under which the C program does the same as the P4 program.
     fn condition(&mut self, condition: String) {
         if !self.conditions.contains(&condition) {
             self.conditions.push(condition);

@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use slowpath_oracle::Oracle;
 use slowpath_swx::spec::Spec;
 
-/// Returns the compiled driver. Without DPDK, reports the reason for skipping the test.
+/// Returns the path of the compiled driver. Without DPDK, prints the reason why the test is
+/// skipped, and returns `None`.
 pub fn driver() -> Option<&'static Path> {
     match compiled() {
         Ok(driver) => Some(driver),
@@ -49,7 +50,7 @@ fn compiled() -> &'static Result<PathBuf, String> {
     })
 }
 
-/// A pipeline in a process of its own.
+/// A running pipeline, in a process of its own.
 pub struct Pipeline {
     process: Child,
     input: Option<ChildStdin>,
@@ -58,11 +59,11 @@ pub struct Pipeline {
 }
 
 impl Pipeline {
-    /// Builds a pipeline.
+    /// Starts the driver with a pipeline.
     ///
     /// # Errors
     ///
-    /// The message of DPDK or of the driver, with the pipeline.
+    /// Returns the message of DPDK or of the driver, together with the text of the pipeline.
     pub fn start(spec: &Spec) -> Result<Pipeline, String> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let driver = compiled().as_ref().map_err(String::clone)?;
@@ -91,7 +92,7 @@ impl Pipeline {
         }
     }
 
-    /// Returns the answer to a command (`driver.c` lists them).
+    /// Sends a command to the driver, and returns the reply (`driver.c` lists the commands).
     pub fn ask(&mut self, command: &str) -> String {
         // A process that ended has no answer.
         let _: std::io::Result<()> = match &mut self.input {

@@ -32,7 +32,7 @@ action leave args none {
 }
 ";
 
-/// A world with one entry, which all lookups hit.
+/// Environment in which every lookup hits: name and data of the action.
 struct Hits(&'static str, Vec<u8>);
 
 impl World for Hits {

@@ -2,7 +2,7 @@
 
 use slowpath_ir::{BinaryOp, Emit, InsnIdx, Op as MicroOp, Operand, OriginOp, Reg, RegInfo};
 
-/// Receiver of the operations of one block.
+/// Collects the micro-operations of a block.
 pub struct Emitter {
     pub regs: Vec<RegInfo>,
     ops: Vec<OriginOp>,
@@ -14,7 +14,7 @@ impl Emitter {
         Emitter { regs, ops: Vec::new(), insn: InsnIdx(0) }
     }
 
-    /// Returns the operations since the last call.
+    /// Returns the operations emitted since the last call.
     pub fn take_ops(&mut self) -> Vec<OriginOp> {
         std::mem::take(&mut self.ops)
     }
@@ -23,7 +23,7 @@ impl Emitter {
         (self.regs, self.ops)
     }
 
-    /// Returns an address plus a constant.
+    /// Emits the addition of a constant to an address.
     pub fn offset(&mut self, address: Operand, offset: u64) -> Operand {
         match offset {
             0 => address,
@@ -31,7 +31,7 @@ impl Emitter {
         }
     }
 
-    /// Returns a value with its bytes in the opposite order.
+    /// Emits a reversal of a value's bytes.
     pub fn swap(&mut self, value: Operand) -> Operand {
         let bytes = self.width(value) / 8;
         let mut swapped = self.extract(value, 0, 8);
@@ -42,7 +42,7 @@ impl Emitter {
         swapped
     }
 
-    /// Returns the low bits of a value, or the value with zeros above it.
+    /// Emits a truncation or zero extension of a value to `width` bits.
     pub fn resize(&mut self, value: Operand, width: u8) -> Operand {
         if self.width(value) > width {
             self.extract(value, 0, width)
@@ -51,7 +51,7 @@ impl Emitter {
         }
     }
 
-    /// Returns a register of one bit with the value.
+    /// Returns a 1-bit register that contains the value. Emits a copy for a constant.
     pub fn condition(&mut self, value: Operand) -> Reg {
         match value {
             Operand::Reg(reg) => reg,
@@ -63,7 +63,7 @@ impl Emitter {
         }
     }
 
-    /// Copies bytes in the chunks that DPDK uses: 8 bytes, then 4, 2 and 1.
+    /// Emits a copy of bytes in the chunks that DPDK uses: 8 bytes, then 4, 2 and 1.
     pub fn copy_bytes(&mut self, to: Operand, from: Operand, bytes: u32) {
         let mut at = 0;
         while at < bytes {
@@ -77,8 +77,8 @@ impl Emitter {
         }
     }
 
-    /// Returns a checksum of 16 bits in memory order, after the sum of words (each of 64 bits) was
-    /// added or subtracted, as DPDK computes it.
+    /// Emits the addition of words to a checksum of 16 bits in memory order, or their subtraction,
+    /// as DPDK computes it. The words have 64 bits.
     pub fn checksum(&mut self, add: bool, checksum: Operand, words: &[Operand]) -> Operand {
         let wide = |value| Operand::constant(64, value);
         let inverse = self.not(checksum);

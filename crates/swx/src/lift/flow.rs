@@ -1,4 +1,4 @@
-//! Control flow and meaning of the instructions.
+//! Translates the control flow and the instructions of a pipeline.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -21,8 +21,8 @@ use crate::code::{Base, Body, Code, Place, Resolved, Value, When};
 use crate::error::SpecError;
 use crate::spec::{Alu, Instruction, Line, Op, Operand as Source, Relation, Spec};
 
-/// An outcome of a lookup: its pass, the instruction of `apply` with the lookup, and the outcome's
-/// number.
+/// A result of a table lookup in the program: the pass, the index of the instruction `table` in
+/// `apply`, and the index of the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Call {
     pass: Pass,
@@ -30,14 +30,15 @@ pub struct Call {
     outcome: usize,
 }
 
-/// Beginning of a block.
+/// Identity of a block, by its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Key {
-    /// An instruction of `apply`, or of an action, in a pass.
+    /// An instruction: pass, table lookup whose action contains it (`None` for `apply`), and index
+    /// in its body.
     Code(Pass, Option<Call>, usize),
-    /// The test for an outcome.
+    /// The test whether a table lookup has this result.
     Test(Call),
-    /// The beginning of the action of an outcome.
+    /// The start of the action that this result of a lookup selects.
     Enter(Call),
 }
 
@@ -47,29 +48,31 @@ pub struct Lifter<'a> {
     start: Start,
     emit: Emitter,
     passes: Passes,
-    /// The pass whose block is translated.
+    /// Pass of the block that is being translated.
     pass: Pass,
-    /// The first instruction of the translated blocks that cannot be analysed.
+    /// First error in the translated blocks: an instruction that cannot be analysed.
     fault: Option<SpecError>,
-    /// Lookups of the translated blocks: passes, and instructions of `apply`.
+    /// Table lookups in the translated blocks: number of the pass, and index of the instruction in
+    /// `apply`.
     looked_up: BTreeSet<(u32, usize)>,
     draws: Draws,
     classes: Vec<String>,
-    /// Work of each cost class.
+    /// Work of each cost class, by its index.
     work: Vec<Work>,
-    /// Positions of the instructions that DPDK runs together with the one before, in each action,
-    /// then in `apply`.
+    /// For each body (the actions, then `apply`): indices of the instructions that DPDK executes
+    /// together with the instruction before them.
     joined: Vec<BTreeSet<usize>>,
     reliances: Vec<String>,
-    /// Number of the first instruction of each action, then of `apply`.
+    /// Index of the first instruction of each function: the actions, then `apply`.
     firsts: &'a [u32],
-    /// Region with the action data of each lookup, by its pass and instruction of `apply`.
+    /// Index of the region with the action data of each lookup, by number of the pass and index of
+    /// the instruction in `apply`.
     entries: HashMap<(u32, usize), usize>,
     ids: HashMap<Key, BlockId>,
     queue: Vec<Key>,
 }
 
-/// Parts of a block under construction.
+/// Instructions and costs of a block under construction.
 #[derive(Default)]
 struct Open {
     insns: Vec<InsnIdx>,
@@ -121,7 +124,7 @@ impl<'a> Lifter<'a> {
         })
     }
 
-    /// Translates all blocks that are reachable.
+    /// Translates all reachable blocks.
     pub fn blocks(&mut self, lines: &[u32]) -> Result<Vec<Block>, SpecError> {
         self.refuse_loops_of_tables()?;
         self.id(Key::Code(Pass::default(), None, 0));
@@ -137,7 +140,7 @@ impl<'a> Lifter<'a> {
         Ok(blocks)
     }
 
-    /// Completes a program with everything besides its blocks and instructions.
+    /// Adds everything but blocks and instructions to a program.
     pub fn finish(self, program: &mut Program, options: &LiftOptions) {
         program.regs = self.emit.into_parts().0;
         program.draws = self.draws.into_table();
@@ -191,7 +194,7 @@ impl<'a> Lifter<'a> {
         }
     }
 
-    /// Returns the tables and selectors that a run may look up more than once.
+    /// Returns the names of the tables and selectors that a run may look up more than once.
     pub fn repeated(&self) -> Vec<String> {
         let code = &self.resolved.apply.code;
         let looked_up = self.looked_up.iter().filter_map(|(_, at)| match code[*at] {
@@ -204,7 +207,7 @@ impl<'a> Lifter<'a> {
         found.into_iter().collect()
     }
 
-    /// Returns the learners that a run looks up.
+    /// Returns the names of the learners that a run looks up.
     pub fn learners(&self) -> Vec<String> {
         let looked_up = self.resolved.apply.code.iter().filter_map(|code| match *code {
             Code::Table(table) => Some(&self.resolved.lookups[table]),
@@ -215,7 +218,7 @@ impl<'a> Lifter<'a> {
         found.into_iter().collect()
     }
 
-    /// Returns the register arrays that a run may read.
+    /// Returns the names of the register arrays that a run may read.
     pub fn read_arrays(&self) -> Vec<String> {
         let bodies = self.resolved.actions.iter().chain([&self.resolved.apply]);
         let read = bodies.flat_map(|body| &body.code).filter_map(|code| match *code {
@@ -226,7 +229,8 @@ impl<'a> Lifter<'a> {
         read.into_iter().map(|array| self.spec.register_arrays[array].name.clone()).collect()
     }
 
-    /// Refuses a table or selector in a loop: each round may find another entry.
+    /// Returns an error for a table or selector in a loop, because each iteration could find
+    /// another entry.
     fn refuse_loops_of_tables(&self) -> Result<(), SpecError> {
         let code = &self.resolved.apply.code;
         let is_lookup = |one: &Code| matches!(one, Code::Table(_) | Code::Select(..));
@@ -271,7 +275,8 @@ impl<'a> Lifter<'a> {
         Edge { target: Destination::Block(self.id(key)), costs: costs.to_vec() }
     }
 
-    /// Returns the body of a place, its text, and the number of its first instruction.
+    /// Returns the instruction list of an action or, for `None`, of `apply`: after and before name
+    /// resolution, and the index of its first instruction in the program.
     fn body(&self, call: Option<Call>) -> (&'a Body, &'a [Instruction], u32) {
         let (spec, resolved) = (self.spec, self.resolved);
         match call {
@@ -344,7 +349,7 @@ impl<'a> Lifter<'a> {
         Block { first, insns: open.insns, ops: self.emit.take_ops(), costs: open.costs, terminator }
     }
 
-    /// Returns the block that compares the outcome of a lookup.
+    /// Returns the block that compares the result of a lookup with the one in `call`.
     fn test(&mut self, call: Call) -> Block {
         let first = InsnIdx(self.firsts[self.spec.actions.len()] + call.site as u32);
         self.emit.insn = first;
@@ -358,7 +363,7 @@ impl<'a> Lifter<'a> {
         Block { first, insns: vec![], ops: self.emit.take_ops(), costs: vec![], terminator }
     }
 
-    /// Emits the effects of an outcome before its action.
+    /// Emits the effects of a lookup result before its action starts: hit, action, entry and data.
     fn enter(&mut self, call: Call) {
         let outcome = self.outcome(call);
         self.emit.insn = InsnIdx(self.firsts[self.spec.actions.len()] + call.site as u32);
@@ -392,7 +397,7 @@ impl<'a> Lifter<'a> {
         }
     }
 
-    /// Returns the cost class of an instruction that is not a lookup.
+    /// Returns the cost class of an instruction other than a table lookup.
     fn instruction_class(
         &mut self,
         call: Option<Call>,
@@ -411,7 +416,7 @@ impl<'a> Lifter<'a> {
         self.class(format!("swx.{price}"), Work { price, lookup: None })
     }
 
-    /// Returns the cost of a lookup with this outcome.
+    /// Returns the cost event of a table lookup with this result.
     fn lookup_event(&mut self, call: Call) -> CostEvent {
         let table = self.table_of(call.site);
         let lookup = &self.resolved.lookups[table];
@@ -422,7 +427,7 @@ impl<'a> Lifter<'a> {
         CostEvent { insn: InsnIdx(self.firsts[self.spec.actions.len()] + call.site as u32), class }
     }
 
-    /// Returns the cost class with a name, and adds it if it is new.
+    /// Returns the cost class with this name. A new class gets the work `work`.
     fn class(&mut self, name: String, work: Work) -> CostClassId {
         let known = self.classes.iter().position(|class| *class == name);
         CostClassId::from(known.unwrap_or_else(|| {
@@ -432,7 +437,8 @@ impl<'a> Lifter<'a> {
         }))
     }
 
-    /// Emits a lookup. Its cost is at the start of each outcome, because a hit and a miss differ.
+    /// Emits a table lookup. Its cost is charged at the start of each result, because hits and
+    /// misses cost differently.
     fn look_up(&mut self, site: usize, table: usize) -> Terminator {
         self.looked_up.insert((self.pass.number, site));
         self.add_entries(site);
@@ -453,8 +459,8 @@ impl<'a> Lifter<'a> {
         Terminator::Jump(self.edge(Key::Test(Call { pass: self.pass, site, outcome: 0 }), &[]))
     }
 
-    /// Emits an instruction. Returns the terminator of its block if it ends one; the cost of the
-    /// instruction then is on the edges.
+    /// Emits an instruction. Returns the terminator if it ends the block. The edges of the
+    /// terminator then carry the cost of the instruction.
     fn instruction(
         &mut self,
         call: Option<Call>,
@@ -465,7 +471,7 @@ impl<'a> Lifter<'a> {
     ) -> Option<Terminator> {
         let here = Key::Code(self.pass, call, at + 1);
         match *code {
-            // DPDK writes the port only for a packet that comes from one.
+            // DPDK writes the port only for a packet from a port, not for a recirculated packet.
             Code::Receive(port) => {
                 if self.pass.number == 0 {
                     let number = self.emit.input(PORT, 32);
@@ -619,7 +625,7 @@ impl<'a> Lifter<'a> {
         None
     }
 
-    /// Adds the region with the action data of a lookup in the current pass.
+    /// Adds the region with the action data of a lookup in the current pass, unless it exists.
     fn add_entries(&mut self, site: usize) {
         let pass = self.pass.number;
         let Some(first) = self.entries.get(&(0, site)).copied() else { return };
@@ -632,8 +638,8 @@ impl<'a> Lifter<'a> {
         self.start.regions.push(Region { name, kind: RegionKind::Context, base, content: None });
     }
 
-    /// Emits the start of a further pass after `recirculate`, for an instruction that sends the
-    /// packet or drops it.
+    /// Emits the start of another pass, for an instruction after `recirculate` that sends the
+    /// packet. Returns an error if the instruction drops the packet.
     fn next_pass(&mut self, sends: bool, line: Line) -> Result<Pass, SpecError> {
         if sends {
             let place = (self.pass, line);
@@ -644,7 +650,8 @@ impl<'a> Lifter<'a> {
         Err(SpecError::new(codes::SWX_UNSUPPORTED, line, what))
     }
 
-    /// Returns a branch that is taken if the packet has all bytes that were extracted.
+    /// Returns a branch to `taken` for packets that contain all extracted bytes. Other packets
+    /// cannot occur.
     fn if_long_enough(&mut self, taken: Edge, event: CostEvent) -> Terminator {
         let length = self.emit.zero_extend(self.start.length, 64);
         let length = self.emit.offset(length, self.passes.before_packet);
@@ -655,7 +662,8 @@ impl<'a> Lifter<'a> {
         Terminator::Branch { cond, taken, fallthrough }
     }
 
-    /// Points a header to the next bytes of the packet.
+    /// Emits the move of a header's pointer to the next bytes of the packet, and makes the header
+    /// valid.
     fn locate(&mut self, header: usize) {
         let base = self.start.regions[PACKET].base;
         let next = match self.passes.before_packet {
@@ -673,7 +681,7 @@ impl<'a> Lifter<'a> {
         self.emit.copy(valid, Operand::constant(1, 1));
     }
 
-    /// Requires that the packet has at least a number of bytes.
+    /// Emits the requirement that the packet contains at least `bytes` bytes.
     fn require(&mut self, bytes: Operand) {
         let more = self.emit.binary(BinaryOp::Ult, self.start.need, bytes);
         let need = self.emit.select(more, bytes, self.start.need);
@@ -686,7 +694,8 @@ impl<'a> Lifter<'a> {
         self.write(to, value, call);
     }
 
-    /// Returns the address of a register. DPDK rounds the size of an array up to a power of two.
+    /// Emits the address of a register. The index wraps around at the array's size, rounded up to a
+    /// power of two as in DPDK.
     fn register(&mut self, array: usize, index: Value, call: Option<Call>) -> Operand {
         let index = self.value(index, call);
         let mask = u64::from(self.spec.register_arrays[array].size).next_power_of_two() - 1;
@@ -696,7 +705,7 @@ impl<'a> Lifter<'a> {
         self.emit.binary(BinaryOp::Add, base, offset)
     }
 
-    /// Returns the address of a field.
+    /// Emits the address of a field.
     fn address(&mut self, place: Place, call: Option<Call>) -> Operand {
         let offset = u64::from(place.offset);
         match place.base {
@@ -725,7 +734,8 @@ impl<'a> Lifter<'a> {
         }
     }
 
-    /// Returns the assumption about a header that the run neither extracted nor validated.
+    /// Returns the reliance of a run that accesses a header before it extracts or validates the
+    /// header.
     fn reliance(&mut self, header: usize) -> RelianceId {
         let name = &self.spec.headers[header].name;
         let text = match self.pass.number {
@@ -745,14 +755,14 @@ impl<'a> Lifter<'a> {
         }))
     }
 
-    /// Returns the number in a field, as wide as the field.
+    /// Emits a load of a field, and returns its value with the width of the field.
     fn read(&mut self, place: Place, call: Option<Call>) -> Operand {
         let address = self.address(place, call);
         let value = self.emit.load(address, place.bytes as u8);
         if place.is_network_order() { self.emit.swap(value) } else { value }
     }
 
-    /// Returns a number of 64 bits.
+    /// Emits the value of an operand, zero-extended to 64 bits.
     fn value(&mut self, value: Value, call: Option<Call>) -> Operand {
         match value {
             Value::Field(place) => {
@@ -763,7 +773,7 @@ impl<'a> Lifter<'a> {
         }
     }
 
-    /// Writes the low bits of a number to a field.
+    /// Emits a store of a number's low bits to a field.
     fn write(&mut self, place: Place, value: Operand, call: Option<Call>) {
         let mut value = self.emit.resize(value, 8 * place.bytes as u8);
         if place.is_network_order() {
@@ -839,7 +849,7 @@ impl<'a> Lifter<'a> {
     }
 }
 
-/// Returns the positions in a body to which instructions jump.
+/// Returns the indices of a body's instructions that are targets of jumps.
 fn leaders(body: &Body) -> BTreeSet<usize> {
     let targets = body.code.iter().filter_map(|code| match *code {
         Code::Jump(_, target) => Some(target),
@@ -848,10 +858,10 @@ fn leaders(body: &Body) -> BTreeSet<usize> {
     targets.collect()
 }
 
-/// Returns the positions of the instructions that DPDK runs together with the one before them: up
-/// to eight extractions in a row, and up to eight emissions in a row with the sending after them
-/// (`instr_pattern_extract_many_search` and `instr_pattern_emit_many_tx_search` in
-/// lib/pipeline/rte_swx_pipeline.c of DPDK 22.11).
+/// Returns the indices of the instructions that DPDK executes together with the instruction before
+/// them. They are up to eight consecutive extractions, and up to eight consecutive emissions with
+/// the `tx` after them (`instr_pattern_extract_many_search` and `instr_pattern_emit_many_tx_search`
+/// in lib/pipeline/rte_swx_pipeline.c of DPDK 22.11).
 fn joined(body: &Body, texts: &[Instruction]) -> BTreeSet<usize> {
     const TOGETHER: usize = 8;
     let leaders = leaders(body);

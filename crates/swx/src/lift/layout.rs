@@ -1,4 +1,4 @@
-//! Memory, inputs and results of a translation, by their meaning.
+//! Describes the regions, inputs and drawn values of a lifted pipeline.
 
 use std::collections::HashMap;
 
@@ -6,57 +6,58 @@ use slowpath_ir::{InputId, RegionId};
 
 use crate::code::Lookup;
 
-/// Name of the result of a lookup.
+/// Name of the value that is drawn for the result of a table lookup.
 pub const OUTCOME: &str = "outcome";
-/// Name of the result that says which entry matches.
+/// Name of the value that is drawn for the number of the matching entry.
 pub const ENTRY: &str = "number of the entry";
-/// Name of the result of a selector.
+/// Name of the value that is drawn for the member that a selector chooses.
 pub const MEMBER: &str = "member";
-/// Name of the result of a hash function.
+/// Name of the value that is drawn for a hash.
 pub const HASH: &str = "hash";
-/// Name of the result of a meter.
+/// Name of the value that is drawn for the colour of a meter.
 pub const COLOUR: &str = "colour";
 
-/// Work of DPDK's interpreter in one event of a cost class, for estimates of times.
+/// Work of DPDK's interpreter for one event of a cost class, for time estimates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Work {
-    /// Name of its price: the instruction, such as `extract`, with `.next` if DPDK runs it together
-    /// with the instruction before it; or `table.KIND.hit` and `table.KIND.miss`. The kinds are
-    /// those of DPDK's tables, which look up `lpm` keys in wildcard tables.
+    /// Name of the price: an instruction such as `extract`, with `.next` if DPDK executes it
+    /// together with the instruction before it; or `table.KIND.hit` and `table.KIND.miss`. KIND is
+    /// the type of DPDK's table. DPDK looks `lpm` keys up in wildcard tables.
     pub price: String,
-    /// The table or learner that is looked up, by its number in [`Layout::lookups`].
+    /// Index of the looked-up table or learner in [`Layout::lookups`]; `None` for other work.
     pub lookup: Option<usize>,
 }
 
-/// Regions, inputs and instructions of a translation, by their meaning.
+/// Meaning of the regions, inputs and instructions of a lifted pipeline.
 #[derive(Clone, Debug)]
 pub struct Layout {
     /// Region of the packet.
     pub packet: RegionId,
     /// Region of the metadata.
     pub metadata: RegionId,
-    /// Region of the headers outside packets.
+    /// Region with the memory of headers outside of packets.
     pub headers: RegionId,
-    /// Region of the headers in earlier packets.
+    /// Region with the memory that headers had for an earlier packet.
     pub earlier: RegionId,
-    /// Offset of each header in both regions.
+    /// Offset of each header in the regions `headers` and `earlier`.
     pub rooms: Vec<u64>,
-    /// Regions of the register arrays.
+    /// Region of each register array.
     pub arrays: Vec<RegionId>,
-    /// Regions with action data, by pass and number of the instruction `table` in `apply`.
+    /// Regions with action data, by number of the pass and index of the instruction `table` in
+    /// `apply`.
     pub action_data: HashMap<(u32, usize), RegionId>,
-    /// Input with the number of the port.
+    /// Input with the number of the packet's input port.
     pub port: InputId,
     /// Input that is 1 if the last lookup for an earlier packet was a hit.
     pub hit: InputId,
-    /// Input with the number of the action of this lookup.
+    /// Input with the index of the action that the last lookup for an earlier packet selected.
     pub action: InputId,
-    /// Input with the number of the entry of this lookup.
+    /// Input with the number of the entry that the last lookup for an earlier packet found.
     pub entry: InputId,
-    /// Tables and learners with their possible outcomes.
+    /// Tables and learners with the possible results of their lookups.
     pub lookups: Vec<Lookup>,
-    /// Number of the first instruction of each action, then of `apply`.
+    /// Index of the first instruction of each function: the actions, then `apply`.
     pub firsts: Vec<u32>,
-    /// Work of each cost class.
+    /// Work of each cost class, by its index.
     pub work: Vec<Work>,
 }

@@ -1,12 +1,12 @@
-//! Inputs of a translation besides the pipeline.
+//! Options of the translation.
 
-/// File name and packet lengths, on which a translation depends besides the pipeline.
+/// Options of the translation: file name and packet lengths.
 #[derive(Clone, Debug)]
 pub struct LiftOptions {
-    /// Name of the file, for source locations.
+    /// Name of the `.spec` file, for source locations.
     pub file: String,
-    /// Smallest length of a packet in bytes.
+    /// Smallest packet length in bytes.
     pub min_packet: u16,
-    /// Greatest length of a packet in bytes.
+    /// Largest packet length in bytes.
     pub max_packet: u16,
 }

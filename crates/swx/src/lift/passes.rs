@@ -1,4 +1,5 @@
-//! Further passes of a packet: each has its own copy of the blocks, so its number is known.
+//! Translates further passes of a packet. Each pass has its own copy of the blocks, so its number
+//! is known.
 
 use std::collections::BTreeSet;
 
@@ -11,59 +12,60 @@ use crate::code::{Base, Code, Place, Resolved};
 use crate::error::SpecError;
 use crate::spec::{Line, Relation, Spec};
 
-/// Greatest number of passes of a packet.
+/// Largest number of passes of a packet.
 const MOST_PASSES: u32 = 32;
 
-/// Offset of the packet in the numbers of extracted and needed bytes, so that headers before its
-/// first byte do not make them negative.
+/// Offset that the counts of extracted and needed bytes have at the start of the packet. With it,
+/// headers that a pass puts in front of the packet do not make the counts negative.
 const BEFORE_PACKET: u64 = 1 << 16;
 
-/// A pass, up to an instruction in it.
+/// Number of a pass, and whether the packet takes another one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Pass {
     /// Number of earlier passes.
     pub number: u32,
-    /// True if the next sending starts a further pass.
+    /// True if an instruction `recirculate` was executed, so that the next `tx` starts another
+    /// pass.
     pub recirculates: bool,
 }
 
-/// An instruction `emit` of a pipeline with further passes.
+/// An instruction `emit` in a pipeline with further passes.
 struct Emission {
-    /// Number of the instruction in `apply`.
+    /// Index of the instruction in `apply`.
     at: usize,
-    /// 1 if the header is a part of the packet that is sent.
+    /// 1-bit register: 1 if the header is part of the output packet.
     done: Reg,
-    /// Address of the header.
+    /// Register with the address of the header.
     address: Reg,
     bytes: u32,
-    /// Offset of its room in the region of emitted headers.
+    /// Offset of the header in the region of emitted headers.
     room: u64,
 }
 
-/// Emitted headers, and fields whose values are known, in a pipeline with further passes.
+/// Emitted headers and known fields of a pipeline with further passes. Empty for other pipelines.
 #[derive(Default)]
 pub struct Passes {
     emissions: Vec<Emission>,
-    /// Number of the region for emitted headers.
+    /// Index of the region for emitted headers.
     region: usize,
-    /// Fields that have the number of the pass from its start on.
+    /// Metadata fields that contain the number of the pass, from its start to its end.
     known: Vec<Place>,
-    /// Offset of the packet in the numbers of extracted bytes.
+    /// Count of extracted bytes at the start of the packet.
     pub before_packet: u64,
 }
 
-/// Returns true if a pipeline has further passes.
+/// Returns true if a packet can take further passes: the pipeline contains `recirculate`.
 pub fn has_passes(resolved: &Resolved) -> bool {
     let bodies = resolved.actions.iter().chain([&resolved.apply]);
     bodies.flat_map(|body| &body.code).any(|code| *code == Code::Recirculate)
 }
 
-/// Returns the offset of the packet in the numbers of extracted bytes.
+/// Returns the count of extracted bytes at the start of the packet.
 pub fn before_packet(resolved: &Resolved) -> u64 {
     if has_passes(resolved) { BEFORE_PACKET } else { 0 }
 }
 
-/// Returns the field that an instruction writes.
+/// Returns the field that an instruction writes; `None` if it writes none.
 fn written(code: &Code) -> Option<Place> {
     match *code {
         Code::Receive(to)
@@ -80,7 +82,8 @@ fn written(code: &Code) -> Option<Place> {
     }
 }
 
-/// Returns the metadata fields that get the number of the pass at its start, and nothing else.
+/// Returns the metadata fields that `recircid` sets at the start of each pass, and that no other
+/// instruction writes.
 fn known(resolved: &Resolved) -> Vec<Place> {
     let bodies = || resolved.actions.iter().chain([&resolved.apply]).flat_map(|body| &body.code);
     let targets: BTreeSet<usize> = resolved
@@ -116,11 +119,11 @@ fn known(resolved: &Resolved) -> Vec<Place> {
 }
 
 impl Passes {
-    /// Finds the emissions of a pipeline with further passes.
+    /// Collects the `emit` instructions of a pipeline with further passes.
     ///
     /// # Errors
-    /// [`SpecError`] if the order or the length of emitted headers depends on more than their
-    /// validity.
+    /// Returns [`SpecError`] if the order or the length of the emitted headers depends on more than
+    /// their validity.
     pub fn new(
         spec: &Spec,
         resolved: &Resolved,
@@ -166,7 +169,8 @@ impl Passes {
         Ok(Passes { emissions, region, known, before_packet: BEFORE_PACKET })
     }
 
-    /// Returns the result of a comparison of a field with a number in a pass, if it is known.
+    /// Returns the result of a comparison of a field with a constant in a pass; `None` unless the
+    /// field contains the number of the pass.
     pub fn decided(
         &self,
         pass: Pass,
@@ -183,7 +187,7 @@ impl Passes {
         })
     }
 
-    /// Emits that no header is a part of the packet that is sent.
+    /// Emits the start of an output packet without headers.
     pub fn start_emissions(&self, emit: &mut Emitter, start: &Start) {
         for one in &self.emissions {
             emit.copy(one.done, Operand::constant(1, 0));
@@ -191,7 +195,7 @@ impl Passes {
         }
     }
 
-    /// Emits an instruction `emit` of a header, by its number in `apply`.
+    /// Emits the instruction `emit` with index `at` in `apply`.
     pub fn emission(&self, emit: &mut Emitter, start: &Start, at: usize, header: usize) {
         let Some(one) = self.emissions.iter().find(|one| one.at == at) else { return };
         let regs = start.headers[header];
@@ -206,10 +210,10 @@ impl Passes {
         emit.copy(one.address, address);
     }
 
-    /// Emits the start of a further pass: the packet begins with the emitted headers.
+    /// Emits the start of another pass, whose packet begins with the emitted headers.
     ///
     /// # Errors
-    /// [`SpecError`] if a packet may have more passes than slowpath analyses.
+    /// Returns [`SpecError`] if a packet may take more than [`MOST_PASSES`] passes.
     pub fn return_to_start(
         &self,
         emit: &mut Emitter,

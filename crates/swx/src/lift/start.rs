@@ -1,4 +1,4 @@
-//! Memory regions and registers of a run, with their values when a packet arrives.
+//! Sets up the memory regions and registers of a run, with their values when a packet arrives.
 
 use slowpath_ir::{
     Emit, Input, InputId, InputKind, Op as MicroOp, Operand, Program, Reg, RegInfo, Region,
@@ -10,59 +10,61 @@ use super::options::LiftOptions;
 use crate::code::{Code, Resolved};
 use crate::spec::Spec;
 
-/// Smallest and greatest address of a region, which leave room for all offsets.
+/// `LOWEST` and `HIGHEST`: smallest and largest address of a region. They leave space for all
+/// offsets.
 const LOWEST: u64 = 0x10_0000;
 const HIGHEST: u64 = 0x7fff_0000_0000;
 
-/// Regions that every program has.
+/// `PACKET` to `EARLIER`: indices of the regions that every program has.
 pub const PACKET: usize = 0;
 pub const META: usize = 1;
 pub const HEADERS: usize = 2;
 pub const EARLIER: usize = 3;
-/// Number of the region of the first register array.
+/// Index of the region of the first register array.
 pub const ARRAYS: usize = 4;
 
 /// Input with the length of the packet.
 const LENGTH: InputId = InputId(0);
-/// Input with the number of the port.
+/// Input with the number of the input port.
 pub const PORT: InputId = InputId(1);
-/// Inputs with the hit, action and entry of the last lookup for an earlier packet.
+/// `HIT`, `ACTION` and `ENTRY_NUMBER`: inputs with the result of the last lookup for an earlier
+/// packet.
 pub const HIT: InputId = InputId(2);
 pub const ACTION: InputId = InputId(3);
 pub const ENTRY_NUMBER: InputId = InputId(4);
 
-/// Registers of one header.
+/// Registers that store the state of a header.
 #[derive(Clone, Copy)]
 pub struct HeaderRegs {
-    /// 1 if the header is valid.
+    /// 1-bit register: 1 if the header is valid.
     pub valid: Reg,
-    /// Address of the header, and 1 if it belongs to this packet; `None` for a header that stays in
-    /// its room outside the packet.
+    /// Registers with the address of the header, and with 1 if it belongs to this packet. `None`
+    /// for a header that always stays outside of the packet.
     pub moving: Option<(Reg, Reg)>,
-    /// Offset of its room in the region `headers`.
+    /// Offset of the header in the region `headers`.
     pub room: u64,
 }
 
-/// Registers and regions of a program.
+/// Registers and regions of a lifted pipeline.
 pub struct Start {
     pub regs: Vec<RegInfo>,
     pub regions: Vec<Region>,
     pub headers: Vec<HeaderRegs>,
-    /// Bytes that are extracted so far.
+    /// Register with the count of extracted bytes.
     pub next: Reg,
-    /// Bytes that the packet needs.
+    /// Register with the number of bytes that the packet needs.
     pub need: Reg,
-    /// Length of the packet.
+    /// Register with the length of the packet in bytes.
     pub length: Reg,
-    /// 1 if the last table had an entry.
+    /// Register that is 1 after a hit in the last table.
     pub hit: Reg,
-    /// Number of the action of the last table.
+    /// Register with the index of the action that the last table selected.
     pub action: Reg,
-    /// Number of the entry of the last table; 0 after a miss.
+    /// Register with the number of the entry that the last table found; 0 after a miss.
     pub entry: Reg,
-    /// Outcome of the current lookup.
+    /// Register with the index of the current lookup's result.
     pub choice: Reg,
-    /// Number of extracted bytes at the start of the packet.
+    /// Count of extracted bytes at the start of the packet.
     pub before_packet: u64,
 }
 
@@ -122,8 +124,8 @@ impl Start {
         }
     }
 
-    /// Adds inputs and the prologue to a program, whose regions are complete, for a pipeline with a
-    /// number of actions.
+    /// Adds inputs and the prologue to a program. Its regions must be complete; `actions` is the
+    /// number of the pipeline's actions.
     pub fn prologue(&self, program: &mut Program, options: &LiftOptions, actions: usize) {
         let last_action = actions.saturating_sub(1) as u64;
         let length = (u64::from(options.min_packet), u64::from(options.max_packet));

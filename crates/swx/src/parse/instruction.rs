@@ -1,5 +1,5 @@
-//! Instructions, as `instr_translate` in `lib/pipeline/rte_swx_pipeline.c` of DPDK 22.11 reads
-//! them.
+//! Parses instructions as `instr_translate` in `lib/pipeline/rte_swx_pipeline.c` of DPDK 22.11
+//! does.
 
 use slowpath_codes as codes;
 
@@ -9,12 +9,12 @@ use crate::spec::{
     Alu, Call, Condition, FieldRef, Instruction, Line, Op, Operand, Relation, Summand,
 };
 
-/// Most words of an instruction.
+/// Largest number of words in an instruction.
 const MAX_WORDS: usize = 16;
-/// Most bytes of an instruction, with one blank between two words.
+/// Largest length of an instruction in bytes, with one blank between words.
 const MAX_BYTES: usize = 255;
 
-/// Parses an instruction, with its label.
+/// Parses an instruction with its label.
 pub fn parse(tokens: &Tokens) -> Result<Instruction, SpecError> {
     let line = tokens.line;
     let length: usize = tokens.words.iter().map(|word| word.len() + 1).sum();
@@ -35,7 +35,7 @@ pub fn parse(tokens: &Tokens) -> Result<Instruction, SpecError> {
     Ok(Instruction { line, label, ..Instruction::new(op) })
 }
 
-/// Reads the operands of an instruction.
+/// Parser of an instruction's operands.
 struct Reader<'a> {
     line: Line,
     tokens: &'a Tokens<'a>,
@@ -134,7 +134,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Parses instructions of registers and meters.
+    /// Parses an instruction on registers or meters. Returns `None` for other instructions.
     fn array_op(&self, name: &str, words: &[&str]) -> Result<Option<Op>, SpecError> {
         let unlike = |form: &str| Err(self.tokens.unlike(form));
         Ok(Some(match (name, words) {

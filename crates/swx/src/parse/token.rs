@@ -1,4 +1,4 @@
-//! Lines of tokens, and the meaning of single tokens.
+//! Splits a file into lines of tokens, and parses single tokens.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,27 +9,27 @@ use crate::error::SpecError;
 use crate::print::ORIGIN;
 use crate::spec::{FieldRef, Line, Origin, SourceLine};
 
-/// Length of a name in DPDK, with its final zero byte.
+/// Size of a name in DPDK, including its final zero byte.
 const NAME_BYTES: usize = 64;
-/// Characters of a longer name in a message.
+/// Number of characters of a too long name that a message shows.
 const SHOWN: usize = 40;
-/// Most tokens of a line.
+/// Largest number of tokens in a line.
 const MAX_TOKENS: usize = 256;
 
-/// Makes the error of a line that does not follow the grammar.
+/// Makes an error about a line that does not follow the grammar.
 pub fn syntax(line: Line, message: impl fmt::Display) -> SpecError {
     SpecError::new(codes::SWX_SYNTAX, line, message)
 }
 
-/// The tokens of a line; at least one.
+/// The tokens of a line. A line has at least one.
 pub struct Tokens<'a> {
     pub line: Line,
     pub words: Vec<&'a str>,
 }
 
 impl Tokens<'_> {
-    /// Returns the words at the empty places of a shape. The first place is the statement itself
-    /// and never counts.
+    /// Returns the words at the empty strings of `shape`, except the first word. Returns an error
+    /// if another word differs from `shape`, or the number of words differs.
     pub fn shape<const N: usize>(
         &self,
         shape: &[&str],
@@ -45,23 +45,23 @@ impl Tokens<'_> {
         }
     }
 
-    /// Requires a statement of one word that opens a block.
+    /// Returns an error unless the line is a single keyword followed by `{`.
     pub fn opens(&self, form: &str) -> Result<(), SpecError> {
         if self.words[1..] == ["{"] { Ok(()) } else { Err(self.unlike(form)) }
     }
 
-    /// Makes the error of a line that does not have the form of its statement.
+    /// Makes an error about a line that does not have the form of its statement.
     pub fn unlike(&self, form: &str) -> SpecError {
         syntax(self.line, format!("'{}' does not have the form '{form}'", self.words.join(" ")))
     }
 }
 
-/// Reads the lines with tokens of a file.
+/// Reader of the lines in a file, which skips lines without tokens.
 pub struct Lines<'a> {
     lines: std::iter::Enumerate<std::str::Lines<'a>>,
     longest: usize,
     last: Line,
-    /// Origin of the next instructions of the block.
+    /// Source line that the next instructions of the block were compiled from.
     origin: Origin,
 }
 
@@ -70,17 +70,17 @@ impl<'a> Lines<'a> {
         Lines { lines: text.lines().enumerate(), longest, last: Line(1), origin: Origin::default() }
     }
 
-    /// Returns the line that was read last.
+    /// Returns the number of the line that was read last.
     pub fn last(&self) -> Line {
         self.last
     }
 
-    /// Returns the origin of the line that was read last.
+    /// Returns the source line that the line read last was compiled from.
     pub fn origin(&self) -> Origin {
         self.origin.clone()
     }
 
-    /// Returns the next line that has tokens.
+    /// Returns the next line that has tokens; `None` at the end of the file.
     pub fn next(&mut self) -> Result<Option<Tokens<'a>>, SpecError> {
         for (index, text) in self.lines.by_ref() {
             let line = Line(u32::try_from(index + 1).unwrap_or(u32::MAX));
@@ -117,7 +117,8 @@ impl<'a> Lines<'a> {
         Ok(None)
     }
 
-    /// Returns the next line of a block, or nothing after its end.
+    /// Returns the next line of a block; `None` after its closing `}`. Returns an error if the file
+    /// ends inside the block.
     pub fn in_block(&mut self, block: &str, opened: Line) -> Result<Option<Tokens<'a>>, SpecError> {
         match self.next()? {
             Some(tokens) if tokens.words == ["}"] => {
@@ -133,7 +134,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// Reads the rest of a comment with an origin: ` LINE "FILE" TEXT`. Other comments have none.
+/// Parses the rest of a `//line` comment: ` LINE "FILE" TEXT`. Returns `None` for other texts.
 fn source_line(text: &str) -> Option<SourceLine> {
     let (line, rest) = text.strip_prefix(' ')?.split_once(' ')?;
     let (mut file, mut letters) = (String::new(), rest.strip_prefix('"')?.char_indices());
@@ -151,8 +152,8 @@ fn source_line(text: &str) -> Option<SourceLine> {
     None
 }
 
-/// Reads a number like C's `strtoull` with base 0: hexadecimal, octal or decimal, with a sign.
-/// Numbers of over 64 bits become the greatest number.
+/// Parses a number like C's `strtoull` with base 0: hexadecimal, octal or decimal, with an optional
+/// sign. Numbers above 64 bits become the largest 64-bit number.
 pub fn number(text: &str) -> Option<u64> {
     let (text, negative) = match text.strip_prefix('-') {
         Some(rest) => (rest, true),
@@ -174,8 +175,8 @@ pub fn number(text: &str) -> Option<u64> {
     }
 }
 
-/// Reads the bytes of a field of more than 64 bits as DPDK does: two hexadecimal digits per byte, in
-/// the order of memory.
+/// Parses a number of more than 64 bits as DPDK does: two hexadecimal digits per byte, in memory
+/// order.
 pub fn in_memory_order(text: &str, size: usize) -> Option<Vec<u8>> {
     let text = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text);
     let number = |pair: &[u8]| {
@@ -185,14 +186,14 @@ pub fn in_memory_order(text: &str, size: usize) -> Option<Vec<u8>> {
     (text.len() == 2 * size).then(|| text.as_bytes().chunks(2).map(number).collect())?
 }
 
-/// Reads a number of at most 32 bits.
+/// Parses a number of at most 32 bits. `what` names it in the error.
 pub fn small(line: Line, text: &str, what: &str) -> Result<u32, SpecError> {
     number(text).and_then(|value| u32::try_from(value).ok()).ok_or_else(|| {
         syntax(line, format!("{what} '{text}' is not a number from 0 to 4294967295; correct it"))
     })
 }
 
-/// Reads the name of a field.
+/// Parses the name of a field, such as `h.ipv4.ttl`.
 pub fn field(text: &str) -> Option<FieldRef> {
     let (kind, rest) = text.split_once('.')?;
     let pair = || {
@@ -218,7 +219,7 @@ pub fn field(text: &str) -> Option<FieldRef> {
     })
 }
 
-/// Reads a metadata field and returns its name.
+/// Parses a metadata field, and returns its name.
 pub fn meta(line: Line, text: &str) -> Result<String, SpecError> {
     text.strip_prefix("m.")
         .map(str::to_owned)

@@ -1,4 +1,4 @@
-//! The names that a file declares, and the fields that they stand for.
+//! Resolves the names that a file declares, and the fields that they denote.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ pub fn unsupported(line: Line, message: impl std::fmt::Display) -> SpecError {
     SpecError::new(codes::SWX_UNSUPPORTED, line, message)
 }
 
-/// Makes the error of an unknown name.
+/// Makes an error about a name that the file does not declare. `what` is the kind of the name.
 pub fn unknown(line: Line, what: &str, name: &str) -> SpecError {
     fault(line, format!("the file declares no {what} '{name}'; declare it or correct the name"))
 }
@@ -24,7 +24,7 @@ pub fn unknown(line: Line, what: &str, name: &str) -> SpecError {
 pub type Numbers<'a> = HashMap<&'a str, usize>;
 pub type Within<'a> = Option<(usize, &'a Action)>;
 
-/// The names that a file declares.
+/// Names that a file declares, by kind.
 pub struct Names<'a> {
     pub spec: &'a Spec,
     pub structs: HashMap<&'a str, &'a Struct>,
@@ -33,11 +33,11 @@ pub struct Names<'a> {
     pub actions: Numbers<'a>,
     pub registers: Numbers<'a>,
     pub meters: Numbers<'a>,
-    /// Tables, then selectors, then learners.
+    /// Indices of tables, then selectors, then learners.
     pub tables: Numbers<'a>,
 }
 
-/// Numbers the names of one kind. A name occurs once.
+/// Assigns an index to each name of a kind. Returns an error if a name occurs twice.
 pub fn numbered<'a>(
     what: &str,
     names: impl Iterator<Item = (&'a String, Line)>,
@@ -121,7 +121,8 @@ impl<'a> Names<'a> {
         self.structs[self.spec.headers[header].kind.as_str()]
     }
 
-    /// Resolves a field of any width.
+    /// Resolves a field of any width. `within` is the action that contains the instruction, with
+    /// its index.
     pub fn wide(&self, line: Line, field: &FieldRef, within: Within) -> Result<Place, SpecError> {
         let (base, kind, name) = match field {
             FieldRef::Header { header, field } => {
@@ -165,7 +166,8 @@ impl<'a> Names<'a> {
         Ok(place)
     }
 
-    /// Resolves a field that an instruction writes.
+    /// Resolves a field of at most 64 bits that an instruction writes. Action data cannot be
+    /// written.
     pub fn target(&self, line: Line, field: &FieldRef) -> Result<Place, SpecError> {
         self.field(line, field, None)
     }
@@ -181,7 +183,7 @@ impl<'a> Names<'a> {
         })
     }
 
-    /// Resolves the index of an array, of which DPDK keeps 32 bits of a number.
+    /// Resolves the index into an array. DPDK keeps the low 32 bits of a constant index.
     pub fn index(&self, line: Line, operand: &Operand, within: Within) -> Result<Value, SpecError> {
         Ok(match self.value(line, operand, within)? {
             Value::Number(value) => Value::Number(value & 0xffff_ffff),

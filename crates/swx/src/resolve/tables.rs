@@ -1,4 +1,4 @@
-//! Tables: their keys, and the possible outcomes of lookups.
+//! Resolves tables: their keys, and the possible results of lookups.
 
 use super::names::{Names, fault, unknown};
 use crate::code::{Lookup, Outcome, Place};
@@ -8,8 +8,9 @@ use crate::spec::{
 };
 
 impl Names<'_> {
-    /// Checks the fields of a key: they belong to one header or to the metadata, and occur once.
-    /// Returns true if they have no gaps, and the bytes from the first to the last field.
+    /// Checks the fields of a key: all belong to one header or to the metadata, and none occurs
+    /// twice. Returns true if they are adjacent, and the number of bytes from the first to the last
+    /// field.
     fn key<'k>(
         &self,
         fields: impl Iterator<Item = (Line, &'k FieldRef)>,
@@ -36,7 +37,7 @@ impl Names<'_> {
         Ok((followed.count() + 1 == places.len(), end - first))
     }
 
-    /// Checks the name of a hash function.
+    /// Returns an error for an unknown hash function.
     pub fn hash(&self, line: Line, name: Option<&str>) -> Result<(), SpecError> {
         match name {
             None | Some("jhash" | "crc32") => Ok(()),
@@ -44,7 +45,7 @@ impl Names<'_> {
         }
     }
 
-    /// Returns the place of a selector's result.
+    /// Returns the location of the field that a selector writes.
     pub fn selector(&self, selector: &Selector) -> Result<Place, SpecError> {
         let line = selector.line;
         self.meta(line, &selector.group)?;
@@ -56,7 +57,7 @@ impl Names<'_> {
         Ok(Place { bytes: 4, ..self.meta(line, &selector.member)? })
     }
 
-    /// Lists the outcomes of a table.
+    /// Resolves a table, and lists the possible results of its lookups.
     pub fn table(&self, table: &Table) -> Result<Lookup, SpecError> {
         let (adjoining, key_bytes) =
             self.key(table.key.iter().map(|key| (key.line, &key.field)))?;
@@ -85,7 +86,8 @@ impl Names<'_> {
         Ok(Lookup { name, kind, key_bytes, size, outcomes })
     }
 
-    /// Lists the outcomes of a learner. Its entries have the actions that its actions learn.
+    /// Resolves a learner, and lists the possible results of its lookups. An entry can have any
+    /// action that the learner's actions add with `learn`.
     pub fn learner(&self, learner: &Learner) -> Result<Lookup, SpecError> {
         let line = learner.line;
         let (adjoining, key_bytes) = self.key(learner.key.iter().map(|field| (line, field)))?;
@@ -120,14 +122,14 @@ impl Names<'_> {
         Ok(Lookup { name, kind: "learner", key_bytes, size, outcomes })
     }
 
-    /// Lists the actions of a table, except those with one use.
+    /// Returns the indices of the actions in `actions` whose use is not `except`.
     fn used(&self, actions: &[ActionRef], except: Use) -> Result<Vec<usize>, SpecError> {
         let number = |one: &ActionRef| Names::number(&self.actions, "action", one.line, &one.name);
         actions.iter().filter(|one| one.used != except).map(number).collect()
     }
 
-    /// Adds the outcomes without an entry. The control plane may replace a default action that is
-    /// not constant.
+    /// Appends the possible results of a miss. If the default action is not constant, the control
+    /// plane can replace it by another action.
     fn misses(
         &self,
         actions: &[ActionRef],
@@ -154,7 +156,7 @@ impl Names<'_> {
         Ok(())
     }
 
-    /// Reads the data of a default action, in the order of memory.
+    /// Returns the data of a default action as the bytes in memory.
     fn default_data(&self, action: usize, default: &DefaultAction) -> Result<Vec<u8>, SpecError> {
         let data = self.spec.actions[action].data.as_deref();
         let fields = data.map_or(&[][..], |data| &self.structs[data].fields);
