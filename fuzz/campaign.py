@@ -32,7 +32,7 @@ CODES = {0, 3, 4}
 ALLOWED = 0.5
 """Seconds by which a program may exceed its deadline."""
 STARTING = 3.0
-"""Seconds before the first result, in which the interpreter starts and all files are read."""
+"""Seconds until the first result, in which the interpreter starts and reads all files."""
 FORMATS = ("json", "csv", "table")
 _ACTING = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
@@ -53,10 +53,10 @@ class Finding(Exception):  # noqa: N818 - a result of the campaign
 
 
 def watched(command: Sequence[str], longest: float) -> tuple[str, str, int, list[float]]:
-    """Run a command; return both outputs, the exit code, and the seconds between its writes.
+    """Run a command; return its outputs, its exit code, and the seconds between its outputs.
 
     Raises:
-        Finding: if it writes nothing for `longest` seconds, or has another defect.
+        Finding: if the command writes nothing for `longest` seconds, or has another defect.
     """
     process = subprocess.Popen(
         command,
@@ -99,7 +99,7 @@ def watched(command: Sequence[str], longest: float) -> tuple[str, str, int, list
 
 
 def run(files: Sequence[str], form: str, options: Sequence[str], deadline: float) -> list[float]:
-    """Analyse files with `slowpath bound`, and return the seconds between writes of output.
+    """Analyse files with `slowpath bound`, and return the seconds between two results.
 
     Raises:
         Finding: if the command has a defect.
@@ -115,10 +115,10 @@ def run(files: Sequence[str], form: str, options: Sequence[str], deadline: float
 
 
 def withheld(report: dict[str, Any]) -> None:
-    """Check in a report that the kernel accepted all rewritten programs and they behave as before.
+    """Check the report of a command for faults of rewritten programs in the kernel.
 
     Raises:
-        Finding: if a program was rejected, or behaves differently.
+        Finding: if the kernel rejected a program, or it behaves differently than the original.
     """
     for program in report.get("programs", ()):
         rehearsal = program.get("rehearsal") or {}
@@ -132,7 +132,7 @@ def run_case(case: Case, deadline: float) -> tuple[float, int]:
     """Run a command on a chain of programs, and return its duration in seconds and its exit code.
 
     Raises:
-        Finding: if it hangs, or writes neither a result nor one error that names a file.
+        Finding: if the command hangs, or writes neither a result nor one error that names a file.
     """
     started = time.monotonic()
     out, errors, code, _ = watched(case.words, 60 * (deadline + ALLOWED))
@@ -180,7 +180,7 @@ def chains(
 def batches(
     count: int, size: int, chance: random.Random, folder: Path, kind: str
 ) -> Iterator[list[str]]:
-    """Yield lists of `size` damaged files, `count` files in total; each is removed after use."""
+    """Yield lists of `size` damaged files, `count` files in total; delete each list after use."""
     objects, listings = object_seeds(), listing_seeds()
     for first in range(0, count, size):
         files = []

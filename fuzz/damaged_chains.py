@@ -1,4 +1,4 @@
-"""Commands of `slowpath chain` on chains and topologies of damaged objects, for fuzzing."""
+"""Generates commands `slowpath chain` on chains and topologies of damaged objects, for fuzzing."""
 
 import itertools
 import json
@@ -32,12 +32,12 @@ class Case(NamedTuple):
 
 
 def seeds() -> list[bytes]:
-    """Return the content of the undamaged objects, which are examples of chains."""
+    """Return the contents of the undamaged objects, the programs of the chain examples."""
     return [path.read_bytes() for path in sorted(EXAMPLES.glob("*.bpf.o"))]
 
 
 def cases(count: int, chance: random.Random, folder: Path, deadline: float) -> Iterator[Case]:
-    """Yield commands on chains of one to three programs, at least one of which is damaged."""
+    """Yield `count` commands on chains of one to three programs, at least one of them damaged."""
     objects = seeds()
     for number in range(count):
         mode = _MODES[number % len(_MODES)]

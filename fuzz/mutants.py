@@ -1,4 +1,4 @@
-"""Random damage of BPF objects and listings for fuzzing. The same seed gives the same files."""
+"""Damages BPF objects and listings at random. The same seed gives the same files."""
 
 import random
 import re
@@ -9,7 +9,7 @@ _MARKS = ("\x1b[31m", "\x07", "\x00", "\u202e", "\r", "\x7f", "\t", "=", "\u2028
 
 
 def damaged_object(chance: random.Random, seeds: Sequence[bytes]) -> bytes:
-    """Return one of the objects with one to four kinds of damage."""
+    """Return a copy of one of the objects in `seeds` with one to four kinds of damage."""
     data = bytearray(chance.choice(seeds))
     kinds: tuple[Callable[[], None], ...] = (
         lambda: _flip(chance, data),
@@ -29,7 +29,10 @@ def damaged_object(chance: random.Random, seeds: Sequence[bytes]) -> bytes:
 
 
 def damaged_code(chance: random.Random, seeds: Sequence[bytes]) -> bytes:
-    """Return one of the objects with only its instructions changed, which most readers accept."""
+    """Return a copy of one of the objects in `seeds`, with one or two changes of instructions.
+
+    Most readers still accept the copy.
+    """
     data = bytearray(chance.choice(seeds))
     for _ in range(chance.choice((1, 1, 1, 2))):
         _code(chance, data)
@@ -49,7 +52,7 @@ def _number(chance: random.Random, data: bytearray) -> None:
 
 
 def _sections(data: bytearray) -> list[tuple[int, int, int]]:
-    """Return header offset, offset and size of each ELF section that lies within the file."""
+    """Return the offset of the header, the offset and the size of each ELF section in the file."""
     if len(data) < 64:
         return []
     start = int.from_bytes(data[40:48], "little")
@@ -141,7 +144,7 @@ def _cut(chance: random.Random, data: bytearray) -> None:
 
 
 def damaged_listing(chance: random.Random, seeds: Sequence[str]) -> str:
-    """Return one of the listings with one to four kinds of damage, mostly with lines renumbered."""
+    """Return one of the listings with one to four kinds of damage; mostly renumber its lines."""
     lines = chance.choice(seeds).splitlines()
     for _ in range(chance.choice((1, 1, 2, 3, 4))):
         at = chance.randrange(max(1, len(lines)))
@@ -171,7 +174,7 @@ def damaged_listing(chance: random.Random, seeds: Sequence[str]) -> str:
 
 
 def _numbered(lines: Sequence[str]) -> list[str]:
-    """Return the lines of a listing with consecutive addresses and line numbers."""
+    """Return the lines of a listing with consecutive addresses and instruction numbers."""
     found, number = [], 0
     for line in lines:
         matched = re.match(r"\s*[0-9a-f]+:\s+\.\d+(\s.*)", line)

@@ -1,5 +1,5 @@
-//! Facts in the format of `--assume`, one per line of the input. All lines together give exactly
-//! one of
+//! Fuzzes the parser of facts in the format of `--assume`. Each line of the input is a fact. All
+//! lines together must give exactly one of
 //!
 //! - facts about bytes within the longest packet, which do not depend on the order and repetition
 //!   of lines;

@@ -9,8 +9,8 @@ use std::io::Cursor;
 use libfuzzer_sys::fuzz_target;
 use slowpath_capture::{Capture, CaptureError};
 
-/// Minimum number of file bytes for each packet: a pcapng block stores its length twice, in 4 bytes
-/// each.
+/// Minimum number of file bytes per packet. Each packet takes at least one pcapng block, which
+/// stores its length twice, in 4 bytes each.
 const LEAST: usize = 8;
 
 fn one_line(error: &CaptureError) {

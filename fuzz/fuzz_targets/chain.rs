@@ -1,4 +1,4 @@
-//! Descriptions of chains: every text is exactly one of
+//! Fuzzes the parser of descriptions of chains. Every text must be exactly one of
 //!
 //! - a chain with these properties: edges connect two of its programs; every program but the entry
 //!   has an incoming edge; the graph has no cycle; and parsing the text again gives an equal chain;

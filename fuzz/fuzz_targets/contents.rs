@@ -50,7 +50,8 @@ fuzz_target!(|input: (u8, &str)| {
     }
 });
 
-/// Returns the definition of the map with this name, and true if it is the template of inner maps.
+/// Returns the definition of the map called `name`. The flag is true if it describes the inner maps
+/// of a map of maps.
 fn named<'a>(object: &'a Object, name: &str) -> Option<(&'a MapDef, bool)> {
     let find = |name: &str| object.maps.iter().find(|map| map.name == name);
     let inner = || Some((find(name.strip_suffix(".inner")?)?.inner.as_deref()?, true));

@@ -1,4 +1,4 @@
-//! NFP listings: every input is exactly one of
+//! Fuzzes the parser of NFP listings. Every input must be exactly one of
 //!
 //! - a listing whose printed form parses to the same instructions and prints the same bytes. It is
 //!   either lifted to a well-formed program or refused at an instruction;

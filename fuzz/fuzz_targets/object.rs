@@ -1,4 +1,4 @@
-//! BPF objects: every input is exactly one of
+//! Fuzzes the reader of BPF objects. Every input must be exactly one of
 //!
 //! - an object, each of whose programs is either linked or refused with a message of one line. In
 //!   linked programs, jumps and calls lead to instructions, references name existing maps, and

@@ -1,7 +1,7 @@
-//! P4 programs: every text is exactly one of
+//! Fuzzes the front end for P4 programs. Every text must be exactly one of
 //!
-//! - a program that the type checker accepts, with a type for each expression, whose translations to
-//!   C and to a pipeline end;
+//! - a program that the type checker accepts, with a type for each expression, and whose
+//!   translations to C and to a pipeline end;
 //! - faults of one line, each at a place inside one of the sources.
 
 #![no_main]
@@ -39,7 +39,8 @@ fuzz_target!(|text: &str| {
     }
 });
 
-/// Asserts that a fault has one line of message, and a file. Directives choose lines freely.
+/// Asserts that the message of a fault has one line, and that the fault has a file. The line number
+/// is not checked, because directives can set it freely.
 fn located(fault: &P4Error, sources: &Sources) {
     assert_eq!(fault.message.lines().count(), 1, "{fault:?}");
     assert!((fault.span.file as usize) < sources.files.len(), "{fault:?}");

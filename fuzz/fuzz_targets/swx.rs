@@ -1,5 +1,6 @@
-//! Pipelines of DPDK: every text is a fault of one line, or a pipeline whose printed form is read as
-//! the same pipeline. Its translation ends with a program or a fault, and so does its execution.
+//! Fuzzes the parser of DPDK pipelines. Every text must give a fault, or a pipeline whose printed
+//! form is parsed as the same pipeline. Translation and execution of the pipeline must end, with a
+//! result or a fault.
 
 #![no_main]
 
@@ -10,7 +11,7 @@ use slowpath_swx::interpret::{
 };
 use slowpath_swx::spec::Spec;
 
-/// Tables without entries.
+/// A [`World`] whose tables have no entries.
 struct Empty<'a>(&'a Spec);
 
 impl World for Empty<'_> {

@@ -1,4 +1,4 @@
-//! Descriptions of topologies: every text is exactly one of
+//! Fuzzes the parser of descriptions of topologies. Every text must be exactly one of
 //!
 //! - a topology whose paths pass existing nodes, each at most once, and together carry all traffic;
 //!   parsing the text again gives an equal topology;

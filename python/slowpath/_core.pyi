@@ -11,67 +11,73 @@ _Packet = tuple[bytes, int, int | None]
 """A packet: its captured bytes, its length on the wire in bytes, and its timestamp in nanoseconds
 (`None` if the file has none)."""
 _Member = tuple[str, str, str | None]
-"""A program of a topology: its name, its file, and its name in the file, if stated."""
+"""A program of a topology: its name in the topology, the name of its file, and its name in the file
+(`None` if not stated)."""
 _How = tuple[str | None, str | None, bool]
-"""Options of a rewriting: its mode, the name of the fused program, and true to request control-flow
+"""Options of a rewriting: the mode (`trust`, `guard`, or `None` for no rewriting), the name of the
+program into which the chain is fused (`None` to fuse nothing), and true to request control-flow
 graphs."""
 _Rewritten = tuple[str, list[bytes | None], _Fused | None, list[str], str | None]
-"""Result of rewriting a chain, in five parts. The first is the report as JSON text; the second has
-the object of each rewritten program. The third is the chain fused into one program. The fourth has
-test inputs for each program, as JSON text: packets in hexadecimal, each with map content. The fifth
-has control-flow graphs as JSON text."""
+"""Result of rewriting a chain, in five parts: the report as JSON text; the rewritten object of each
+program; the chain fused into one program; test inputs; control-flow graphs as JSON text. An object
+is `None` if its program was not rewritten. Test inputs are JSON text for each program: a list of
+packets in hexadecimal, each with map content."""
 _Fused = tuple[bytes, bytes | None, str, dict[str, str], str]
 """A chain fused into one program, in five parts. The first is the object of this program. The
-second, for comparison, is an object in which the programs stay separate and call each other; the
-third is the name of its first program, or the reason why there is no such object. The fourth maps
-names of maps in the chain to names in both objects. The fifth has test inputs."""
+second is an object for comparison, in which the programs of the chain stay separate and call each
+other. The third is the name of its first program, or the reason why it does not exist. The fourth
+maps names of maps in the chain to names in both objects. The fifth has test inputs for the fused
+program, as in `Rewritten`."""
 _Behind = tuple[Chain, list[tuple[Object, int]], int]
-"""A chain, the objects of its programs, each with the number of its program, and the number of one
-program."""
+"""A chain; the objects of its programs, each with the index of its program in the object; and the
+index of one program in the chain."""
 _Subject = tuple[str, Object, int, Btf | None]
-"""A program to compile: the name of its file, the file's content, the program's number in it, and
+"""A program to compile: the name of its file, the file's content, the program's index in it, and
 the types of its kernel."""
 _WithStandIns = tuple[str, list[tuple[str, int | None]], list[tuple[str, int, str, bool]]]
-"""A compiled program as JSON text, its functions with their first slots (`None` if not compiled),
-and the replaced instructions: function, slot, reason, and true for an access to memory."""
+"""A compiled program as JSON text; its functions, each with the slot of its first instruction
+(`None` if not compiled); and the replaced instructions: function, slot, reason, and true for an
+access to memory. A slot is an index of an instruction in units of 8 bytes."""
 _Token = tuple[list[str], int, str]
-"""An instruction as tokens, in three parts. The first has the words of its text. The second is the
-number of SmartNIC instructions that it needs, as far as lengths and offsets determine it. The third
-is the kind of memory that it accesses, or empty."""
+"""Description of an instruction, in three parts: a list of words, beginning with the operation; a
+number of SmartNIC instructions; and the kind of memory that the instruction accesses, or an empty
+text. The number counts only SmartNIC instructions that follow from access lengths and stack
+offsets."""
 _Fed = tuple[Object, int, str]
-"""An XDP program with its traffic: the object, the number of the program in it, and the JSON text
-of a `slowpath_ingress::TrafficSpec`."""
+"""An XDP program with its traffic: the object, the index of the program in it, and the JSON text of
+a `slowpath_ingress::TrafficSpec`."""
 _Counts = tuple[int, int, int, int, int, int, int, int, int]
-"""Counts of packets: due, sent too late, sent, refused in front of the program, kept by the
-program, lost on the way back, returned without their mark, and received. Then the nanoseconds of
-sending."""
+"""Eight counts of packets and a time. The packets were: due, sent too late, sent, refused before
+the program, kept by the program, lost on the way back, returned without their mark, and received.
+The time is that of sending, in nanoseconds."""
 _Translation = tuple[str | None, list[_Fault], list[str], str, list[_Fault], list[str]]
-"""C source, or none; the faults; the files that were read, the program first; the tables as JSON
-text, a list of `TableLayout`; warnings; and conditions under which the C does the same as the
-program."""
+"""Result of translating a P4 program to C, in six parts: C source, or `None`; the faults; the files
+that were read, the program first; the tables as JSON text, a list of `TableLayout`; warnings; and
+the conditions under which the C program has the same effect as the P4 program."""
 _Fault = tuple[str, str, int, int, str, tuple[int, int]]
-"""A fault of a P4 program: code, file, line, column, message, and the line and column after its
-last character. Columns count characters."""
+"""A fault of a P4 program: code, file, line, column, message, and the line and column of its end.
+Columns count characters; the end is the position after the last character."""
 _Pipeline = tuple[tuple[str, list[str]] | None, list[_Fault]]
-"""The text of a pipeline with its conditions, or none; and the faults."""
+"""Result of translating a P4 program to an SWX pipeline: the text of the pipeline with conditions,
+or `None`; and the faults."""
 _SwxEntries = tuple[tuple[list[tuple[str, bool, str]], str] | None, tuple[str, int, str] | None]
-"""Entries of a pipeline's tables, and the text of the pipeline; or a fault as in `Entries`. An
-entry has the name of the table, true for a default entry, and the text that DPDK reads."""
+"""Entries of a pipeline's tables, with the text of the pipeline; or a fault as in `Entries`. Each
+entry has the name of its table, true for a default entry, and the text that DPDK reads."""
 _Description = tuple[str | None, tuple[str, int, str] | None]
 """JSON text, or a fault: code, line, and message."""
 _Entries = tuple[str | None, tuple[str, int, str] | None]
-"""Map content as JSON text, or a fault: code, line of the file of entries (0: of the program), and
-message."""
+"""Map content as JSON text; or a fault: its code, its line in the file of entries (0 if the fault
+is in the program), and its message."""
 _P4Input = tuple[bytes, int, dict[str, list[tuple[bytes, bytes | None]]]]
-"""A packet, its port, and the content of maps by name: keys, and values or none for missing
-elements."""
+"""Input of a P4 program: a packet, the number of its port, and the content of maps by name. Each
+entry of a map has a key and a value; the value is `None` if the element does not exist."""
 _Upstream = tuple[Object, int, list[int], str]
-"""An upstream program: its object, its number in the object, the results that pass packets on, and
-the content of its maps."""
+"""An upstream program: its object, its index in the object, those of its results that pass packets
+on, and the content of its maps as JSON text."""
 
 @final
 class Analysis:
-    """The analysis of one program, started when it is created.
+    """The analysis of one program. Creating it starts the analysis.
 
     Iterating yields `Bound`, `Path` and `SoFar` events and finally a `Result`. It yields `None` if
     nothing happens for a while, so that the caller can read the stage."""
@@ -84,12 +90,14 @@ class Analysis:
         target: Target,
         options: dict[str, object],
     ) -> Analysis:
-        """Starts the analysis of program number `program` of `object` in its own thread.
+        """Starts the analysis of one program in its own thread. `program` is the index of the
+        program in `object`.
 
         `options` may have any fields of `slowpath::Options` and no others; missing fields have
         their defaults."""
     def stop(self) -> None:
-        """Asks the analysis to stop with its results so far; keep iterating to get them."""
+        """Asks the analysis to stop with its results so far. Iterating then yields these
+        results."""
     @property
     def stage(self) -> str:
         """Current stage, such as `unrolling the program`."""
@@ -107,18 +115,18 @@ class Cache:
     def write(self, key: str, data: bytes) -> None:
         """Stores a result. Raises `OSError` if it cannot be written."""
     def prune(self) -> None:
-        """Deletes results that were not used for a long time, if results were stored and this was
-        not done recently."""
+        """Deletes results that were not used for a long time. Does nothing if no results were
+        stored, or if another command did this recently."""
 
 def cache_limit() -> int:
-    """Returns the maximum size of a folder of results in bytes."""
+    """Returns the maximum total size in bytes of the results in a folder."""
 
 def cache_usage(folder: str) -> tuple[int, int]:
-    """Returns the number of results in a folder, and their size in bytes."""
+    """Returns the number of results in a folder, and their total size in bytes."""
 
 def clear_cache(folder: str) -> tuple[int, int]:
-    """Deletes all results in a folder. Returns their number, and their size in bytes. Raises
-    `OSError` if one cannot be deleted."""
+    """Deletes all results in a folder. Returns the number and the total size in bytes of the
+    deleted results. Raises `OSError` if a result cannot be deleted."""
 
 @final
 class Capture:
@@ -130,8 +138,8 @@ class Capture:
     def packets(self, count: int) -> list[_Packet]:
         """Returns the next packets of the file, at most `count`; an empty list at the end.
 
-        Raises an `Error` if the file is damaged, and then loses the packets of this call before the
-        damage."""
+        Raises an `Error` if the file is damaged. The packets before the damage that this call has
+        read are then lost."""
 
 @final
 class Chain:
@@ -140,24 +148,26 @@ class Chain:
     def __new__(cls, text: str) -> Chain: ...
     @staticmethod
     def check_assumed(assumed: list[str]) -> None:
-        """Checks facts about packets, given in words. Raises `Error` if they are invalid or
-        contradictory."""
+        """Checks facts about packets, each given as a text. Raises `Error` if the facts are invalid
+        or contradictory."""
     @property
     def members(self) -> list[_Member]:
         """Programs of the chain, in the order of its description."""
     @property
     def lines(self) -> list[int]:
-        """Number of the line in the description that names each program."""
+        """Numbers of the lines in the description that name the programs, in the order of
+        `members`."""
     @property
     def devices(self) -> list[str | None]:
-        """Devices of all programs, without duplicates, in the order of the programs; `None` stands
-        for programs without a device."""
+        """Devices of the programs, each once, in the order of the programs. `None` stands for
+        programs without a device."""
     @property
     def targets(self) -> list[tuple[str, str, int]]:
-        """Targets that the description states for devices: device, target, and number of the
-        line."""
+        """Targets that the description states for devices: name of the device, name of the target,
+        and number of the line."""
     def on_device(self, device: str | None) -> list[int]:
-        """Returns the numbers of the programs that run on a device."""
+        """Returns the indices of the programs that run on a device. `None` selects the programs
+        without a device."""
     def combine(
         self,
         name: str,
@@ -166,11 +176,11 @@ class Chain:
         compiled: list[int] = ...,
         known: KnownStart | None = None,
     ) -> Object:
-        """Combines the objects of all programs into one file; each object comes with the number of
+        """Combines the objects of all programs into one file. Each object comes with the index of
         its program. If the programs run on several devices, only the work on `device` is counted.
-        `compiled` has the numbers of programs that run in compiled form instead of as BPF. `known`
-        restricts the analysis to certain packets and map content; without it, any are possible.
-        Raises `Error` if the objects do not fit together."""
+        `compiled` has the indices of the chain's programs that run in compiled form instead of as
+        BPF. `known` restricts the analysis to certain packets and map content; without it, any are
+        possible. Raises `Error` if the objects do not fit together."""
     def combine_for(
         self,
         name: str,
@@ -179,8 +189,8 @@ class Chain:
         compiled: list[int],
         known: KnownStart,
     ) -> Object:
-        """Combines objects as `combine` does, but counts only the work of one program, by its
-        number: its cost for packets that reach it."""
+        """Combines objects as `combine` does, but counts only the work of the chain's program with
+        the index `member`: its cost for packets that reach it."""
     def arriving(
         self,
         name: str,
@@ -189,28 +199,31 @@ class Chain:
         compiled: list[int],
         known: KnownStart,
     ) -> Object:
-        """Returns the program with number `member` alone, for the packets that the programs before
-        it pass on. `compiled` and `known` are as for `combine`. Raises `Error` if the programs of a
-        dispatcher cannot be ordered."""
+        """Returns the chain's program with the index `member` alone, for the packets that the
+        programs before it pass on. `compiled` and `known` are as for `combine`. Raises `Error` if
+        the programs of a dispatcher cannot be ordered."""
     def as_compiled(
         self, objects: list[tuple[Object, int]], member: int, compiled: list[int]
     ) -> list[str]:
-        """Returns the conditions under which the programs `compiled` treat packets on their way to
-        `member` like their BPF programs. Raises `Error` if the programs of a dispatcher cannot be
-        ordered."""
+        """Returns the conditions under which compiled programs treat packets like the BPF programs
+        from which they were compiled, one sentence each. `compiled` has the indices of these
+        programs. Only those before the program `member` count. Raises `Error` if the programs of a
+        dispatcher cannot be ordered."""
     def way_to(self, objects: list[tuple[Object, int]], member: int) -> list[tuple[int, list[int]]]:
-        """Returns a shortest path through the chain to a program: the numbers of the programs
-        before it, in order, each with the results that pass packets on. Raises `Error` if the
-        programs of a dispatcher cannot be ordered."""
+        """Returns a shortest path through the chain to the program `member`: the indices of the
+        programs before it, in order, each with those of its results that pass packets on. Raises
+        `Error` if the programs of a dispatcher cannot be ordered."""
     def configured(
         self, objects: list[tuple[Object, int]], variables: list[str], maps: str | None
     ) -> list[tuple[Object, int]]:
-        """Returns the objects with `variables` (`NAME=VALUE`, or `PROGRAM:NAME=VALUE`) set and with
-        read-only data from `maps`, the text of a file with map content. Raises `Error` if a
-        variable is unknown or a value does not fit."""
+        """Returns the objects with new values of variables and read-only data. `variables` has
+        texts such as `NAME=VALUE` or `PROGRAM:NAME=VALUE`. Read-only data come from `maps`, the
+        text of a file with map content. Raises `Error` if a variable is unknown or a value does not
+        fit."""
     def start_maps(self, objects: list[tuple[Object, int]], text: str) -> str:
-        """Converts `text`, the text of a file with map content, into the form that the `maps` of a
-        witness have, as JSON text, for the whole chain. Raises `Error` if it cannot be read."""
+        """Converts map content for the whole chain to JSON text, in the form that the `maps` of a
+        witness have. `text` is a file with map content. Raises `Error` if the text cannot be
+        read."""
     def known_start(
         self,
         objects: list[tuple[Object, int]],
@@ -220,9 +233,9 @@ class Chain:
         generations: list[tuple[int, str]],
     ) -> KnownStart:
         """Collects facts and map content that are known before the first program runs. `assumed`
-        are facts, in words, about packets that arrive at this program. `maps` is the text of a file
+        has facts, in words, about packets that arrive at this program. `maps` is the text of a file
         with the content of the maps `frozen`. The maps `generations` contain zero, which says that
-        nobody has changed a frozen map. A map is given by the number of its program and its name in
+        no one has changed a frozen map. A map is given by the index of its program and its name in
         the object. Raises `Error` if facts or text cannot be read."""
     def rewrite(
         self,
@@ -235,15 +248,15 @@ class Chain:
         receive: str | None = None,
     ) -> Rewriting:
         """Derives facts about the packets that arrive at each program, and optionally rewrites the
-        programs for these facts.
+        programs for these facts. Returns an iterator over the results so far.
 
-        Results are the report as JSON text, the rewritten objects in the order of the description,
-        the fused object, test inputs, and graphs as JSON text. `how` has three parts: the mode
-        (`trust`, `guard`, or `None` for no rewriting), the name of a fused program to build, and
-        true to request control-flow graphs. `stop` ends the work with the results so far. `assumed`
-        are facts about packets that arrive at the first program. `maps` is the text of a file with
-        content of frozen maps, and `receive` names the receiving environment. Raises `Error` if a
-        program cannot be linked, or an argument is invalid."""
+        `objects` has the object of each program and the index of the program in the object. `how`
+        has three parts: the mode (`trust`, `guard`, or `None` for no rewriting), the name of the
+        fused program to build, and true to request control-flow graphs. `stop` ends the work with
+        the results so far. `assumed` are facts about packets that arrive at the first program.
+        `maps` is the text of a file with content of frozen maps, and `receive` names the
+        environment in which packets arrive. Raises `Error` if a program cannot be linked, or an
+        argument is invalid."""
 
 @final
 class KnownStart:
@@ -266,12 +279,12 @@ def verify(
     receive: str | None = None,
     behind: _Behind | None = None,
 ) -> str:
-    """Compares two programs, given by object and number. The packets satisfy the facts `assumed`
-    and arrive in the environment `receive`. Returns the result as JSON text
-    (`slowpath_chain::verify::VerifyReport`). With `behind`, both programs take the place of one
-    program of a chain. The facts are then about packets at the first program of the chain. Raises
-    `Error` if a program cannot be linked or analysed. `stop` ends the work with the results so
-    far."""
+    """Compares two programs, each given by an object and its index in the object. The packets
+    satisfy the facts `assumed` and arrive in the environment `receive`. Returns the result as JSON
+    text (`slowpath_chain::verify::VerifyReport`). With `behind`, both programs take the place of
+    one program of a chain. The facts are then about packets at the first program of the chain.
+    Raises `Error` if a program cannot be linked or analysed. `stop` ends the work with the results
+    so far."""
 
 def compile_program(
     subject: _Subject, target: Target, options: dict[str, object], stop: Stop
@@ -288,9 +301,9 @@ def compile_with_stand_ins(
     stop: Stop,
 ) -> _WithStandIns:
     """Compiles a program for a device, with stand-ins for all instructions that the device lacks.
-    `kernel_calls` lists calls of functions outside the object: function, slot and callee.
-    `verified` is false for a program that the kernel's verifier might reject. Raises `Error` if
-    stand-ins do not help, or if `stop` ends the work."""
+    `kernel_calls` lists calls of functions outside the object: name of the calling function, slot
+    of the call in it, and name of the callee. `verified` is false for a program that the kernel's
+    verifier might reject. Raises `Error` if stand-ins do not help, or if `stop` ends the work."""
 
 def verify_program(
     subject: _Subject, target: Target, options: dict[str, object], stop: Stop
@@ -323,8 +336,9 @@ class Flow:
         """Returns the path as JSON text."""
     @property
     def calls(self) -> list[tuple[str, int, bool | None]]:
-        """The calls of kernel functions. For each: the name of the helper with the type of its map,
-        the number of processed bytes, and whether the call returns 0 (`None` if unknown)."""
+        """The calls of kernel functions on the path. Each has the name of the helper with the type
+        of its map, the number of processed bytes, and true if the call returns 0 (`None` if
+        unknown)."""
     @property
     def instructions(self) -> int:
         """Number of instructions."""
@@ -335,10 +349,10 @@ def flow(case: Case) -> Flow | None:
 def nanoseconds(
     flows: list[Flow], target: Target, entries: int = 0, bytes: int | None = None
 ) -> list[float]:
-    """Estimates the time of each path on a target, as nanoseconds of one iteration of the loop in
-    which the kernel runs a program for tests. Each map has `entries` entries, but no more than it
-    has room for; 0: as many as the path needs. Packets access `bytes` bytes of map elements;
-    `None`: all of them.
+    """Estimates the time of each path on a target, in nanoseconds. The time is that of one
+    iteration of the loop in which the kernel runs a program for tests. Each map has `entries`
+    entries, at most its capacity; with 0, as many as the path needs. Packets access `bytes` bytes
+    of map elements; `None` stands for all of them.
 
     # Errors If the target has no time estimates."""
 
@@ -347,7 +361,7 @@ class Bound:
     """An event of an analysis: the bound became tighter."""
     @property
     def value(self) -> float:
-        """Guarantee so far, in the unit of the metric: bit/s, packets/s, or a count."""
+        """Guaranteed bound so far, in the unit of the metric: bit/s, packets/s, or a count."""
     @property
     def seconds(self) -> float:
         """Seconds since the start of the analysis."""
@@ -356,14 +370,15 @@ class Bound:
         """Number of paths examined so far."""
     @property
     def nogoods(self) -> int:
-        """Number of reasons found so far why paths are impossible."""
+        """Number of nogoods found so far: sets of branch decisions that no packet can take
+        together."""
 
 @final
 class Path:
     """An event of an analysis: a satisfiable path was found."""
     @property
     def index(self) -> int:
-        """Number of the path, from 1."""
+        """Number of the path in the order of discovery, from 1."""
 
 @final
 class Result:
@@ -380,7 +395,7 @@ class Result:
 
 @final
 class SoFar:
-    """An event of an analysis, with the result if the analysis ended now."""
+    """An event of an analysis: the result that the analysis would have if it ended now."""
     @property
     def json(self) -> str:
         """One entry of `results` in the output of `bound`, as a JSON object with one path and
@@ -393,13 +408,14 @@ class Functions:
     def tokens(
         self, entry: str, arguments: list[Given], own: set[str], results: dict[str, Given]
     ) -> list[tuple[str, list[_Token]]]:
-        """Returns the instructions of the function `entry` and of all functions in `own` that it
-        calls. `arguments` are facts about its arguments, and `results` facts about the results of
-        functions that are not in `own`."""
+        """Returns the function `entry` and those functions in `own` that it calls, each with its
+        name and its instructions. `arguments` has facts about the arguments of `entry`. `results`
+        has facts about the results of functions that are not in `own`. Raises `KeyError` if the
+        object has no function `entry`."""
 
 @final
 class Given:
-    """A fact about an argument, or about the result of a function."""
+    """A fact about an argument of a function, or about the result of a function."""
     @staticmethod
     def number(bits: int) -> Given:
         """States that the value is a number of at most `bits` bits."""
@@ -432,24 +448,27 @@ class Kernel:
 
         Raises an `Error` of kind `unavailable` with the missing requirement and a remedy."""
     def objects(self) -> tuple[list[int], list[int], list[int]]:
-        """Returns the numbers of all programs, maps and links in the kernel, of all processes.
+        """Returns the kernel's IDs of all programs, maps and links on this machine, in three lists.
 
         Raises `OSError` if the kernel does not list them."""
 
 @final
 class LiveCase:
-    """A path that is timed with live packets, which really go where the program sends them."""
+    """A path that is timed with live packets: the kernel sends them where the program directs
+    them."""
     def __new__(cls, station: Station, case: Case, batch: int) -> LiveCase:
         """Prepares a path for live packets that are sent in batches of `batch`.
 
         Raises an `Error` if live packets do not take the path."""
     @property
     def rewritten(self) -> bool:
-        """True if a program in front must rewrite each packet before it is processed."""
+        """True if another program must rewrite each packet before the timed program processes
+        it."""
     @property
     def counted(self) -> int:
-        """Number of successive packets that were seen to take the path. At most as many are timed
-        before the maps are loaded anew, because further packets might take another path."""
+        """Number of successive packets that were seen to take the path. A measurement times at most
+        this number before it fills the maps again, because further packets might take another
+        path."""
     @property
     def unreceived(self) -> str | None:
         """Reason why a network device cannot receive the packets of the path; `None` if it can."""
@@ -464,10 +483,10 @@ class LiveLoad:
     def sample(
         self, station: Station, asked: tuple[int, int], frames: int, batch: int
     ) -> tuple[int, int, int, int]:
-        """Times the program of a path, its minimal counterpart or a device with live packets.
-        `asked` has the number of the path, and the number of what is timed, an index into
-        `slowpath_measure::live::LiveSubject::ALL`. Returns the nanoseconds until all packets were
-        sent, and how many packets were sent, arrived and were dropped."""
+        """Times live packets. `asked` has the index of a path and the index of the subject: its
+        program, a minimal program, or a device (`slowpath_measure::live::LiveSubject::ALL`).
+        Returns the nanoseconds until all packets were sent, and the numbers of packets that were
+        sent, arrived and were dropped."""
 
 @final
 class Busy:
@@ -475,17 +494,19 @@ class Busy:
 
 @final
 class Case:
-    """A path through a program, with the packet and maps that take it, that can be timed."""
+    """A path through a program that can be timed, with a packet and map content with which the
+    program takes the path."""
     @property
     def arrangement(self) -> str:
-        """Way in which repetitions are made to take the path: `repeated` or `restored`."""
+        """Way in which repetitions take the path: `repeated` if repeated runs take it by
+        themselves, `restored` if a program undoes the changes of each run."""
     @property
     def drained(self) -> bool:
-        """True if ring buffers are emptied between calls; a sample then consists of several
+        """True if ring buffers are emptied between calls. A sample then consists of several
         calls."""
     @property
     def repetitions(self) -> int:
-        """Maximum number of repetitions that may be timed before the maps are loaded anew."""
+        """Maximum number of runs that may be timed before the maps are filled again."""
     @property
     def action(self) -> int:
         """Return value of the program (`enum xdp_action`)."""
@@ -498,19 +519,19 @@ class Case:
         first one."""
     @property
     def path(self) -> str | None:
-        """Identity of the path in hexadecimal; `None` if unknown."""
+        """Digest that identifies the path, in hexadecimal; `None` if the path is unknown."""
     @property
     def answered(self) -> list[str]:
         """Helpers whose result is replaced, because the path needs another result than the
         kernel's."""
     @property
     def omitted(self) -> list[str]:
-        """Helpers that are not called, because a call would have side effects; the time does not
-        include their calls."""
+        """Helpers that are not called, because a call would have side effects. The measured time
+        does not include them."""
 
 @final
 class Cold:
-    """A path that many flows take, with different map elements for each flow."""
+    """A path that packets of many flows take. Each flow accesses other map elements."""
     @property
     def flows(self) -> int:
         """Number of flows."""
@@ -519,7 +540,8 @@ class Cold:
         """Total bytes of the map elements that the flows touch."""
     @property
     def varied(self) -> list[tuple[int, int]]:
-        """Ranges of packet bytes that differ between flows: offsets and lengths."""
+        """Ranges of packet bytes in which the flows differ. Each has its offset and its length in
+        bytes."""
     @property
     def limited(self) -> str | None:
         """Reason why the map elements of all flows together are not larger than the cache; `None`
@@ -527,7 +549,8 @@ class Cold:
 
 @final
 class Later:
-    """Behaviour of later packets, which find the changes that the first packet made to the maps."""
+    """Behaviour of the packets after the first one. They find the changes that the first packet has
+    made to the maps."""
     @property
     def action(self) -> int:
         """Return value for a second packet (`enum xdp_action`)."""
@@ -552,13 +575,13 @@ class Pace:
 @final
 class Station:
     """The thread on which programs are timed, in a private network namespace. Callers check for
-    signals while they wait for it."""
+    signals while they wait for the thread."""
     def __new__(cls, kernel: Kernel, cpu: int | None) -> Station:
-        """Starts the thread, if possible pinned to this CPU and with real-time priority.
+        """Starts the thread. If possible, it is pinned to the CPU `cpu` and has real-time priority.
 
         Raises an `Error` of kind `unavailable` if namespaces cannot be created."""
     def stop(self) -> None:
-        """Requests to stop: a job that takes more than a second longer raises an `Error`."""
+        """Requests to stop. A job that is not finished within a second then raises an `Error`."""
     @property
     def cpu(self) -> int | None:
         """CPU that the thread is pinned to, if any."""
@@ -576,11 +599,12 @@ class Station:
         instructions: int | None,
         maps: str | None,
     ) -> Case:
-        """Finds a way to time a path of a program. `witness` is the JSON text of the path's
-        witness, `instructions` the known number of instructions, and `maps` the text of `--maps`.
+        """Finds a way to time a path of a program. `program` is its index in `content`. `witness`
+        is the JSON text of the path's witness. `instructions` is the number of instructions of the
+        path, if known. `maps` is the text of `--maps`.
 
-        Raises an `Error`. If kernel and interpreter disagree, its kind is `defect` and its `report`
-        has all data to reproduce the problem."""
+        Raises an `Error` if the path cannot be timed. If kernel and interpreter disagree, its kind
+        is `defect` and its `report` has all data to reproduce the problem."""
     def load(self, cases: list[Case]) -> Load:
         """Loads the programs of cases into the kernel, each with its own maps."""
     def load_busy(self) -> Busy:
@@ -591,21 +615,22 @@ class Station:
     def load_pace(self) -> Pace:
         """Loads the programs that measure the speed of the CPU."""
     def pace(self, pace: Pace, repeat: int) -> tuple[float, float]:
-        """Times the programs of `load_pace` in calls of `repeat` runs. Returns the nanoseconds of a
-        dependent addition, which needs the result of the previous one, and of an independent
-        one."""
+        """Times the programs of `load_pace` in calls of `repeat` runs each. Returns the nanoseconds
+        of two kinds of additions: one that needs the result of the previous addition, and one that
+        needs no earlier result."""
     def cool(self, case: Case, cache_bytes: int) -> Cold:
         """Finds packets of many flows that take the path of a case and whose map elements exceed a
         last-level cache of `cache_bytes` bytes.
 
         Raises an `Error` with the reason if there are no such packets."""
     def load_cold(self, cases: list[Cold]) -> Load:
-        """Loads cases whose map elements exceed the cache, each followed by an empty program that
-        gets the same packets."""
+        """Loads cases whose map elements exceed the cache. Each case is followed by an empty
+        program that gets the same packets, for comparison."""
     def sample(self, load: Load, subject: int, repeat: int) -> tuple[int, int, int]:
-        """Times a loaded program in one call of `repeat` runs. `subject` is the number of a case in
-        `load`, or the negative number of a reference program (`slowpath_measure::Reference::ALL`).
-        Returns the total nanoseconds, the number of runs, and the last return value."""
+        """Times a loaded program in one call of `repeat` runs. `subject` is the index of a case in
+        `load`; or -1 - i for the reference program with index i in
+        `slowpath_measure::Reference::ALL`. Returns the total nanoseconds, the number of runs, and
+        the last return value."""
 
 @final
 class Model:
@@ -631,7 +656,8 @@ class Model:
         """Symmetric mean absolute percentage error, as a fraction."""
     @property
     def held_out(self) -> float | None:
-        """Like `error`, for points that were not part of the fit; `None` without such points."""
+        """Symmetric mean absolute percentage error for points that were not part of the fit, as a
+        fraction; `None` without such points."""
     @property
     def calls(self) -> list[str]:
         """Kernel calls whose time is computed with the model."""
@@ -645,16 +671,17 @@ class Mix:
         cls, spec: str, stop: Stop, kernel: Kernel | None = None, programs: list[_Fed] = ...
     ) -> Mix:
         """Allocates packets, tables and working sets for `spec`, the JSON text of a
-        `slowpath_neighbours::MixSpec`. Work of the kind `given` refers to `programs` by index;
-        these run in `kernel`.
+        `slowpath_neighbours::MixSpec`. Work of the kind `given` in `spec` refers to `programs` by
+        index. These programs run in `kernel`.
 
-        Raises an `Error`, of kind `unavailable` if the machine lacks a requirement."""
+        Raises an `Error` if the mix cannot be prepared. Its kind is `unavailable` if the machine
+        lacks a requirement."""
     def block(self, beside: bool, warm: float, seconds: float, stop: Stop) -> str | None:
-        """Runs the subjects, and if `beside` is true also the competitors: for `warm` seconds
-        without measuring, then for `seconds` measured. Returns the JSON text of a
-        `slowpath_neighbours::Block`, or `None` if `stop` ends the run early.
+        """Runs the subjects; if `beside` is true, runs the competitors at the same time. The run
+        takes `warm` seconds without measurement, then `seconds` with measurement. Returns the JSON
+        text of a `slowpath_neighbours::Block`, or `None` if `stop` ends the run early.
 
-        Raises an `Error`."""
+        Raises an `Error` if the run fails."""
 
 def allowed_cpus() -> list[int]:
     """Returns the numbers of the CPUs that this process may use."""
@@ -663,14 +690,15 @@ def surroundings(one: int, other: int) -> str:
     """Measures whether load on one of two CPUs slows down the other. Returns the JSON text of a
     `slowpath_neighbours::CpuPairObservation`.
 
-    Raises an `Error`."""
+    Raises an `Error` if the measurement fails."""
 
 def why_no_counters() -> str | None:
-    """Returns the reason why this process has no hardware counters; `None` if it has."""
+    """Returns the reason why this process cannot use hardware counters; `None` if it can."""
 
 @final
 class Btf:
-    """Types (BTF) of the kernel that programs are for. Raises `Error` if they cannot be read."""
+    """Types (BTF) of the kernel for which programs are compiled. Raises `Error` if they cannot be
+    read."""
     def __new__(cls, data: bytes) -> Btf: ...
 
 @final
@@ -679,21 +707,23 @@ class Object:
     `Error` if it cannot be read."""
     def __new__(cls, data: bytes) -> Object: ...
     def configured(self, variables: list[str], maps: str | None) -> Object:
-        """Returns the object with `variables` (`NAME=VALUE`) set and with read-only data from
-        `maps`, the text of a file with map content. Raises `Error` if a variable is unknown or a
-        value does not fit."""
+        """Returns the object with new values of variables and read-only data. `variables` has texts
+        `NAME=VALUE`. Read-only data come from `maps`, the text of a file with map content. Raises
+        `Error` if a variable is unknown or a value does not fit."""
     def with_replaced_calls(self, calls: list[tuple[str, int]]) -> Object:
-        """Returns the object with stand-ins for these calls, each a function and a slot in it.
-        Raises `Error` if there is no such call."""
+        """Returns the object with stand-ins for calls. Each call is given by the name of its
+        function and its slot there, an index in units of 8 bytes. Raises `Error` if there is no
+        such call."""
     def function_slots(self) -> list[tuple[str, int]]:
-        """Returns the number of instruction slots of each function; none for a listing."""
+        """Returns each function's name and its number of 8-byte instruction slots. The list is
+        empty for a listing."""
     def map_names(self) -> list[str]:
         """Returns the names of the maps of a BPF object; none for a listing."""
     def run_maps(self, text: str) -> str:
         """Returns the initial content of maps for a run, as JSON text. The content comes from
-        `text`, a file with map content. Program arrays and maps of maps that it does not name have
-        the object's own content. Raises `Error` if the text cannot be read, or the file is not a
-        BPF object."""
+        `text`, a file with map content. Program arrays and maps of maps that `text` does not name
+        get the object's own content. Raises `Error` if the text cannot be read, or the file is not
+        a BPF object."""
     def programs(self) -> list[Program] | None:
         """Returns the programs of a BPF object; `None` for a listing."""
 
@@ -702,7 +732,7 @@ class Program:
     """Description of a program of an object."""
     @property
     def index(self) -> int:
-        """Number of the program in the object."""
+        """Index of the program in the object."""
     @property
     def section(self) -> str:
         """Section of the program's entry function."""
@@ -714,7 +744,8 @@ class Program:
         """Type of the program: `xdp`, `sched_cls`, ...; `unknown` if it cannot be derived."""
     @property
     def needs_kernel(self) -> bool:
-        """True if the program depends on the types of the running kernel."""
+        """True if the meaning of the program depends on the BTF types of the kernel that runs
+        it."""
 
 def show(
     file: str,
@@ -741,18 +772,18 @@ class OfferedLoad:
         cpus: tuple[int, int],
         native: bool,
     ) -> OfferedLoad:
-        """Loads a program with the packet and maps of a witness, as JSON text. `cpus` has the CPU
-        that sends and receives, and the CPU of the program. `native` is true if the program runs in
-        the device's driver.
+        """Loads a program with the packet and maps of a witness, as JSON text. `program` is its
+        index in `content`. `cpus` has the CPU that sends and receives, and the CPU of the program.
+        `native` is true if the program runs in the device's driver.
 
-        Raises an `Error`."""
+        Raises an `Error` if the program cannot be loaded."""
     def trial(self, rate: float | None, seconds: float) -> tuple[_Counts, list[int]]:
-        """Offers `rate` packets a second for this time; without a rate, as many as possible.
-        Returns numbers of packets by their fate, and the minimum, quantiles and maximum of the
-        latency in nanoseconds (`slowpath_measure::offered::QUANTILES`); without received packets,
-        no latencies.
+        """Offers `rate` packets a second for `seconds` seconds; as many as possible if `rate` is
+        `None`. Returns counts of packets, and latencies in nanoseconds: the minimum, the quantiles
+        `slowpath_measure::offered::QUANTILES`, and the maximum. Without received packets, the
+        latencies are empty.
 
-        Raises an `Error`."""
+        Raises an `Error` if packets cannot be sent or counted."""
     def stop(self) -> None:
         """Ends the running trial, and all later ones at their start."""
 
@@ -766,8 +797,8 @@ def p4_entries(
     info: str | None,
 ) -> _Entries:
     """Returns the map content for a file with entries of a P4 program's tables, in the form that
-    `--maps` reads. Tables that the file does not name keep arbitrary content; those that it names
-    have the default action of the program, unless the file sets it.
+    `--maps` reads. Tables that the file does not name keep arbitrary content. The other tables have
+    the default action of the program, unless the file sets another one.
 
     `form` is `lines` (one entry on each line), `json` (the files of p4lang's tutorials) or
     `messages` (P4Runtime in text format, with the text of a P4Info file in `info`). The other
@@ -782,22 +813,24 @@ def p4_swx_entries(
     form: str,
     info: str | None,
 ) -> _SwxEntries:
-    """Returns the entries of a P4 program, and those of a file, in the form that DPDK's
-    `rte_swx_ctl_pipeline_table_entry_read` takes. Returns also the pipeline, whose tables have room
-    for them. The arguments are those of `p4_entries`."""
+    """Returns table entries for the pipeline of a P4 program: those of the program, and those of
+    the file `entries`. They are in the form that DPDK's `rte_swx_ctl_pipeline_table_entry_read`
+    takes. Also returns the pipeline; its tables have room for all entries. The arguments are those
+    of `p4_entries`."""
 
 def p4_to_c(
     file: str, text: str, folders: list[str], defines: list[tuple[str, str]], scratch: bool
 ) -> _Translation:
-    """Translates a P4 program to C for XDP. `folders` are searched for included files, and
-    `defines` are macros with their values. With `scratch`, headers stand in a map instead of on the
-    stack. Faults of the program are part of the result."""
+    """Translates a P4 program to C for XDP. `text` is the content of `file`. The preprocessor
+    searches `folders` for included files, and `defines` has macros with their values. With
+    `scratch`, headers are in a map instead of on the stack. Faults of the program are part of the
+    result."""
 
 def p4_to_swx(
     file: str, text: str, folders: list[str], defines: list[tuple[str, str]]
 ) -> _Pipeline:
-    """Translates a P4 program to an SWX pipeline, a `.spec` file of DPDK 22.11. The conditions say
-    when the pipeline does the same as the program. The arguments are those of `p4_to_c`."""
+    """Translates a P4 program to an SWX pipeline, a `.spec` file of DPDK 22.11. The pipeline has
+    the same effect as the program if the conditions hold. The arguments are those of `p4_to_c`."""
 
 def p4_walks(
     file: str,
@@ -807,7 +840,8 @@ def p4_walks(
     packets: list[_P4Input],
 ) -> str:
     """Runs a P4 program on packets, each with a port and content of maps. Returns JSON text: for
-    each packet, the `Walk`, or null. The other arguments are those of `p4_to_c`."""
+    each packet, a `Walk`, or null if the run is unknown. The other arguments are those of
+    `p4_to_c`."""
 
 def swx_description(text: str) -> _Description:
     """Describes a pipeline: its tables, actions and numbers of instructions, as JSON text."""
@@ -834,85 +868,92 @@ def rehearse(
     frames: int = 0,
     receive: str | None = None,
 ) -> str:
-    """Runs packets through the `upstream` programs, and packets that these pass on through both the
-    original and the rewritten program. Returns the result as JSON text
-    (`slowpath_rehearsal::Rehearsal`). If the verifier rejects the rewritten program, the result has
-    only `refused`, with the reason.
+    """Runs packets through the `upstream` programs. Runs the packets that these programs pass on
+    through the original program and through the rewritten program, and compares the effects.
+    Returns the result as JSON text (`slowpath_rehearsal::Rehearsal`). If the verifier rejects the
+    rewritten program, the result has only `refused`, with the reason.
 
-    `rewritten` is the content of an object; if it has several XDP programs, the one with the
+    `rewritten` is the content of an object. If it has several XDP programs, the one with the
     original's name is used. `seeds` are packets as they arrive at the chain. `maps` is the JSON
-    text of the `maps` of a witness, or empty, like the last field of each upstream program.
+    text of the `maps` of a witness, or empty; the content of the upstream programs' maps has the
+    same form. `more` is the content of maps that only the rewritten program has.
+
     `covers` is the JSON text of a list of packets, in hexadecimal, each with the `maps` of a
     witness. Both programs get these packets first; their result is `covered`
-    (`slowpath_rehearsal::Covered`). `rounds` is the number of timed rounds. `more` is the content
-    of maps that only the rewritten program has. `assumed` are facts, in words, about all packets
-    that arrive at the chain. `frames` is the number of frames for each XDP mode of virtual Ethernet
-    that delivers packets as `receive` says. The result lists other modes as left out.
+    (`slowpath_rehearsal::Covered`). `rounds` is the number of timed rounds. `assumed` has facts, in
+    words, about all packets that arrive at the chain. `frames` is the number of frames for each XDP
+    mode of virtual Ethernet that delivers packets as `receive` says. The result lists other modes
+    as left out.
 
-    Raises an `Error`. `stop` ends the work with the results so far."""
+    Raises an `Error` if a program cannot be loaded or an argument is invalid. `stop` ends the work
+    with the results so far."""
 
 @final
 class Stretch:
-    """A part of a path. Its time is that of the path up to the end of the stretch, minus that of
-    the path up to its start."""
+    """A part of a path. Its time is the time of the path up to the end of the stretch, minus the
+    time of the path up to its start."""
     @property
     def case(self) -> Case:
-        """The path up to the end of the stretch. The last stretch has the whole path, with checks
-        at all points at which the path was divided."""
+        """The path up to the end of the stretch. For the last stretch, this is the whole path, with
+        checks at all points at which the path was divided."""
     @property
     def questions(self) -> int:
-        """Number of checks that a run of the case executes."""
+        """Number of inserted checks, each of which can end the run early, that a run of the case
+        executes."""
     @property
     def from_instruction(self) -> int:
-        """8-byte slot of the first instruction of the stretch."""
+        """Index of the first instruction of the stretch, in units of 8 bytes."""
     @property
     def to_instruction(self) -> int | None:
-        """8-byte slot of the first instruction after the stretch; None at the end of the
-        program."""
+        """Index of the first instruction after the stretch, in units of 8 bytes; None at the end of
+        the program."""
     @property
     def instructions(self) -> int:
         """Number of instructions that the stretch executes."""
     @property
     def call(self) -> str | None:
-        """Name of the only function that the stretch calls, if it calls one."""
+        """Name of the function that the stretch calls; `None` if it does not contain exactly one
+        call."""
     @property
     def source(self) -> tuple[str, int, str] | None:
         """Source file, line number and text of the line that the stretch belongs to."""
 
 def stretches(station: Station, case: Case) -> tuple[list[Stretch], list[int]]:
-    """Divides a path into stretches. Returns them with the instructions at which it cannot be
-    divided.
+    """Divides a path into stretches. Returns the stretches, and the indices of the instructions at
+    which the path cannot be divided.
 
     Raises an `Error` if the sequence of instructions is unknown."""
 
 @final
 class Target:
-    """A target, read once. An invalid target is reported as an error of each program that is
-    analysed for it."""
+    """A target, whose description is read once. An invalid description is reported as an error of
+    each program that is analysed for the target."""
     def __new__(cls, name: str, text: str | None = None) -> Target:
-        """Returns the built-in target with a name, or the one that `text` describes."""
+        """Returns the target that `text` describes, or, without `text`, the built-in target with
+        this name."""
     @property
     def name(self) -> str:
         """Name of the target, as the user gave it."""
     def problems(self) -> list[str]:
-        """Returns all problems of the description, including those that leave it usable."""
+        """Returns all problems of the description, including those that do not prevent its use."""
     @property
     def counters(self) -> list[str] | None:
-        """Metrics of a counting target; `None` for other targets and for invalid ones."""
+        """Names of the metrics of a target that counts events; `None` for targets that compute
+        rates and for invalid ones."""
     @property
     def max_packet(self) -> int | None:
         """Default of the maximum packet length in bytes; `None` for invalid targets."""
     @property
     def machine(self) -> tuple[str, str] | None:
-        """The machine whose times the target estimates, and the date of the measurement; `None`
-        without estimates."""
+        """Name of the machine whose times the target estimates, and date of the measurement; `None`
+        if the target does not estimate times."""
     @property
     def doubt(self) -> str | None:
-        """Reason not to use the calibration as the default of the machine; `None` if it is good
-        enough or its quality is not known."""
+        """Reason why the calibration is too poor to be the default of its machine; `None` if it is
+        good enough or its quality is not known."""
     @property
     def models(self) -> list[Model]:
-        """Models of components for the estimates, ordered by name."""
+        """Models of the times of components, such as map lookups, ordered by name."""
     @property
     def compiles(self) -> bool:
         """True if BPF programs are compiled for the target."""
@@ -930,7 +971,8 @@ class Topology:
         """Programs of the topology, in the order of its description."""
     @property
     def lines(self) -> list[int]:
-        """Number of the line in the description that names each program."""
+        """Numbers of the lines in the description that name the programs, in the order of
+        `members`."""
     def plan(
         self,
         objects: list[tuple[Object, int, str]],
@@ -948,10 +990,11 @@ class Topology:
         """Chooses the variants of programs that pay off. Returns the report as JSON text, and the
         object of each variant in the order of the report.
 
-        Each of `objects` comes with the number of its program and the digest of its file. `mode` is
-        `trust` or `guard`. `cache` is a folder for results, `build` identifies their other inputs,
-        and `identity` distinguishes this topology from others. `stop` ends the work with the
-        results so far. Raises `Error` if a program cannot be linked."""
+        Each of `objects` comes with the index of its program and the digest of its file. `mode` is
+        `trust` or `guard`. `cache` is a folder for results. `build` and `identity` become part of
+        the keys of these results: `build` identifies the version of slowpath, and `identity` this
+        topology. `stop` ends the work with the results so far. Raises `Error` if a program cannot
+        be linked."""
 
 @final
 class Trace:
@@ -959,10 +1002,11 @@ class Trace:
     def __new__(
         cls, station: Station, content: Object, program: int, file: str, maps: str | None
     ) -> Trace:
-        """Opens the file and loads the program. `maps` is the text of `--maps`; other maps have the
-        content with which the kernel creates them.
+        """Opens the capture file `file` and loads a program, given by its index in `content`.
+        `maps` is the text of `--maps`. Maps that it does not name have the content with which the
+        kernel creates them.
 
-        Raises an `Error`."""
+        Raises an `Error` if the file cannot be read or the program cannot be loaded."""
     def advance(self, station: Station, milliseconds: int) -> bool:
         """Runs the next packets of the trace for about `milliseconds`. Returns true if more packets
         may follow."""
@@ -972,32 +1016,36 @@ class Trace:
     def report(self) -> str:
         """Returns the results so far, as JSON text (`slowpath_measure::TraceReport`)."""
     def witness(self, path: int) -> str | None:
-        """Returns an example packet of path number `path`, with the content of maps before the
-        packet, as JSON text of a witness; `None` if no packet was kept."""
+        """Returns the JSON text of a witness for a path, given by its number in the report, from 1:
+        a packet of the trace that took the path, and the content of maps before it. Returns `None`
+        if no such packet was kept."""
 
 @final
 class Stop:
-    """Conditions under which work must stop with its results so far: a request, a deadline, or a
+    """Conditions under which work ends early, with its results so far: a request, a deadline, or a
     memory limit of the process."""
     def __new__(cls, deadline_seconds: float | None, memory_bytes: int | None) -> Stop:
-        """Creates the conditions; the deadline counts from now."""
+        """Creates stop conditions. The deadline counts from now."""
     def set(self) -> None:
-        """Requests to stop; the work ends soon."""
+        """Requests to stop. The work then ends soon, with its results so far."""
     @property
     def reason(self) -> str | None:
-        """Reason why the work must stop, if it must."""
+        """Reason why the work must stop; `None` if it may continue."""
     @property
     def stage(self) -> str:
         """Current stage, such as `compiling the program for the card`."""
     @property
     def doing(self) -> tuple[str, str, int, str]:
-        """Current progress: subject, stage, completed amount, and unit of the amount."""
+        """Progress of the work: its subject, its stage, the completed amount, and the unit of the
+        amount."""
 
 def helper_names() -> list[str]:
-    """Returns the names of the kernel's helpers by number, from number 1 on."""
+    """Returns the names of the kernel's helpers, in the order of their numbers, from number 1
+    on."""
 
 def map_kinds() -> list[tuple[int, str]]:
-    """Returns the names of the kernel's map types with their numbers, by number."""
+    """Returns the kernel's map types in the order of their numbers, each with its number and its
+    name."""
 
 def target_names() -> list[str]:
     """Returns the names of the built-in targets."""

@@ -59,8 +59,9 @@ pub fn measure(
     Ok(rows)
 }
 
-/// Describes contradictions between results. All variants that found the slowest path must agree on
-/// its slowness, and the upper bounds of all other variants must not be below it.
+/// Returns descriptions of contradictions between results. All variants that found the slowest path
+/// must agree on its slowness. The upper bounds of all other variants must not be below this
+/// slowness.
 pub fn contradictions(rows: &[Row]) -> Vec<String> {
     let runs = || rows.iter().flat_map(|row| row.runs.iter().map(|run| (row.variant, &run.end)));
     let exact = runs().find_map(|(variant, end)| match end {

@@ -18,7 +18,7 @@ const CARD: &str = "agilio-cx-2x40";
 /// Name of the default target that counts the instructions of BPF objects.
 const COUNTING: &str = "ebpf";
 
-/// Settings of the analysis, like the options of `slowpath bound`.
+/// Settings of the analysis. They have the meaning of the options of `slowpath bound`.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     /// Name of the target. If `None`, BPF objects are searched for two targets, listings for the
@@ -39,7 +39,7 @@ pub struct Program {
     pub name: String,
     pub metric: Metric,
     pub target: Target,
-    /// Cost of each class of instruction and memory access on the target.
+    /// Costs of the program's cost classes on the target.
     pub model: CostModel,
     lifted: Rc<slowpath_ir::Program>,
     limits: UnrollLimits,

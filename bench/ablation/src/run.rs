@@ -23,7 +23,7 @@ pub enum End {
     },
 }
 
-/// Result and effort of a search for the slowest path.
+/// Result of a search for the slowest path, and its effort: seconds and counts.
 #[derive(Clone, Debug)]
 pub struct Run {
     /// Seconds of the search alone, without reading the program and unrolling loops.
@@ -38,7 +38,8 @@ pub struct Run {
 }
 
 impl Run {
-    /// Searches a program; `None` if the variant does not apply to it.
+    /// Searches a program with a variant. Returns `None` if the variant does not apply to the
+    /// program.
     ///
     /// # Errors
     /// If unrolling, execution or the solver fails.
@@ -73,8 +74,8 @@ impl Run {
         matches!(self.end, End::Exact(_))
     }
 
-    /// Combines the searches for two components of the target: adds their effort, and takes the
-    /// slower of both slowest paths.
+    /// Combines the searches for two components of the target: adds their efforts, and takes the
+    /// slower of the two slowest paths. If a search has no bound, the result has none.
     fn and(self, other: Run) -> Run {
         let end = match (self.end, other.end) {
             (End::Exact(one), End::Exact(other)) => End::Exact(one.max(other)),

@@ -1,8 +1,8 @@
 //! Variants of the search: the complete one, and others with one part left out or replaced.
 //!
 //! Modelled on Table 4 (§ 6.3) of Krude et al., "Determination of Throughput Guarantees for
-//! Processor-based SmartNICs" (CoNEXT 2021). Its checks at each branch, lack of static analysis and
-//! separate analysis of components have counterparts here.
+//! Processor-based SmartNICs" (CoNEXT 2021). Its variants with checks at each branch, without
+//! static analysis and with separate analysis of components have counterparts here.
 
 use slowpath_search::SearchOptions;
 

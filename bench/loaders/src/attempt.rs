@@ -25,7 +25,7 @@ pub struct Failure {
     pub printed: String,
 }
 
-/// Result of a loader: an object that keeps the program loaded, or an error.
+/// Result of a loader: a value that keeps the program loaded until it is dropped, or an error.
 pub type LoadResult = Result<Box<dyn std::any::Any>, Failure>;
 
 /// Result of loading one program with one of the compared loaders.
@@ -42,7 +42,6 @@ pub struct Attempt {
     /// The last lines that the library printed, as one string.
     pub printed: String,
     /// Number of programs that this process holds in the kernel, including those in program arrays.
-    /// `maps` is the number of its maps.
     pub programs: usize,
     pub maps: usize,
     /// The kernel's hash of the instructions, which excludes file descriptors of maps.

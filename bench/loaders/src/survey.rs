@@ -99,8 +99,8 @@ fn row(project: &str, object: &str, sha256: &str, loader: &str, attempt: Attempt
     }
 }
 
-/// Runs a loader on the programs of an object. Programs without output get the exit status as their
-/// error.
+/// Runs a loader on the programs of an object, in one process. If the process ends early, the
+/// programs without output get its exit status as their error.
 fn attempts(
     loader: &str,
     object: &Path,
@@ -135,7 +135,7 @@ fn attempts(
     Ok(attempts)
 }
 
-/// Returns the kernel's ids of all programs and maps of the machine.
+/// Returns the kernel's IDs of all programs and of all maps on the machine.
 fn in_kernel() -> (BTreeSet<u32>, BTreeSet<u32>) {
     (
         ProgInfoIter::default().map(|info| info.id).collect(),
@@ -143,9 +143,9 @@ fn in_kernel() -> (BTreeSet<u32>, BTreeSet<u32>) {
     )
 }
 
-/// Returns the programs and maps that did not exist before the survey. The kernel frees objects
-/// with some delay, and other processes create objects, too. So only objects that stay for ten
-/// seconds count.
+/// Returns the programs and maps that the survey has left in the kernel. The kernel frees objects
+/// with some delay, and other processes create objects, too. So only objects count that did not
+/// exist before the survey and stay for ten seconds.
 fn left(before: &(BTreeSet<u32>, BTreeSet<u32>)) -> Vec<String> {
     let new = || {
         let (programs, maps) = in_kernel();

@@ -1,12 +1,12 @@
-//! Inputs that all loaders get besides the object: the program, sizes that the object leaves open,
-//! and the other programs in its program arrays.
+//! Inputs that all loaders get besides the object: the requested program, sizes of maps that the
+//! object leaves open, and the programs for the object's program arrays.
 
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 use slowpath_bpf::{MapKind, Object, SlotRef};
 
-/// A program that loaders are asked to load, by its section and name.
+/// A program that a loader has to load, given by its section and name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Wanted {
     pub section: String,

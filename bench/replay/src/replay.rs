@@ -37,7 +37,8 @@ pub fn replay(kernel: &Kernel, entry: &Entry, surveyed: &Surveyed) -> Outcome {
     }
 }
 
-/// Replays a witness packet. Replaces results of helper calls only if the outcome depends on them.
+/// Replays a witness packet. If the outcome is [`Outcome::Open`], replays the packet again, with
+/// the results of helper calls that the witness states.
 fn replay_witness(
     kernel: &Kernel,
     object: &Object,
@@ -68,7 +69,8 @@ fn replay_witness(
 }
 
 /// Looks for a packet that executes more instructions than guaranteed: first with the initial maps,
-/// then with the content of the witness. Returns a description of the first one.
+/// then with the content of the witness. Returns a description of the first such packet; `None` if
+/// there is none.
 fn exceeding(
     kernel: &Kernel,
     object: &Object,
@@ -96,7 +98,7 @@ fn exceeding(
     Ok(None)
 }
 
-/// Reads the object of a program, and finds the program's number.
+/// Reads the object of a program. Returns it with the index of the program in it.
 fn read(entry: &Entry) -> Result<(Object, usize), String> {
     let data = std::fs::read(&entry.object).map_err(|e| e.to_string())?;
     let object = Object::parse(&data).map_err(|e| e.to_string())?;
@@ -106,7 +108,8 @@ fn read(entry: &Entry) -> Result<(Object, usize), String> {
     Ok((object, number))
 }
 
-/// Sets the sizes of maps that the object leaves open: those of the witness, or a default.
+/// Sets the sizes of maps that the object leaves open. Takes the sizes from the witness, if it
+/// states them, or else a default.
 fn choose_sizes(object: &mut Object, surveyed: &Surveyed) {
     const DEFAULT: u64 = 64;
     let witness = match surveyed {
@@ -176,8 +179,8 @@ fn fill_slots(kernel: &Kernel, loaded: &LoadedProgram, witness: &Value) -> Resul
     Ok(())
 }
 
-/// Pins the thread to the CPU of the witness, or to the first one. Errors are ignored, since a
-/// wrong CPU shows in the outcome.
+/// Pins the thread to the CPU that the witness states, or else to the first one. Ignores errors,
+/// because a wrong CPU shows in the outcome.
 fn pin(witness: &Value) {
     let given = witness["environment"].as_array().into_iter().flatten();
     let mut named = given.filter(|given| given["name"] == "bpf_get_smp_processor_id");

@@ -21,7 +21,8 @@ const ANSWERS: [&str; 4] = ["exact", "conditional", "bounds", "refused"];
 const OUTCOMES: [&str; 7] =
     ["replayed", "answered", "open", "no witness", "not run", "rejected", "DIFFERENT"];
 
-/// Formats the numbers of outcomes for each kind of result, and their reasons, as Markdown tables.
+/// Formats Markdown tables: the numbers of outcomes for each kind of result, and the reasons for
+/// the outcomes.
 pub fn markdown(rows: &[Row]) -> String {
     let mut text = String::from("| answer | programs |");
     for name in OUTCOMES {
@@ -79,7 +80,8 @@ fn reasons(heading: &str, rows: &[Row], of: &dyn Fn(&Outcome) -> Vec<String>) ->
     text
 }
 
-/// Generalises an error: drops the name of the program, the location and numbers.
+/// Generalises an error message, so that equal causes have equal texts: drops the name of the
+/// program, the location and numbers.
 fn general(error: &str) -> String {
     let error = error.split(" (instruction ").next().unwrap_or(error);
     let named = error.strip_prefix("program ").and_then(|rest| rest.split_once(": "));

@@ -23,8 +23,8 @@ impl Key {
         Key(Sha256::digest(bytes).into())
     }
 
-    /// Reads a digest of another cryptographic hash function, with 64 hexadecimal digits in lower
-    /// case. Returns `None` for any other text.
+    /// Reads a digest that another program has computed with a cryptographic hash function: 64
+    /// hexadecimal digits in lower case. Returns `None` for any other text.
     pub fn of_text(text: &str) -> Option<Key> {
         let digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
         let mut key = [0; 32];
@@ -37,7 +37,7 @@ impl Key {
         Some(Key(key))
     }
 
-    /// Returns a digest of this key and the content of its file.
+    /// Returns a digest of this key and of the content of its file, which detects damaged files.
     pub(crate) fn seal(self, content: &[u8]) -> Key {
         Key(Sha256::new().chain_update(self.0).chain_update(content).finalize().into())
     }

@@ -1,10 +1,10 @@
 //! Keeps results on disk, so that later commands need not compute them again. Each result has its
 //! own file, whose name is a digest of everything that the result depends on.
 //!
-//! The first line of a file is a digest of its key and of the rest, so that damaged files are
-//! detected and ignored, also if a file has the name of another one. A file gets its final name
-//! only after it is written, so other processes see only complete files. Each file may be deleted
-//! at any time; [`pruning`] deletes those that have not been used for the longest time.
+//! The first line of a file is a digest of its key and of the rest, so that damaged files, and
+//! files under a wrong name, are detected and ignored. A file gets its final name only after it is
+//! written, so other processes see only complete files. Each file may be deleted at any time;
+//! [`pruning`] deletes those that have not been used for the longest time.
 //!
 //! This crate does not know what a result is. The caller decides which results are complete, and
 //! puts everything that a result depends on into its key.
@@ -63,9 +63,9 @@ impl Cache {
         Key::of(&(MAGIC, &self.build, kind, rests_on))
     }
 
-    /// Returns the result for a key, with bytes such as an object file. It is read from the folder
-    /// if it is stored there, otherwise `compute` is called. The flag that `compute` returns says
-    /// whether the result is complete; only complete results are stored.
+    /// Returns the result for a key, with bytes such as an object file. Reads it from the folder if
+    /// it is stored there; otherwise calls `compute`. The flag that `compute` returns is true if
+    /// the result is complete; only complete results are stored.
     pub fn result<T: Serialize + DeserializeOwned>(
         &self,
         key: Key,
@@ -116,7 +116,7 @@ impl Cache {
     }
 
     /// Returns the stored result for a key, with its bytes; `None` if it is not stored, or damaged.
-    /// Problems become notes.
+    /// Records problems as notes for the user.
     pub fn read<T: DeserializeOwned>(&self, key: Key) -> Option<(T, Option<Vec<u8>>)> {
         let file = self.file(key)?;
         let read = File::open(&file).and_then(|mut opened| {
@@ -141,7 +141,8 @@ impl Cache {
         found
     }
 
-    /// Stores a result, with bytes such as an object file. A failure becomes a note.
+    /// Stores a result, with bytes such as an object file. Records a failure as a note for the
+    /// user.
     pub fn write<T: Serialize>(&self, key: Key, result: &T, bytes: Option<&[u8]>) {
         if let Err(error) = self.store(key, result, bytes) {
             let folder = self.folder.as_deref().unwrap_or(Path::new(""));

@@ -24,11 +24,13 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// Default limits of the cache, as the documentation states them.
 pub const LIMITS: Limits = Limits { bytes: 500 << 20, age: DAY.saturating_mul(90) };
 
-/// Time between two prunings of a folder. Each has to look at all files.
+/// Time between two prunings of a folder. It limits their cost: each pruning has to look at all
+/// files.
 const PERIOD: Duration = Duration::from_secs(5 * 60);
-/// The inverse share of the size limit that a command may write without pruning.
+/// A command that has written more than the size limit divided by this number prunes the folder in
+/// any case.
 const SHARE: u64 = 16;
-/// Name of the file whose time is that of the last pruning.
+/// Name of an empty file whose modification time is the time of the last pruning.
 const MARKER: &str = "pruned";
 
 /// Number and total size of stored results.
@@ -50,8 +52,8 @@ pub(crate) fn used(file: &File, now: SystemTime) {
     }
 }
 
-/// Prunes a folder like [`prune`], unless this was done recently. A command that has `written`
-/// many bytes prunes in any case.
+/// Prunes a folder like [`prune`], unless this was done recently. `written` is the number of bytes
+/// that this command has written to the folder; if it is large, prunes in any case.
 pub(crate) fn prune_if_due(folder: &Path, limits: Limits, written: u64, now: SystemTime) {
     let marker = folder.join(MARKER);
     let last = fs::metadata(&marker).and_then(|about| about.modified());
@@ -91,7 +93,7 @@ pub fn prune(folder: &Path, limits: Limits, now: SystemTime) {
     }
 }
 
-/// Counts the results in a folder.
+/// Returns the number and the total size of the results in a folder.
 pub fn usage(folder: &Path) -> Usage {
     let mut usage = Usage::default();
     for (file, about) in files(folder) {
@@ -103,11 +105,12 @@ pub fn usage(folder: &Path) -> Usage {
     usage
 }
 
-/// Deletes all results in a folder, and its subfolders if nothing else is in them. Returns the
+/// Deletes all results in a folder, and those of its subfolders that are then empty. Returns the
 /// number and size of the deleted results.
 ///
 /// # Errors
-/// The first result that cannot be deleted, with the reason; all others are deleted.
+/// The first result that cannot be deleted, with the reason. All other results are deleted
+/// nevertheless.
 pub fn clear(folder: &Path) -> Result<Usage, (PathBuf, std::io::Error)> {
     let (mut usage, mut failed) = (Usage::default(), None);
     for (file, about) in files(folder) {
@@ -133,7 +136,7 @@ pub fn clear(folder: &Path) -> Result<Usage, (PathBuf, std::io::Error)> {
     failed.map_or(Ok(usage), Err)
 }
 
-/// Returns the regular files in the subfolders of the cache, with results and others.
+/// Returns the regular files in the subfolders of the cache. Not all of them are results.
 fn files(folder: &Path) -> impl Iterator<Item = (PathBuf, Metadata)> {
     let places = entries(folder).filter(|place| is_hexadecimal(place, 2));
     places.flat_map(|place| entries(&place).collect::<Vec<_>>()).filter_map(|file| {

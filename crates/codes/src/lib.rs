@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-/// The code of a cause. `Display` prints it as users see it: `SP0301`.
+/// The code of a cause. `Display` prints the code in the form in which users see it: `SP0301`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Code(u16);
 

@@ -7,8 +7,9 @@
 
 use crate::{Bank, Operand};
 
-/// Numbers of scratch registers, which exist in both banks and hold addresses and constants. Their
-/// values are lost after the BPF instruction for which they are set.
+/// Numbers of the scratch registers, which hold addresses and constants. Each number stands for a
+/// register in bank A and one in bank B. Values in them are lost after the BPF instruction for
+/// which they are set.
 pub(crate) const SCRATCH: [u8; 2] = [20, 21];
 /// Register in which the caller of a function passes the index of the instruction to return to.
 pub(crate) const RETURN_ADDRESS: Operand = Operand::Gpr(Bank::A, 21);
@@ -32,5 +33,6 @@ pub(crate) const FRAME_BASE: u8 = 0;
 /// the driver). The packet vector contains the packet's length and address.
 pub(crate) const PACKET_VECTOR_BASE: u8 = 1;
 
-/// Number of transfer registers for reads from memory, and also for writes.
+/// Number of transfer registers that receive data from memory. As many other registers hold data to
+/// be written.
 pub(crate) const XFER_COUNT: u8 = 32;

@@ -52,8 +52,8 @@ pub struct CompileOptions {
 /// The result of compiling a BPF program for the card: a listing, and remarks on it.
 #[derive(Clone, Debug)]
 pub struct Compiled {
-    /// The program for the card, as the driver's dump shows it. Branches to [`crate::FIRST_EXIT`]
-    /// end the program, and branches to higher numbers call the firmware.
+    /// The program for the card, as the driver's dump shows it. A branch to instruction number
+    /// [`crate::FIRST_EXIT`] ends the program. A branch to a higher number calls the firmware.
     pub listing: Listing,
     /// For each instruction of the listing, the index of the BPF instruction that it implements.
     /// `None` for the code that the driver adds around the program.
@@ -66,8 +66,8 @@ pub struct Compiled {
 /// Compiles a BPF program for the card.
 ///
 /// # Errors
-/// [`CompileError`] if the card cannot run the program, with all reasons and instructions that the
-/// failing stage finds. Also if `options.stop` ends the compilation.
+/// [`CompileError`] if the card cannot run the program; it has all reasons and instructions that
+/// the failing stage finds. Also [`CompileError`] if `options.stop` ends the compilation.
 pub fn compile(
     object: &Object,
     program: &BpfProgram,

@@ -1,7 +1,7 @@
-//! The control registers of a core that the compiler uses, with their byte addresses and names.
+//! Byte addresses and names of the control registers of a core that the compiler uses.
 //!
-//! Sources: the public driver (`nfp_asm.h`) for the registers that the compiler uses; the BFD
-//! disassembler for their names.
+//! Sources: the public driver (`nfp_asm.h`) for the choice of registers; the BFD disassembler for
+//! their names.
 
 /// Byte address of the control register that returns a new pseudo-random number at every read.
 pub(crate) const PSEUDO_RANDOM: u16 = 0x148;

@@ -34,7 +34,8 @@ pub(crate) const MAX_STACK: u32 = 512;
 pub(crate) const FRAME_ALIGN: u32 = 64;
 /// Largest size in bytes of the array map of [`MapAbi::ArrayPointer`].
 pub(crate) const MAX_ARRAY: u64 = 1 << 30;
-/// Largest XDP result that the firmware knows, `XDP_TX`. It treats larger results as aborted.
+/// Largest XDP result that the firmware knows, `XDP_TX`. The firmware treats larger results as
+/// aborted.
 pub(crate) const MAX_RESULT: u32 = 3;
 
 /// Size in bytes of an Ethernet header. Helpers cannot make a packet shorter.
@@ -42,17 +43,18 @@ pub(crate) const ETHERNET_HEADER: u32 = 14;
 /// Bytes of the shortest Ethernet frame, without frame check sequence.
 pub const MIN_FRAME: u16 = 60;
 
-/// Width in bits of the packet's length. It is in the lowest bits of the first word of the packet
-/// vector, the firmware's description of a packet.
+/// Width in bits of the packet's length. The length is in the lowest bits of the first word of the
+/// packet vector, the firmware's description of a packet.
 pub const PACKET_LENGTH_BITS: u8 = 14;
 /// Largest packet length in bytes that [`PACKET_LENGTH_BITS`] can hold.
 pub const MAX_PACKET: u16 = (1 << PACKET_LENGTH_BITS) - 1;
 /// Offset in bytes of the packet's address in the packet vector.
 pub const PACKET_ADDRESS_OFFSET: u64 = 8;
 
-/// Lowest offset in its buffer at which a packet may start, in bytes (`ebpf_init_cap_adjust_head`).
+/// Lowest offset, in bytes from the start of the packet buffer, at which a packet may start
+/// (`ebpf_init_cap_adjust_head`).
 pub const MIN_HEAD_OFFSET: u32 = 44;
-/// Highest offset in its buffer at which a packet may start, in bytes.
+/// Highest offset, in bytes from the start of the packet buffer, at which a packet may start.
 pub const MAX_HEAD_OFFSET: u32 = 248;
 /// Distance in bytes by which the firmware guarantees that a packet's start can move towards the
 /// start of its buffer.
@@ -60,8 +62,8 @@ pub(crate) const MAX_HEAD_GROWTH: i32 = 84;
 /// Distance in bytes by which the firmware guarantees that a packet's start can move towards the
 /// end of its buffer.
 pub(crate) const MAX_HEAD_CUT: i32 = 112;
-/// Offset in its buffer at which the firmware puts a packet, in bytes: the guaranteed distance
-/// `MAX_HEAD_GROWTH` above [`MIN_HEAD_OFFSET`].
+/// Offset, in bytes from the start of the packet buffer, at which the firmware puts a packet: the
+/// guaranteed distance `MAX_HEAD_GROWTH` above [`MIN_HEAD_OFFSET`].
 pub const INITIAL_HEAD_OFFSET: u32 = MIN_HEAD_OFFSET + MAX_HEAD_GROWTH as u32;
 
 /// Position of a received packet in its buffer, and the distances by which helpers can move its

@@ -21,7 +21,7 @@ spelled!(
         Write8Swap = "write8_swap",
         /// Writes little-endian words from transfer registers.
         Write32Swap = "write32_swap",
-        /// Adds a number of at most 16 bits, which is a part of the command, to memory, atomically.
+        /// Adds a number of at most 16 bits to memory, atomically. The command contains the number.
         AddImm = "add_imm",
         /// Adds transfer registers to memory, atomically: 32 bits with counts up to 4, 64 bits with
         /// larger counts.

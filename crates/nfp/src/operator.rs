@@ -1,5 +1,5 @@
-//! The operators, shifts and multiplication steps of instructions, and how listings spell them.
-//! `lift` defines their meaning.
+//! The operators, shifts and multiplication steps of instructions, with their spelling in listings.
+//! The module `lift` defines their meaning.
 
 /// Declares an enum whose variants have one spelling each.
 macro_rules! spelled {

@@ -1,5 +1,5 @@
 //! Instruction words: 45 bits per instruction, as the device loads them. The driver adds seven
-//! check bits above them and relocation marks; words here have neither.
+//! check bits above these 45 bits, and relocation marks. The words of this module contain neither.
 //!
 //! Instructions that no word can express are errors that name the operand. Words that the encoder
 //! does not produce are errors too. The order of instructions is not checked here.

@@ -282,7 +282,8 @@ fn jumps_over_dead_code_are_left_out() {
     assert!(length(&[unknown, jump(1, 1), dead]) > length(&[unknown, dead]), "either way");
 }
 
-/// Returns the slots and the reason of each refusal. Refusals of the whole program have no slots.
+/// Returns, for each refusal, the indices of its instructions and its reason. A refusal of the
+/// whole program has no indices.
 fn all_refusals(object: &Object, body: &[Insn], abi: MapAbi) -> Vec<(Vec<usize>, String)> {
     match compiled(object, body, abi) {
         Err(CompileError::Refused(refusals)) => {
@@ -337,7 +338,8 @@ fn global_variables_are_named_at_variable_places_too() {
     assert_eq!(found, [(vec![6, 8, 12], expected)]);
 }
 
-/// Checks that an unsupported instruction is rejected for the same reason alone and beside others.
+/// Checks that an unsupported instruction is rejected for the same reason, whether or not the
+/// program has other unsupported instructions.
 #[test]
 fn reasons_do_not_hide_each_other() {
     let object = object();
@@ -383,7 +385,7 @@ fn the_program_as_a_whole_is_refused_beside_its_instructions() {
     );
 }
 
-/// Checks that uses of the result of an unsupported call are not reported as separate reasons.
+/// Checks that only an unsupported call is reported, and not the uses of its result.
 #[test]
 fn consequences_of_a_refused_call_are_left_out() {
     let mut object = object();

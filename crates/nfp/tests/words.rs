@@ -49,8 +49,8 @@ fn words(listing: &Listing) -> Vec<(Insn, u64)> {
     listing.insns().map(|insn| (*insn, word(insn))).collect()
 }
 
-/// Returns false for an instruction that the examples use for readability but the device does not
-/// have.
+/// Returns false for instructions that only the examples use, for readability: the device does not
+/// have them.
 fn has_word(insn: &Insn) -> bool {
     !matches!(insn, Insn::AluShf { op: AluOp::Xor, .. })
 }

@@ -5,8 +5,8 @@ use schemars::{JsonSchema, Schema, transform};
 use serde_json::Value;
 use std::path::Path;
 
-/// Compares a text with a file, given by its path in the repository. Writes the file instead if the
-/// environment variable `SLOWPATH_BLESS` is set.
+/// Compares a text with the content of a file, given by its path in the repository. If the
+/// environment variable `SLOWPATH_BLESS` is set, writes the text to the file instead.
 ///
 /// # Panics
 ///

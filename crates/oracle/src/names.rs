@@ -1,4 +1,4 @@
-//! Lists all oracles with their names, and reads which of them must be available.
+//! The oracles with their names, and the list of those that must be available.
 
 use std::fmt;
 
@@ -80,7 +80,7 @@ impl fmt::Display for Oracle {
 /// Name of the environment variable that lists the required oracles.
 pub const REQUIRE: &str = "SLOWPATH_REQUIRE";
 
-/// The oracles that must be available.
+/// The oracles that must be available. A test without one of them fails.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Required(Vec<Oracle>);
 

@@ -7,11 +7,11 @@ use std::path::Path;
 
 use crate::Oracle;
 
-/// Name of the environment variable with the folder for records. Without it, tests only print their
-/// records.
+/// Name of the environment variable that names the folder for records. If it is not set, tests only
+/// print their records.
 pub const FOLDER: &str = "SLOWPATH_ORACLES";
 
-/// A record that one test makes about one oracle.
+/// A record of one test about its use of one oracle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Record {
     /// The test compared this number of items with the oracle.

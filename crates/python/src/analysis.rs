@@ -12,7 +12,7 @@ use std::time::Duration;
 /// Interval between two checks for a pending signal while waiting for the engine.
 const SLICE: Duration = Duration::from_millis(50);
 
-/// The analysis of one program, started when it is created.
+/// The analysis of one program. Creating it starts the analysis.
 ///
 /// Iterating yields `Bound`, `Path` and `SoFar` events and finally a `Result`. It yields `None` if
 /// nothing happens for a while, so that the caller can read the stage.
@@ -23,7 +23,8 @@ pub struct Analysis {
 
 #[pymethods]
 impl Analysis {
-    /// Starts the analysis of program number `program` of `object` in its own thread.
+    /// Starts the analysis of one program in its own thread. `program` is the index of the program
+    /// in `object`.
     ///
     /// `options` may have any fields of `slowpath::Options` and no others; missing fields have
     /// their defaults.
@@ -42,7 +43,7 @@ impl Analysis {
         Ok(Analysis { inner: slowpath::Analysis::start(request) })
     }
 
-    /// Asks the analysis to stop with its results so far; keep iterating to get them.
+    /// Asks the analysis to stop with its results so far. Iterating then yields these results.
     fn stop(&self) {
         self.inner.stop();
     }

@@ -37,22 +37,22 @@ impl Cache {
         Ok(py.detach(|| self.inner.store(key, &(), Some(data)))?)
     }
 
-    /// Deletes results that were not used for a long time, if results were stored and this was not
-    /// done recently.
+    /// Deletes results that were not used for a long time. Does nothing if no results were stored,
+    /// or if another command did this recently.
     fn prune(&self, py: Python<'_>) {
         py.detach(|| self.inner.prune());
     }
 }
 
-/// Returns the number of results in a folder, and their size in bytes.
+/// Returns the number of results in a folder, and their total size in bytes.
 #[pyfunction]
 pub fn cache_usage(py: Python<'_>, folder: PathBuf) -> (u64, u64) {
     let usage = py.detach(|| pruning::usage(&folder));
     (usage.results, usage.bytes)
 }
 
-/// Deletes all results in a folder. Returns their number, and their size in bytes. Raises `OSError`
-/// if one cannot be deleted.
+/// Deletes all results in a folder. Returns the number and the total size in bytes of the deleted
+/// results. Raises `OSError` if a result cannot be deleted.
 #[pyfunction]
 pub fn clear_cache(py: Python<'_>, folder: PathBuf) -> PyResult<(u64, u64)> {
     let cleared = py.detach(|| pruning::clear(&folder));
@@ -63,7 +63,7 @@ pub fn clear_cache(py: Python<'_>, folder: PathBuf) -> PyResult<(u64, u64)> {
     Ok((usage.results, usage.bytes))
 }
 
-/// Returns the maximum size of a folder of results in bytes.
+/// Returns the maximum total size in bytes of the results in a folder.
 #[pyfunction]
 pub fn cache_limit() -> u64 {
     pruning::LIMITS.bytes

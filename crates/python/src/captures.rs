@@ -30,8 +30,8 @@ impl Capture {
 
     /// Returns the next packets of the file, at most `count`; an empty list at the end.
     ///
-    /// Raises an `Error` if the file is damaged, and then loses the packets of this call before the
-    /// damage.
+    /// Raises an `Error` if the file is damaged. The packets before the damage that this call has
+    /// read are then lost.
     fn packets(&self, py: Python<'_>, count: usize) -> PyResult<Vec<Packet>> {
         let read = py.detach(|| {
             let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);

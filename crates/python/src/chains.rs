@@ -27,23 +27,26 @@ pub struct KnownStart {
     inner: slowpath_chain::KnownStart,
 }
 
-/// A program of a chain: its name in the chain, its file, and its name in the file, if stated.
+/// A program of a chain: its name in the chain, the name of its file, and its name in the file
+/// (`None` if not stated).
 type Member = (String, String, Option<String>);
 
-/// Options of a rewriting: its mode, the name of the fused program, and true to request
-/// control-flow graphs.
+/// Options of a rewriting: the mode (`trust`, `guard`, or `None` for no rewriting), the name of the
+/// program into which the chain is fused (`None` to fuse nothing), and true to request control-flow
+/// graphs.
 type How = (Option<String>, Option<String>, bool);
 
-/// Result of rewriting a chain, in five parts. The first is the report as JSON text; the second has
-/// the object of each rewritten program. The third is the chain fused into one program. The fourth
-/// has test inputs for each program, as JSON text: packets in hexadecimal, each with map content.
-/// The fifth has control-flow graphs as JSON text.
+/// Result of rewriting a chain, in five parts: the report as JSON text; the rewritten object of
+/// each program; the chain fused into one program; test inputs; control-flow graphs as JSON text.
+/// An object is `None` if its program was not rewritten. Test inputs are JSON text for each
+/// program: a list of packets in hexadecimal, each with map content.
 type Rewritten = (String, Vec<Option<Vec<u8>>>, Option<Fused>, Vec<String>, Option<String>);
 
 /// A chain fused into one program, in five parts. The first is the object of this program. The
-/// second, for comparison, is an object in which the programs stay separate and call each other;
-/// the third is the name of its first program, or the reason why there is no such object. The
-/// fourth maps names of maps in the chain to names in both objects. The fifth has test inputs.
+/// second is an object for comparison, in which the programs of the chain stay separate and call
+/// each other. The third is the name of its first program, or the reason why it does not exist. The
+/// fourth maps names of maps in the chain to names in both objects. The fifth has test inputs for
+/// the fused program, as in `Rewritten`.
 type Fused = (Vec<u8>, Option<Vec<u8>>, String, BTreeMap<String, String>, String);
 
 #[pymethods]
@@ -54,7 +57,7 @@ impl Chain {
         Ok(Chain { inner })
     }
 
-    /// Checks facts about packets, given in words. Raises `Error` if they are invalid or
+    /// Checks facts about packets, each given as a text. Raises `Error` if the facts are invalid or
     /// contradictory.
     #[staticmethod]
     fn check_assumed(py: Python<'_>, assumed: Vec<String>) -> PyResult<()> {
@@ -72,20 +75,21 @@ impl Chain {
         self.inner.members.iter().map(member).collect()
     }
 
-    /// Number of the line in the description that names each program.
+    /// Numbers of the lines in the description that name the programs, in the order of `members`.
     #[getter]
     fn lines(&self) -> Vec<u64> {
         self.inner.members.iter().map(|member| member.line).collect()
     }
 
-    /// Devices of all programs, without duplicates, in the order of the programs; `None` stands for
-    /// programs without a device.
+    /// Devices of the programs, each once, in the order of the programs. `None` stands for programs
+    /// without a device.
     #[getter]
     fn devices(&self) -> Vec<Option<String>> {
         self.inner.devices().into_iter().map(|device| device.map(str::to_owned)).collect()
     }
 
-    /// Targets that the description states for devices: device, target, and number of the line.
+    /// Targets that the description states for devices: name of the device, name of the target, and
+    /// number of the line.
     #[getter]
     fn targets(&self) -> Vec<(String, String, u64)> {
         let target =
@@ -93,17 +97,18 @@ impl Chain {
         self.inner.targets.iter().map(target).collect()
     }
 
-    /// Returns the numbers of the programs that run on a device.
+    /// Returns the indices of the programs that run on a device. `None` selects the programs
+    /// without a device.
     #[pyo3(signature = (device))]
     fn on_device(&self, device: Option<&str>) -> Vec<usize> {
         self.inner.on_device(device).into_iter().collect()
     }
 
-    /// Combines the objects of all programs into one file; each object comes with the number of its
+    /// Combines the objects of all programs into one file. Each object comes with the index of its
     /// program. If the programs run on several devices, only the work on `device` is counted.
-    /// `compiled` has the numbers of programs that run in compiled form instead of as BPF. `known`
-    /// restricts the analysis to certain packets and map content; without it, any are possible.
-    /// Raises `Error` if the objects do not fit together.
+    /// `compiled` has the indices of the chain's programs that run in compiled form instead of as
+    /// BPF. `known` restricts the analysis to certain packets and map content; without it, any are
+    /// possible. Raises `Error` if the objects do not fit together.
     #[pyo3(signature = (name, objects, device=None, compiled=Vec::new(), known=None))]
     fn combine(
         &self,
@@ -121,8 +126,8 @@ impl Chain {
         Ok(Object::of(file.map_err(|error| wrong(py, &error))?))
     }
 
-    /// Combines objects as `combine` does, but counts only the work of one program, by its number:
-    /// its cost for packets that reach it.
+    /// Combines objects as `combine` does, but counts only the work of the chain's program with the
+    /// index `member`: its cost for packets that reach it.
     fn combine_for(
         &self,
         py: Python<'_>,
@@ -138,9 +143,9 @@ impl Chain {
         Ok(Object::of(file.map_err(|error| wrong(py, &error))?))
     }
 
-    /// Returns the program with number `member` alone, for the packets that the programs before it
-    /// pass on. `compiled` and `known` are as for `combine`. Raises `Error` if the programs of a
-    /// dispatcher cannot be ordered.
+    /// Returns the chain's program with the index `member` alone, for the packets that the programs
+    /// before it pass on. `compiled` and `known` are as for `combine`. Raises `Error` if the
+    /// programs of a dispatcher cannot be ordered.
     fn arriving(
         &self,
         py: Python<'_>,
@@ -156,9 +161,10 @@ impl Chain {
         Ok(Object::of(file.map_err(|error| wrong(py, &error))?))
     }
 
-    /// Returns the conditions under which the programs `compiled` treat packets on their way to
-    /// `member` like their BPF programs. Raises `Error` if the programs of a dispatcher cannot be
-    /// ordered.
+    /// Returns the conditions under which compiled programs treat packets like the BPF programs
+    /// from which they were compiled, one sentence each. `compiled` has the indices of these
+    /// programs. Only those before the program `member` count. Raises `Error` if the programs of a
+    /// dispatcher cannot be ordered.
     fn as_compiled(
         &self,
         py: Python<'_>,
@@ -175,9 +181,9 @@ impl Chain {
         sentences.map_err(|error| wrong(py, &error))
     }
 
-    /// Returns a shortest path through the chain to a program: the numbers of the programs before
-    /// it, in order, each with the results that pass packets on. Raises `Error` if the programs of
-    /// a dispatcher cannot be ordered.
+    /// Returns a shortest path through the chain to the program `member`: the indices of the
+    /// programs before it, in order, each with those of its results that pass packets on. Raises
+    /// `Error` if the programs of a dispatcher cannot be ordered.
     fn way_to(
         &self,
         py: Python<'_>,
@@ -188,9 +194,9 @@ impl Chain {
         self.inner.shortest_path_to(&loaded, member).map_err(|error| wrong(py, &error))
     }
 
-    /// Returns the objects with `variables` (`NAME=VALUE`, or `PROGRAM:NAME=VALUE`) set and with
-    /// read-only data from `maps`, the text of a file with map content. Raises `Error` if a
-    /// variable is unknown or a value does not fit.
+    /// Returns the objects with new values of variables and read-only data. `variables` has texts
+    /// such as `NAME=VALUE` or `PROGRAM:NAME=VALUE`. Read-only data come from `maps`, the text of a
+    /// file with map content. Raises `Error` if a variable is unknown or a value does not fit.
     fn configured(
         &self,
         py: Python<'_>,
@@ -205,8 +211,8 @@ impl Chain {
         Ok(configured.into_iter().map(object).collect())
     }
 
-    /// Converts `text`, the text of a file with map content, into the form that the `maps` of a
-    /// witness have, as JSON text, for the whole chain. Raises `Error` if it cannot be read.
+    /// Converts map content for the whole chain to JSON text, in the form that the `maps` of a
+    /// witness have. `text` is a file with map content. Raises `Error` if the text cannot be read.
     fn start_maps(
         &self,
         py: Python<'_>,
@@ -218,10 +224,10 @@ impl Chain {
         Ok(maps.map_err(|error| errors::exception(py, &error))?.to_string())
     }
 
-    /// Collects facts and map content that are known before the first program runs. `assumed` are
+    /// Collects facts and map content that are known before the first program runs. `assumed` has
     /// facts, in words, about packets that arrive at this program. `maps` is the text of a file
     /// with the content of the maps `frozen`. The maps `generations` contain zero, which says that
-    /// nobody has changed a frozen map. A map is given by the number of its program and its name in
+    /// no one has changed a frozen map. A map is given by the index of its program and its name in
     /// the object. Raises `Error` if facts or text cannot be read.
     fn known_start(
         &self,
@@ -247,15 +253,15 @@ impl Chain {
     }
 
     /// Derives facts about the packets that arrive at each program, and optionally rewrites the
-    /// programs for these facts.
+    /// programs for these facts. Returns an iterator over the results so far.
     ///
-    /// Results are the report as JSON text, the rewritten objects in the order of the description,
-    /// the fused object, test inputs, and graphs as JSON text. `how` has three parts: the mode
-    /// (`trust`, `guard`, or `None` for no rewriting), the name of a fused program to build, and
-    /// true to request control-flow graphs. `stop` ends the work with the results so far. `assumed`
-    /// are facts about packets that arrive at the first program. `maps` is the text of a file with
-    /// content of frozen maps, and `receive` names the receiving environment. Raises `Error` if a
-    /// program cannot be linked, or an argument is invalid.
+    /// `objects` has the object of each program and the index of the program in the object. `how`
+    /// has three parts: the mode (`trust`, `guard`, or `None` for no rewriting), the name of the
+    /// fused program to build, and true to request control-flow graphs. `stop` ends the work with
+    /// the results so far. `assumed` are facts about packets that arrive at the first program.
+    /// `maps` is the text of a file with content of frozen maps, and `receive` names the
+    /// environment in which packets arrive. Raises `Error` if a program cannot be linked, or an
+    /// argument is invalid.
     #[pyo3(signature = (objects, how, btf, stop, assumed=Vec::new(), maps=None, receive=None))]
     #[allow(clippy::too_many_arguments, reason = "arguments of the Python function")]
     fn rewrite(
@@ -348,12 +354,12 @@ impl Rewriting {
     }
 }
 
-/// A chain, the objects of its programs, each with the number of its program, and the number of one
-/// program.
+/// A chain; the objects of its programs, each with the index of its program in the object; and the
+/// index of one program in the chain.
 type Behind = (Py<Chain>, Vec<(Py<Object>, usize)>, usize);
 
-/// Compares two programs, given by object and number. The packets satisfy the facts `assumed` and
-/// arrive in the environment `receive`. Returns the result as JSON text
+/// Compares two programs, each given by an object and its index in the object. The packets satisfy
+/// the facts `assumed` and arrive in the environment `receive`. Returns the result as JSON text
 /// (`slowpath_chain::verify::VerifyReport`). With `behind`, both programs take the place of one
 /// program of a chain. The facts are then about packets at the first program of the chain. Raises
 /// `Error` if a program cannot be linked or analysed. `stop` ends the work with the results so far.
@@ -400,7 +406,8 @@ pub fn verify(
     serde_json::to_string(&report).map_err(|error| errors::defect(py, &error))
 }
 
-/// Converts the objects of a chain's programs, each with the number of its program.
+/// Converts objects, each with the index of a program in it, to programs that can be part of a
+/// chain. Raises `Error` if a file is a listing, or a program has an unsupported type.
 fn loaded(py: Python<'_>, objects: Vec<(Py<Object>, usize)>) -> PyResult<Vec<Loaded>> {
     let loaded = |(object, program): (Py<Object>, usize)| {
         let object: Option<Arc<_>> = object.get().shared().object();

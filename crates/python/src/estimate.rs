@@ -1,5 +1,5 @@
-//! Stores paths as sequences of instructions with their dependences, and estimates the time of each
-//! path with the model that a target has of its CPU core.
+//! Represents paths by their sequences of instructions with dependences. Estimates the time of a
+//! path with a target's model of a CPU core.
 
 use std::sync::Arc;
 
@@ -33,8 +33,8 @@ impl Flow {
         self.inner.to_json()
     }
 
-    /// The calls of kernel functions. For each: the name of the helper with the type of its map,
-    /// the number of processed bytes, and whether the call returns 0 (`None` if unknown).
+    /// The calls of kernel functions on the path. Each has the name of the helper with the type of
+    /// its map, the number of processed bytes, and true if the call returns 0 (`None` if unknown).
     #[getter]
     fn calls(&self) -> Vec<(String, u32, Option<bool>)> {
         let calls = self.inner.calls().iter();
@@ -54,10 +54,10 @@ pub fn flow(case: &Case) -> Option<Flow> {
     case.inner.flow().cloned().map(|inner| Flow { inner })
 }
 
-/// Estimates the time of each path on a target, as nanoseconds of one iteration of the loop in
-/// which the kernel runs a program for tests. Each map has `entries` entries, but no more than it
-/// has room for; 0: as many as the path needs. Packets access `bytes` bytes of map elements; `None`:
-/// all of them.
+/// Estimates the time of each path on a target, in nanoseconds. The time is that of one iteration
+/// of the loop in which the kernel runs a program for tests. Each map has `entries` entries, at
+/// most its capacity; with 0, as many as the path needs. Packets access `bytes` bytes of map
+/// elements; `None` stands for all of them.
 ///
 /// # Errors
 /// If the target has no time estimates.

@@ -5,24 +5,24 @@ use pyo3::prelude::*;
 /// An event of an analysis: the bound became tighter.
 #[pyclass(frozen, get_all, module = "slowpath._core")]
 pub struct Bound {
-    /// Guarantee so far, in the unit of the metric: bit/s, packets/s, or a count.
+    /// Guaranteed bound so far, in the unit of the metric: bit/s, packets/s, or a count.
     pub value: f64,
     /// Seconds since the start of the analysis.
     pub seconds: f64,
     /// Number of paths examined so far.
     pub candidates: u64,
-    /// Number of reasons found so far why paths are impossible.
+    /// Number of nogoods found so far: sets of branch decisions that no packet can take together.
     pub nogoods: u64,
 }
 
 /// An event of an analysis: a satisfiable path was found.
 #[pyclass(frozen, get_all, module = "slowpath._core")]
 pub struct Path {
-    /// Number of the path, from 1.
+    /// Number of the path in the order of discovery, from 1.
     pub index: u64,
 }
 
-/// An event of an analysis, with the result if the analysis ended now.
+/// An event of an analysis: the result that the analysis would have if it ended now.
 #[pyclass(frozen, get_all, module = "slowpath._core")]
 pub struct SoFar {
     /// One entry of `results` in the output of `bound`, as a JSON object with one path and without

@@ -1,5 +1,5 @@
-//! Reads the functions of objects, which need not be BPF programs, and describes their instructions
-//! as tokens.
+//! Reads the functions of object files, which need not contain BPF programs, and describes their
+//! instructions as tokens.
 
 use crate::errors;
 use pyo3::exceptions::PyKeyError;
@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use slowpath::tokens;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A fact about an argument, or about the result of a function.
+/// A fact about an argument of a function, or about the result of a function.
 #[pyclass(frozen, from_py_object, module = "slowpath._core")]
 #[derive(Clone, Copy)]
 pub struct Given {
@@ -72,9 +72,10 @@ pub struct Functions {
     inner: slowpath::UnlinkedObject,
 }
 
-/// An instruction as tokens, in three parts. The first has the words of its text. The second is the
-/// number of SmartNIC instructions that it needs, as far as lengths and offsets determine it. The
-/// third is the kind of memory that it accesses, or empty.
+/// Description of an instruction, in three parts: a list of words, beginning with the operation; a
+/// number of SmartNIC instructions; and the kind of memory that the instruction accesses, or an
+/// empty text. The number counts only SmartNIC instructions that follow from access lengths and
+/// stack offsets.
 type Token = (Vec<String>, u32, &'static str);
 
 #[pymethods]
@@ -86,9 +87,10 @@ impl Functions {
         Ok(Functions { inner })
     }
 
-    /// Returns the instructions of the function `entry` and of all functions in `own` that it
-    /// calls. `arguments` are facts about its arguments, and `results` facts about the results of
-    /// functions that are not in `own`.
+    /// Returns the function `entry` and those functions in `own` that it calls, each with its name
+    /// and its instructions. `arguments` has facts about the arguments of `entry`. `results` has
+    /// facts about the results of functions that are not in `own`. Raises `KeyError` if the object
+    /// has no function `entry`.
     fn tokens(
         &self,
         py: Python<'_>,

@@ -35,7 +35,7 @@ impl Kernel {
         Ok(Kernel { inner: Arc::new(inner) })
     }
 
-    /// Returns the numbers of all programs, maps and links in the kernel, of all processes.
+    /// Returns the kernel's IDs of all programs, maps and links on this machine, in three lists.
     ///
     /// Raises `OSError` if the kernel does not list them.
     fn objects(&self) -> PyResult<(Vec<u32>, Vec<u32>, Vec<u32>)> {

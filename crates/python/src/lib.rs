@@ -50,13 +50,13 @@ fn target_text(name: &str) -> Option<&'static str> {
     slowpath::target_text(name)
 }
 
-/// Returns the names of the kernel's helpers by number, from number 1 on.
+/// Returns the names of the kernel's helpers, in the order of their numbers, from number 1 on.
 #[pyfunction]
 fn helper_names() -> &'static [&'static str] {
     slowpath::helper_names()
 }
 
-/// Returns the names of the kernel's map types with their numbers, by number.
+/// Returns the kernel's map types in the order of their numbers, each with its number and its name.
 #[pyfunction]
 fn map_kinds() -> Vec<(u32, &'static str)> {
     slowpath::MapKind::ALL.iter().filter_map(|kind| Some((kind.0, kind.name()?))).collect()

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use slowpath_measure::live::LiveSubject;
 use std::sync::Arc;
 
-/// A path that is timed with live packets, which really go where the program sends them.
+/// A path that is timed with live packets: the kernel sends them where the program directs them.
 #[pyclass(frozen, module = "slowpath._core")]
 pub struct LiveCase {
     inner: Arc<slowpath_measure::live::LiveCase>,
@@ -26,14 +26,14 @@ impl LiveCase {
         Ok(LiveCase { inner: Arc::new(prepared?) })
     }
 
-    /// True if a program in front must rewrite each packet before it is processed.
+    /// True if another program must rewrite each packet before the timed program processes it.
     #[getter]
     fn rewritten(&self) -> bool {
         self.inner.rewritten()
     }
 
-    /// Number of successive packets that were seen to take the path. At most as many are timed
-    /// before the maps are loaded anew, because further packets might take another path.
+    /// Number of successive packets that were seen to take the path. A measurement times at most
+    /// this number before it fills the maps again, because further packets might take another path.
     #[getter]
     fn counted(&self) -> u32 {
         self.inner.counted()
@@ -67,10 +67,10 @@ impl LiveLoad {
         Ok(LiveLoad { inner: Arc::new(loaded?) })
     }
 
-    /// Times the program of a path, its minimal counterpart or a device with live packets. `asked`
-    /// has the number of the path, and the number of what is timed, an index into
-    /// `slowpath_measure::live::LiveSubject::ALL`. Returns the nanoseconds until all packets were
-    /// sent, and how many packets were sent, arrived and were dropped.
+    /// Times live packets. `asked` has the index of a path and the index of the subject: its
+    /// program, a minimal program, or a device (`slowpath_measure::live::LiveSubject::ALL`).
+    /// Returns the nanoseconds until all packets were sent, and the numbers of packets that were
+    /// sent, arrived and were dropped.
     fn sample(
         &self,
         py: Python<'_>,

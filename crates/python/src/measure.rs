@@ -13,7 +13,7 @@ use slowpath_replay::ReplayError;
 use std::sync::Arc;
 
 /// The thread on which programs are timed, in a private network namespace. Callers check for
-/// signals while they wait for it.
+/// signals while they wait for the thread.
 #[pyclass(frozen, module = "slowpath._core")]
 pub struct Station {
     pub kernel: Arc<slowpath_kernel::Kernel>,
@@ -23,7 +23,7 @@ pub struct Station {
 
 #[pymethods]
 impl Station {
-    /// Starts the thread, if possible pinned to this CPU and with real-time priority.
+    /// Starts the thread. If possible, it is pinned to the CPU `cpu` and has real-time priority.
     ///
     /// Raises an `Error` of kind `unavailable` if namespaces cannot be created.
     #[new]
@@ -42,7 +42,7 @@ impl Station {
         Ok(Station { kernel, inner, waiting })
     }
 
-    /// Requests to stop: a job that takes more than a second longer raises an `Error`.
+    /// Requests to stop. A job that is not finished within a second then raises an `Error`.
     fn stop(&self) {
         self.waiting.stop();
     }
@@ -65,11 +65,12 @@ impl Station {
         self.inner.scheduling().thread
     }
 
-    /// Finds a way to time a path of a program. `witness` is the JSON text of the path's witness,
-    /// `instructions` the known number of instructions, and `maps` the text of `--maps`.
+    /// Finds a way to time a path of a program. `program` is its index in `content`. `witness` is
+    /// the JSON text of the path's witness. `instructions` is the number of instructions of the
+    /// path, if known. `maps` is the text of `--maps`.
     ///
-    /// Raises an `Error`. If kernel and interpreter disagree, its kind is `defect` and its `report`
-    /// has all data to reproduce the problem.
+    /// Raises an `Error` if the path cannot be timed. If kernel and interpreter disagree, its kind
+    /// is `defect` and its `report` has all data to reproduce the problem.
     #[pyo3(signature = (content, program, witness, instructions, maps))]
     #[allow(clippy::too_many_arguments, reason = "arguments of the Python method")]
     fn prepare(
@@ -134,8 +135,9 @@ impl Station {
         Ok(Pace { inner: Arc::new(loaded) })
     }
 
-    /// Times the programs of `load_pace` in calls of `repeat` runs. Returns the nanoseconds of a
-    /// dependent addition, which needs the result of the previous one, and of an independent one.
+    /// Times the programs of `load_pace` in calls of `repeat` runs each. Returns the nanoseconds of
+    /// two kinds of additions: one that needs the result of the previous addition, and one that
+    /// needs no earlier result.
     fn pace(&self, py: Python<'_>, pace: &Pace, repeat: u32) -> PyResult<(f64, f64)> {
         let paced = self.perform(py, || pace.inner.sample(&self.inner, repeat))?;
         Ok((paced.dependent, paced.independent))
@@ -153,8 +155,8 @@ impl Station {
         Ok(Cold { inner })
     }
 
-    /// Loads cases whose map elements exceed the cache, each followed by an empty program that gets
-    /// the same packets.
+    /// Loads cases whose map elements exceed the cache. Each case is followed by an empty program
+    /// that gets the same packets, for comparison.
     #[allow(clippy::needless_pass_by_value, reason = "a list of Python objects")]
     fn load_cold(&self, py: Python<'_>, cases: Vec<PyRef<'_, Cold>>) -> PyResult<Load> {
         let cases = cases.iter().map(|case| Arc::clone(&case.inner)).collect();
@@ -164,9 +166,10 @@ impl Station {
         Ok(Load { inner })
     }
 
-    /// Times a loaded program in one call of `repeat` runs. `subject` is the number of a case in
-    /// `load`, or the negative number of a reference program (`slowpath_measure::Reference::ALL`).
-    /// Returns the total nanoseconds, the number of runs, and the last return value.
+    /// Times a loaded program in one call of `repeat` runs. `subject` is the index of a case in
+    /// `load`; or -1 - i for the reference program with index i in
+    /// `slowpath_measure::Reference::ALL`. Returns the total nanoseconds, the number of runs, and
+    /// the last return value.
     fn sample(
         &self,
         py: Python<'_>,
@@ -189,9 +192,9 @@ impl Station {
 }
 
 impl Station {
-    /// Runs a job that waits for the thread, with the interpreter lock released.
+    /// Runs a job that waits for the timing thread. Releases the interpreter lock meanwhile.
     ///
-    /// Raises an `Error`, or the exception of a signal handler.
+    /// Raises an `Error` if the job fails, or the exception of a signal handler.
     pub fn perform<T: Send>(
         &self,
         py: Python<'_>,
@@ -218,7 +221,8 @@ pub struct Pace {
     inner: Arc<slowpath_measure::Pace>,
 }
 
-/// A path through a program, with the packet and maps that take it, that can be timed.
+/// A path through a program that can be timed, with a packet and map content with which the program
+/// takes the path.
 #[pyclass(frozen, module = "slowpath._core")]
 pub struct Case {
     pub inner: Arc<slowpath_measure::Case>,
@@ -226,19 +230,20 @@ pub struct Case {
 
 #[pymethods]
 impl Case {
-    /// Way in which repetitions are made to take the path: `repeated` or `restored`.
+    /// Way in which repetitions take the path: `repeated` if repeated runs take it by themselves,
+    /// `restored` if a program undoes the changes of each run.
     #[getter]
     fn arrangement(&self) -> String {
         self.inner.arrangement().to_string()
     }
 
-    /// True if ring buffers are emptied between calls; a sample then consists of several calls.
+    /// True if ring buffers are emptied between calls. A sample then consists of several calls.
     #[getter]
     fn drained(&self) -> bool {
         self.inner.is_drained()
     }
 
-    /// Maximum number of repetitions that may be timed before the maps are loaded anew.
+    /// Maximum number of runs that may be timed before the maps are filled again.
     #[getter]
     fn repetitions(&self) -> u32 {
         self.inner.repetitions()
@@ -263,7 +268,7 @@ impl Case {
         self.inner.subsequent_packets().cloned().map(|inner| Later { inner })
     }
 
-    /// Identity of the path in hexadecimal; `None` if unknown.
+    /// Digest that identifies the path, in hexadecimal; `None` if the path is unknown.
     #[getter]
     fn path(&self) -> Option<String> {
         self.inner.path().map(|path| path.to_string())
@@ -275,15 +280,16 @@ impl Case {
         self.inner.answered()
     }
 
-    /// Helpers that are not called, because a call would have side effects; the time does not
-    /// include their calls.
+    /// Helpers that are not called, because a call would have side effects. The measured time does
+    /// not include them.
     #[getter]
     fn omitted(&self) -> Vec<&str> {
         self.inner.omitted()
     }
 }
 
-/// Behaviour of later packets, which find the changes that the first packet made to the maps.
+/// Behaviour of the packets after the first one. They find the changes that the first packet has
+/// made to the maps.
 #[pyclass(frozen, module = "slowpath._core")]
 pub struct Later {
     inner: slowpath_measure::SubsequentPackets,
@@ -316,7 +322,7 @@ impl Later {
     }
 }
 
-/// A path that many flows take, with different map elements for each flow.
+/// A path that packets of many flows take. Each flow accesses other map elements.
 #[pyclass(frozen, module = "slowpath._core")]
 pub struct Cold {
     inner: Arc<slowpath_measure::Cold>,
@@ -336,7 +342,8 @@ impl Cold {
         self.inner.entry_bytes()
     }
 
-    /// Ranges of packet bytes that differ between flows: offsets and lengths.
+    /// Ranges of packet bytes in which the flows differ. Each has its offset and its length in
+    /// bytes.
     #[getter]
     fn varied(&self) -> Vec<(u32, u32)> {
         self.inner.rotation().varied()
@@ -356,7 +363,7 @@ pub struct Load {
     inner: Arc<slowpath_measure::Load>,
 }
 
-/// Converts an error into an exception; for internal defects it has a `report`.
+/// Converts an error into an exception. The exception for an internal defect has a `report`.
 pub fn exception(py: Python<'_>, error: &MeasureError) -> PyErr {
     let (kind, report) = match error {
         MeasureError::Replay(ReplayError::Disagreement(what)) => {

@@ -25,7 +25,8 @@ pub struct Model {
     /// Symmetric mean absolute percentage error, as a fraction.
     #[pyo3(get)]
     error: f64,
-    /// Like `error`, for points that were not part of the fit; `None` without such points.
+    /// Symmetric mean absolute percentage error for points that were not part of the fit, as a
+    /// fraction; `None` without such points.
     #[pyo3(get)]
     held_out: Option<f64>,
     /// Kernel calls whose time is computed with the model.

@@ -12,7 +12,7 @@ use slowpath_neighbours::{MixSpec, NeighbourError, Work};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// An XDP program with its traffic: the object, the number of the program in it, and the JSON text
+/// An XDP program with its traffic: the object, the index of the program in it, and the JSON text
 /// of a `slowpath_ingress::TrafficSpec`.
 type Fed = (Py<Object>, usize, String);
 
@@ -25,10 +25,11 @@ pub struct Mix {
 #[pymethods]
 impl Mix {
     /// Allocates packets, tables and working sets for `spec`, the JSON text of a
-    /// `slowpath_neighbours::MixSpec`. Work of the kind `given` refers to `programs` by index;
-    /// these run in `kernel`.
+    /// `slowpath_neighbours::MixSpec`. Work of the kind `given` in `spec` refers to `programs` by
+    /// index. These programs run in `kernel`.
     ///
-    /// Raises an `Error`, of kind `unavailable` if the machine lacks a requirement.
+    /// Raises an `Error` if the mix cannot be prepared. Its kind is `unavailable` if the machine
+    /// lacks a requirement.
     #[new]
     #[pyo3(signature = (spec, stop, kernel=None, programs=Vec::new()))]
     fn new(
@@ -73,11 +74,11 @@ impl Mix {
         Ok(Mix { inner })
     }
 
-    /// Runs the subjects, and if `beside` is true also the competitors: for `warm` seconds without
-    /// measuring, then for `seconds` measured. Returns the JSON text of a
-    /// `slowpath_neighbours::Block`, or `None` if `stop` ends the run early.
+    /// Runs the subjects; if `beside` is true, runs the competitors at the same time. The run takes
+    /// `warm` seconds without measurement, then `seconds` with measurement. Returns the JSON text
+    /// of a `slowpath_neighbours::Block`, or `None` if `stop` ends the run early.
     ///
-    /// Raises an `Error`.
+    /// Raises an `Error` if the run fails.
     fn block(
         &self,
         py: Python<'_>,
@@ -117,7 +118,7 @@ pub fn allowed_cpus() -> Vec<usize> {
 /// Measures whether load on one of two CPUs slows down the other. Returns the JSON text of a
 /// `slowpath_neighbours::CpuPairObservation`.
 ///
-/// Raises an `Error`.
+/// Raises an `Error` if the measurement fails.
 #[pyfunction]
 pub fn surroundings(py: Python<'_>, one: usize, other: usize) -> PyResult<String> {
     let found = py.detach(|| slowpath_neighbours::observe_cpu_pair(one, other));
@@ -125,7 +126,7 @@ pub fn surroundings(py: Python<'_>, one: usize, other: usize) -> PyResult<String
     serde_json::to_string(&found).map_err(|error| errors::defect(py, &error))
 }
 
-/// Returns the reason why this process has no hardware counters; `None` if it has.
+/// Returns the reason why this process cannot use hardware counters; `None` if it can.
 #[pyfunction]
 pub fn why_no_counters() -> Option<String> {
     slowpath_neighbours::why_no_counters()

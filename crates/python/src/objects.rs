@@ -7,7 +7,8 @@ use slowpath::{ProgramFile, ShowRequest};
 use slowpath_codes as codes;
 use std::sync::Arc;
 
-/// Types (BTF) of the kernel that programs are for. Raises `Error` if they cannot be read.
+/// Types (BTF) of the kernel for which programs are compiled. Raises `Error` if they cannot be
+/// read.
 #[pyclass(frozen, module = "slowpath._core")]
 pub struct Btf {
     inner: Arc<slowpath::KernelTypes>,
@@ -55,9 +56,9 @@ impl Object {
         Ok(Object { inner })
     }
 
-    /// Returns the object with `variables` (`NAME=VALUE`) set and with read-only data from `maps`,
-    /// the text of a file with map content. Raises `Error` if a variable is unknown or a value does
-    /// not fit.
+    /// Returns the object with new values of variables and read-only data. `variables` has texts
+    /// `NAME=VALUE`. Read-only data come from `maps`, the text of a file with map content. Raises
+    /// `Error` if a variable is unknown or a value does not fit.
     fn configured(
         &self,
         py: Python<'_>,
@@ -68,14 +69,15 @@ impl Object {
         Ok(Object { inner: configured.map_err(|error| errors::exception(py, &error))? })
     }
 
-    /// Returns the object with stand-ins for these calls, each a function and a slot in it. Raises
-    /// `Error` if there is no such call.
+    /// Returns the object with stand-ins for calls. Each call is given by the name of its function
+    /// and its slot there, an index in units of 8 bytes. Raises `Error` if there is no such call.
     fn with_replaced_calls(&self, py: Python<'_>, calls: Vec<(String, usize)>) -> PyResult<Object> {
         let replaced = py.detach(|| slowpath::replace_calls(&self.inner, &calls));
         Ok(Object { inner: replaced.map_err(|error| errors::exception(py, &error))? })
     }
 
-    /// Returns the number of instruction slots of each function; none for a listing.
+    /// Returns each function's name and its number of 8-byte instruction slots. The list is empty
+    /// for a listing.
     fn function_slots(&self) -> Vec<(String, usize)> {
         let Some(object) = self.inner.object() else { return Vec::new() };
         object.function_slots().map(|(name, slots)| (name.to_owned(), slots)).collect()
@@ -90,7 +92,7 @@ impl Object {
     }
 
     /// Returns the initial content of maps for a run, as JSON text. The content comes from `text`,
-    /// a file with map content. Program arrays and maps of maps that it does not name have the
+    /// a file with map content. Program arrays and maps of maps that `text` does not name get the
     /// object's own content. Raises `Error` if the text cannot be read, or the file is not a BPF
     /// object.
     fn run_maps(&self, py: Python<'_>, text: &str) -> PyResult<String> {
@@ -116,7 +118,7 @@ impl Object {
 /// Description of a program of an object.
 #[pyclass(frozen, get_all, module = "slowpath._core")]
 pub struct Program {
-    /// Number of the program in the object.
+    /// Index of the program in the object.
     pub index: usize,
     /// Section of the program's entry function.
     pub section: String,
@@ -124,7 +126,7 @@ pub struct Program {
     pub name: String,
     /// Type of the program: `xdp`, `sched_cls`, ...; `unknown` if it cannot be derived.
     pub kind: String,
-    /// True if the program depends on the types of the running kernel.
+    /// True if the meaning of the program depends on the BTF types of the kernel that runs it.
     pub needs_kernel: bool,
 }
 

@@ -11,9 +11,9 @@ use slowpath_kernel::echo::EchoPlaces;
 use slowpath_measure::MeasureError;
 use std::time::Duration;
 
-/// Counts of packets: due, sent too late, sent, refused in front of the program, kept by the
-/// program, lost on the way back, returned without their mark, and received. Then the nanoseconds
-/// of sending.
+/// Eight counts of packets and a time. The packets were: due, sent too late, sent, refused before
+/// the program, kept by the program, lost on the way back, returned without their mark, and
+/// received. The time is that of sending, in nanoseconds.
 type Counts = (u64, u64, u64, u64, u64, u64, u64, u64, u64);
 
 /// A program on a virtual device, with a sender of packets on another CPU.
@@ -24,11 +24,11 @@ pub struct OfferedLoad {
 
 #[pymethods]
 impl OfferedLoad {
-    /// Loads a program with the packet and maps of a witness, as JSON text. `cpus` has the CPU that
-    /// sends and receives, and the CPU of the program. `native` is true if the program runs in the
-    /// device's driver.
+    /// Loads a program with the packet and maps of a witness, as JSON text. `program` is its index
+    /// in `content`. `cpus` has the CPU that sends and receives, and the CPU of the program.
+    /// `native` is true if the program runs in the device's driver.
     ///
-    /// Raises an `Error`.
+    /// Raises an `Error` if the program cannot be loaded.
     #[new]
     fn new(
         py: Python<'_>,
@@ -58,11 +58,12 @@ impl OfferedLoad {
         Ok(OfferedLoad { inner })
     }
 
-    /// Offers `rate` packets a second for this time; without a rate, as many as possible. Returns
-    /// numbers of packets by their fate, and the minimum, quantiles and maximum of the latency in
-    /// nanoseconds (`slowpath_measure::offered::QUANTILES`); without received packets, no latencies.
+    /// Offers `rate` packets a second for `seconds` seconds; as many as possible if `rate` is
+    /// `None`. Returns counts of packets, and latencies in nanoseconds: the minimum, the quantiles
+    /// `slowpath_measure::offered::QUANTILES`, and the maximum. Without received packets, the
+    /// latencies are empty.
     ///
-    /// Raises an `Error`.
+    /// Raises an `Error` if packets cannot be sent or counted.
     #[pyo3(signature = (rate, seconds))]
     fn trial(
         &self,

@@ -1,4 +1,4 @@
-//! Translates P4 programs to C and to SWX pipelines, and prints these.
+//! Translates P4 programs to C and to SWX pipelines. Reads and prints SWX pipelines.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -10,18 +10,18 @@ use slowpath_swx::spec::{ActionRef, FieldRef, Match, Spec};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// A fault of a P4 program: code, file, line, column, message, and the line and column after its last
-/// character. Columns count characters.
+/// A fault of a P4 program: code, file, line, column, message, and the line and column of its end.
+/// Columns count characters; the end is the position after the last character.
 type Fault = (String, String, u32, u32, String, (u32, u32));
 
-/// C source, or none; the faults; the files that were read, the program first; the tables as JSON
-/// text, a list of `TableLayout`; warnings; and conditions under which the C does the same as the
-/// program.
+/// Result of translating a P4 program to C, in six parts: C source, or `None`; the faults; the
+/// files that were read, the program first; the tables as JSON text, a list of `TableLayout`;
+/// warnings; and the conditions under which the C program has the same effect as the P4 program.
 type Translation = (Option<String>, Vec<Fault>, Vec<String>, String, Vec<Fault>, Vec<String>);
 
-/// Translates a P4 program to C for XDP. `folders` are searched for included files, and `defines`
-/// are macros with their values. With `scratch`, headers stand in a map instead of on the stack.
-/// Faults of the program are part of the result.
+/// Translates a P4 program to C for XDP. `text` is the content of `file`. The preprocessor searches
+/// `folders` for included files, and `defines` has macros with their values. With `scratch`,
+/// headers are in a map instead of on the stack. Faults of the program are part of the result.
 #[pyfunction]
 pub fn p4_to_c(
     py: Python<'_>,
@@ -50,11 +50,12 @@ pub fn p4_to_c(
     })
 }
 
-/// The text of a pipeline with its conditions, or none; and the faults.
+/// Result of translating a P4 program to an SWX pipeline: the text of the pipeline with conditions,
+/// or `None`; and the faults.
 type Pipeline = (Option<(String, Vec<String>)>, Vec<Fault>);
 
-/// Translates a P4 program to an SWX pipeline, a `.spec` file of DPDK 22.11. The conditions say when
-/// the pipeline does the same as the program. The arguments are those of `p4_to_c`.
+/// Translates a P4 program to an SWX pipeline, a `.spec` file of DPDK 22.11. The pipeline has the
+/// same effect as the program if the conditions hold. The arguments are those of `p4_to_c`.
 #[pyfunction]
 pub fn p4_to_swx(
     py: Python<'_>,
@@ -79,13 +80,14 @@ pub fn p4_to_swx(
     })
 }
 
-/// Entries of a pipeline's tables, and the text of the pipeline; or a fault as in `Entries`. An entry
-/// has the name of the table, true for a default entry, and the text that DPDK reads.
+/// Entries of a pipeline's tables, with the text of the pipeline; or a fault as in `Entries`. Each
+/// entry has the name of its table, true for a default entry, and the text that DPDK reads.
 type SwxEntries = (Option<(Vec<(String, bool, String)>, String)>, Option<(String, u32, String)>);
 
-/// Returns the entries of a P4 program, and those of a file, in the form that DPDK's
-/// `rte_swx_ctl_pipeline_table_entry_read` takes. Returns also the pipeline, whose tables have room
-/// for them. The arguments are those of `p4_entries`.
+/// Returns table entries for the pipeline of a P4 program: those of the program, and those of the
+/// file `entries`. They are in the form that DPDK's `rte_swx_ctl_pipeline_table_entry_read` takes.
+/// Also returns the pipeline; its tables have room for all entries. The arguments are those of
+/// `p4_entries`.
 #[pyfunction]
 #[allow(clippy::too_many_arguments, reason = "arguments of the Python function")]
 pub fn p4_swx_entries(
@@ -141,7 +143,7 @@ fn first(faults: Vec<P4Error>, sources: &Sources) -> Option<(String, u32, String
     fault.map(|one| (one.code.to_string(), 0, one.render(sources)))
 }
 
-/// Reads a file of entries in one of the forms of `p4_entries`.
+/// Reads a file of entries. `form` is one of the forms of `p4_entries`.
 fn read_entries(
     layout: &xdp::layout::Layout,
     entries: &str,
@@ -221,7 +223,7 @@ fn description(spec: &Spec) -> serde_json::Value {
     })
 }
 
-/// A translated program, and warnings about its own files.
+/// A translated program, with the warnings about the program's own files.
 struct Translated {
     output: xdp::Output,
     warnings: Vec<P4Error>,
@@ -257,13 +259,13 @@ fn described(fault: P4Error, sources: &Sources, program: &Path) -> Fault {
     (code.to_string(), file, span.line, span.column, message.clone(), span.end)
 }
 
-/// Map content as JSON text, or a fault: code, line of the file of entries (0: of the program), and
-/// message.
+/// Map content as JSON text; or a fault: its code, its line in the file of entries (0 if the fault
+/// is in the program), and its message.
 type Entries = (Option<String>, Option<(String, u32, String)>);
 
 /// Returns the map content for a file with entries of a P4 program's tables, in the form that
-/// `--maps` reads. Tables that the file does not name keep arbitrary content; those that it names
-/// have the default action of the program, unless the file sets it.
+/// `--maps` reads. Tables that the file does not name keep arbitrary content. The other tables have
+/// the default action of the program, unless the file sets another one.
 ///
 /// `form` is `lines` (one entry on each line), `json` (the files of p4lang's tutorials) or
 /// `messages` (P4Runtime in text format, with the text of a P4Info file in `info`). The other
@@ -297,12 +299,12 @@ pub fn p4_entries(
     })
 }
 
-/// A packet, its port, and the content of maps by name: keys, and values or none for missing
-/// elements.
+/// Input of a P4 program: a packet, the number of its port, and the content of maps by name. Each
+/// entry of a map has a key and a value; the value is `None` if the element does not exist.
 type P4Input = (Vec<u8>, u32, BTreeMap<String, Vec<(Vec<u8>, Option<Vec<u8>>)>>);
 
 /// Runs a P4 program on packets, each with a port and content of maps. Returns JSON text: for each
-/// packet, the `Walk`, or null. The other arguments are those of `p4_to_c`.
+/// packet, a `Walk`, or null if the run is unknown. The other arguments are those of `p4_to_c`.
 #[pyfunction]
 pub fn p4_walks(
     py: Python<'_>,

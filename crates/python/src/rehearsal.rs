@@ -15,26 +15,29 @@ use slowpath_rehearsal::{
     rehearse as run,
 };
 
-/// An upstream program: its object, its number in the object, the results that pass packets on, and
-/// the content of its maps.
+/// An upstream program: its object, its index in the object, those of its results that pass packets
+/// on, and the content of its maps as JSON text.
 type Upstream = (Py<Object>, usize, Vec<u32>, String);
 
-/// Runs packets through the `upstream` programs, and packets that these pass on through both the
-/// original and the rewritten program. Returns the result as JSON text
-/// (`slowpath_rehearsal::Rehearsal`). If the verifier rejects the rewritten program, the result has
-/// only `refused`, with the reason.
+/// Runs packets through the `upstream` programs. Runs the packets that these programs pass on
+/// through the original program and through the rewritten program, and compares the effects.
+/// Returns the result as JSON text (`slowpath_rehearsal::Rehearsal`). If the verifier rejects the
+/// rewritten program, the result has only `refused`, with the reason.
 ///
-/// `rewritten` is the content of an object; if it has several XDP programs, the one with the
+/// `rewritten` is the content of an object. If it has several XDP programs, the one with the
 /// original's name is used. `seeds` are packets as they arrive at the chain. `maps` is the JSON
-/// text of the `maps` of a witness, or empty, like the last field of each upstream program.
+/// text of the `maps` of a witness, or empty; the content of the upstream programs' maps has the
+/// same form. `more` is the content of maps that only the rewritten program has.
+///
 /// `covers` is the JSON text of a list of packets, in hexadecimal, each with the `maps` of a
 /// witness. Both programs get these packets first; their result is `covered`
-/// (`slowpath_rehearsal::Covered`). `rounds` is the number of timed rounds. `more` is the content
-/// of maps that only the rewritten program has. `assumed` are facts, in words, about all packets
-/// that arrive at the chain. `frames` is the number of frames for each XDP mode of virtual Ethernet
-/// that delivers packets as `receive` says. The result lists other modes as left out.
+/// (`slowpath_rehearsal::Covered`). `rounds` is the number of timed rounds. `assumed` has facts, in
+/// words, about all packets that arrive at the chain. `frames` is the number of frames for each XDP
+/// mode of virtual Ethernet that delivers packets as `receive` says. The result lists other modes
+/// as left out.
 ///
-/// Raises an `Error`. `stop` ends the work with the results so far.
+/// Raises an `Error` if a program cannot be loaded or an argument is invalid. `stop` ends the work
+/// with the results so far.
 #[pyfunction]
 #[pyo3(signature = (kernel, upstream, original, rewritten, seeds, maps, covers, packets, arbitrary, rounds, stop, more="", assumed=Vec::new(), frames=0, receive=None))]
 #[allow(clippy::too_many_arguments, reason = "arguments of the Python function")]
@@ -136,7 +139,7 @@ fn left_out(devices: &Devices, receive: &str) -> Vec<OnDevice> {
     without.map(one).collect()
 }
 
-/// Test packets that are to be run with the same map content.
+/// Test packets that run with the same map content.
 struct Group {
     maps: Value,
     packets: Vec<Vec<u8>>,
@@ -162,14 +165,15 @@ fn grouped(covers: &str) -> Result<Vec<Group>, Error> {
     Ok(groups)
 }
 
-/// Returns a function that fills those maps in `maps` that a program has.
+/// Returns a function that fills a program's maps with the content `maps`. Content of maps that the
+/// program does not have is ignored.
 fn filler(
     maps: &Value,
 ) -> impl Fn(Role, &LoadedProgram) -> Result<Option<Installed>, InstallError> + Sync + '_ {
     move |_, loaded| fill(loaded, &within(loaded, maps))
 }
 
-/// Returns the number of the program called `name`, or of the only XDP program of a file.
+/// Returns the index of the XDP program called `name`; or of the only XDP program of the file.
 fn rewritten_program(file: &ProgramFile, name: &str) -> Result<usize, Error> {
     let programs = file.programs().unwrap_or_default();
     let xdp: Vec<_> = programs.iter().filter(|program| program.kind == "xdp").collect();

@@ -4,28 +4,31 @@ use pyo3::prelude::*;
 
 use crate::measure::{Case, Station};
 
-/// A part of a path. Its time is that of the path up to the end of the stretch, minus that of the
-/// path up to its start.
+/// A part of a path. Its time is the time of the path up to the end of the stretch, minus the time
+/// of the path up to its start.
 #[pyclass(frozen, get_all, module = "slowpath._core")]
 pub struct Stretch {
-    /// The path up to the end of the stretch. The last stretch has the whole path, with checks at
-    /// all points at which the path was divided.
+    /// The path up to the end of the stretch. For the last stretch, this is the whole path, with
+    /// checks at all points at which the path was divided.
     case: Py<Case>,
-    /// Number of checks that a run of the case executes.
+    /// Number of inserted checks, each of which can end the run early, that a run of the case
+    /// executes.
     questions: usize,
-    /// 8-byte slot of the first instruction of the stretch.
+    /// Index of the first instruction of the stretch, in units of 8 bytes.
     from_instruction: usize,
-    /// 8-byte slot of the first instruction after the stretch; None at the end of the program.
+    /// Index of the first instruction after the stretch, in units of 8 bytes; None at the end of
+    /// the program.
     to_instruction: Option<usize>,
     /// Number of instructions that the stretch executes.
     instructions: usize,
-    /// Name of the only function that the stretch calls, if it calls one.
+    /// Name of the function that the stretch calls; `None` if it does not contain exactly one call.
     call: Option<String>,
     /// Source file, line number and text of the line that the stretch belongs to.
     source: Option<(String, u32, String)>,
 }
 
-/// Divides a path into stretches. Returns them with the instructions at which it cannot be divided.
+/// Divides a path into stretches. Returns the stretches, and the indices of the instructions at
+/// which the path cannot be divided.
 ///
 /// Raises an `Error` if the sequence of instructions is unknown.
 #[pyfunction]

@@ -1,11 +1,11 @@
-//! The devices for which programs are analysed.
+//! The Python class for targets, the devices for which programs are analysed.
 
 use pyo3::prelude::*;
 
 use crate::model::Model;
 
-/// A target, read once. An invalid target is reported as an error of each program that is analysed
-/// for it.
+/// A target, whose description is read once. An invalid description is reported as an error of each
+/// program that is analysed for the target.
 #[pyclass(frozen, module = "slowpath._core")]
 pub struct Target {
     inner: slowpath::Target,
@@ -19,7 +19,8 @@ impl Target {
 
 #[pymethods]
 impl Target {
-    /// Returns the built-in target with a name, or the one that `text` describes.
+    /// Returns the target that `text` describes, or, without `text`, the built-in target with this
+    /// name.
     #[new]
     #[pyo3(signature = (name, text = None))]
     fn new(name: &str, text: Option<String>) -> Self {
@@ -36,12 +37,13 @@ impl Target {
         self.inner.name()
     }
 
-    /// Returns all problems of the description, including those that leave it usable.
+    /// Returns all problems of the description, including those that do not prevent its use.
     fn problems(&self) -> Vec<String> {
         self.inner.problems()
     }
 
-    /// Metrics of a counting target; `None` for other targets and for invalid ones.
+    /// Names of the metrics of a target that counts events; `None` for targets that compute rates
+    /// and for invalid ones.
     #[getter]
     fn counters(&self) -> Option<Vec<String>> {
         self.inner.counters()
@@ -53,21 +55,21 @@ impl Target {
         self.inner.max_packet()
     }
 
-    /// The machine whose times the target estimates, and the date of the measurement; `None`
-    /// without estimates.
+    /// Name of the machine whose times the target estimates, and date of the measurement; `None` if
+    /// the target does not estimate times.
     #[getter]
     fn machine(&self) -> Option<(String, String)> {
         self.inner.machine()
     }
 
-    /// Reason not to use the calibration as the default of the machine; `None` if it is good enough
-    /// or its quality is not known.
+    /// Reason why the calibration is too poor to be the default of its machine; `None` if it is
+    /// good enough or its quality is not known.
     #[getter]
     fn doubt(&self) -> Option<String> {
         self.inner.doubt()
     }
 
-    /// Models of components for the estimates, ordered by name.
+    /// Models of the times of components, such as map lookups, ordered by name.
     #[getter]
     fn models(&self) -> Vec<Model> {
         crate::model::models(&self.inner)

@@ -17,7 +17,8 @@ pub struct Topology {
     inner: slowpath_chain::plan::Topology,
 }
 
-/// A program of a topology: its name, its file, and its name in the file, if stated.
+/// A program of a topology: its name in the topology, the name of its file, and its name in the
+/// file (`None` if not stated).
 type Member = (String, String, Option<String>);
 
 #[pymethods]
@@ -38,7 +39,7 @@ impl Topology {
         self.inner.programs.iter().map(member).collect()
     }
 
-    /// Number of the line in the description that names each program.
+    /// Numbers of the lines in the description that name the programs, in the order of `members`.
     #[getter]
     fn lines(&self) -> Vec<u64> {
         self.inner.programs.iter().map(|program| program.line).collect()
@@ -47,10 +48,11 @@ impl Topology {
     /// Chooses the variants of programs that pay off. Returns the report as JSON text, and the
     /// object of each variant in the order of the report.
     ///
-    /// Each of `objects` comes with the number of its program and the digest of its file. `mode` is
-    /// `trust` or `guard`. `cache` is a folder for results, `build` identifies their other inputs,
-    /// and `identity` distinguishes this topology from others. `stop` ends the work with the
-    /// results so far. Raises `Error` if a program cannot be linked.
+    /// Each of `objects` comes with the index of its program and the digest of its file. `mode` is
+    /// `trust` or `guard`. `cache` is a folder for results. `build` and `identity` become part of
+    /// the keys of these results: `build` identifies the version of slowpath, and `identity` this
+    /// topology. `stop` ends the work with the results so far. Raises `Error` if a program cannot
+    /// be linked.
     #[pyo3(signature = (objects, btf, stop, *, mode, neighbours, variants, threads, cache, build,
                         identity))]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments of the Python function")]

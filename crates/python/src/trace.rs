@@ -16,10 +16,11 @@ pub struct Trace {
 
 #[pymethods]
 impl Trace {
-    /// Opens the file and loads the program. `maps` is the text of `--maps`; other maps have the
-    /// content with which the kernel creates them.
+    /// Opens the capture file `file` and loads a program, given by its index in `content`. `maps`
+    /// is the text of `--maps`. Maps that it does not name have the content with which the kernel
+    /// creates them.
     ///
-    /// Raises an `Error`.
+    /// Raises an `Error` if the file cannot be read or the program cannot be loaded.
     #[new]
     #[pyo3(signature = (station, content, program, file, maps))]
     fn new(
@@ -71,8 +72,9 @@ impl Trace {
         })
     }
 
-    /// Returns an example packet of path number `path`, with the content of maps before the packet,
-    /// as JSON text of a witness; `None` if no packet was kept.
+    /// Returns the JSON text of a witness for a path, given by its number in the report, from 1: a
+    /// packet of the trace that took the path, and the content of maps before it. Returns `None` if
+    /// no such packet was kept.
     fn witness(&self, py: Python<'_>, path: usize) -> Option<String> {
         py.detach(|| self.inner.witness(path))
     }

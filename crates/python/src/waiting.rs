@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 /// Maximum time to wait for a job after a stop request.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// State of a wait for jobs: a stop request or the exception of a signal handler can end it.
+/// State of a wait for jobs of the timing thread. A stop request or the exception of a signal
+/// handler can end the wait.
 #[derive(Default)]
 pub struct Waiting {
     asked: OnceLock<Instant>,
@@ -15,7 +16,8 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// Runs handlers of pending signals. Returns true if waiting should go on.
+    /// Runs handlers of pending signals. Returns false if a handler raised an exception, or the
+    /// time after a stop request is over.
     pub fn goes_on(&self) -> bool {
         if let Err(raised) = Python::attach(|py| py.check_signals()) {
             *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(raised);
@@ -28,7 +30,7 @@ impl Waiting {
         self.asked.get_or_init(Instant::now);
     }
 
-    /// Takes the exception that a handler raised, if any.
+    /// Takes the exception that a signal handler raised; `None` if none did.
     pub fn raised(&self) -> Option<PyErr> {
         self.raised.lock().unwrap_or_else(PoisonError::into_inner).take()
     }

@@ -16,7 +16,7 @@ const SLICE: Duration = Duration::from_millis(50);
 /// Stack size of a thread, which follows long chains of merged states recursively.
 const STACK_BYTES: usize = 512 << 20;
 
-/// Conditions under which work must stop with its results so far: a request, a deadline, or a
+/// Conditions under which work ends early, with its results so far: a request, a deadline, or a
 /// memory limit of the process.
 #[pyclass(frozen, module = "slowpath._core")]
 pub struct Stop {
@@ -25,7 +25,7 @@ pub struct Stop {
 
 #[pymethods]
 impl Stop {
-    /// Creates the conditions; the deadline counts from now.
+    /// Creates stop conditions. The deadline counts from now.
     #[new]
     #[pyo3(signature = (deadline_seconds, memory_bytes))]
     fn new(deadline_seconds: Option<f64>, memory_bytes: Option<u64>) -> Self {
@@ -34,12 +34,12 @@ impl Stop {
         Stop { inner: slowpath::Stop::new(options.limits()) }
     }
 
-    /// Requests to stop; the work ends soon.
+    /// Requests to stop. The work then ends soon, with its results so far.
     fn set(&self) {
         self.inner.request_stop();
     }
 
-    /// Reason why the work must stop, if it must.
+    /// Reason why the work must stop; `None` if it may continue.
     #[getter]
     fn reason(&self) -> Option<String> {
         self.inner.reason().map(|reason| reason.to_string())
@@ -51,7 +51,8 @@ impl Stop {
         self.inner.stage()
     }
 
-    /// Current progress: subject, stage, completed amount, and unit of the amount.
+    /// Progress of the work: its subject, its stage, the completed amount, and the unit of the
+    /// amount.
     #[getter]
     fn doing(&self) -> (String, &'static str, u64, &'static str) {
         let slowpath::Activity { subject, stage, done, unit } = self.inner.activity();
@@ -59,8 +60,9 @@ impl Stop {
     }
 }
 
-/// Runs `work`, which polls whether it must stop, and waits for its result. If a signal handler
-/// raises, stops the work and returns at once.
+/// Runs `work` on its own thread and waits for its result. `work` must poll the stop condition that
+/// it gets. If a signal handler raises an exception, requests a stop and returns the exception at
+/// once.
 pub fn run<T: Send + 'static>(
     py: Python<'_>,
     stop: &Stop,
@@ -92,7 +94,7 @@ pub fn run<T: Send + 'static>(
     }
 }
 
-/// Work on its own thread that sends several messages.
+/// Work on its own thread that sends messages of type `M`.
 pub struct Running<M> {
     receiver: Mutex<Receiver<Option<M>>>,
     stop: slowpath::Stop,
@@ -107,8 +109,8 @@ pub enum Next<M> {
     Finished,
 }
 
-/// Starts `work` on its own thread. It polls whether it must stop, and sends messages with the
-/// given function.
+/// Starts `work` on its own thread. `work` must poll the stop condition that it gets, and sends
+/// messages with the function that it gets.
 pub fn start<M: Send + 'static>(
     stop: &Stop,
     work: impl FnOnce(&slowpath::Stop, &dyn Fn(M)) + Send + 'static,
@@ -124,7 +126,8 @@ pub fn start<M: Send + 'static>(
 }
 
 impl<M: Send> Running<M> {
-    /// Waits a short time for the next message. If a signal handler raises, stops the work.
+    /// Waits a short time for the next message. If a signal handler raises an exception, requests a
+    /// stop and returns the exception.
     pub fn next(&self, py: Python<'_>) -> PyResult<Next<M>> {
         if let Err(interrupt) = py.check_signals() {
             self.stop.request_stop();

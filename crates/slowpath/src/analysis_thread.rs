@@ -39,8 +39,8 @@ impl Analysis {
         Analysis::start_until(request, stop)
     }
 
-    /// Starts an analysis on its own thread. It runs until `stop` ends it, and ignores the limits
-    /// in the options of the request.
+    /// Starts an analysis on its own thread. The analysis runs until it is complete or `stop` ends
+    /// it. It ignores the limits in the options of the request.
     pub fn start_until(request: ProgramRequest, stop: Stop) -> Analysis {
         panics::silence();
         let (sender, receiver) = channel();
@@ -67,7 +67,8 @@ impl Analysis {
         }
     }
 
-    /// Asks the analysis to end early. Its result contains the bound reached so far.
+    /// Asks the analysis to end early. The result of the analysis then contains the bound reached
+    /// so far.
     pub fn stop(&self) {
         self.control.stop.request_stop();
     }

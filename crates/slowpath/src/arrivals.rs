@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// Known facts about the packets that arrive at a program, such as the values of some bytes.
+/// Facts about the packets that arrive at a program, such as values of some bytes.
 #[derive(Clone, Debug)]
 pub struct Arrivals {
-    /// Facts that hold for all arriving packets. Some packets for which they hold may never arrive.
+    /// Facts that hold for all arriving packets. They may also hold for packets that never arrive.
     /// `None` if no packet arrives.
     pub facts: Option<PacketFacts>,
     /// Conditions under which the facts hold, one sentence each.
@@ -21,8 +21,8 @@ pub struct Arrivals {
     pub notes: Vec<String>,
 }
 
-/// A function that finds facts about packets that arrive at a program. It ends early when the stop
-/// condition holds. Its first argument has the BTF types of the kernel in which the upstream
+/// Function that finds facts about the packets that arrive at a program. It ends early when the
+/// stop condition holds. Its first argument has the BTF types of the kernel in which the upstream
 /// programs run, if they are known.
 pub type FindArrivals = Arc<dyn Fn(Option<&Arc<Btf>>, &Stop) -> Arrivals + Send + Sync>;
 
@@ -33,10 +33,10 @@ pub struct ArrivingProgram {
     pub name: String,
     /// The object that contains the program.
     pub object: Arc<Object>,
-    /// Number of the program in the object.
+    /// Index of the program in the object.
     pub program: usize,
-    /// The upstream programs. Each is given by its object and its number in the object. If the list
-    /// is empty, any packet can arrive.
+    /// The upstream programs, each given by its object and its index in the object. If the list is
+    /// empty, any packet can arrive.
     pub upstream: Vec<(Arc<Object>, usize)>,
     /// Function that finds facts about the packets that the upstream programs send.
     pub arrivals: FindArrivals,

@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// Reads the helpers and kernel functions that are assumed to have no effect but to return. The
-/// result contains, by name of the function, the reason that the file states.
+/// Reads the helpers and kernel functions that are assumed to have no effect. The result has, for
+/// each function name, the reason that the file states.
 pub(crate) fn helpers(text: &str) -> Result<BTreeMap<String, String>, Error> {
     let fail = |at: usize, what: String| {
         let before = text.as_bytes().iter().take(at).filter(|&&byte| byte == b'\n').count();

@@ -11,8 +11,8 @@ use slowpath_bpf::{BpfProgram, Object};
 use slowpath_nfp::{CompileError, CompileOptions, MapAbi};
 use slowpath_stop::Stop;
 
-/// Numbers of helpers, each with a condition under which it works the same on the SmartNIC as in
-/// the kernel.
+/// Numbers of helpers, each with the condition under which the helper works the same on the
+/// SmartNIC as in the kernel.
 const OF_HELPERS: [(i32, &str); 3] = [
     (
         MAP_LOOKUP_ELEM,
@@ -34,9 +34,9 @@ const OF_HELPERS: [(i32, &str); 3] = [
 /// The single condition that is stated if conditions for parts of the program are not known.
 const ALL: &str = "the program does the same on the card as in the kernel";
 
-/// Returns the conditions under which a program does the same on a Netronome SmartNIC as in the
-/// kernel, one sentence each. The list is empty if the SmartNIC refuses the program. If time runs
-/// out or the object cannot be linked, a single condition covers the whole program.
+/// Returns the conditions under which a Netronome SmartNIC runs a program with the same effects as
+/// the kernel, one sentence each. The list is empty if the SmartNIC refuses the program. If time
+/// runs out or the object cannot be linked, a single condition covers the whole program.
 pub fn conditions_on_card(object: &Object, program: usize, stop: &Stop) -> Vec<String> {
     let Ok(linked) = object.link(program, None) else { return vec![ALL.to_owned()] };
     let options = CompileOptions { map_abi: MapAbi::ArrayPointer, stop: stop.clone() };

@@ -1,10 +1,10 @@
 //! Finds the slowest paths of a program by their estimated times.
 //!
-//! The analysis needs two searches. The first search finds the guarantee, which is about counts
-//! such as instructions. The second search finds the paths with the largest sums of instruction
-//! times. The model of the CPU core then estimates the time of each path, which is not a sum. The
-//! paths are ranked by this estimate. Paths that rank behind the first [`CANDIDATES`] by the sum
-//! are not estimated.
+//! The analysis needs two searches. The first search finds the guarantee, a bound on counts such as
+//! the number of instructions. The second search finds the paths with the largest sums of
+//! instruction times. The model of the CPU core then estimates the time of each path. This time is
+//! not the sum, because instructions can overlap. The paths are ranked by this estimate. Paths that
+//! rank behind the first [`CANDIDATES`] by the sum are not estimated.
 
 use crate::frontend::Lifted;
 use crate::job::{
@@ -32,11 +32,11 @@ struct Candidate {
     path: PathResult,
     arcs: Vec<ArcId>,
     branches: Vec<PathBranch>,
-    /// Index of its estimate in [`Candidates::estimated`].
+    /// Index of the path's estimate in [`Candidates::estimated`].
     estimated: usize,
 }
 
-/// The target and the model of times with which paths of a program are ranked by estimated time.
+/// Target and time model with which paths of a program are ranked by estimated time.
 pub(crate) struct Estimation<'a> {
     pub target: &'a Target,
     pub estimator: Estimator<'a>,
@@ -58,10 +58,10 @@ struct Candidates {
 }
 
 impl Estimation<'_> {
-    /// Replaces the slowest paths in the result. Before, paths are ranked by counts, such as
-    /// numbers of instructions; afterwards, by estimated time in cold caches. Another search looks
+    /// Replaces the paths in the result, which are ranked by counts such as numbers of
+    /// instructions, by the slowest paths by estimated time in cold caches. A second search looks
     /// for the slowest path in warm caches, if map entries make a difference and not all paths are
-    /// known. Both searches continue `search`, with its nogoods.
+    /// known. Both searches continue `search` and use its nogoods.
     ///
     /// # Errors
     /// If a path cannot be replayed, which is a defect.
@@ -175,9 +175,9 @@ impl Estimation<'_> {
 
     /// Finds the slowest paths by the sum of the times of their parts. Continues the work of
     /// `search`, a search of the same program, which has found the paths in `known`. Computes
-    /// witnesses only for the `kept` paths with the largest estimates: a witness takes longer than an
-    /// estimate. The slowest paths found so far always have a witness, so the search can stop at any
-    /// time.
+    /// witnesses only for the `kept` paths with the largest estimates, because a witness takes
+    /// longer to compute than an estimate. The slowest paths found so far always have a witness, so
+    /// the search can stop at any time.
     fn candidates(
         &self,
         job: &Job<'_>,
@@ -256,8 +256,8 @@ fn sort(paths: &mut [Candidate], estimated: &[Estimated]) {
     paths.sort_by_key(|path| std::cmp::Reverse(estimated[path.estimated].cold_picoseconds));
 }
 
-/// Replays a path that the search has found, and describes it, with the branches that were
-/// requested. `model` has the prices with which the search found the path.
+/// Replays a path that the search has found, and describes it, with its branches if they were
+/// requested. `model` has the prices that the search used.
 fn describe(
     search: &mut Search<BitSolver>,
     job: &Job<'_>,

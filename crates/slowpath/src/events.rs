@@ -46,13 +46,13 @@ pub struct Report {
     pub complete: bool,
 }
 
-/// The analysis side of the connection to a caller: a stop condition that the caller can raise, and
-/// the channel to which events are sent.
+/// Connection of an analysis to its caller: a stop condition that the caller can raise, and the
+/// channel to which the analysis sends events.
 #[derive(Clone)]
 pub(crate) struct Control {
     pub stop: Stop,
     pub events: Sender<Event>,
-    /// True after a stage ran out of a time that `stop` does not know.
+    /// True after a stage ran out of its own time, a limit that `stop` does not include.
     pub hurried: Arc<AtomicBool>,
 }
 
@@ -67,7 +67,7 @@ impl Control {
         Control { stop, events, hurried: Arc::default() }
     }
 
-    /// Records whether a stage ran out of its own time, which `stage` limits.
+    /// Records whether the stage with the limits `stage` ran out of its own time.
     pub fn note_end(&self, stage: &Stop) {
         if stage.reason().is_some() {
             self.hurried.store(true, Ordering::Relaxed);

@@ -1,4 +1,5 @@
-//! Finds the guarantee for the case that other CPUs write anything to shared maps during a run.
+//! Finds the guarantee for the case that other CPUs write to shared maps during a run, with any
+//! values and at any time.
 //!
 //! A run that accesses no shared memory twice behaves the same with and without other CPUs. All
 //! other programs are lifted a second time, such that every later access yields an arbitrary value.
@@ -61,8 +62,8 @@ fn remove_condition(condition: &str, result: &mut ProgramResult) {
 /// counts of loops.
 const GRACE: Duration = Duration::from_millis(100);
 
-/// Text for results whose slowest path depends on writes of other CPUs: it has a bound, but no
-/// witness.
+/// Text for results whose slowest path depends on writes of other CPUs. Such a result has a bound,
+/// but no witness.
 const NOT_REPLAYED: &str = "no interpreter replays its path";
 
 /// The device for which a program is analysed, and the way in which packets arrive there.
@@ -103,8 +104,9 @@ enum Found {
 }
 
 impl Found {
-    /// Stores the outcome of the search in the result of the program. `condition` is the assumption
-    /// that no other CPU changes the maps; it is removed if the guarantee holds without it.
+    /// Stores the result of the search for interleaved runs in the result of the program.
+    /// `condition` is the assumption that no other CPU changes the maps; this function removes it
+    /// if the guarantee holds without it.
     fn note(self, condition: &str, result: &mut ProgramResult) {
         match self {
             Found::NotSlower(conditions) => {
@@ -166,9 +168,9 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// Finds the guarantee for any number of CPUs if there is no time for a search. It comes from
-    /// the most expensive path through the control flow, whether satisfiable or not. `stopped` is
-    /// the reason why no search runs.
+    /// Finds the guarantee for any number of CPUs if there is no time for a search. The guarantee
+    /// is the cost of the most expensive path through the control flow, whether satisfiable or not.
+    /// `stopped` is the reason why no search runs.
     pub fn interleave_structurally(
         &self,
         context: &SearchContext<'_>,
@@ -309,8 +311,8 @@ impl Job<'_> {
         }
     }
 
-    /// Returns a bound for any values that a run may read from shared maps. It follows only from the
-    /// iteration counts of loops and the costs of basic blocks.
+    /// Returns a bound that holds for any values that a run may read from shared maps. The bound
+    /// follows only from the iteration counts of loops and the costs of basic blocks.
     fn interleaved_structural_bound(
         &self,
         context: &SearchContext<'_>,

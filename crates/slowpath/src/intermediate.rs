@@ -46,7 +46,7 @@ impl IntermediateResults {
     }
 }
 
-/// Copies a result without its guarantee, paths and profile, as a frame for an intermediate result.
+/// Copies a result without its guarantee, paths and profile, to start an intermediate result.
 fn header(result: &ProgramResult) -> ProgramResult {
     ProgramResult { guarantee: None, paths: Vec::new(), profile: None, ..result.clone() }
 }

@@ -34,8 +34,8 @@ impl Job<'_> {
         self.control.stop.reason().map(|reason| self.stopped(reason))
     }
 
-    /// Returns the reason for stopping, worded as in results, if `error` only says that the work
-    /// was stopped.
+    /// Returns the reason for stopping, worded as in results, if `error` states that the work was
+    /// stopped.
     ///
     /// # Errors
     /// Returns any other error unchanged.
@@ -56,7 +56,7 @@ impl Job<'_> {
     }
 }
 
-/// Returns the number of paths for which details are computed that only human reports show.
+/// Returns the number of paths that get the details which only human reports show.
 pub(crate) fn detailed_path_count(options: &Options) -> usize {
     usize::try_from(options.path_details).unwrap_or(usize::MAX)
 }
@@ -66,8 +66,8 @@ pub(crate) fn wants_code_of_paths(options: &Options) -> bool {
     options.code && options.path_details > 0
 }
 
-/// Returns the branches of a found path if they were requested, else an empty list. The list is also
-/// empty if the analysis has to stop, because the path itself is more important.
+/// Returns the branches of a found path if they were requested, else an empty list. The list is
+/// also empty if the analysis has to stop: the branches are less important than the path.
 ///
 /// # Errors
 /// If a condition cannot be executed symbolically, which is a defect.
@@ -108,7 +108,7 @@ pub(crate) fn replayed_witness(
     Ok((shown, relies_on))
 }
 
-/// Returns a condition for each call on a path whose result the model does not compute, as a
+/// Returns, for each call on a path whose result the model does not compute, a condition as a
 /// sentence: the call must return the value that the witness states.
 fn uncomputed(unknowns: &[Unknown]) -> impl Iterator<Item = String> {
     let calls: BTreeSet<(u32, &str)> =

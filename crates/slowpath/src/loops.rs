@@ -8,7 +8,7 @@ use slowpath_ir::{Block, BlockId, Destination, FlowGraph, Loop};
 use slowpath_search::UnrollLimits;
 use std::collections::BTreeSet;
 
-/// The loops to which a limit of the option `--unroll` applies.
+/// Selects the loops to which a limit of the option `--unroll` applies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Location {
     Everywhere,
@@ -56,8 +56,8 @@ fn parse(piece: &str) -> Result<Limit, Error> {
     Ok(Limit { location, count })
 }
 
-/// Returns true if the user's text `name` can mean the file with the path `file`. It must be empty,
-/// the whole path, or the last components of the path.
+/// Returns true if the user's text `name` can mean the file with the path `file`. `name` must be
+/// empty, the whole path, or the last components of the path.
 fn names_file(file: &str, name: &str) -> bool {
     let rest = file.strip_suffix(name);
     rest.is_some_and(|rest| name.is_empty() || rest.is_empty() || rest.ends_with('/'))

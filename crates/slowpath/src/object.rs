@@ -20,11 +20,12 @@ pub(crate) enum Content {
     Arriving(Arc<ArrivingProgram>),
     /// The text of a pipeline for DPDK's software switch.
     Pipeline(Arc<str>),
-    /// The text of an NFP listing, and the error from reading it as a BPF object, which it is not.
+    /// The text of an NFP listing, and the error of the attempt to read the file as a BPF object.
     Listing(Arc<[u8]>, ObjectError),
 }
 
-/// A chain of programs in one object: after one program, another program runs on the same packet.
+/// A chain of programs in one object. After a program of the chain, another one can run on the same
+/// packet.
 #[derive(Clone, Debug)]
 pub struct ProgramChain {
     /// Name of the chain in results.
@@ -100,13 +101,13 @@ impl ProgramFile {
         ProgramFile(Content::Bpf(object))
     }
 
-    /// Wraps a chain of programs, which is analysed like a single program.
+    /// Wraps a chain of programs. Analyses treat the chain like a single program.
     pub fn chain(chain: ProgramChain) -> ProgramFile {
         ProgramFile(Content::Chain(Arc::new(chain)))
     }
 
-    /// Wraps a program that receives packets from upstream programs. It is analysed for these
-    /// packets only.
+    /// Wraps a program that receives packets from upstream programs. Analyses cover only these
+    /// packets.
     pub fn arriving(program: ArrivingProgram) -> ProgramFile {
         ProgramFile(Content::Arriving(Arc::new(program)))
     }

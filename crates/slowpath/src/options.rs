@@ -94,10 +94,11 @@ pub struct Options {
     /// Convention by which compiled programs access maps (map ABI): `array-pointer` (the default)
     /// or `call`.
     pub map_abi: Option<String>,
-    /// Number of entries that estimated times in cold caches assume in each map that has room for
-    /// them; all maps are full if absent.
+    /// Number of entries in each map for which times in cold caches are estimated; at most the
+    /// map's capacity. All maps are full if absent.
     pub entries: Option<u64>,
-    /// The same for single maps and tables, by name. A number may exceed what a map has room for.
+    /// Numbers of entries for single maps and tables, by name; they replace `entries` for these
+    /// maps. A number may exceed the capacity of the map.
     pub entries_of: BTreeMap<String, u64>,
     /// CPU for which times are estimated, if it is of another family than the machine that the
     /// target describes.
@@ -144,7 +145,7 @@ impl Options {
     }
 
     /// Returns the way in which packets arrive at programs on this target. If results hold only for
-    /// this way, also returns it as a condition, in words.
+    /// this way of arrival, also returns this condition, in words.
     ///
     /// A kernel can run programs in any environment, such as different device drivers. A target
     /// with rates determines the packet lengths, and a SmartNIC also determines the way in which
@@ -196,8 +197,8 @@ impl Options {
         Ok((receive, receive.condition(name)))
     }
 
-    /// Returns the number of entries that estimates assume in cold caches. With numbers of single
-    /// maps, [`Options::apply_entries`] has set the sizes of all maps.
+    /// Returns the number of entries that estimates assume in cold caches. If `entries_of` names
+    /// maps, all maps count as full, because [`Options::apply_entries`] has set their sizes.
     ///
     /// # Errors
     /// If a number is 0, or the target does not estimate times.
@@ -237,9 +238,10 @@ impl Options {
         format!("{}, others {others}", named.collect::<Vec<_>>().join(","))
     }
 
-    /// Sets the sizes of maps to the entries that estimates assume, if the option names maps. `maps`
-    /// has the names of all maps with their sizes. The end of a name behind `_` is enough if no
-    /// other name has it, because tables of P4 programs have the names of their controls in front.
+    /// Sets the sizes of maps to the numbers of entries that estimates assume, if `entries_of`
+    /// names maps. `maps` has the names and sizes of all maps. Users may omit the beginning of a
+    /// name up to a `_` if only one map has the rest: names of P4 tables begin with the names of
+    /// their controls.
     ///
     /// # Errors
     /// If the option names a map that does not exist.

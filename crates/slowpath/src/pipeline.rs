@@ -29,11 +29,11 @@ use slowpath_target::{Assumption, CostVector, Slowness, TargetError, TargetKind}
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
-/// Number of paths that the search checks before it also looks for an early path: any path that
+/// Number of paths that the search checks, slowest first, before it also looks for any path that
 /// some packet takes, however fast.
 const CHECKED_ALONE: u64 = 4;
 
-/// A found path, from which its details are computed.
+/// A found path with its cost and its branches, from which the details of the path are computed.
 struct PathOf {
     arcs: Vec<ArcId>,
     cost: CostVector,
@@ -84,7 +84,8 @@ fn serialise(result: &ProgramResult, detail: &Detail, complete: bool) -> Report 
     }
 }
 
-/// Returns true if the analysis failed for a reason that may not occur again.
+/// Returns true if the error may not occur again for the same program: a defect, a stop, or a
+/// missing requirement of the machine.
 fn has_defect(detail: &Detail) -> bool {
     let kind = detail.failure.as_ref().map(|failure| failure.kind);
     matches!(kind, Some(ErrorKind::Defect | ErrorKind::Stopped | ErrorKind::Unavailable))
@@ -133,8 +134,8 @@ fn apply_structural_bound(
     result.cuts.extend(structural.cuts.iter().cloned());
 }
 
-/// Changes an exact guarantee of a result to a bound, and removes its paths. `reason` says why it
-/// is uncertain that some packet takes the slowest path.
+/// Changes the verdict of a result's guarantee from exact to bound, and removes the paths. `reason`
+/// says why it is uncertain that some packet takes the slowest path.
 fn downgrade_to_bound(result: &mut ProgramResult, reason: &str) {
     result.paths.clear();
     if let Some(found) = result.guarantee.take() {

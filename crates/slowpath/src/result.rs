@@ -172,8 +172,8 @@ impl Bound {
     }
 }
 
-/// Estimated time of the slowest path on one core of a machine. Each end is that of the path that is
-/// slowest there.
+/// Estimated time of the slowest path on one core of a machine. `warm` and `cold` can be about two
+/// paths: each is the time of the path that is slowest with these caches.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Estimate {

@@ -67,8 +67,8 @@ pub fn configured(
     Ok(object)
 }
 
-/// Returns the object with fixed values for the variables that the user has set to `any`. Each
-/// variable gets the value that the path of the witness needs. `witness` is JSON.
+/// Returns the object with a fixed value for each variable that the user has set to `any`: the
+/// value that the path of the witness needs. `witness` is JSON.
 pub fn as_witnessed(object: &Arc<Object>, witness: &Value) -> Arc<Object> {
     let mut object = Arc::clone(object);
     if !has_open(&object) {
@@ -108,8 +108,8 @@ pub fn with_stated(object: &Object, witness: &mut Value) {
     }
 }
 
-/// Returns true if the user has set some variable of the object to `any`, so that analyses cover
-/// all its values.
+/// Returns true if the user has set some variable of the object to `any`. Analyses then cover all
+/// values of this variable.
 pub fn has_open(object: &Object) -> bool {
     object.maps.iter().flat_map(|map| &map.stated).any(|stated| stated.value.is_none())
 }

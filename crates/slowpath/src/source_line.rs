@@ -16,7 +16,8 @@ pub(crate) struct ShownLine {
 }
 
 impl ShownLine {
-    /// Returns the source line of the instruction at a slot; `None` if it is not known.
+    /// Returns the source line of the instruction at the index `slot`; `None` if the line is not
+    /// known.
     pub fn of(program: &BpfProgram, slot: usize) -> Option<Self> {
         let line = program.lines.get(slot)?.as_ref()?;
         let (file, text) = (line.file.to_string(), line.text.to_string());

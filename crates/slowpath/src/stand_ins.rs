@@ -25,7 +25,8 @@ const STACK: u32 = 512;
 const POINTER_OF_UNKNOWN_KIND: &str =
     "a pointer of unknown kind: from memory, from a call, or of different kinds on different paths";
 
-/// An instruction of a program: the name of its function, and its slot in that function.
+/// An instruction of a program: the name of its function, and its index in that function, in 8-byte
+/// slots.
 type Place = (String, usize);
 
 /// A program that was compiled for the card with stand-ins.
@@ -33,8 +34,9 @@ type Place = (String, usize);
 pub struct WithStandIns {
     /// The compiled program as JSON, in the format of [`compile()`](crate::compile()).
     pub compiled: String,
-    /// Name and first slot of each function of the original program, in its order. The slot is
-    /// `None` if stand-ins replaced all references to the function, so that it was not compiled.
+    /// Name of each function of the original program, in its order, and the index of its first
+    /// instruction in the BPF program with stand-ins. The index is `None` if stand-ins replaced all
+    /// references to the function, so that it was not compiled.
     pub functions: Vec<(String, Option<usize>)>,
     /// The replaced instructions, in the order of replacement.
     pub stand_ins: Vec<StandIn>,
@@ -53,7 +55,7 @@ pub struct StandIn {
     pub accesses_memory: bool,
 }
 
-/// Returns a copy of an object in which these calls are replaced by stand-ins.
+/// Returns a copy of an object in which stand-ins replace the calls at the places `calls`.
 ///
 /// # Errors
 /// If the file is a listing, or has no call at one of the places.
@@ -119,7 +121,7 @@ pub fn compile_with_stand_ins(
     }
 }
 
-/// The object while refused instructions are replaced.
+/// An object in which stand-ins replace refused instructions one after the other.
 struct Replacement {
     object: Object,
     /// Stack bytes of each function, by name, before the first replacement.
@@ -137,9 +139,10 @@ impl Replacement {
         self.stand_ins.push(StandIn { function, slot, reason, accesses_memory });
     }
 
-    /// Replaces calls of kernel functions, and tail calls: the card supports neither.
+    /// Replaces calls of kernel functions and tail calls, because the card supports neither.
     ///
-    /// With tail calls, the front end would count the called programs as part of their callers.
+    /// If tail calls stayed, the front end would count the called programs as part of their
+    /// callers.
     fn replace_kernel_calls(&mut self, linked: &BpfProgram, kernel_calls: &[(Place, String)]) {
         for (slot, insn) in linked.insns.iter().enumerate() {
             let Some(place) = place(linked, slot) else { continue };
@@ -162,10 +165,12 @@ impl Replacement {
         }
     }
 
-    /// Replaces the refused calls, or else the other refused instructions, or else the addresses.
+    /// Replaces the refused calls. If there are none, replaces the refused instructions other than
+    /// loads of addresses. If there are none of these either, replaces the refused loads of
+    /// addresses.
     ///
-    /// Calls come first because they must find the maps that they name. Addresses come last because
-    /// the reason for a refused access is exact only while its target is known.
+    /// Calls come first because their maps must still be known. Addresses come last because the
+    /// reason for a refused access is exact only while its target is known.
     fn replace_refused(&mut self, linked: &BpfProgram, refusals: &[Refusal]) -> Result<(), Error> {
         let all = || refusals.iter().flat_map(|of| of.instructions.iter().map(move |at| (of, *at)));
         let group = |at: usize| match linked.insns[at] {
@@ -233,7 +238,8 @@ fn stack_depths(linked: &BpfProgram) -> BTreeMap<String, u32> {
     depths
 }
 
-/// Returns the function and the slot in it of an instruction; `None` for a second slot.
+/// Returns the function that contains an instruction, and the index in this function. Returns
+/// `None` for the second slot of a 16-byte instruction.
 fn place(linked: &BpfProgram, slot: usize) -> Option<Place> {
     if linked.insns[slot] == Insn::SecondSlot {
         return None;
@@ -253,8 +259,9 @@ fn accesses_memory(insn: Insn) -> bool {
     )
 }
 
-/// Returns the stand-in for an instruction of a function that uses `stack` bytes of stack. It has
-/// the same number of slots. `None` if there is none: jumps and exits have no result.
+/// Returns the stand-in for an instruction, with the same number of 8-byte slots. `stack` is the
+/// number of stack bytes that the function uses. Returns `None` if no stand-in exists: jumps and
+/// exits have no result.
 fn stand_in(insn: Insn, stack: u32) -> Option<Vec<Insn>> {
     let swap = |dst, size| Insn::Swap { kind: SwapKind::Be, size, dst };
     let mov =

@@ -38,8 +38,8 @@ const VERIFIER_LIMIT: u64 = 1_000_000;
 /// counts of loops.
 const COUNTING_DELAY: Duration = Duration::from_millis(50);
 
-/// Maximum time for deriving iteration counts of loops after the deadline. So an analysis that
-/// reaches its deadline still has a bound.
+/// Maximum time for deriving iteration counts of loops after the deadline. This gives a bound to an
+/// analysis that reaches its deadline early.
 const GRACE: Duration = Duration::from_millis(300);
 
 /// An upper bound on the cost of all runs, which is found without unrolling the program.

@@ -1,7 +1,8 @@
 //! Finds the programs of a chain that no packet reaches.
 //!
 //! A search maximises the number of programs, among those not reached so far, that a path enters.
-//! It finds a path through some of them, or proves that no packet reaches any of them.
+//! Each search finds a path through some of these programs, or proves that no packet reaches any of
+//! them.
 
 use crate::frontend::Lifted;
 use crate::job::{Job, SearchContext};
@@ -116,8 +117,8 @@ fn search_reachable(
     }
 }
 
-/// Adds a cost class to the program that only the instructions `starts` have, so that a search can
-/// count how many of them are executed. Returns the changed program and the new class.
+/// Adds a cost class that only the instructions `starts` have, so that a search can count how many
+/// of them a path executes. Returns the changed program and the new class.
 fn with_entry_class(lifted: &Lifted, starts: &BTreeSet<u32>) -> (Program, CostClassId) {
     let mut program = lifted.program.clone();
     let class = CostClassId::from(program.cost_classes.len());
@@ -145,8 +146,8 @@ fn on_path(unrolled: &Unrolled, path: &[ArcId], starts: &BTreeSet<u32>) -> BTree
     insns.filter(|insn| starts.contains(insn)).collect()
 }
 
-/// Explains why no packet reaches a program: names the results that the programs before it never
-/// return.
+/// Returns the reason why no packet reaches a program: the results that the programs before it
+/// never return.
 fn unreached_reason(chain: &ProgramChain, program: usize) -> String {
     let name = |number: usize| {
         let member = chain.members.iter().find(|member| member.program == number);

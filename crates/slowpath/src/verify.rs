@@ -2,9 +2,9 @@
 //! as the BPF program that it was compiled from.
 //!
 //! The proof covers all pairs of a satisfiable path of the BPF program and a path of the compiled
-//! program that some packet of the first path takes. For each pair, the solver shows that result,
-//! packet and maps are equal at the end, for all packets and all contents of maps. Failed proofs
-//! are listed. A difference is reported only if running both programs confirms it (`replay`).
+//! program that the same packet can take. For each pair, the solver shows that result, packet and
+//! maps are equal at the end, for all packets and all contents of maps. Failed proofs are listed. A
+//! difference is reported only if running both programs confirms it (`replay`).
 //!
 //! The code after the program's end on the card is not verified. It is the same for all programs
 //! and translates the result into an action of the firmware.
@@ -67,7 +67,7 @@ pub struct Verification {
 }
 
 /// Compiles the program of a request for the SmartNIC, and tries to prove that the compiled program
-/// does the same. When `stop` holds, returns the result so far.
+/// does the same as the BPF program. When `stop` holds, returns the result so far.
 ///
 /// # Errors
 /// If the object cannot be read, or the SmartNIC cannot run the program.
@@ -149,7 +149,7 @@ impl<'a> Validation<'a> {
     }
 
     /// Compares all paths of the BPF program with the paths of the compiled program. Returns false
-    /// if some path could not be compared.
+    /// if some path could not be compared, or the comparison ended early.
     fn paths(
         &mut self,
         product: &mut Product,
@@ -186,8 +186,8 @@ impl<'a> Validation<'a> {
         Ok(complete)
     }
 
-    /// Compares one path of the BPF program with all paths of the compiled program that the same
-    /// packets take.
+    /// Compares one path of the BPF program with all paths of the compiled program that its packets
+    /// take.
     fn path(
         &mut self,
         product: &mut Product,

@@ -17,8 +17,8 @@ const PASS: u32 = 2;
 const TX: u32 = 3;
 const REDIRECT: u32 = 4;
 
-/// Additional memory accesses of one slow path of the second program: for IPv4 packets. The next
-/// constants are for its other slow paths.
+/// Additional memory accesses of the second program's slow path for IPv4 packets. `UNSEEN` and
+/// `ZERO` are those of its other slow paths.
 const IPV4: u64 = 40;
 const UNSEEN: u64 = 80;
 const ZERO: u64 = 160;
@@ -29,8 +29,8 @@ fn chained(results: Vec<u32>, shared: bool) -> Value {
     chain_of(&["first", "second"], &[(0, results, 1)], shared)
 }
 
-/// Finds the maximum number of memory accesses of a chain of programs. Each edge has the number of
-/// a program, results, and the number of the program that runs after these results.
+/// Finds the maximum number of memory accesses of a chain of programs. Each edge has the index of a
+/// program, results of this program, and the index of the program that runs after these results.
 fn chain_of(names: &[&str], edges: &[(usize, Vec<u32>, usize)], shared: bool) -> Value {
     run_chain(names, edges, shared, None, None)
 }

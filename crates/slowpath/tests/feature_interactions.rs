@@ -49,8 +49,8 @@ fn slow_paths_are_found_if_features_are_combined() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Checks that a program is rejected if a callback moves elements of the map during iteration,
-/// because the kernel may then call the callback without limit.
+/// Checks that a program is rejected if its callback moves elements of the map that is being
+/// iterated: the kernel may then call the callback without limit.
 #[test]
 fn maps_that_change_during_iteration_are_refused() {
     let number = PROGRAMS.iter().position(|(name, _)| *name == "updated_on_the_way");

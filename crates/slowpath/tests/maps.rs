@@ -1,5 +1,5 @@
-//! Tests the effects of map helpers, on which the slow paths of the programs depend. They are in
-//! `objects/maps.bpf.c`, `objects/elements.bpf.c` and `objects/tries.bpf.c`.
+//! Tests the effects of map helpers, on which the slow paths of the programs depend. The programs
+//! are in `objects/maps.bpf.c`, `objects/elements.bpf.c` and `objects/tries.bpf.c`.
 //! `crates/kernel/tests/elements.rs` runs the programs of the last two files in the kernel.
 
 use crate::common;

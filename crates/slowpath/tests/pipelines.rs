@@ -1,5 +1,5 @@
-//! Witnesses of random pipelines in DPDK: with the entries of a witness, DPDK sends the packet that
-//! the witness states, or drops it.
+//! Tests witnesses of random pipelines in DPDK. With the table entries of a witness, DPDK must send
+//! the packet that the witness states, or drop it if the witness says so.
 
 #[path = "../../swx/tests/driver.rs"]
 mod driver;
@@ -15,8 +15,8 @@ use slowpath_oracle::Oracle;
 use slowpath_swx::spec::Spec;
 use std::process::Command;
 
-/// A pipeline that writes a header before it is valid. In a new pipeline, the header has memory of
-/// its own, which `validate` keeps.
+/// A pipeline that writes a field of header `b` before `b` is valid. In a new pipeline, `b` has
+/// memory outside the packet, and `validate` keeps the content of this memory.
 const OWN_MEMORY: &str = "
 struct tag_t {
 	bit<16> number
@@ -41,7 +41,8 @@ apply {
 }
 ";
 
-/// A pipeline whose packets return with one more header, and with an entry in the second pass.
+/// A pipeline that recirculates packets: each returns with an additional header. In the second
+/// pass, the pipeline looks up a table that has entries.
 const PASSES: &str = "
 struct tag_t {
 	bit<16> number
@@ -146,7 +147,8 @@ fn commands(witness: &Value, spec: &Spec) -> String {
     commands + text(&witness["packet"]) + "\n"
 }
 
-/// A pipeline with two tables, of which the first has room for more entries.
+/// A pipeline with two tables: `Ingress_large` has room for 1,000,000 entries, and `Ingress_small`
+/// for 100.
 const TWO_TABLES: &str = "
 struct tag_t {
 	bit<16> number

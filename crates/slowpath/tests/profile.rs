@@ -65,7 +65,8 @@ fn the_costs_of_source_lines_add_up() {
     }
 }
 
-/// Returns the number of executions and the processing cycles of instruction number `number`.
+/// Returns two figures of the instruction with the number `number`: how often it is executed, and
+/// its processing cycles.
 fn instruction(profile: &Value, number: u64) -> (u64, u64) {
     let found = list(profile, "instructions").iter().find(|i| i["instruction"] == number);
     let found = found.unwrap_or_else(|| panic!("instruction {number} is on the path"));

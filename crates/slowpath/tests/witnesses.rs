@@ -76,8 +76,8 @@ fn codes_errors_and_fields_are_named() {
     assert!(found.iter().any(|row| row.0 == "bpf_check_mtu" && row.3 == "-ENODEV"), "{found:?}");
 }
 
-/// Returns the requirements of path number `path` on driver and kernel, as the witness lists them
-/// (JSON).
+/// Returns the requirements on driver and kernel of a path, as the witness lists them (JSON).
+/// `path` is the index of the path in the result.
 fn environment(result: &Value, path: usize) -> String {
     result["paths"][path]["witness"]["environment"].to_string()
 }

@@ -49,13 +49,13 @@ pub struct Limits {
     /// Maximum resident memory of the process, in bytes; `None` for no limit. It applies only on
     /// systems that report the memory (Linux).
     pub memory: Option<u64>,
-    /// Number of polls after which the work stops; `None` for no limit. The last poll returns
-    /// [`Reason::Interrupted`]. Tests use this limit because it is reproducible.
+    /// Number of polls after which the work stops; `None` for no limit. The last of these polls
+    /// returns [`Reason::Interrupted`]. Tests use this limit because it is reproducible.
     pub polls: Option<u64>,
 }
 
-/// A handle that work asks at intervals whether it must end. Clones share their state, and any
-/// thread can use them.
+/// A handle on which work polls whether it must end. Clones share their state, and any thread can
+/// use them.
 #[derive(Clone, Debug, Default)]
 pub struct Stop {
     shared: Option<Arc<Shared>>,
@@ -77,7 +77,7 @@ struct Shared {
     next_poll: AtomicU64,
     /// Number of polls that remain, if polls are limited.
     polls: Option<AtomicU64>,
-    /// The stage of the work in progress, which `Stop::activity` returns.
+    /// Description of the work in progress, which [`Stop::activity`] returns.
     activity: Mutex<Activity>,
 }
 
@@ -94,8 +94,8 @@ pub struct Activity {
     pub unit: &'static str,
 }
 
-/// Encodes a reason to stop that applies to the whole work. Returns 0 for [`Reason::TimeLimit`],
-/// which applies only to a part of the work.
+/// Encodes a reason to stop that applies to the whole work, for the field `reason` of `Shared`.
+/// Returns 0 for [`Reason::TimeLimit`], which applies only to a part of the work.
 fn code(reason: Reason) -> u8 {
     match reason {
         Reason::Interrupted => 1,
@@ -126,8 +126,8 @@ impl Stop {
         Stop { shared: Some(Arc::new(shared)), until: None }
     }
 
-    /// Returns a handle for a part of the work that may take at most `time`. The limits of this
-    /// handle apply to it, too.
+    /// Returns a handle for a part of the work that may take at most `time`. The limits of `self`
+    /// also apply to the returned handle.
     pub fn within(&self, time: Option<Duration>) -> Stop {
         let until = time.and_then(|time| Instant::now().checked_add(time));
         let until = [until, self.until].into_iter().flatten().min();
@@ -231,8 +231,8 @@ impl Shared {
         let _ = self.reason.compare_exchange(0, new, Ordering::Relaxed, Ordering::Relaxed);
     }
 
-    /// Counts the poll and checks all limits; the memory at most once per [`PERIOD`]. Returns the
-    /// stored reason to stop, or `None` if no limit is reached.
+    /// Counts the poll, and checks all limits. Checks the memory at most once per [`PERIOD`].
+    /// Returns the stored reason to stop, or `None` if no limit is reached.
     fn poll(&self, now: Instant) -> Option<Reason> {
         if let Some(polls) = &self.polls
             && polls.fetch_sub(1, Ordering::Relaxed) <= 1
@@ -262,7 +262,7 @@ pub struct Ticker {
 }
 
 impl Ticker {
-    /// Creates a counter that polls in every `every`-th iteration.
+    /// Creates a counter that polls in every n-th iteration, where n is `every`.
     pub const fn new(every: u32) -> Self {
         Ticker { every, left: every }
     }

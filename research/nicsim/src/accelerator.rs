@@ -7,12 +7,12 @@ use crate::device::AcceleratorParameters;
 use crate::packet::Packet;
 use crate::time::{Time, from_ns};
 
-/// The recipient of the result of a request.
+/// Recipient of the result of a request.
 #[derive(Debug, Clone, Copy)]
 pub enum Reply {
-    /// Index of the thread that waits for the reply.
+    /// Index of the thread that waits for the result.
     Thread(usize),
-    /// Index of the link to the next pipeline stage, on which the packet continues, and the packet.
+    /// Index of the link to the next pipeline stage, and the packet that continues on this link.
     Link(usize, Packet),
 }
 

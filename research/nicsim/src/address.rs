@@ -44,7 +44,7 @@ pub struct Allocator {
 }
 
 impl Allocator {
-    /// Returns the number of the first cache line that is not allocated.
+    /// Returns the number of the first cache line that is not allocated yet.
     pub fn next(&self) -> u32 {
         self.next as u32
     }
@@ -95,7 +95,7 @@ impl Allocator {
     }
 }
 
-/// Allocates all regions of a function for its traffic. Returns them by name.
+/// Allocates all memory regions of a function for its traffic. Returns the regions by name.
 pub fn places(
     allocator: &mut Allocator,
     function: &Function,
@@ -117,7 +117,8 @@ impl MemoryRegion {
         matches!(self.rule, Rule::Packets(_))
     }
 
-    /// Returns the cache line that a step touches for a packet in access number `at` of the step.
+    /// Returns the number of the cache line that a step touches for a packet. `at` counts the
+    /// accesses of the step, from 0.
     #[inline]
     pub fn line(&self, packet: &Packet, at: u32, random: &mut Random) -> u32 {
         let offset = match self.rule {
@@ -136,8 +137,8 @@ impl MemoryRegion {
         self.first + offset
     }
 
-    /// Advances a thread's cursor, and returns the next cache line in the thread's part of the
-    /// region. The region has `parts` equal parts.
+    /// Advances the cursor of a thread, and returns the next cache line of the region. The region
+    /// has `parts` equal parts, and the thread uses only the part with the index `part`.
     #[inline]
     pub fn next_line(&self, cursor: &mut u32, part: u32, parts: u32) -> u32 {
         let length = (self.lines / parts).max(1);

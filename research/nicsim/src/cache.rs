@@ -8,9 +8,9 @@ pub struct Victim {
     pub dirty: bool,
 }
 
-/// A cache of numbered lines. Consecutive lines are in consecutive sets. After each block of as
-/// many lines as there are sets, the first set is rotated, so that lines at equal distances do not
-/// collide.
+/// A cache of numbered lines. Consecutive lines are in consecutive sets. Each block of as many
+/// lines as there are sets begins in another set than the previous block, so that lines at equal
+/// distances do not collide.
 #[derive(Debug, Clone)]
 pub struct Cache {
     sets: u32,
@@ -40,7 +40,8 @@ impl Cache {
         &mut self.lines[first..first + self.ways]
     }
 
-    /// Looks a line up and marks it as most recently used. Returns true on a hit.
+    /// Looks up a line. On a hit, marks the line as most recently used and, if `written`, as dirty,
+    /// and returns true.
     pub fn touch(&mut self, line: u32, written: bool) -> bool {
         let ways = self.ways_of(line);
         let wanted = u64::from(line) << 1;

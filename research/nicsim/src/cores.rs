@@ -32,11 +32,11 @@ pub struct Shared {
 /// A processing step of a function that does not call an accelerator, with its costs on the device.
 #[derive(Debug, Clone)]
 pub struct Work {
-    /// Number of instructions for a packet, given the packet size of the client.
+    /// Number of instructions for a packet with the packet size of the client.
     pub instructions: f64,
     /// Duration of the instructions if all data are in the level-1 cache.
     pub compute: Time,
-    /// Part of the latency of a step's first cache miss that later instructions can hide.
+    /// Part of the latency of the step's first cache miss that later instructions hide.
     pub hidden: Time,
     /// Cache lines that the step touches, if any.
     pub touch: Option<Touch>,
@@ -52,8 +52,8 @@ pub struct Touch {
     pub order: Order,
     /// Share of the accesses that are writes, in units of 2^-32.
     pub writes: u64,
-    /// Estimate of the cache level of a line whose cache set is not simulated, from recent accesses
-    /// of this step.
+    /// Estimate of cache levels from recent accesses of this step, for lines whose cache set is not
+    /// simulated.
     pub estimate: Estimate,
     /// True if the region is too small to have a line in every simulated cache set.
     pub tiny: bool,
@@ -88,7 +88,7 @@ pub fn cycles(device: &Device, count: f64) -> Time {
     (count / device.cores.clock_hz * SECOND as f64).round() as Time
 }
 
-/// The parts of a thread's state that the execution of a step needs.
+/// The parts of a thread's state that are needed to execute a step.
 #[derive(Debug)]
 pub struct ThreadContext<'a> {
     pub core: usize,

@@ -1,5 +1,4 @@
-//! Estimate of the cache level of lines, for the cache sets that sampling leaves out of the
-//! simulation.
+//! Estimates the cache levels of lines in cache sets that sampling leaves out of the simulation.
 
 use crate::hierarchy::Level;
 use crate::random::Random;
@@ -12,8 +11,9 @@ const LEVELS: usize = 4;
 #[derive(Debug, Clone)]
 pub struct Estimate {
     weights: [f64; LEVELS],
-    /// Cumulative frequencies of the levels L1 to L3, scaled to 2^32. The first limit above a
-    /// random 32-bit number selects the level; without one, the level is memory.
+    /// Cumulative frequencies of the levels L1 to L3, scaled to 2^32. The first of these numbers
+    /// that is above a random 32-bit number selects the level. If none is above it, the level is
+    /// memory.
     ends: [u32; LEVELS - 1],
 }
 

@@ -89,7 +89,7 @@ pub struct Step {
     pub instructions_per_byte: f64,
     /// Name of the region whose lines the step touches, or `packet`.
     pub touches: Option<String>,
-    /// Number of touched cache lines.
+    /// Number of cache lines that the step touches for each packet.
     #[serde(default)]
     pub lines: u32,
     /// True if the step touches all cache lines of the packet; [`Step::lines`] is then 0.
@@ -97,7 +97,7 @@ pub struct Step {
     pub payload: bool,
     /// Dependences between the touched lines.
     pub order: Option<Order>,
-    /// Share of the lines that the step writes.
+    /// Share of the touched cache lines that the step writes.
     #[serde(default)]
     pub writes: f64,
     /// Accelerator that receives the payload; in this step, the thread only waits for its reply.

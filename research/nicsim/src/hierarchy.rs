@@ -64,8 +64,8 @@ impl Hierarchy {
         self.sampling
     }
 
-    /// Returns the number of a line within the simulated sets; `None` if its set is not simulated.
-    /// Of each aligned group of `sampling` lines, exactly one is simulated.
+    /// Returns the number of a line among the lines of the simulated sets; `None` if the line's set
+    /// is not simulated. Of each aligned group of `sampling` lines, exactly one is simulated.
     #[inline]
     pub fn sampled(&self, line: u32) -> Option<u32> {
         (folded(line) & (self.sampling - 1) == 0).then_some(line / self.sampling)
@@ -129,8 +129,8 @@ impl Hierarchy {
         u32::from(self.l3.insert(line, true).is_some_and(|gone| gone.dirty))
     }
 
-    /// Invalidates a line of a simulated set, which a device writes, in the caches of these cores
-    /// and in the level-3 cache.
+    /// Invalidates a line in the caches of `cores` and in the level-3 cache, because a device
+    /// writes the line. The line must be in a simulated set.
     pub fn invalidate(&mut self, cores: &[usize], line: u32) {
         for &core in cores {
             self.l1[core].invalidate(line);

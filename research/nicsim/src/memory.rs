@@ -94,9 +94,10 @@ impl Memory {
         }
     }
 
-    /// Reserves free bus slots at or after a time: the first ones in one 64-bit word, at most
-    /// `wanted`. Returns the time of the first slot and the number of slots. If no slot in the
-    /// range is free, returns the end of the range and `wanted`.
+    /// Reserves free bus slots at or after the time `from`: at most `wanted` slots, all in the
+    /// first 64-bit word of slots that has a free one. Returns the time of the first reserved slot
+    /// and the number of slots. If no slot in the range is free, returns the end of the range and
+    /// `wanted`.
     fn take(&mut self, from: Time, wanted: u32) -> (Time, u32) {
         let slot = from.div_ceil(self.slot);
         let mut word = (slot / 64).max(self.first);
@@ -160,8 +161,9 @@ impl Memory {
         self.transfers += 1;
     }
 
-    /// Transfers lines for a device that handles one line every `line_interval` picoseconds, up to
-    /// `TOGETHER` at once. The lines are in open rows. Returns the end of the last transfer.
+    /// Transfers lines for a device that handles one line every `line_interval` picoseconds. Up to
+    /// `TOGETHER` lines are transferred at once. All lines are assumed to be in open rows. Returns
+    /// the end of the last transfer.
     pub fn burst(&mut self, at: Time, lines: u32, line_interval: Time) -> Time {
         let mut last = at;
         let mut due = at;

@@ -15,11 +15,12 @@ pub struct Noise {
 /// the rows s21 and s06, s26 and s04, s31 and s09, s38 and s09, s35 and s30, s47 and s44. The root
 /// of half the mean square of the differences of their throughputs' logarithms is 1.04 %. This
 /// includes the differences between the competitors, so it is an upper estimate. Counters have no
-/// noise, because they come from solo runs of the competitors, which are reused.
+/// noise: they come from solo runs of the competitors, which the table reuses.
 pub const NOISE: Noise = Noise { throughput: 0.0104 };
 
 impl Noise {
-    /// Returns a throughput with noise, which depends only on the seed and the client's index.
+    /// Returns `throughput` with random noise. The noise depends only on the seed and the client's
+    /// index.
     pub fn measured(&self, throughput: f64, seed: u64, client: u64) -> f64 {
         throughput * (self.throughput * Random::new(seed, u64::MAX - client).normal()).exp()
     }

@@ -17,10 +17,10 @@ pub struct Outcome {
     pub accelerators: BTreeMap<String, AcceleratorOutcome>,
     /// Outcome of the shared memory.
     pub memory: MemoryOutcome,
-    /// Number of simulation events, including those of the warm-up.
+    /// Number of simulation events in the whole run, with the warm-up.
     pub events: u64,
-    /// Number of processed packets of all functions, including the warm-up; functions without
-    /// packets count their iterations.
+    /// Number of packets that all functions have processed in the whole run, with the warm-up.
+    /// Functions without packets count their iterations.
     pub packets: u64,
 }
 
@@ -47,7 +47,7 @@ pub struct ClientOutcome {
     pub idle: f64,
     /// Share of the accesses beyond the level-1 cache that went to memory.
     pub misses: f64,
-    /// Number of bytes of the function in the last-level cache at the end.
+    /// Number of bytes that the function occupies in the last-level cache at the end of the run.
     pub occupancy: u64,
 }
 

@@ -9,7 +9,7 @@ pub struct Packet {
     pub flow: u32,
     /// Index of the buffer.
     pub buffer: u32,
-    /// Number of regular-expression matches that an accelerator finds in the payload.
+    /// Number of matches of regular expressions that an accelerator finds in the payload.
     pub matches: u32,
     /// Time at which the function started to process the packet.
     pub begun: Time,

@@ -3,7 +3,7 @@
 
 use slowpath_random::mix;
 
-/// A stream of random numbers that depends on a seed and the number of the stream.
+/// A stream of random numbers, given by a seed and the number of the stream.
 #[derive(Debug, Clone)]
 pub struct Random {
     bits: slowpath_random::Random,

@@ -22,7 +22,8 @@ pub struct Scenario {
     #[serde(default = "measured")]
     pub measured_ms: f64,
     /// Sampling factor n of cache sets, a power of two up to 16: one of n sets is simulated. For
-    /// lines of other sets, the cache level is drawn from recent accesses of the same step.
+    /// lines of other sets, the cache level is drawn at random, as frequently as in recent accesses
+    /// of the same step.
     #[serde(default = "sampling")]
     pub sampling: u32,
     /// True if throughputs have measurement noise ([`crate::NOISE`]).
@@ -43,7 +44,7 @@ pub struct Client {
     /// accelerators.
     #[serde(default = "packet_bytes")]
     pub packet_bytes: u32,
-    /// Regular-expression matches per MB of payload.
+    /// Number of matches of regular expressions per MB of payload.
     #[serde(default)]
     pub mtbr: f64,
     /// Packets per second, at nearly equal intervals; `None` for as many as possible.

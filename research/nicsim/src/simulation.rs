@@ -27,7 +27,8 @@ const TRANSFER_DELAY: u32 = 2_000_000;
 /// Time in picoseconds by which a request can end before the simulated transfer of its payload,
 /// because accelerators read payloads in advance.
 const AHEAD: Time = 1_000_000;
-/// Maximum number of packets that a late thread may catch up on.
+/// Maximum number of overdue packets that a late thread of a client with limited rate still
+/// processes. It skips earlier ones.
 const MAX_BACKLOG: f64 = 64.0;
 
 /// Simulates a scenario. The outcome depends only on the arguments.
@@ -164,7 +165,8 @@ impl Simulation {
         execute(work, packet, now, &mut context, &mut self.shared, &self.latencies)
     }
 
-    /// Starts the next packet in a thread of the first stage, if a packet is due.
+    /// Starts the next packet in a thread of a pipeline's first stage, if a packet is due.
+    /// Otherwise the thread waits.
     fn receive(&mut self, id: usize, now: Time) -> Next {
         let thread = &mut self.parts.threads[id];
         let client = &mut self.parts.clients[thread.client];
@@ -208,7 +210,8 @@ impl Simulation {
         Next::GoesOn
     }
 
-    /// Takes a ready packet from a link, and wakes a thread that waits for room in it.
+    /// Takes a ready packet from a link, and wakes a thread that waits for room in the link. If no
+    /// packet is ready, the thread waits.
     fn take(&mut self, id: usize, link: usize, now: Time) -> Next {
         let ring = &mut self.parts.links[link];
         let Some(packet) = ring.ready.pop_front() else {

@@ -35,13 +35,14 @@ pub struct ClientState {
     pub random: Random,
     pub counts: Counts,
     pub pages: Pages,
-    /// Number of packets in the function, and time of the last update of `counts.inside_time`.
+    /// Number of packets in the function, and time at which `counts.inside_time` was last updated.
     pub inside: (u64, Time),
     pub stages: Vec<StageState>,
 }
 
 impl ClientState {
-    /// Updates the integral of the number of packets; call it before this number changes.
+    /// Updates the integral over time of the number of packets. Must be called before this number
+    /// changes.
     pub fn note_inside(&mut self, now: Time) {
         let (count, since) = self.inside;
         self.counts.inside_time += u128::from(count) * u128::from(now - since);

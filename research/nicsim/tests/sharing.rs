@@ -22,8 +22,7 @@ fn what_fits_into_a_cache_stays_there() {
     assert!(found.clients[0].misses > 0.99, "{:?}", found.clients[0]);
 }
 
-/// Checks that random accesses to an array twice as large as the cache hit in about half of the
-/// cases.
+/// Checks that about half of the random accesses to an array twice as large as the cache are hits.
 #[test]
 fn jumps_hit_as_far_as_the_cache_reaches() {
     let client =

@@ -1,5 +1,5 @@
-//! Extracts the operands of BPF memory accesses: the base register, the offset, and the position on
-//! the stack.
+//! Extracts the operands of BPF memory accesses: the base register, its constant offset, and the
+//! offset of a stack pointer.
 
 use slowpath_bpf::insn::{Insn, Register};
 use slowpath_bpf::lift::Offset;
@@ -17,8 +17,8 @@ pub(super) fn memory_operand(insn: &Insn) -> Option<(Register, i16)> {
     }
 }
 
-/// Returns the constant offset of a pointer into the stack. If several offsets are possible,
-/// returns one of them. Returns `None` if the offset is unknown.
+/// Returns the offset of a pointer into the stack. If the pointer has one of several offsets,
+/// returns the one that `offset` states. Returns `None` if the offset is unknown.
 pub(super) fn constant_offset(offset: Offset) -> Option<i64> {
     match offset {
         Offset::Constant(offset) | Offset::OneOf(offset) => Some(offset),

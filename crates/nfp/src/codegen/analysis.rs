@@ -1,5 +1,5 @@
-//! Analyses a program before code is generated. Some of the facts are found by the kernel's
-//! verifier, which passes them to the driver; the driver derives the others itself.
+//! Analyses a program before code is generated. The kernel's verifier finds some of the facts and
+//! passes them to the driver; the driver derives the other facts itself.
 
 pub(super) mod adjust_head;
 pub(super) mod bounds;

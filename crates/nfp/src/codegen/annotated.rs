@@ -21,8 +21,8 @@ pub(super) struct PacketCache {
     pub start: i16,
     /// Offset after the last byte, relative to the base register.
     pub end: i16,
-    /// True if this load reads the bytes from memory. The other loads of the range use what it has
-    /// read.
+    /// True if this load reads the bytes from memory. The other loads of the range use the bytes
+    /// that this load has read.
     pub fetches: bool,
 }
 
@@ -59,7 +59,7 @@ pub(super) struct AnnotatedInsn {
     /// Possible values of the instruction's operands.
     pub bounds: OperandBounds,
     /// True if this comparison's negative constant was replaced by its absolute value. The emitted
-    /// code then adds it instead of subtracting it.
+    /// code then adds this value instead of subtracting the constant.
     pub negated: bool,
     /// The memory copy that starts at this instruction, if there is one.
     pub copy: Option<Copy>,
@@ -134,7 +134,8 @@ impl<'a> AnnotatedProgram<'a> {
         self.live.contains(&slot)
     }
 
-    /// Returns the instructions for modification, together with what the verifier knows about them.
+    /// Returns the instructions for modification, together with facts of the kernel's verifier
+    /// about them.
     pub fn parts(&mut self) -> (&mut [AnnotatedInsn], LinkedFacts<'_>) {
         let facts = LinkedFacts { registers: self.registers, live: &self.live };
         (&mut self.insns, facts)

@@ -1,5 +1,5 @@
 //! Translates BPF instructions to instructions of the card, one at a time. The translation of an
-//! instruction knows about other instructions only from its annotations (`nfp_translate`,
+//! instruction uses only its annotations, not other instructions (`nfp_translate`,
 //! `nfp_fixup_branches` of the driver).
 
 mod alu;
@@ -87,7 +87,8 @@ pub(super) fn call_length(depth: u32, callee: Function) -> u32 {
 
 /// Returns the number of instructions of the card that a load or store of stack bytes takes.
 /// `place` is the distance in bytes from the first byte of the frame. `pointer` is the offset in
-/// the BPF instruction, if the code uses its base register.
+/// the BPF instruction if the emitted code uses the instruction's base register; `None` if the code
+/// uses only `place`.
 pub(super) fn stack_access_length(
     insn: &AnnotatedInsn,
     direction: Direction,
@@ -112,8 +113,8 @@ struct Emission<'a> {
 }
 
 impl Emission<'_> {
-    /// Returns the stack frame size of the function that contains `slot`, in bytes, rounded up to
-    /// whole words.
+    /// Returns the stack frame size of the function that contains the instruction at index `slot`,
+    /// in bytes, rounded up to whole words.
     fn depth(&self, slot: usize) -> u32 {
         self.program.function_of(slot).stack.next_multiple_of(4)
     }
@@ -276,8 +277,9 @@ impl Emission<'_> {
         stack::access(&mut self.asm, &self.program.insns[slot], &access)
     }
 
-    /// Sets the targets of branches, and constants that are indices of instructions. `subroutines`
-    /// contains the indices of the subroutines that save and restore registers.
+    /// Replaces labels by indices of instructions, in branch targets and in constants.
+    /// `subroutines` has the indices of two subroutines: the first saves registers, the second
+    /// restores them.
     fn fix(&mut self, subroutines: Option<(usize, usize)>) {
         let (push, pop) = subroutines.unwrap_or_default();
         for fixup in &self.asm.fixups {
@@ -297,7 +299,8 @@ impl Emission<'_> {
     }
 }
 
-/// Returns the value of a constant. For a map, this is the number that the firmware gives to it.
+/// Returns the value of a constant. For a map, this is the number by which the firmware knows the
+/// map.
 fn constant(value: Imm64, abi: MapAbi) -> u64 {
     match (value, abi) {
         (Imm64::Value(value), _) => value,

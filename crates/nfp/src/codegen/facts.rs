@@ -1,5 +1,5 @@
-//! Facts about the instructions of a BPF program that the code generator's analyses and
-//! optimisations ask for.
+//! Facts that the code generator's analyses and optimisations need about the instructions of a BPF
+//! program. Each instruction is given by its index, called `slot`.
 
 use std::collections::BTreeSet;
 
@@ -9,28 +9,30 @@ use slowpath_bpf::lift::{RegisterValue, Registers};
 use super::helpers;
 
 pub(super) trait Facts {
-    /// Returns true if the instruction at a slot can be reached.
+    /// Returns true if the instruction at index `slot` can be reached.
     fn is_live(&self, slot: usize) -> bool;
 
-    /// Returns the abstract value of a register before an instruction.
+    /// Returns the abstract value of a register before the instruction at index `slot`.
     fn value(&self, slot: usize, register: Register) -> RegisterValue;
 
     /// Returns the distance in bytes from the first to the second of two packet pointers, or `None`
-    /// if it is unknown. Each pointer is the value of a register before the instruction at a slot.
+    /// if it is unknown. Each pointer is given by an instruction index and a register, whose value
+    /// before that instruction it is.
     fn packet_distance(&self, first: (usize, Register), second: (usize, Register)) -> Option<i64>;
 
-    /// Returns the number of argument registers that a call of a helper reads.
+    /// Returns the number of argument registers that a helper reads when the instruction at index
+    /// `slot` calls it.
     fn arguments(&self, slot: usize, helper: i32) -> u8;
 
-    /// Returns true if the driver's store code reads all 64 bits of the source register, even if
-    /// the store has fewer bits.
+    /// Returns true if the driver's code for the store at index `slot` reads all 64 bits of the
+    /// source register, even if the store has fewer bits.
     fn stores_whole(&self, slot: usize, base: Register, src: Register) -> bool;
 }
 
 /// Facts about a linked BPF program, from the analysis of its registers.
 pub(super) struct LinkedFacts<'a> {
     pub registers: &'a Registers,
-    /// Slots that the kernel's verifier visits.
+    /// Indices of the instructions that the kernel's verifier visits.
     pub live: &'a BTreeSet<usize>,
 }
 

@@ -2,7 +2,7 @@
 //! BPF instructions and decide which code is emitted for each.
 //!
 //! Two further passes of the driver merge a load of classic BPF with the mask or shifts after it.
-//! They are left out because the kernel rejects such loads in XDP programs.
+//! This module leaves out these passes, because the kernel rejects such loads in XDP programs.
 
 mod cache;
 mod gather;
@@ -75,8 +75,8 @@ pub(super) fn gather_and_share(insns: &mut [AnnotatedInsn], facts: &dyn Facts) {
 }
 
 /// Skips the instruction `r6 = r1` at the start of a program, which saves the context. The
-/// context's address has no meaning on the SmartNIC (`nfp_bpf_opt_reg_init`). Returns the skipped
-/// slots.
+/// context's address has no meaning on the SmartNIC (`nfp_bpf_opt_reg_init`). Returns the indices
+/// of the skipped instructions.
 fn skip_saved_context(program: &mut AnnotatedProgram<'_>) -> BTreeSet<usize> {
     let mut left_out = BTreeSet::new();
     for (slot, insn) in program.insns.iter_mut().enumerate() {

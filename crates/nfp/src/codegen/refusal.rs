@@ -1,4 +1,5 @@
-//! The reasons why the SmartNIC cannot run a program, each with the place, the cause and a hint.
+//! The reasons why the SmartNIC cannot run a program, each with the location in the program, the
+//! cause and a hint.
 
 use slowpath_codes as codes;
 use std::fmt;
@@ -19,8 +20,8 @@ pub(super) struct Cause {
     pub reason: String,
     /// Advice for the user.
     pub hint: String,
-    /// True if this error may be caused by an unsupported helper call, whose result is unknown. It
-    /// need not be reported in addition to the call.
+    /// True if this error may be caused by an unsupported helper call, whose result is unknown. The
+    /// error then need not be reported in addition to the call.
     pub follows_from_call: bool,
 }
 
@@ -46,8 +47,8 @@ impl Cause {
 pub struct Refusal {
     /// Code of the cause.
     pub code: codes::Code,
-    /// Slots in the linked program of all instructions with this cause; empty if the cause concerns
-    /// the program as a whole.
+    /// Indices, in the linked program, of all instructions with this cause; empty if the cause
+    /// concerns the program as a whole.
     pub slots: Vec<usize>,
     /// Section, instruction and source line of the first instruction; empty if the cause concerns
     /// the program as a whole.

@@ -15,7 +15,8 @@ use super::error::CompileError;
 const REJECTION_FACTOR: usize = 4;
 
 /// Rejects a program if it has more than [`REJECTION_FACTOR`] times the instructions that the
-/// firmware can load (`room`). `live` contains the slots that the kernel's verifier visits.
+/// firmware can load (`room`). `live` contains the indices of the instructions that the kernel's
+/// verifier visits.
 ///
 /// # Errors
 /// [`CompileError`] with the lower bound of the program's length.
@@ -39,8 +40,8 @@ pub(super) fn too_large(length: &str, room: usize) -> CompileError {
     CompileError::program(codes::CARD_TOO_LARGE, what, "make the program smaller")
 }
 
-/// Returns a lower bound of the number of instructions that the compiler emits, whatever the values
-/// of operands. Instructions that optimisations may remove do not count.
+/// Returns a lower bound of the number of instructions that the compiler emits. It holds for all
+/// possible values of operands. Instructions that optimisations may remove do not count.
 pub(super) fn lower_bound(program: &BpfProgram, live: &BTreeSet<usize>) -> usize {
     let both_ways = |slot: usize, insn: &Insn| {
         let target = insn.jump_target(slot);

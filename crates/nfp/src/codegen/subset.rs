@@ -262,8 +262,8 @@ fn stack_access(program: &AnnotatedProgram<'_>, slot: usize, base: Register) -> 
 }
 
 /// Returns true if the driver would compute a wrong address for an access to a caller's stack
-/// frame. It does so if the offset from the function's own frame is negative and not a multiple of
-/// 4 bytes. The driver computes the remainder of this offset as if it were positive.
+/// frame. This happens if the offset from the function's own frame is negative and not a multiple
+/// of 4 bytes. The driver computes the remainder of this offset as if it were positive.
 fn places_before_frame(program: &AnnotatedProgram<'_>, slot: usize, base: Register) -> bool {
     let RegisterValue::Stack { caller: true, .. } = program.value(slot, base) else { return false };
     let depth = i64::from(program.function_of(slot).stack.next_multiple_of(4));
@@ -369,8 +369,8 @@ fn stack(program: &AnnotatedProgram<'_>) -> Option<Refusal> {
     ))
 }
 
-/// Returns the maximum number of stack bytes that a function and the functions that it calls need
-/// together.
+/// Returns the maximum number of stack bytes that the function with the first instruction `first`
+/// needs together with the functions that it calls. `nested` is the current depth of calls.
 fn deepest(program: &AnnotatedProgram<'_>, first: usize, nested: usize) -> u32 {
     /// Maximum depth of calls (`MAX_CALL_FRAMES` of the kernel). Earlier checks reject deeper
     /// calls.

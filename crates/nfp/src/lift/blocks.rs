@@ -23,7 +23,7 @@ pub(super) struct Lifter<'a> {
     pub assumptions: Vec<String>,
     basic_blocks: &'a [(BlockKey, BasicBlock)],
     /// Blocks to append after those of the listing, one for each return instruction. Control
-    /// reaches the block if the return address is not the expected one.
+    /// reaches such a block if the return address in the register is not that of the current call.
     unexpected_returns: Vec<Block>,
 }
 
@@ -151,9 +151,8 @@ impl<'a> Lifter<'a> {
         Ok(CostEvent { insn: InsnIdx::from(number), class })
     }
 
-    /// Applies the pending writes of base registers of local memory. This is correct only if no
-    /// instruction uses one of the registers before its write takes effect, which the function
-    /// checks.
+    /// Applies the pending writes of base registers of local memory. Returns an error if an
+    /// instruction uses one of the registers before its write takes effect.
     fn apply_pending_bases(&mut self, basic: &BasicBlock) -> Result<(), LiftError> {
         for pending in self.core.take_pending() {
             let user = flow::local_user_behind(self.listing, basic, pending);
@@ -178,8 +177,9 @@ fn target_of(basic_blocks: &[(BlockKey, BasicBlock)], target: BranchTarget) -> D
     }
 }
 
-/// Returns the block that control reaches if a return address is not `back`. Its branch reads a
-/// register that no instruction writes, so a program in which this can happen is invalid.
+/// Returns the block that control reaches if a return address is not `back`. The branch at the end
+/// of this block reads a register that no instruction writes. A program in which control can reach
+/// the block is therefore invalid.
 fn unexpected_return(core: &mut CoreState, insn: InsnIdx, back: usize) -> Block {
     let name = format!("for return addresses other than .{back}");
     let cond = core.emit.named(name, 1);

@@ -86,7 +86,8 @@ pub(super) enum LowHalf {
 #[derive(Debug)]
 pub(super) struct CoreState {
     pub emit: Emitter,
-    /// The IR register for each core register that the program uses.
+    /// The IR registers that stand for core registers; contains only core registers that the
+    /// program uses.
     pub regs: BTreeMap<ArchReg, Reg>,
     pub undefined: Vec<Undefined>,
     /// Number of inputs that every lifted program has. Inputs after these stand for undefined
@@ -185,8 +186,8 @@ impl CoreState {
         self.emit.push(Op::Input { dst, input });
     }
 
-    /// Returns the value of a source operand. For `--`, returns zero; it occurs only where it is
-    /// ignored.
+    /// Returns the value of a source operand. Returns zero for `--`, because instructions ignore
+    /// this operand.
     pub fn source(&mut self, operand: Operand) -> Value {
         match operand {
             Operand::None => Value::constant(32, 0),
@@ -248,7 +249,7 @@ impl CoreState {
     }
 
     /// Returns a 1-bit register that is true if `flag` has the value `expected`. If `or_zero` is
-    /// true, compares `flag` or Z (the disjunction) instead.
+    /// true, tests the disjunction of `flag` and Z instead of `flag`.
     pub fn flag_condition(&mut self, flag: ArchReg, expected: bool, or_zero: bool) -> Reg {
         let mut value = self.get(flag);
         if or_zero {

@@ -51,7 +51,7 @@ pub(super) struct CostClasses {
 }
 
 impl CostClasses {
-    /// Returns the number of a cost class, and adds the class if it is new.
+    /// Returns the ID of a cost class, and adds the class if it is new.
     pub fn id(&mut self, name: &'static str) -> CostClassId {
         let index = self.names.iter().position(|&known| known == name).unwrap_or_else(|| {
             self.names.push(name);

@@ -17,8 +17,8 @@ pub(super) struct PendingBase {
     pub number: usize,
 }
 
-/// A memory command that was issued. Later instructions can change its data in transfer registers,
-/// but not its other operands.
+/// A memory command that was issued. Until it executes, later instructions can change its data in
+/// transfer registers, but not its other operands.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Issued {
     pub command: MemCommand,

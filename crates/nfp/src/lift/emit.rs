@@ -44,7 +44,7 @@ impl Emitter {
         self.insn = InsnIdx::from(number);
     }
 
-    /// Returns the operations that were emitted since the last call.
+    /// Removes and returns the operations that were emitted since the last call of this function.
     pub fn take_ops(&mut self) -> Vec<OriginOp> {
         std::mem::take(&mut self.ops)
     }

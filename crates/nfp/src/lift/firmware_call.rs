@@ -64,7 +64,8 @@ impl CoreState {
         [offset, base].map(|word| self.emit.select(found, word, null))
     }
 
-    /// Returns a new 32-bit value that can be any number. It is described as `result` of `call`.
+    /// Returns a new 32-bit value that can be any number. Witnesses describe the value as the
+    /// `result` of `call`.
     pub(super) fn unknown_word(&mut self, call: &str, result: &str) -> Value {
         let (call, result) = (call.to_owned(), result.to_owned());
         let draw = self.emit.draws.id(Draw {

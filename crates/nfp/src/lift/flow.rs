@@ -22,7 +22,8 @@ pub(super) use local::local_user_behind;
 /// Maximum number of blocks in a program. Copies for different call strings also count.
 const MAX_BLOCKS: usize = 50_000;
 
-/// Identifies a block: the call string in which it runs, and the number of its first instruction.
+/// Key of a block: the call string in which the block runs, and the number of its first
+/// instruction.
 pub(super) type BlockKey = (CallStringId, usize);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,8 +43,8 @@ pub(super) enum Decision {
     ConditionCodes(BranchCondition),
     /// The branch is taken if the bit with this number in the operand has this value.
     Bit(Operand, u8, bool),
-    /// A return: always taken, to the instruction whose number is in the register. Its number must
-    /// be the given one, which is the return address of the current call.
+    /// A return, which always branches to the instruction whose number is in the register. The
+    /// lifted program checks that this is the given number, the return address of the current call.
     Return(Operand, usize),
 }
 

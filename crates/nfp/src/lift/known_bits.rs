@@ -40,8 +40,8 @@ impl KnownBits {
     }
 }
 
-/// Returns the bits of the result of `op` that are known. The result has `width` bits. `of` returns
-/// the known bits and the width of an operand.
+/// Returns the known bits of the result of `op`, which has `width` bits. `of` returns the known
+/// bits and the width of an operand.
 pub(super) fn result(op: &Op, width: u8, of: impl Fn(Value) -> (KnownBits, u8)) -> KnownBits {
     let known = match *op {
         Op::Copy { src, .. } => of(src).0,

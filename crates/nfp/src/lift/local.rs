@@ -24,7 +24,7 @@ impl CoreState {
     }
 
     /// Applies the pending writes of base registers that take effect before the next instruction.
-    /// Counts down the delay of the others.
+    /// Counts down the delays of the other pending writes.
     pub(super) fn step_pending(&mut self) {
         for mut pending in std::mem::take(&mut self.pending) {
             if pending.remaining == 0 {

@@ -20,13 +20,13 @@ const ADD_WIDE_COUNT: u8 = ADD_NARROW_COUNTS + 1;
 /// Position and width in bits of the length field in the previous ALU result, which `indirect_ref`
 /// uses.
 const LENGTH_FIELD: (u8, u8) = (8, 5);
-/// Number of the bit in the previous ALU result that makes an atomic addition 64 bits wide.
+/// Index of the bit in the previous ALU result that makes an atomic addition 64 bits wide.
 const WIDE_ADD_BIT: u8 = LENGTH_FIELD.0 + 2;
 
 impl CoreState {
     /// Lifts the memory command `mem[…]`. `count` is `None` if the command has `indirect_ref`.
     /// `waits` is true if it has `ctx_swap`. A command with delay slots is performed after them,
-    /// because they may still write its transfer registers.
+    /// because instructions in the delay slots may still write its transfer registers.
     pub(super) fn mem(
         &mut self,
         command: MemCommand,
@@ -118,8 +118,8 @@ impl CoreState {
         }
     }
 
-    /// Reads a word into a transfer register. If the thread does not wait, it is not known when the
-    /// word arrives. The register is then undefined.
+    /// Reads a word into a transfer register. If the thread does not wait for the word, its time of
+    /// arrival is unknown, and the register becomes undefined.
     fn read_word(&mut self, xfer: u8, at: Value, waits: bool, first_is_high: bool) {
         if waits {
             let mut word = self.emit.load(at, WORD);

@@ -9,7 +9,7 @@ use thiserror::Error;
 pub struct ParseError {
     /// Number of the line, counted from 1.
     pub line: u32,
-    /// Position in the line of the text that is wrong, in characters, counted from 1. `None` if the
+    /// Position, in characters and counted from 1, of the wrong text in the line. `None` if the
     /// error concerns the whole line.
     pub column: Option<u32>,
     /// Description of the error.

@@ -112,7 +112,7 @@ pub(super) mod wide {
     pub const B: Field = field(19, 10);
 }
 
-/// Fields of words with restricted (8-bit) operands: the two sources, shifts and others.
+/// Fields of words with restricted (8-bit) operands: the two sources, shifts, and further fields.
 pub(super) mod narrow {
     use super::{Field, bit, field};
 

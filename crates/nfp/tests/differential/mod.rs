@@ -22,7 +22,7 @@ pub struct Start {
     pub packet: Vec<u8>,
     /// Bytes of the map's elements, by index and offset.
     pub elements: BTreeMap<(u64, u64), u8>,
-    /// Value of all memory bytes outside the packet and `elements`.
+    /// Value of all memory bytes before the run, except the packet and `elements`.
     pub fill: u8,
     pub random: Vec<u64>,
 }

@@ -13,8 +13,8 @@ pub(crate) fn digits(bytes: &[u8]) -> String {
 }
 
 /// Parses a key or value of `size` bytes. The result can be shorter if the value is large; the
-/// missing bytes at its end are zero. An error is a text to be appended to the name of the key or
-/// value, such as `must be …`.
+/// missing bytes at its end are zero. Errors are the end of a sentence, such as `must be …`, that
+/// the caller appends to the name of the key or value.
 pub(super) fn read(value: &Value, size: u32) -> Result<Vec<u8>, String> {
     match value {
         Value::String(text) => hex(text, size),

@@ -12,8 +12,8 @@ use super::{Filler, inner_map, read_for};
 use crate::Error;
 
 /// Returns the map content that the text of `--maps FILE` states, as a witness that contains only
-/// `maps`. Some content can only be defined by the object, such as the entries of program arrays.
-/// If the text states the same content as the object, it is left out.
+/// `maps`. Only the object can define some content, such as the entries of program arrays. This
+/// content is left out if the text states the same as the object.
 ///
 /// # Errors
 /// If the text cannot be read, or contradicts the object about content that only the object can
@@ -89,8 +89,8 @@ fn slot_entries(map: &MapDef, slots: &Slots<'_>) -> Value {
     held.map(|(key, name)| json!({ "key": digits(key), what: name })).collect()
 }
 
-/// Returns the entries that `--maps FILE` states for a map. Returns `None` if they need not be
-/// filled in, because the object defines the same content.
+/// Returns the entries that `--maps FILE` states for a map. Returns `None` if the entries need not
+/// be filled in, because the object defines the same content.
 fn stated_entries(
     map: &MapDef,
     content: &MapContent,
@@ -198,8 +198,8 @@ fn inner_entries(
     Ok(entries)
 }
 
-/// Slots of a program array or a map of maps: names of programs or maps, by key. A name is `None`
-/// if the object has no program or map with the number in the slot.
+/// Slots of a program array or a map of maps: for each key, the name of the program or map in the
+/// slot. The name is `None` if the object has no program or map with the index in the slot.
 type Slots<'a> = BTreeMap<Vec<u8>, Option<&'a str>>;
 
 fn object_slots<'a>(map: &MapDef, object: &'a Object) -> Slots<'a> {

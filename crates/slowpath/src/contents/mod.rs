@@ -38,7 +38,8 @@ enum Filler {
 }
 
 impl Filler {
-    /// Returns what distinguishes the entries of a map of this kind: keys, indices or their order.
+    /// Returns the property that identifies an entry in a map of this kind: its key, its index or
+    /// its position in the order.
     fn keys(self, kind: MapKind) -> EntryKeys {
         match (self, kind) {
             (Filler::Runner, MapKind::BLOOM_FILTER) => EntryKeys::Order,
@@ -167,7 +168,7 @@ fn content(
 }
 
 /// Parses an entry without a key, which describes a whole inner map of a map of maps. Returns the
-/// name of the inner map, and the description.
+/// name of the inner map, and its content.
 fn inner_content(value: &Value, object: &Object) -> Result<(String, InnerContent), String> {
     let mut content = InnerContent::default();
     let mut name = None;

@@ -1,5 +1,6 @@
-//! Analyses BPF objects on a SmartNIC: compiles the program and lifts the resulting listing. Each
-//! instruction of the listing keeps the source line of its BPF instruction.
+//! Analyses BPF objects on a SmartNIC: compiles the program, and lifts the resulting listing. Each
+//! instruction of the listing keeps the source line of the BPF instruction from which it was
+//! compiled.
 
 use super::compilation::Compilation;
 use super::lifted::{Functions, Lifted, Origins, VerifierLimitScope};
@@ -77,8 +78,8 @@ pub(super) fn lift(
     })
 }
 
-/// Returns the maps that another core of the SmartNIC may change between two accesses of a run. If
-/// the accesses of the BPF program are not known, these are all maps.
+/// Returns the maps that another core of the SmartNIC may change between two accesses of a run.
+/// These are all maps if the accesses of the BPF program are not known.
 fn interference(
     request: &ProgramRequest,
     object: &Object,
@@ -95,8 +96,8 @@ fn interference(
     Ok(Interference { maps, ..Interference::default() })
 }
 
-/// Returns the facts about packets that arrive from the upstream programs. They include the packet
-/// lengths that the device receives.
+/// Returns the facts about packets that arrive from the upstream programs. The facts include the
+/// packet lengths that the device receives.
 ///
 /// # Errors
 /// If no packet arrives.

@@ -14,8 +14,8 @@ pub(super) enum Origins {
     Source(Vec<Option<LineInfo>>),
 }
 
-/// The part of a run to which the kernel verifier's limit on instructions applies, for programs
-/// that the verifier accepts.
+/// Part of a run that the kernel verifier's limit on instructions bounds. The limit applies to
+/// programs that the verifier accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum VerifierLimitScope {
     /// Nothing: the kernel does not verify the program, or its loops may use iterators, whose
@@ -29,7 +29,8 @@ pub(crate) enum VerifierLimitScope {
     Run,
 }
 
-/// A pipeline of DPDK's software switch, and the meaning of its translation's memory.
+/// A pipeline of DPDK's software switch, and the layout of its translation: the meaning of memory
+/// regions, inputs and instructions.
 pub(crate) struct Pipeline {
     pub spec: slowpath_swx::spec::Spec,
     pub layout: slowpath_swx::Layout,
@@ -44,7 +45,7 @@ pub(crate) struct Lifted {
     pub pipeline: Option<Pipeline>,
     /// The instructions that a CPU executes, for targets that run BPF instructions directly.
     pub code: Option<Code>,
-    /// The part of a run to which the kernel verifier's limit on instructions applies.
+    /// Part of a run that the kernel verifier's limit on instructions bounds.
     pub verifier_limit_scope: VerifierLimitScope,
     /// Remarks for the user, one sentence each. They do not restrict the guarantee.
     pub notes: Vec<String>,
@@ -59,8 +60,8 @@ pub(crate) struct Lifted {
     pub(super) members: Members,
 }
 
-/// A range of instructions that belongs to one program of a chain: to this program itself, or to a
-/// program that its tail calls reach.
+/// A range of instructions that belongs to one program of a chain. It holds this program itself, or
+/// a program that its tail calls reach.
 pub(super) struct Member {
     /// Number of the first instruction.
     pub first: u32,

@@ -46,8 +46,11 @@ fn interference(program: &Program) -> Interference {
     Interference { maps, ..Interference::default() }
 }
 
-/// Checks that a file that is not an object is at least an NFP listing. If it is, the caller can
-/// report that the target does not support listings.
+/// Checks that a file that is not a BPF object is a valid NFP listing. Callers use this to tell a
+/// listing on the wrong target from a file of unknown type.
+///
+/// # Errors
+/// If the file is empty, or is not a listing either.
 pub(super) fn check(data: &[u8]) -> Result<(), Error> {
     check_not_empty(data)?;
     let Err(problem) = slowpath_nfp::parse_bytes(data) else { return Ok(()) };

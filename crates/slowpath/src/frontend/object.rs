@@ -61,8 +61,8 @@ pub(crate) fn lift(
     lift_interleaved(request, object, receive, false, stop)
 }
 
-/// Lifts the program like `lift`. If `interleaved` is true, the lifted program allows for writes of
-/// other CPUs to shared maps between its accesses.
+/// Lifts the program that the request names in `object`, like `lift`. If `interleaved` is true, the
+/// lifted program allows other CPUs to write to shared maps between its accesses.
 pub(crate) fn lift_interleaved(
     request: &ProgramRequest,
     object: &Object,
@@ -127,7 +127,7 @@ pub(crate) fn lift_interleaved(
     })
 }
 
-/// Finds the part of a run to which the kernel verifier's limit on instructions applies.
+/// Returns the part of a run that the kernel verifier's limit on instructions bounds.
 fn verifier_limit_scope(
     linked: &BpfProgram,
     code: &[Insn],
@@ -155,7 +155,7 @@ fn verifier_limit_scope(
     }
 }
 
-/// Returns the reasons why the kernel verifier of any version would reject a program, as far as the
+/// Returns the reasons why the kernel verifier of every version rejects a program, as far as the
 /// object shows them.
 fn not_loadable(linked: &BpfProgram) -> Vec<String> {
     let stack = linked.stack_use();
@@ -193,8 +193,8 @@ fn functions(placed: &[PlacedProgram], chain: Option<&ProgramChain>, end: usize)
     named.chain([(end as u32, None)]).collect()
 }
 
-/// Returns, for each program that was placed in the linked code, the program of the chain to which
-/// it belongs. Programs that belong to none are left out.
+/// Returns the ranges of instructions of a chain's programs, one for each program that was placed
+/// in the linked code. Placed programs that do not belong to the chain are left out.
 fn members(placed: &[PlacedProgram], chain: &ProgramChain) -> Members {
     let place = |placed: &PlacedProgram| {
         let member = member_of(placed, chain)?;

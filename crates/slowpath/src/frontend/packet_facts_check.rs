@@ -44,7 +44,7 @@ pub(super) fn restrict_to_facts(program: &mut Program, facts: &PacketFacts) {
     debug_assert_eq!(program.validate(), Ok(()));
 }
 
-/// The packet at the start of the program, and the builder of the code that checks facts about it.
+/// Generator of the code that checks facts about the packet at the start of the program.
 struct Packet<'a> {
     emit: BlockBuilder<'a>,
     /// Address of the packet's first byte, as an operand in the intermediate representation.
@@ -86,8 +86,8 @@ impl Packet<'_> {
         all
     }
 
-    /// Emits the conjunction of `all` and `condition`. If the packet is too short to have a byte at
-    /// `offset`, only `all` matters.
+    /// Emits the conjunction of `all` and `condition`. For packets that are too short to have a
+    /// byte at `offset`, the result is `all`.
     fn and_if_present(&mut self, all: Operand, offset: usize, condition: Operand) -> Operand {
         let mut condition = condition;
         if offset >= usize::from(self.facts.min_length) {

@@ -10,7 +10,8 @@ use slowpath_search::{FoundPath, Search};
 use slowpath_smt::{ArrayId, Evaluator, Node, Solver, TermId};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// A branch, and the terms that have been searched for inputs.
+/// A branch with the inputs on which its conditions depend, and the terms already searched for
+/// inputs.
 #[derive(Default)]
 struct Branch {
     runs: u64,
@@ -22,7 +23,7 @@ struct Branch {
 }
 
 /// Returns the branches of a path whose conditions depend on inputs, in the order of their first
-/// executions. The packet of the path determines offsets that are not constant.
+/// executions. The path's model determines the values of offsets that are not constant.
 ///
 /// # Errors
 /// If a condition cannot be executed symbolically.

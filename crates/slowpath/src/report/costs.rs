@@ -1,11 +1,11 @@
-//! Converts the cost of a path to amounts, such as cycles, by name of the target's component.
+//! Converts the cost of a path to amounts, such as cycles, for each component of the target.
 
 use crate::result::Amount;
 use indexmap::IndexMap;
 use slowpath_target::{CostVector, Target};
 
-/// Converts a cost to an amount for each component of the target, by name: cycles, or a count of
-/// events.
+/// Converts a cost to amounts by component of the target. An amount is a number of cycles, or a
+/// count of events.
 pub(super) fn costs(target: &Target, cost: &CostVector) -> IndexMap<String, Amount> {
     let component = |(index, &ticks): (usize, &u64)| {
         let cycles = target.cycles(index, ticks);
@@ -16,8 +16,8 @@ pub(super) fn costs(target: &Target, cost: &CostVector) -> IndexMap<String, Amou
     cost.as_slice().iter().enumerate().map(component).collect()
 }
 
-/// Converts a cost to the number of events of each component, for targets that count events, such
-/// as instructions, instead of computing rates.
+/// Converts a cost to counts by component, for targets that count events, such as instructions,
+/// instead of computing rates.
 pub(super) fn counts(target: &Target, cost: &CostVector) -> IndexMap<String, u64> {
     let named = |(index, &count): (usize, &u64)| (target.component_name(index).to_owned(), count);
     cost.as_slice().iter().enumerate().map(named).collect()

@@ -15,13 +15,13 @@ const WARM_NS: &str = "warm_ns";
 /// Column name of the estimated time in cold caches, in tables of costs.
 const COLD_NS: &str = "cold_ns";
 
-/// Description of accesses whose offset in a map's value the program computes, for messages.
+/// Name, for messages, of accesses to map values at an offset that the program computes.
 const IN_TABLES: &str = "access inside map values";
 
-/// The model of times, and the assumptions under which it estimates.
+/// Estimates times of paths with a model of the machine, under given assumptions.
 pub(crate) struct Estimator<'a> {
     pub model: TimeModel<'a>,
-    /// Number of entries in maps that times in cold caches assume.
+    /// Number of entries in each map for which times in cold caches are estimated.
     pub cold: Occupancy,
     /// CPU for which times are estimated, if it is of another family than the target's machine.
     pub foreign_cpu: Option<&'a str>,
@@ -143,8 +143,8 @@ impl Estimated {
         own
     }
 
-    /// Completes an estimate. `grows` is false if the program has no maps, whose entries make a
-    /// difference.
+    /// Creates the estimate of a path from its times in warm and cold caches. `grows` is false if
+    /// the program has no maps; its time in cold caches is then that in warm caches.
     fn of_flows(
         estimator: &Estimator<'_>,
         (warm, cold, grows): (Flow, Flow, bool),
@@ -277,8 +277,8 @@ impl Estimator<'_> {
         self.timing().map_or(ticks, |timing| timing.picoseconds(ticks))
     }
 
-    /// Returns the time of the program itself in cold caches. `warm` is its time in warm caches,
-    /// whose interval is at most as high as this one.
+    /// Returns the time of the program itself, without the loop around it, in cold caches. `warm`
+    /// is its time in warm caches. Neither end of the result's interval is below that of `warm`.
     fn cold_time(&self, flow: &Flow, warm: &Time) -> Time {
         let error = self.error();
         let program = self.picoseconds(flow.iteration.saturating_sub(flow.empty)).max(1);
@@ -294,8 +294,8 @@ impl Estimator<'_> {
         }
     }
 
-    /// Returns the time of the program itself in warm caches. Its interval is that of a whole run,
-    /// without the empty run.
+    /// Returns the time of the program itself, without the loop around it, in warm caches. Its
+    /// interval is that of a whole iteration, minus the time of the empty loop.
     fn time(&self, flow: &Flow) -> Time {
         let ErrorTiming { low, high, foreign_low, foreign_high, .. } = self.error();
         let (run, empty) = (self.picoseconds(flow.iteration), self.picoseconds(flow.empty));
@@ -313,13 +313,13 @@ impl Estimator<'_> {
     }
 }
 
-/// Time of an instruction or lookup of a pipeline, in picoseconds.
+/// An instruction or lookup of a pipeline with its time in picoseconds.
 struct PartOfPipeline {
     /// Time with few entries in the tables.
     few: u64,
     /// Additional time with the assumed number of entries.
     growth: u64,
-    /// Bytes of the key that count.
+    /// Number of bytes of the key that affect the time, at most `LONGEST_KEY`.
     key_bytes: u32,
     assumptions: Vec<String>,
 }
@@ -372,7 +372,8 @@ struct Kind {
     many: u64,
 }
 
-/// Returns the number of entries in tables of a pipeline together; 0 stands for few entries.
+/// Returns the total number of entries in some tables of a pipeline. Returns 0 if times assume few
+/// entries.
 fn entries_of(
     layout: &slowpath_swx::Layout,
     tables: impl IntoIterator<Item = usize>,
@@ -394,8 +395,8 @@ fn unmeasured(name: &str, each: &str, picoseconds: u64) -> String {
     format!("estimates: {name} was not measured, so {each} counts as {:.0} ns", ns(picoseconds))
 }
 
-/// Formats the assumption about a part of a path whose time may depend on the number of entries,
-/// although no model describes the growth.
+/// Formats the assumption about a part of a path without a model of growth. Its time may depend on
+/// the number of entries nevertheless.
 fn unmodelled(name: &str, of: &str) -> String {
     format!("estimates: the unknown effect of {of} entries on {name} is not included")
 }

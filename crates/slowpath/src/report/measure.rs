@@ -19,8 +19,8 @@ pub(crate) struct Measure<'a> {
 }
 
 impl Measure<'_> {
-    /// Returns the throughput bound for paths with the given cost and packets of `size` bytes, or
-    /// the event counts on targets that count.
+    /// Returns the bound for paths with the given cost and packets of `size` bytes: a throughput,
+    /// or counts of events on targets that count.
     pub fn bound(&self, cost: &CostVector, size: u32) -> Bound {
         match self.target.kind {
             TargetKind::Rates => {
@@ -64,8 +64,8 @@ impl Measure<'_> {
         value.unwrap_or_default()
     }
 
-    /// Returns a bound that holds for packets of any size. The caller must know that no run costs
-    /// more than `cost` in any component.
+    /// Returns a bound that holds for packets of any size. The caller must ensure that no run costs
+    /// more than `cost` in any component of the target.
     pub fn any_packet(&self, cost: &CostVector) -> Bound {
         self.bound(cost, self.least_size)
     }
@@ -77,9 +77,9 @@ impl Measure<'_> {
         }
     }
 
-    /// Lowers a bound to the exact guarantee if it is above the guarantee. Such a bound is possible
-    /// because of a fixed limit, such as the line rate: if the packets that set the guarantee are
-    /// larger, fewer of them fit on the line.
+    /// Lowers a bound to the exact guarantee if it is above the guarantee. A bound can be above the
+    /// guarantee because of a fixed limit, such as the line rate: if the packets that set the
+    /// guarantee are larger than those of the bound, fewer of them fit on the line.
     pub fn cap_at_guarantee(&self, bound: &mut Bound, guarantee: &Bound) {
         if self.target.kind == TargetKind::Rates && self.value(bound) > self.value(guarantee) {
             *bound = guarantee.clone().into_bound();

@@ -1,10 +1,10 @@
 //! Divides the cost of a path among its instructions and source lines.
 //!
 //! Prices come from the cost automaton, event by event in the order of the path, so the price of an
-//! instruction depends on its position. For example, a branch waits for condition codes, and a
-//! memory access waits for the previous one. The instruction that waits is charged for the waiting
-//! time. The parts must add up to the path's cost; otherwise an error is returned instead of a
-//! result.
+//! instruction depends on its position on the path. For example, a branch waits for condition
+//! codes, and a memory access waits for the previous one. The instruction that waits is charged for
+//! the waiting time. The parts must add up to the path's cost; otherwise an error is returned
+//! instead of a result.
 
 use super::costs::costs;
 use super::lines;
@@ -94,7 +94,7 @@ impl Measure<'_> {
     }
 }
 
-/// Identifies a source line by its function (`None` if not known), file and line number.
+/// Key of a source line: its function (`None` if not known), file and line number.
 type LineKey<'a> = (Option<&'a str>, &'a str, u32);
 
 /// The source lines of a path with their costs, in the order of their first instructions.

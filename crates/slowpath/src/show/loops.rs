@@ -92,9 +92,9 @@ pub(super) fn of(lifted: &Lifted, stop: &Stop) -> Vec<ShownLoop> {
     shown.into_values().collect()
 }
 
-/// Finds the number of iterations of each loop: the number of copies of its first basic block in
-/// the unrolled program. A loop inside a helper begins with a test without an instruction. It is
-/// copied once more than the loop's body, so one copy is not counted.
+/// Finds the number of iterations of each loop: the number of copies of the loop's first basic
+/// block in the unrolled program. The first block of a loop inside a helper has no instruction and
+/// is copied once more than the loop's body. One copy is then not counted.
 fn count(
     program: &Program,
     flow: &FlowGraph,

@@ -10,7 +10,7 @@ use slowpath_product::{Path, Side};
 use slowpath_smt::{TermId, TermPool};
 use std::collections::BTreeSet;
 
-/// The final state of a path of the BPF program, as terms for the solver.
+/// Final state of a path of the BPF program, as terms for the solver.
 pub(super) struct Outcome {
     /// Three terms of 32 bits each: the program's result, the distance in bytes by which it has
     /// moved the packet's start, and the packet's length in bytes.
@@ -196,8 +196,8 @@ pub(super) fn differences(
     Ok(differences)
 }
 
-/// Returns a description of bytes that were written, and the condition under which both programs
-/// leave different values in them.
+/// Returns a description of the bytes that a store has written, and the condition under which both
+/// programs leave different values in them.
 fn memory(
     product: &mut Product,
     expected: &Outcome,
@@ -229,8 +229,8 @@ fn memory(
     Ok((what, pool.not(same)))
 }
 
-/// Returns the condition that two values of the same packet bytes differ in a byte that is still
-/// inside the packet at the end.
+/// Returns the condition under which the values `a` and `b` of the same packet bytes differ in a
+/// byte that is inside the packet at the end of the run.
 fn differ_inside(
     pool: &mut TermPool,
     expected: &Outcome,

@@ -32,7 +32,8 @@ const TAIL: &str = "bpf_xdp_adjust_tail shortens the packet (the card refuses wh
 
 /// The preconditions of a program on the SmartNIC, and those that have excluded some packets.
 pub(super) struct CardPreconditions {
-    /// For each instruction slot, the number of the helper that it calls; `None` if it calls none.
+    /// For each instruction, by index, the number of the helper that it calls; `None` if it calls
+    /// none.
     helpers: Vec<Option<i32>>,
     packet: RegionId,
     values: Option<RegionId>,
@@ -52,8 +53,8 @@ pub(super) fn moves_head(linked: &BpfProgram) -> bool {
 }
 
 impl CardPreconditions {
-    /// Returns the preconditions of a program. `packet` is the memory region of its packet, and
-    /// `values` that of its array elements, if it has an array.
+    /// Returns the preconditions of a program. `packet` is the memory region of the packet.
+    /// `values` is the memory region of array elements; `None` if the program has no array.
     pub fn of(linked: &BpfProgram, packet: RegionId, values: Option<RegionId>) -> Self {
         let helper = |insn: &Insn| match insn {
             Insn::Call(Call::Helper(number)) => Some(*number),

@@ -2,8 +2,9 @@
 //! executed over the same terms, with the same packet and the same contents of maps.
 //!
 //! A program for the card accesses the packet through 32-bit addresses and array elements through
-//! 40-bit addresses. Its elements may have a smaller distance (`MapLayout::element_bits`). The
-//! memory addresses of the two programs are arbitrary and independent.
+//! 40-bit addresses. In the card's memory, array elements may be closer together than in the
+//! kernel's (`MapLayout::element_bits`). The memory addresses of the two programs are arbitrary and
+//! independent.
 
 use super::preconditions;
 use crate::Error;
@@ -38,8 +39,8 @@ pub(super) struct CardRegions {
     pub array: RegionId,
 }
 
-/// Distances between elements of the array map in both memories. They are powers of two, given by
-/// their exponents; the unit is bytes.
+/// Distances in bytes between elements of the array map, in both memories. Each distance is a power
+/// of two and is given by its exponent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spacing {
     /// Exponent of the distance between elements in the memory of the BPF program.
@@ -90,7 +91,7 @@ fn append_zeros(pool: &mut TermPool, high: TermId, zeros: u8) -> TermId {
     pool.concat(high, zeros)
 }
 
-/// Concatenates two terms: the bits of `high`, followed by the low `bits` bits of `low`.
+/// Appends the low `bits` bits of `low` to `high`, at its low end.
 fn append_low_bits(pool: &mut TermPool, high: TermId, low: TermId, bits: u8) -> TermId {
     if bits == 0 {
         return high;
@@ -173,14 +174,14 @@ impl Product {
         Ok(Product { bpf, card, layout, regions, spacing })
     }
 
-    /// Passes the term pool from the program that holds it to the other one.
+    /// Passes the term pool from the program that holds it to the other program of the pair.
     pub fn swap_terms(&mut self) {
         std::mem::swap(&mut self.bpf.executor.pool, &mut self.card.executor.pool);
     }
 
-    /// Returns an enumeration of the SmartNIC program's paths that packets of a BPF path can take.
-    /// Also returns the random numbers of this BPF path, which the SmartNIC's program must draw as
-    /// well.
+    /// Returns an enumeration of the SmartNIC program's paths that packets of the BPF path `path`
+    /// can take. Also returns the random numbers of `path`; the SmartNIC's program must draw the
+    /// same numbers.
     pub fn compatible_card_paths(&mut self, path: &Path) -> (PathEnumerator, FixedDraws) {
         let pool = &mut self.bpf.executor.pool;
         // The card draws 32 bits at a time.

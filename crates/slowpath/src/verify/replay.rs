@@ -107,7 +107,7 @@ pub(super) fn confirm(
     Ok(Counterexample { packet, array, drawn, bpf, card })
 }
 
-/// Copies the memory of the model to the environments in which both programs run.
+/// Copies the memory content of a solver's model to the environments in which both programs run.
 fn memory(product: &Product, model: &Model, bpf: &mut Environment, card: &mut Environment) {
     let regions = |side: &Side| (0..side.executor.program().regions.len()).map(RegionId::from);
     for (array, index, byte) in model.bytes() {

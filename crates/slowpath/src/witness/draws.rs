@@ -23,7 +23,7 @@ pub(super) struct Drawn<'a> {
 
 impl Drawn<'_> {
     /// Returns the input that stands for the clock's time at the start of the program, if the value
-    /// is a time. Otherwise returns `None`.
+    /// is a time. Returns `None` for other values.
     pub fn clock(&self) -> Option<InputId> {
         match self.draw.reading {
             ValueFormat::Time(start) => Some(start),
@@ -57,7 +57,7 @@ pub(super) fn of<'a>(unrolled: &'a Unrolled, found: &FoundPath) -> Vec<Drawn<'a>
 }
 
 /// Returns the values from outside that the path depends on, for reports. If the path depends on
-/// one time of a clock, all times of this clock are included.
+/// one reading of a clock, all readings of this clock are included.
 pub(super) fn unknowns(
     program: &Program,
     drawn: &[Drawn<'_>],

@@ -84,8 +84,9 @@ fn outer_of<'a>(layout: &'a Layout, inner: &MapLayout) -> Option<&'a MapLayout> 
     layout.maps.iter().find(|map| map.name == name)
 }
 
-/// Returns the bytes of a map that the path depends on. If they describe more elements than the map
-/// has room for, the replay decides which elements exist: its records of accessed keys are added.
+/// Returns the bytes of a map that the path depends on. Adds the records of the replay about the
+/// keys that were accessed. If the bytes describe more elements than the map has room for, these
+/// records decide which elements exist.
 fn with_notes(map: &MapLayout, memory: &Memory<'_>) -> Bytes {
     let regions = [Some(map.values), map.present, map.identity];
     let mut bytes = Bytes::new();
@@ -112,8 +113,8 @@ fn is_queue(map: &MapLayout) -> bool {
     entry_keys(map.kind) == EntryKeys::Order
 }
 
-/// Returns the values of a queue or stack in the order in which a program pops them. Values after
-/// the last one that the path depends on are left out.
+/// Returns the values of a queue or stack in the order in which a program pops them. Leaves out the
+/// values that the program pops after the last value that the path depends on.
 fn in_order(map: &MapLayout, elements: &[Element], free: Option<u64>) -> Vec<MapContent> {
     let count = map.free_elements.map_or(0, |room| u64::from(room.max_entries) - free.unwrap_or(0));
     let of = |number: u64| elements.iter().find(|element| element.number == number);
@@ -183,7 +184,8 @@ fn whole_maps(
     entries
 }
 
-/// Names of the inner maps of maps of maps, by region of the outer map and number of the inner map.
+/// Names of the inner maps of maps of maps, by memory region of the outer map and index of the
+/// inner map.
 #[derive(Default)]
 struct InnerNames {
     known: BTreeMap<(RegionId, u64), String>,
@@ -204,8 +206,8 @@ impl InnerNames {
     }
 }
 
-/// Converts an element of a map to an entry of the witness. The entry has a null value if the
-/// element must not exist. Returns `None` if the path does not depend on the element's existence.
+/// Converts an element of a map to an entry of the witness. The entry has a null value if the path
+/// needs the absence of the element. Returns `None` if the path does not depend on its existence.
 fn entry(
     map: &MapLayout,
     element: &Element,

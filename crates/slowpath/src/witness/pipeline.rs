@@ -1,5 +1,6 @@
 //! Describes the witness of a pipeline by its table entries and its output packet. The interpreter
-//! of pipelines finds them: it shares no code with the translation, so it also checks the witness.
+//! of pipelines computes both. It shares no code with the translation, so it also checks the
+//! witness.
 
 use crate::Error;
 use crate::frontend::Pipeline;
@@ -113,15 +114,16 @@ fn failed(error: impl std::fmt::Display) -> Error {
     Error::Replay(format!("the interpreter of pipelines stops: {error}"))
 }
 
-/// Fields of a lookup that can have any value: those of the key, and those of the action data.
+/// Flags of a lookup's fields, each true if the field can have any value: one flag for each field
+/// of the key, and one for each field of the action data.
 struct Arbitrary {
     key: Vec<bool>,
     data: Vec<bool>,
 }
 
 impl Arbitrary {
-    /// Compares a lookup with that of a run in which all bytes differ that the path does not depend
-    /// on.
+    /// Compares a lookup with the same lookup in a second run. In the second run, all bytes on
+    /// which the path does not depend are inverted.
     fn of(lookup: &Lookup, other: &Lookup) -> Arbitrary {
         let differ = |(field, other): (&FieldValue, &FieldValue)| {
             field.bytes.iter().zip(&other.bytes).all(|(byte, other)| byte ^ other == 0xff)

@@ -1,5 +1,5 @@
-//! Chooses witnesses that a test run in the kernel (`BPF_PROG_TEST_RUN`) can repeat. If a path can
-//! be taken with several states of the context and packet buffer, that of a test run is preferred.
+//! Chooses witnesses that a test run in the kernel (`BPF_PROG_TEST_RUN`) can repeat. If several
+//! states of context and packet buffer lead to a path, prefers the state of a test run.
 
 use crate::Error;
 use slowpath_bpf::lift::{

@@ -95,8 +95,8 @@ fn install(environment: &mut Environment, map: &MapLayout, entry: &Value) {
     }
 }
 
-/// Returns the number that identifies a map key of several 64-bit words. If there are several maps,
-/// the address of the map is part of the key.
+/// Returns the number that stands for a map key of several 64-bit words. If the program has several
+/// maps, the address of the map is the first word.
 fn number_of(environment: &mut Environment, address: Option<u64>, key: &[u8]) -> u64 {
     let word = |chunk: &[u8]| chunk.iter().rev().fold(0, |word, &b| word << 8 | u64::from(b));
     let mut words: Vec<u64> = address.into_iter().chain(key.chunks(8).map(word)).collect();

@@ -86,8 +86,8 @@ class DriverTime(TypedDict):
 
 
 class Estimate(TypedDict):
-    """Estimated time of the slowest path on one core of a machine. Each end is that of the path
-    that is slowest there."""
+    """Estimated time of the slowest path on one core of a machine. `warm` and `cold` can be about
+    two paths: each is the time of the path that is slowest with these caches."""
 
     warm: RatedTime
     """Estimate with few map entries in warm caches."""

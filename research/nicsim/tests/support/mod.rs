@@ -18,8 +18,8 @@ pub fn function(name: &str, flows: u32, packet_bytes: u32, mtbr: f64) -> Client 
     Client { flows, packet_bytes, mtbr, ..Client::new(name) }
 }
 
-/// Creates a client for the competitor `mem-bench`; `rate` is iterations per second, each over 32
-/// cache lines.
+/// Creates a client for the competitor `mem-bench`. `rate` is iterations per second; each iteration
+/// accesses 32 cache lines.
 pub fn mem_bench(working_set: u64, rate: Option<f64>) -> Client {
     Client { working_set, rate, ..Client::new("mem-bench") }
 }

@@ -1,6 +1,7 @@
-//! Computes bounds of instruction operands by range analysis of the lifted program. They replace
-//! the values that the kernel's verifier passes to the driver: `umin_src`, `umax_src`, `umin_dst`
-//! and `umax_dst` of `struct nfp_insn_meta`, and the known bits of operands of atomic additions.
+//! Computes bounds of instruction operands by range analysis of the lifted program. The bounds
+//! replace the values that the kernel's verifier passes to the driver: `umin_src`, `umax_src`,
+//! `umin_dst` and `umax_dst` of `struct nfp_insn_meta`, and the known bits of operands of atomic
+//! additions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -80,8 +81,8 @@ fn live(
 }
 
 /// Returns the basic blocks that end with a comparison of pointers. The analysis must keep both
-/// branches of these, as the verifier does. Range analysis would decide some, because it knows that
-/// pointers are not null.
+/// branches of these comparisons, as the verifier does. Range analysis would decide some of them,
+/// because it knows that pointers are not null.
 fn pointer_comparisons(
     program: &BpfProgram,
     lifted: &Lifted,
@@ -145,7 +146,8 @@ fn bounds(
     found
 }
 
-/// Returns the operands of an instruction, if the compiler needs their bounds.
+/// Returns the left and the right operand of an instruction. Returns `None` if the compiler does
+/// not need their bounds.
 fn operands(insn: &Insn) -> Option<(Register, Source)> {
     match *insn {
         Insn::Alu { dst, src, .. } => Some((dst, src)),
@@ -159,8 +161,8 @@ fn operands(insn: &Insn) -> Option<(Register, Source)> {
     }
 }
 
-/// Variables of the lifted program, the form in which it is analysed, for the BPF registers `r0` to
-/// `r9`. They are found by name; names of `r6` to `r9` in called functions contain the call depth.
+/// Finds the IR register that stands for a BPF register (`r0` to `r9`) in a lifted program, by its
+/// name. Names of `r6` to `r9` in called functions contain the call depth.
 struct RegisterNames {
     regs: BTreeMap<String, Reg>,
 }

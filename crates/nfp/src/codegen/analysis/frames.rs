@@ -87,8 +87,8 @@ fn depths(
     depths
 }
 
-/// Returns true if one of `r6` to `r9`, which calls preserve, is in the destination field of the
-/// instruction. This includes the base register of a store, as in the driver.
+/// Returns true if the destination field of the instruction names one of `r6` to `r9`, which calls
+/// preserve. As in the driver, the base register of a store counts as destination.
 pub(in crate::codegen) fn names_saved_register(insn: &Insn) -> bool {
     let dst = match *insn {
         Insn::Alu { dst, .. }

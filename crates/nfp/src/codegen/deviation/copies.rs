@@ -5,10 +5,10 @@ use slowpath_bpf::insn::{Insn, Size};
 use super::liveness;
 use crate::codegen::annotated::AnnotatedProgram;
 
-/// Returns true if the memory copy at index `slot` leaves another value in the loaded register than
-/// the program's last load, and the program reads it. The driver leaves the first word if the
-/// replaced loads and stores are words with ascending offsets. It leaves wrong bytes if they are
-/// smaller and have descending offsets.
+/// Returns true if the program reads the loaded register after the memory copy at index `slot`, and
+/// the copy leaves a wrong value in it. The right value is that of the last load which the copy
+/// replaces. For words with ascending offsets, the driver leaves the first word. For smaller loads
+/// with descending offsets, it leaves wrong bytes.
 pub(super) fn leaves_wrong_value(program: &AnnotatedProgram<'_>, slot: usize) -> bool {
     let insn = &program.insns[slot];
     let (Some(copy), Insn::Load { size, dst, .. }) = (insn.copy, insn.insn) else { return false };
@@ -21,9 +21,9 @@ pub(super) fn leaves_wrong_value(program: &AnnotatedProgram<'_>, slot: usize) ->
     wrong && liveness::is_read(program, behind, dst)
 }
 
-/// Returns true if some loads of the memory copy at `slot` read bytes that its earlier stores have
-/// written. The driver compares the starts of these accesses but not their ends, so it misses an
-/// overlap of the last one.
+/// Returns true if the memory copy at index `slot` replaces loads that read bytes which earlier
+/// stores of the sequence have written. The driver compares the starts of loads and stores, but not
+/// their ends. It therefore misses an overlap at the end of the last access.
 pub(super) fn overlaps(program: &AnnotatedProgram<'_>, slot: usize) -> bool {
     let insn = &program.insns[slot];
     let (Some(copy), Insn::Load { base, offset, .. }) = (insn.copy, insn.insn) else {

@@ -7,9 +7,9 @@ use slowpath_bpf::insn::{Call, Insn, Register, Source};
 use crate::codegen::annotated::AnnotatedProgram;
 use crate::codegen::helpers;
 
-/// Returns true if some instruction may read the value that `register` has before the instruction
-/// `slot`. Called functions are assumed to read all their arguments. The search does not leave the
-/// function, and a return reads only `r0`.
+/// Returns true if an instruction may read the value that `register` has before the instruction at
+/// index `slot`. Called functions are assumed to read all their arguments. The search does not
+/// leave the function, and a return reads only `r0`.
 pub(super) fn is_read(program: &AnnotatedProgram<'_>, slot: usize, register: Register) -> bool {
     let mut seen = BTreeSet::new();
     let mut pending = vec![slot];
@@ -44,7 +44,8 @@ pub(super) fn repeats(program: &AnnotatedProgram<'_>, slot: usize) -> bool {
     false
 }
 
-/// Returns the indices of the instructions of the same function that can follow.
+/// Returns the indices of the instructions that can run directly after `insn`, the instruction at
+/// index `slot`. A call counts as one step.
 fn successors(insn: Insn, slot: usize) -> impl Iterator<Item = usize> {
     let (jump, next) = match insn {
         Insn::Exit => (None, None),

@@ -66,8 +66,8 @@ fn with_register(asm: &mut Assembler, dst: u8, op: AluOp, src: u8) {
     asm.alu(Dst::Both(dst), a(dst), op, b(src));
 }
 
-/// Emits an operation of a register with a constant. A bitwise operation with only zeros or only
-/// ones needs no operand, or no instruction at all.
+/// Emits an operation of a register with a constant. A bitwise operation with the constant 0 or
+/// 0xffff_ffff takes a simpler instruction, or none.
 fn with_constant(asm: &mut Assembler, dst: u8, op: AluOp, value: u32) {
     let both_banks = Dst::Both(dst);
     match (op, value) {

@@ -188,8 +188,9 @@ impl Assembler {
         self.shift(Dst::Both(dst), Operand::None, AluOp::B, b(src), kind, amount);
     }
 
-    /// Emits a right shift of a 64-bit number, whose low word goes to register `dst` of both banks.
-    /// The high word is in bank A of `high`, and the low word in bank B of `low`.
+    /// Emits a right shift of a 64-bit number: register `high` of bank A has its high word, and
+    /// register `low` of bank B its low word. The low word of the result goes to register `dst` of
+    /// both banks.
     pub fn double_shift(&mut self, dst: u8, high: u8, low: u8, amount: ShiftAmount) {
         self.push(Insn::DblShf { dst: a(dst), a: a(high), b: b(low), amount, both_banks: true });
     }
@@ -249,14 +250,14 @@ impl Assembler {
         scratch
     }
 
-    /// Emits an instruction that replaces the bytes of `dst` that `mask` selects by those of `src`
-    /// after a shift.
+    /// Emits an instruction that shifts `src`, and copies those bytes of the result that `mask`
+    /// selects to `dst`. It keeps the other bytes of `dst`.
     pub fn field(&mut self, dst: impl Into<Dst>, mask: u8, src: Operand, shift: Option<Shift>) {
         self.load_field(dst.into(), mask, src, shift, false);
     }
 
-    /// Emits an instruction that writes the bytes of `src` that `mask` selects to `dst` after a
-    /// shift. It sets all other bytes of `dst` to zero.
+    /// Emits an instruction that shifts `src`, and copies those bytes of the result that `mask`
+    /// selects to `dst`. It sets the other bytes of `dst` to zero.
     pub fn field_clear(
         &mut self,
         dst: impl Into<Dst>,

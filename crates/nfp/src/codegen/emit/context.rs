@@ -13,7 +13,7 @@ use crate::{AluOp, BranchCondition, ShiftAmount, ShiftKind};
 const QUEUES: u32 = 0xff;
 /// Value of the firmware's queue field for queue numbers that do not fit (`NFP_NET_RXR_MAX`).
 const NO_QUEUE: u32 = 64;
-/// Number of the flag bit that tells the firmware that the program has selected a queue.
+/// Index of the flag bit that tells the firmware that the program has selected a queue.
 const SELECTED: u8 = 4;
 
 /// Emits code that loads the address of the packet's first byte or, if `end` is true, of the

@@ -1,5 +1,5 @@
-//! Emits memory copies: one read, then one or two writes. They replace several loads and stores.
-//! The loaded register must also get the value that the last load of the BPF program gives it
+//! Emits memory copies, each of which replaces several loads and stores: one read, then one or two
+//! writes. The loaded register must also get the value of the last load that the copy replaces
 //! (`nfp_cpp_memcpy` of the driver).
 
 use slowpath_bpf::insn::{Register, Size};

@@ -16,8 +16,8 @@ const ABORTED: u32 = 0x82;
 /// Number of instructions that the SmartNIC prefetches (`NFP_USTORE_PREFETCH_WINDOW`).
 const PREFETCHED: usize = 8;
 
-/// Emits a branch that leaves the program, with `defer` delay slots. The driver sets its target
-/// when it loads the program: the code after the program, or the next packet.
+/// Emits a branch that leaves the program, with `defer` delay slots. When the driver loads the
+/// program, it sets the target of this branch: the code after the program, or the next packet.
 pub(super) fn leave(asm: &mut Assembler, defer: u8) {
     asm.leave(BranchCondition::Always, FIRST_EXIT, defer);
 }
@@ -50,7 +50,7 @@ pub(super) fn end(asm: &mut Assembler) {
     asm.field(a(0), 0b1100, b(2), upper_half);
 }
 
-/// Emits the subroutine that saves `r6` to `r9` to the stack, after the return address. It then
+/// Emits the subroutine that saves `r6` to `r9` to the stack, after the return address, and then
 /// jumps to the address in the scratch register. Returns the index of the first emitted
 /// instruction.
 pub(super) fn push_registers(asm: &mut Assembler) -> usize {

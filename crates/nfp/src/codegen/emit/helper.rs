@@ -21,7 +21,7 @@ use crate::{AluOp, BranchCondition, FIRST_EXIT, Insn, ShiftAmount, ShiftKind};
 /// The error number `-EINVAL`, as a word.
 const EINVAL: u32 = -22i32 as u32;
 
-/// Emits code for the call of the kernel helper `number` at a slot of the program.
+/// Emits code for the instruction at index `slot`, a call of the kernel helper `number`.
 pub(super) fn call(
     asm: &mut Assembler,
     program: &AnnotatedProgram<'_>,
@@ -44,7 +44,8 @@ pub(super) fn call(
     }
 }
 
-/// Register with the low word of `r2`, the helper's argument for the distance in bytes.
+/// Register with the low word of `r2`. In this argument, helpers get the distance in bytes by which
+/// they move the start or end of the packet.
 const DISTANCE: u8 = 4;
 
 fn result(asm: &mut Assembler, low: u32, high: u32) {
@@ -150,7 +151,8 @@ fn look_up(asm: &mut Assembler, program: &AnnotatedProgram<'_>, slot: usize, dep
     }
 }
 
-/// Emits a branch to a firmware function. The driver sets its address when it loads the program.
+/// Emits a branch to a firmware function. The driver replaces the branch target by the function's
+/// address when it loads the program.
 fn branch_to_firmware(asm: &mut Assembler, number: i32) {
     let number = u32::try_from(number).unwrap_or(0);
     asm.leave(BranchCondition::Always, FIRST_EXIT + number, 2);

@@ -8,7 +8,7 @@ use super::pair::pair;
 use crate::codegen::annotated::AnnotatedInsn;
 use crate::{AluOp, BranchCondition, Operand};
 
-/// Emits a conditional jump to the BPF instruction at slot `target`.
+/// Emits a conditional jump to the BPF instruction at index `target`.
 pub(super) fn branch(
     asm: &mut Assembler,
     insn: &AnnotatedInsn,
@@ -106,8 +106,9 @@ fn any_word(asm: &mut Assembler, width: Width, left: u8, op: AluOp, right: u8, l
     }
 }
 
-/// Returns the branch condition to use after a subtraction. Also returns true if the operands must
-/// be swapped before the subtraction.
+/// Returns the branch condition that is true after a subtraction of the operands exactly if
+/// `condition` holds. The second value is true if the operands must be swapped before the
+/// subtraction.
 fn ordered(condition: Condition) -> (BranchCondition, bool) {
     use BranchCondition::{CarryClear, CarrySet, GreaterOrEqual, Less};
     match condition {

@@ -8,7 +8,7 @@ use super::pair::pair;
 use crate::codegen::annotated::AnnotatedInsn;
 use crate::{MulStep, Operand};
 
-/// Returns true if both factors certainly have at most 16 bits.
+/// Returns true if both factors are known to have at most 16 bits.
 pub(in crate::codegen) fn is_narrow(insn: &AnnotatedInsn, src: Source) -> bool {
     const HALF: u64 = u16::MAX as u64;
     let largest = match src {

@@ -152,8 +152,8 @@ pub(super) fn store(asm: &mut Assembler, size: Size, base: Register, offset: i16
 }
 
 /// Emits an atomic addition to a word of a map element (`mem_xadd`). If the added value is known to
-/// have at most 16 bits, it is a part of the command. If it is known to be larger, it comes from
-/// transfer registers. If neither is known, the code decides when it runs.
+/// have at most 16 bits, the memory command contains the value. If the value is known to be larger,
+/// transfer registers hold it. Otherwise, the emitted code chooses at run time.
 pub(super) fn add(
     asm: &mut Assembler,
     insn: &AnnotatedInsn,
@@ -165,11 +165,11 @@ pub(super) fn add(
     use super::assembler::{ADDRESS_B, Label};
     use crate::{BranchCondition, Insn};
     const HALF: u64 = 0xffff;
-    /// Bits 3 to 5 of the operand of `indirect_ref`: the upper half word of this operand is the
-    /// number to add.
+    /// Value for bits 3 to 5 of the operand of `indirect_ref`. With it, the upper half word of this
+    /// operand is the number to add.
     const DATA: u32 = 2 << 3;
-    /// Count field of the operand of `indirect_ref` for an addition of 4 bytes. With bit 2 set as
-    /// well, the addition has 8 bytes.
+    /// Count field of the operand of `indirect_ref` for an addition of 4 bytes. If bit 2 of the
+    /// count is also set, the addition has 8 bytes.
     const COUNT_4: u32 = 8;
     let double = size == Size::DW;
     let (value, unknown) = insn.bounds.src.map_or((0, u64::MAX), |src| {

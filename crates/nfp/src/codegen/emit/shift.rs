@@ -11,7 +11,7 @@ use crate::{AluOp, BranchCondition, ShiftAmount, ShiftKind};
 
 use ShiftAmount::Indirect;
 
-/// Number of the bit of the shift amount that is set if the amount is 32 or more.
+/// Index of the bit of the shift amount that is set if the amount is 32 to 63.
 const WORD_BIT: u8 = 5;
 
 /// Emits `dst <<= src`, `dst >>= src` or `dst s>>= src`.
@@ -107,8 +107,8 @@ fn move_shifted(asm: &mut Assembler, dst: u8, src: u8, kind: ShiftKind, amount: 
     }
 }
 
-/// Emits an arithmetic right shift of a word. The bits that are shifted in are the sign of the
-/// previous ALU result.
+/// Emits an arithmetic right shift of a register pair by a constant. `asr` shifts in the sign of
+/// the previous ALU result, so the code first makes the high word this result.
 fn right_signed(asm: &mut Assembler, low: u8, amount: u8) {
     let high = low + 1;
     let all = ShiftAmount::Bits(31);
@@ -144,8 +144,8 @@ fn word_by_register(asm: &mut Assembler, op: BpfOp, number: u8, src: u8) {
     }
 }
 
-/// Emits the shift of one word of a pair by less than 32 bits: the word that receives bits from the
-/// other word. It is shifted first, while the other word is still unchanged.
+/// Emits the shift of one of the two words of a register pair, by less than 32 bits: the word that
+/// receives bits from the other word. This must come first, while the other word is unchanged.
 fn receiving_word_below_32(asm: &mut Assembler, op: BpfOp, low: u8, src: u8) {
     let high = low + 1;
     if op == BpfOp::Lsh {
@@ -158,14 +158,14 @@ fn receiving_word_below_32(asm: &mut Assembler, op: BpfOp, low: u8, src: u8) {
     }
 }
 
-/// Emits the shift of one word of a pair by less than 32 bits: the word that receives no bits from
-/// the other word.
+/// Emits the shift of one of the two words of a register pair, by less than 32 bits: the word that
+/// gives bits to the other word and receives zeros or copies of the sign.
 fn other_word_below_32(asm: &mut Assembler, op: BpfOp, low: u8, src: u8) {
     let word = if op == BpfOp::Lsh { low } else { low + 1 };
     word_by_register(asm, op, word, src);
 }
 
-/// Emits the shift of both words of a pair by 32 bits or more.
+/// Emits the shift of a register pair by 32 bits or more.
 fn by_32_or_more(asm: &mut Assembler, op: BpfOp, low: u8, src: u8) {
     let high = low + 1;
     match op {
@@ -187,8 +187,8 @@ fn by_32_or_more(asm: &mut Assembler, op: BpfOp, low: u8, src: u8) {
     }
 }
 
-/// Emits code for small and for large amounts, and a branch that chooses between them when the code
-/// runs.
+/// Emits code for amounts below 32 and for larger amounts, with a branch that chooses between them
+/// at run time.
 fn by_any_amount(asm: &mut Assembler, op: BpfOp, low: u8, src: u8) {
     // Order of the code: branch, first word, branch with the second word in its two delay slots.
     let first = if op == BpfOp::Lsh { 3 } else { 2 };

@@ -1,6 +1,7 @@
-//! Emits loads and stores of stack variables, which are in local memory. Their words are addressed
-//! relative to a base register. Base register 0 points to the frame, and base register 3 is set for
-//! the access (`mem_op_stack`, `wrp_lmem_load`, `wrp_lmem_store` of the Linux NFP driver).
+//! Emits loads and stores of stack variables, which are in local memory. Operands address words of
+//! local memory relative to a base register. Base register 0 points to the frame, and base register
+//! 3 is set for the access (`mem_op_stack`, `wrp_lmem_load`, `wrp_lmem_store` of the Linux NFP
+//! driver).
 
 use super::assembler::{Assembler, Dst, IMM_A, IMM_B, LOCAL_INCREMENT, STACK, a, b, local};
 use super::pair::zero_extend;
@@ -11,10 +12,10 @@ use slowpath_codes as codes;
 
 /// Largest word offset that instructions other than `alu` can encode.
 const RESTRICTED_WORD: u8 = 7;
-/// Number of bytes that can be reached with base register 0.
+/// Number of stack bytes, from the start of the frame, that base register 0 can reach.
 const NEAR: i64 = 64;
-/// Number of bytes that can be reached with base register 3 from an aligned address. The word
-/// offset replaces the low bits of the address.
+/// Number of bytes that base register 3 can reach from an aligned address. The word offset replaces
+/// the low bits of the address.
 const WINDOW: i64 = 32;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,7 +14,7 @@ const LARGEST: i32 = 64;
 
 /// A group of packet loads that share one read.
 struct Group {
-    /// Slot of the first load.
+    /// Index of the instruction that loads first.
     first: usize,
     start: i16,
     end: i16,
@@ -76,7 +76,7 @@ pub(super) fn share(insns: &mut [AnnotatedInsn], facts: &dyn Facts) {
     }
 }
 
-/// Returns true if the base registers of two loads certainly have the same value.
+/// Returns true if the base registers of two loads are known to have the same value.
 fn same_base(insns: &[AnnotatedInsn], facts: &dyn Facts, first: usize, second: usize) -> bool {
     let base = |slot: usize| Some((slot, memory_operand(&insns[slot].insn)?.0));
     let (Some(first), Some(second)) = (base(first), base(second)) else { return false };

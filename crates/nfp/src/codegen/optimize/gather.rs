@@ -13,7 +13,7 @@ const LARGEST: i32 = 128;
 /// A load, and the store after it that stores the loaded value.
 #[derive(Clone, Copy)]
 struct Pair {
-    /// Slot of the load.
+    /// Index of the load instruction.
     load: usize,
     size: Size,
     register: Register,
@@ -63,7 +63,8 @@ pub(super) fn gather(insns: &mut [AnnotatedInsn], facts: &dyn Facts) {
     }
 }
 
-/// Returns the load at a slot and the store after it, if together they copy bytes to the packet.
+/// Returns the load at index `slot` with the store after it, if together they copy bytes to the
+/// packet. Otherwise returns `None`.
 fn pair(insns: &[AnnotatedInsn], facts: &dyn Facts, slot: usize) -> Option<Pair> {
     let (first, second) = (insns.get(slot)?, insns.get(slot + 1)?);
     let Insn::Load { size, signed: false, dst, base: from, offset: from_offset } = first.insn
@@ -105,7 +106,8 @@ fn continues(insns: &[AnnotatedInsn], facts: &dyn Facts, chain: &Chain, pair: &P
         && chain.length < LARGEST
 }
 
-/// Returns true if a load may read bytes that an earlier pair has written (`cross_mem_access`).
+/// Returns true if the load of `pair` may read bytes that an earlier store of the chain has written
+/// (`cross_mem_access`). `head` is the first pair of the chain.
 fn overlaps(facts: &dyn Facts, head: &Pair, pair: &Pair) -> bool {
     if facts.value(head.load, head.from) != RegisterValue::Packet {
         return false;

@@ -21,15 +21,16 @@ pub(super) enum Use {
 
 /// The maps that a program uses, and the way in which it uses the words of their values.
 pub(super) struct Uses {
-    /// Numbers of the maps, in the order in which the program uses them first.
+    /// Indices of the maps in the object, in the order in which the program first uses them.
     maps: Vec<u32>,
-    /// The use of each word. The key contains the number of the map and of the word.
+    /// The use of each word, by the index of the map and the index of the 32-bit word in the map's
+    /// value.
     words: BTreeMap<(u32, i64), Use>,
 }
 
 impl Uses {
-    /// Finds the maps that a program uses, without the uses of their words, which
-    /// [`record_use`] adds.
+    /// Finds the maps that a program uses. The result contains no uses of words yet; [`record_use`]
+    /// adds them.
     pub fn of(program: &AnnotatedProgram<'_>) -> Self {
         let live = (0..program.insns.len()).filter(|&slot| program.is_live(slot));
         let named = live.filter_map(|slot| match program.insns[slot].insn {

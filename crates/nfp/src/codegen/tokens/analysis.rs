@@ -94,8 +94,8 @@ impl Facts for Analysis<'_> {
         if accepts { helpers::arguments(number) } else { 0 }
     }
 
-    /// Returns true if a store reads all 64 bits of its source register. Code that stands in for a
-    /// store that the SmartNIC does not support does so, too.
+    /// Returns true if a store reads all 64 bits of its source register. This includes stores that
+    /// the SmartNIC does not support, because the code that replaces them reads the whole register.
     fn stores_whole(&self, slot: usize, base: Register, src: Register) -> bool {
         let Some(state) = &self.states[slot] else { return false };
         let accepted = matches!(state.register(base).kind, Kind::Packet | Kind::Stack);

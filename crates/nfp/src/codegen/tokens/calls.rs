@@ -71,8 +71,8 @@ pub(super) fn analyze_all(
 }
 
 impl CallValues {
-    /// Records the values that flow between functions at an instruction: arguments at a call,
-    /// results and written values at an exit. Other instructions record nothing.
+    /// Records the values that flow between functions at an instruction. At a call, these are the
+    /// arguments. At an exit, these are the result and the values written to callers' stack frames.
     fn add(
         &mut self,
         code: &Code<'_>,
@@ -113,7 +113,7 @@ impl CallValues {
     }
 }
 
-/// Returns the value of an argument register at a call, expressed in terms of the called function.
+/// Returns the value of an argument register at a call, converted for use in the called function.
 fn argument(state: &State, register: usize) -> Value {
     let value = &state.registers[register];
     match value.kind {
@@ -131,8 +131,8 @@ fn argument(state: &State, register: usize) -> Value {
 }
 
 impl Value {
-    /// Returns the value for use in another function: pointers into the packet or a map element get
-    /// the origin `origin` and the offset 0.
+    /// Converts the value for use in another function: pointers into the packet or a map element
+    /// get the origin `origin` and the offset 0.
     fn rebased(&self, origin: Origin) -> Self {
         match self.kind {
             Kind::Packet | Kind::Element => Value { origin, offset: Some(0), ..self.clone() },
@@ -140,7 +140,7 @@ impl Value {
         }
     }
 
-    /// Returns a function's result, or a value that it writes to a caller's frame, for use in the
+    /// Converts a function's result, or a value that it writes to a caller's frame, for use in the
     /// caller.
     fn as_result(&self, origin: Origin) -> Self {
         match (self.kind, &self.origin) {
@@ -227,7 +227,8 @@ fn written(state: &State, stack: &BTreeMap<i64, Value>) -> BTreeMap<i64, Option<
     changed.map(|place| (*place, value(place))).collect()
 }
 
-/// Combines the values that two paths write. If only one path writes a value, it is unknown.
+/// Combines the values that two paths write. A value that only one path writes becomes unknown
+/// (`None`).
 fn join_written(
     one: &BTreeMap<i64, Option<Value>>,
     other: &BTreeMap<i64, Option<Value>>,

@@ -8,13 +8,14 @@ use slowpath_bpf::{BpfProgram, Referent};
 #[derive(Clone, Copy)]
 pub(super) struct Code<'a> {
     pub program: &'a BpfProgram,
-    /// The variables whose addresses are loaded, by the slot of the load.
+    /// The variables whose addresses the program loads, by the index of the instruction that loads
+    /// the address.
     pub variables: &'a BTreeMap<usize, Referent>,
 }
 
 impl<'a> Code<'a> {
-    /// Lists the functions of the program. Each has its name, its first slot, and the slot after
-    /// its last one.
+    /// Lists the functions of the program. Each has its name, the index of its first instruction,
+    /// and the index after its last instruction.
     pub fn functions(&self) -> impl Iterator<Item = (&'a str, usize, usize)> {
         let ends = self.program.subprograms.iter().skip(1).map(|function| function.first);
         let ends = ends.chain([self.program.insns.len()]);
@@ -25,8 +26,8 @@ impl<'a> Code<'a> {
             .map(|(function, end)| (function.name.as_str(), function.first, end))
     }
 
-    /// Returns the first slot of the function that an instruction calls, if the function is part of
-    /// the program.
+    /// Returns the index of the first instruction of the function that an instruction calls.
+    /// Returns `None` if it calls no function of the program.
     pub fn own_target(&self, slot: usize) -> Option<usize> {
         match self.program.insns[slot] {
             insn @ Insn::Call(Call::Subprogram { .. }) => insn.function_target(slot),
@@ -34,8 +35,8 @@ impl<'a> Code<'a> {
         }
     }
 
-    /// Returns the name of the function that an instruction calls, if the function is part of the
-    /// program.
+    /// Returns the name of the function that an instruction calls. Returns `None` if it calls no
+    /// function of the program.
     pub fn own_callee(&self, slot: usize) -> Option<&'a str> {
         let function = self.program.function_of(self.own_target(slot)?)?;
         Some(function.name.as_str())

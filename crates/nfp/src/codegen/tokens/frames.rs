@@ -12,16 +12,16 @@ use crate::codegen::analysis::frames::{Function, bytes_for_calls, names_saved_re
 use crate::codegen::facts::Facts;
 use crate::firmware::MAX_STACK;
 
-/// Lowest offset that a function accesses through each pointer argument, by function name and
-/// number of the argument register.
+/// Lowest offset that a function accesses through each pointer argument, in bytes from the
+/// argument's value; by function name and number of the argument register.
 type Touched<'a> = BTreeMap<&'a str, BTreeMap<u8, i64>>;
 
 /// Layout of a function's stack frame.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame {
     pub function: Function,
-    /// Size in bytes, not counting stack bytes that only stand-in code uses. Such code replaces
-    /// accesses that the SmartNIC does not support.
+    /// Size in bytes, without stack bytes that only replacement code uses. The code generator emits
+    /// such code for accesses that the SmartNIC does not support.
     pub without_stand_ins: i64,
 }
 
@@ -110,7 +110,8 @@ pub(super) fn is_refused(place: i64) -> bool {
     place < 0 && place % WORD_BYTES != 0
 }
 
-/// Returns the register that an atomic operation writes; `None` if it writes none.
+/// Returns the register in which an atomic operation stores the old value of the memory; `None` if
+/// the operation stores none.
 fn fetched(insn: &Insn) -> Option<Register> {
     match *insn {
         Insn::Atomic { op: AtomicOp::Cmpxchg, .. } => Some(Register::R0),
@@ -119,8 +120,8 @@ fn fetched(insn: &Insn) -> Option<Register> {
     }
 }
 
-/// Returns the number of stack bytes down to the lowest offset from the frame pointer that a
-/// function's instructions contain.
+/// Returns the distance in bytes from the frame pointer down to the lowest stack offset that an
+/// instruction of a function contains.
 fn named_bytes(insns: &[Insn]) -> u32 {
     let mut lowest = 0;
     // Registers with a copy of the frame pointer.

@@ -67,7 +67,7 @@ impl State {
     }
 }
 
-/// State at the entry of a function, and effects of the functions that it calls.
+/// State at the entry of a function, and the effects of the functions that this function calls.
 pub(super) struct Entry<'a> {
     /// Values of `r1` to `r5`.
     pub arguments: &'a [Value; 5],
@@ -118,7 +118,8 @@ pub(super) fn analyze(
     states
 }
 
-/// Returns the slots that can follow an instruction, each with the state before it.
+/// Returns the indices of the instructions that can follow an instruction, each with the state
+/// before it.
 fn successors(
     code: &Code<'_>,
     slot: usize,
@@ -199,8 +200,8 @@ impl Comparison {
         }
     }
 
-    /// Returns the state after a branch whose comparison holds, with tighter bounds if it compares
-    /// with a constant.
+    /// Returns the state on the path of a branch on which its comparison holds. If the comparison
+    /// is with a constant, the compared register gets tighter bounds.
     fn refined(&self, cond: Option<Condition>, state: &State) -> State {
         let Source::Imm(limit) = self.src else { return state.clone() };
         let Ok(limit) = u64::try_from(limit) else { return state.clone() };

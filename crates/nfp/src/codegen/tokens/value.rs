@@ -29,8 +29,8 @@ pub(super) enum Kind {
     /// The result of a helper that returns pointers to kernel state, or another value that is not a
     /// pointer to memory of the SmartNIC.
     Returned,
-    /// A value loaded from state, such as a map element. If it is a pointer, it points to state,
-    /// too.
+    /// A value loaded from state, such as a map element. If the value is a pointer, it points to
+    /// state outside the packet.
     Inner,
     /// The value of a context field that the SmartNIC does not provide. It may be a pointer into
     /// the packet.
@@ -38,7 +38,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// Returns the token's word for this kind of value.
+    /// Returns the word that stands for this kind of value in a token.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Number => "number",
@@ -93,12 +93,12 @@ pub(super) enum Origin {
     },
     /// A variable, map or function of the object, by its symbol name.
     Symbol(Rc<str>),
-    /// The pointer that the call at this slot returns.
+    /// The pointer that the call at this instruction index returns.
     Call(usize),
-    /// The pointer that results from the addition at this slot.
+    /// The pointer that the addition at this instruction index computes.
     Moved(usize),
-    /// The pointer in a register or stack slot at the instruction at this slot, where control-flow
-    /// paths meet.
+    /// The pointer in this register or stack slot where control-flow paths meet, at this
+    /// instruction index.
     Joined(usize, Cell),
     /// A pointer that the function received in this argument register, or at this stack position
     /// ([`Value::place`]) in a caller's frame.
@@ -256,7 +256,7 @@ impl Value {
         }
     }
 
-    /// Returns the value in the representation that the code generator uses.
+    /// Converts the value to the representation that the code generator uses.
     pub fn as_register(&self) -> RegisterValue {
         let offset = self.offset.map_or(Offset::Unknown, Offset::Constant);
         match self.kind {
@@ -315,7 +315,8 @@ impl Value {
         Value { varies, map: self.map.clone(), ..Value::pointer(self.kind, origin, None) }
     }
 
-    /// If one of the two values is null, returns the other one.
+    /// Returns the value of `self` and `other` that is not null, if one of them is null. Otherwise
+    /// returns `None`.
     pub fn or_null(&self, other: &Self) -> Option<Self> {
         if self.is_null() { Some(other.clone()) } else { other.is_null().then(|| self.clone()) }
     }

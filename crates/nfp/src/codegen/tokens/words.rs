@@ -84,7 +84,7 @@ impl Describer<'_> {
         Some(state.map_or(Kind::Unknown, |state| state.register(base).pointee()).name())
     }
 
-    /// Returns the value of [`Token::pieces`] for an instruction.
+    /// Returns the value of [`Token::pieces`] for an instruction, given by its index `slot`.
     fn pieces(&self, slot: usize, insn: Insn) -> u32 {
         let annotated = &self.insns[slot];
         if let Some(copy) = annotated.copy {
@@ -259,7 +259,7 @@ fn arithmetic(
     }
 }
 
-/// Returns the token's words for a load from memory other than the stack.
+/// Returns the words that describe a load from memory other than the stack.
 fn loaded(
     (size, signed): (Size, bool),
     base: &Value,
@@ -301,7 +301,7 @@ fn loaded(
     words(["fetched", &bits, &skipped, zeros, length, restricted_class(start.into())])
 }
 
-/// Returns the token's words for a copy of bytes to the packet. `from` is the lowest offset that
+/// Returns the words that describe a copy of bytes to the packet. `from` is the lowest offset that
 /// the copy reads.
 fn copy(copy: &Copy, base: &Value, size: Size, from: i16) -> Words {
     let length = match copy.length {
@@ -349,7 +349,8 @@ fn atomic(op: AtomicOp) -> &'static str {
     }
 }
 
-/// Returns the token's word for the amount of a shift: a constant, or the value of a register.
+/// Returns the word that describes the amount of a shift. The amount is the constant or, if that is
+/// `None`, the value of the register.
 fn amount_class(constant: Option<i64>, register: &Value) -> &'static str {
     let number = register.offset.filter(|_| register.kind == Kind::Number);
     let Some(amount) = constant.or(number) else {
@@ -364,8 +365,8 @@ fn amount_class(constant: Option<i64>, register: &Value) -> &'static str {
     }
 }
 
-/// Returns the token's words for the number that an atomic operation adds, and for the offset of
-/// its address.
+/// Returns two words that describe an atomic operation: one for the number that it adds, and one
+/// for the offset of its address.
 fn addend_class(value: &Value, offset: i16) -> [&'static str; 2] {
     let size = match value.offset.filter(|_| value.kind == Kind::Number) {
         Some(number) if number as u64 <= HALF => "small",
@@ -381,7 +382,7 @@ fn addend_class(value: &Value, offset: i16) -> [&'static str; 2] {
     [size, place]
 }
 
-/// Returns the token's words for an arithmetic operand: a constant, or `None` for a register.
+/// Returns the words that describe an arithmetic operand: a constant, or `None` for a register.
 /// Constants are classified by the number of instructions that load them.
 fn operand(constant: Option<i64>) -> Words {
     match constant {
@@ -394,7 +395,7 @@ fn sign(value: i64) -> &'static str {
     if value < 0 { "negative" } else { "positive" }
 }
 
-/// Returns the token's word for a constant operand of `alu`, which can encode any byte.
+/// Returns the word that describes a constant operand of `alu`. This operand can encode any byte.
 fn operand_class(value: i64) -> &'static str {
     match constant_class(value) {
         "byte" => "small",
@@ -402,7 +403,8 @@ fn operand_class(value: i64) -> &'static str {
     }
 }
 
-/// Returns the token's word for a constant, which tells how many instructions load it.
+/// Returns the word that describes a constant: its size class, from which the number of
+/// instructions that load it follows.
 fn constant_class(value: i64) -> &'static str {
     let value = value as u64 & WORD;
     let packed = |word: u64| [0, 8, 16].iter().any(|shift| (word >> shift & HALF) << shift == word);
@@ -416,12 +418,13 @@ fn constant_class(value: i64) -> &'static str {
     }
 }
 
-/// Returns the token's word for the offset of an address from a base register.
+/// Returns the word that describes the offset of an address from a base register.
 fn offset_class(offset: i64) -> &'static str {
     if offset == 0 { "0" } else { restricted_class(offset) }
 }
 
-/// Returns the token's word for a constant in a restricted operand, which can encode up to 127.
+/// Returns the word that describes a constant in a restricted operand, which can encode constants
+/// up to 127.
 fn restricted_class(offset: i64) -> &'static str {
     if (0..=SMALL as i64).contains(&offset) { "small" } else { constant_class(offset) }
 }

@@ -5,8 +5,8 @@
 //!   registers and continues at the function with `rtn` of a second register.
 //! - Firmware functions are exits of the program with numbers of their own.
 //!
-//! The delay slots of the branch load both registers. The lifted program checks that an `rtn` finds
-//! the expected number; a path that returns elsewhere has no meaning.
+//! The delay slots of the calling branch load both registers. The lifted program checks that `rtn`
+//! finds the expected number in its register. A program that can return elsewhere is invalid.
 //!
 //! Source: the public driver (`bpf/jit.c`: calls, prologue and epilogue of functions, calls of
 //! helpers; `bpf/main.h`: registers).
@@ -86,7 +86,7 @@ pub(super) fn has_returns(listing: &Listing) -> bool {
 
 /// Returns the instruction numbers that the delay slots of a call load into registers: the return
 /// address and, for calls through the subroutine that saves registers, the called function. Returns
-/// nothing if the branch is not a call.
+/// no numbers if the branch is not a call.
 pub(super) fn link_registers(listing: &Listing, slots: Range<usize>) -> impl Iterator<Item = u32> {
     let back = loaded(listing, slots.clone(), RETURN_ADDRESS);
     let onward = back.and_then(|_| loaded(listing, slots, CALLEE_ADDRESS));
@@ -120,7 +120,7 @@ impl CallStringId {
 /// A call string: the calls that have not returned yet when a block runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct CallString {
-    /// Numbers of the instructions to which the calls return. The innermost call comes last.
+    /// Numbers of the instructions to which the calls return, in the order of the calls.
     return_addresses: Vec<u32>,
     /// Number of the called function's first instruction, while the subroutine that saves registers
     /// runs. `None` elsewhere.
@@ -184,8 +184,8 @@ impl CallStrings {
         self.id(call_string)
     }
 
-    /// Returns the call string after the return instruction `rtn[src]`, and the number of the next
-    /// instruction.
+    /// Returns the call string after the instruction `rtn[src]`, which runs in the call string
+    /// `from`, and the number of the instruction to which it jumps.
     pub fn returned(
         &mut self,
         from: CallStringId,

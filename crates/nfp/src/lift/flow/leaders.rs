@@ -27,7 +27,8 @@ pub(super) fn leaders(listing: &Listing, calls: bool) -> Result<BTreeSet<usize>,
     Ok(leaders)
 }
 
-/// Returns the instructions to which a branch leads, either directly or by a return later on.
+/// Returns the instructions to which a branch leads. For a call, includes the instructions to which
+/// the called function, or the subroutine that saves registers, later returns.
 fn targets(
     listing: &Listing,
     number: usize,
