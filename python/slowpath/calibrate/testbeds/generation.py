@@ -232,6 +232,11 @@ def varied_value_count(experiment: Experiment, settings: ParameterValues) -> int
     return int(settings[values]) if isinstance(values, str) else values
 
 
+_READ_A_WORD = (
+    *("arithmetic", "branches", "calls", "loops", "meter", "recirculate", "state", "table-array"),
+    "tail-calls",
+)
+"""Components that read the first word of the key, at `key_offset`, and no further bytes."""
 _HEADROOM = 192
 """Headroom of packets in the kernel's test runs, in bytes."""
 _PRINTED = 3
@@ -272,7 +277,8 @@ def check_parameters(experiment: Experiment, settings: ParameterValues) -> None:
         "clone": numeric_value(settings, "bytes"),
         "helper": payload + 4,
         "mixture": payload + 256,
-    }.get(kind, where + 4)
+        **dict.fromkeys(_READ_A_WORD, where + 4),
+    }[kind]  # no default: a program that reads beyond the packet would have a wrong model
     if needed > int(size):
         reject(
             experiment, f"packets of {size} bytes are too short; this program needs {needed} bytes"
