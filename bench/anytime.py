@@ -24,7 +24,7 @@ COLUMNS = [
 
 
 class Trace(NamedTuple):
-    """Seconds until the first and last bound of one analysis, and deviations of early bounds."""
+    """Seconds until the first and the last bound of an analysis, and deviations of early bounds."""
 
     first: float  # seconds until the first bound
     total: float  # seconds until the end
@@ -47,7 +47,7 @@ def read(text: bytes) -> Trace | None:
 def rows(python: Path, programs: list[Program], repeat: int, options: list[str]) -> list[Row]:
     """Analyse each program `repeat` times, and return a table row for each that has a bound.
 
-    The row is from the run of median duration.
+    A row has the values of the run with the median duration.
     """
     script = Path(__file__).with_name("trace.py")
     traces: dict[Program, list[Trace]] = {program: [] for program in programs}

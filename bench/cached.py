@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 
 class Run(NamedTuple):
-    """A run of the command: its output, and its time in seconds."""
+    """Output of a run of the command, and its time in seconds."""
 
     output: tuple[int, bytes, bytes]
     seconds: float
@@ -62,7 +62,7 @@ def run(words: list[str]) -> Run:
 
 
 def ended_early(done: Run) -> set[str]:
-    """Return the files with a result that a limit affected."""
+    """Return the files with results that a limit of time or memory affected."""
     results: list[dict[str, Any]] = json.loads(done.output[1])["results"]
 
     def is_early(result: dict[str, Any]) -> bool:
@@ -74,7 +74,7 @@ def ended_early(done: Run) -> set[str]:
 
 
 def told(result: dict[str, Any]) -> list[str]:
-    """Return the error and the notes of a result."""
+    """Return the error and the notes of a result as texts."""
     return [result["error"] or "", *result["notes"]]
 
 

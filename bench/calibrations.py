@@ -34,7 +34,7 @@ TARGET = "linux-xdp.toml"
 
 
 class Compared(NamedTuple):
-    """A value (parameter or time) that two calibrations determined, with both results."""
+    """A value, such as a parameter or a time, with the results of both calibrations."""
 
     name: str
     one: float
@@ -161,7 +161,7 @@ def numbers(table: dict[str, object], before: str = "") -> Iterator[tuple[str, f
 
 
 def print_differences(one: dict[str, float], other: dict[str, float]) -> None:
-    """Print how many parameters differ by how much, and the parameters that differ most."""
+    """Print the distribution of the differences between parameters, and the largest differences."""
     apart = {
         key: abs(one[key] - other[key]) / (max(abs(one[key]), abs(other[key])) or 1.0)
         for key in one.keys() & other.keys()

@@ -94,7 +94,7 @@ def main() -> int:
         arguments.error(f"no section {', '.join(sorted(unknown))}")
     for name in chosen:
         text = renewal.sections[name]()
-        # Write each section at once, so that an early end loses nothing.
+        # Write each section at once, so that an early end loses no results.
         sections.renew(HOW_TO if name == "report" else ACCURACY, name, text)
     return 0
 

@@ -34,7 +34,7 @@ def graphs_of(file: str) -> tuple[list[str], Graphs]:
     rewriting = chains.Rewriting("guard", deadline_seconds=SECONDS, graphs=True)
     with heeding_signals() as stopping:
         messages = chains.rewrite_messages(subject, rewriting, stopping)
-        # Intermediate results come several times; the last message is complete.
+        # The engine sends intermediate results; only the last message is complete.
         *_, (*_, graphs) = (message for message in messages if message[0] == "rewritten")
     return [name for name, _, _ in loaded.chain.members], json.loads(graphs)
 

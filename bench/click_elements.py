@@ -40,13 +40,13 @@ _TAIL = '#pragma pop_macro("EXPORT_ELEMENT")\n'
 exported.
 """
 _OURS = ("AddressInfo", "AlignmentInfo", "ScheduleInfo")
-"""Elements of Click that our own headers define."""
+"""Elements of Click that slowpath's own headers define."""
 _WAYS = ("push", "simple_action", "pull")
 _LACKED = re.compile(r"'([^']+)' file not found|(?:identifier|type name) '([^']+)'|'([^']+)'")
 
 
 class Wish(NamedTuple):
-    """Configuration with which packets run through a Click element."""
+    """Configuration of a Click element with which packets run through it."""
 
     entry: str
     config: str
@@ -134,7 +134,7 @@ def _run(
 
 
 def _entries(exported: str, needed: list[Path], alone: bool) -> list[str | None]:
-    """Return the names of methods that may receive packets, of the class or of a base class."""
+    """Return the names of methods of the class, or of a base class, that may receive packets."""
     if alone:
         return [None]
     others = [
@@ -147,7 +147,7 @@ def _entries(exported: str, needed: list[Path], alone: bool) -> list[str | None]
 
 
 def _providers(elements: Path, sources: list[Path]) -> dict[str, Path]:
-    """Return the source of each class, and of every other name that sources say they provide."""
+    """Return the source file of each class, and of every other name that a source provides."""
     every = [*sources, *elements.glob("simple/*.cc"), *elements.glob("userlevel/*.cc")]
     return {
         name: source

@@ -34,9 +34,10 @@ from slowpath.measure.sampling import ProgressCallbacks, StopCriteria, measure
 from slowpath.measure.statistics import quantile
 
 COVERED = 0.90
-"""Share of measurements that the printed factors cover."""
+"""Share of the measurements that the printed factors cover."""
 LEAST_NS = 10.0
-"""Paths that take less in cold caches are left out: the loop's noise is as large as they are."""
+"""Minimum time in cold caches of compared paths; the noise of the loop is as large as shorter
+times."""
 EMPTY = '{"steps": [], "calls": []}'
 
 

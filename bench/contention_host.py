@@ -48,7 +48,8 @@ PROGRAMS = {
     "count-min-xdp": ("count_min.4", FLOWS),
 }
 FUNCTIONS = {
-    # Packet sizes vary without accelerators; request times are measured for one size.
+    # Without accelerators, packet sizes vary; with accelerators, request times are measured for one
+    # size.
     "flow-stats": ("stages: [flow-statistics]", "", "packet_size_bytes: [64, 1500]"),
     "nat": ("stages: [nat]", "", "packet_size_bytes: [64, 1500]"),
     "router-acl": (
@@ -64,8 +65,11 @@ PATTERN = "run-to-completion"
 FOLDS = 5
 CONFIDENCE = 0.9
 LOUD, ATTEMPTS = 0.15, 3
-"""A profile with a noise floor above LOUD is measured again, whatever its models predict, as the
-processor had other load. The last attempt counts."""
+"""Maximum noise floor of a profile, and maximum number of attempts to measure it.
+
+A profile with a noise floor above LOUD is measured again, because the processor had other load. The
+last attempt counts in any case.
+"""
 PREDICTORS = ("slowpath", "told", "slomo", "sum", "min", "constant")
 
 INTERVALS = ("slowpath", "told")
@@ -94,10 +98,7 @@ def description(name: str, mixes: int, pairs: int, block_ms: int) -> str:
 
 
 def measure(given: argparse.Namespace) -> None:
-    """Profile all functions that have no profile yet.
-
-    Profile functions again if the noise was high.
-    """
+    """Profile all functions that have no profile yet, or whose last profile was too noisy."""
     each = -(-given.mixes // len(NAMES))
     given.folder.mkdir(parents=True, exist_ok=True)
     for name in NAMES:
@@ -177,7 +178,7 @@ def evaluate(folder: Path, name: str, recipe: str | None) -> list[dict[str, obje
     of_row = {f"mix-{at}": competitors for at, competitors in enumerate(has, 1)}
     found = list[dict[str, object]]()
     for held_out in parts_of(table):
-        # A row without competitors belongs to the mix that it was measured with.
+        # A row without competitors belongs to the mix with which it was measured.
         kept = np.array(
             [not of_row[f"mix-{row.rpartition('-')[2]}"] & held_out for row in memory.rows]
         )

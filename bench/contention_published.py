@@ -39,7 +39,7 @@ MEMORY, SLOMO = "memory-train.csv", "slomo-train.csv"
 def nested(files: list[str], models: list[Recipe | None], repetitions: int) -> None:
     """Print the errors of each kind of memory model, by nested cross-validation.
 
-    None stands for choosing the kind by its errors on the training rows.
+    None in `models` stands for the kind with the smallest errors on the training rows.
     """
     profile = read_memory(files)
     first = len(read_memory(files[:1]).rows)

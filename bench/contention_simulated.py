@@ -46,7 +46,10 @@ Maker = Callable[[], str]
 
 
 class Tables:
-    """Computes the tables of the evaluation. Models are trained once for all tables."""
+    """Computes the tables of the evaluation.
+
+    Models are trained only once for all tables.
+    """
 
     def __init__(self, given: argparse.Namespace) -> None:
         self.given = given

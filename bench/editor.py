@@ -27,7 +27,8 @@ def cpu_seconds(editor: Editor) -> float:
     """Return the CPU time of the server, its processes, and their ended processes such as clang."""
     ticks = 0
     for process in (editor.process.pid, *editor.children()):
-        # After the name in parentheses: state is field 3 of proc_pid_stat(5), times are 14 to 17.
+        # Fields after the name in parentheses: state is field 3 of proc_pid_stat(5), times are 14
+        # to 17.
         fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
         ticks += sum(map(int, fields[11:15]))
     return ticks / os.sysconf("SC_CLK_TCK")

@@ -36,9 +36,9 @@ from slowpath.core.engine import targets
 
 TARGETS = Path(__file__).parent.parent / "targets"
 LEAST_NS = 10.0
-"""Limit in ns. For programs that take less, errors are reported in ns instead of shares."""
+"""Limit in ns; for faster programs, errors are reported in ns instead of as shares."""
 FEW = 4
-"""Minimum number of paths that a program must have for their order to be compared."""
+"""Minimum number of paths of a program for which the order of paths is compared."""
 
 
 def estimating(name: str) -> Model:
@@ -74,7 +74,7 @@ def compare(given: argparse.Namespace) -> None:
 
 
 def known(program: Program) -> list[dict[str, Any]]:
-    """Return the paths of a program whose executed instructions are known, as models need them."""
+    """Return the paths of a program with known instructions, in the form that models read."""
     return [path for path in program["paths"] if path["flow"] is not None]
 
 
@@ -84,7 +84,7 @@ def error_of(path: dict[str, Any], model: Model) -> float:
 
 
 def share_inside(measured: Sequence[Program], model: Model, low: float, high: float) -> float:
-    """Return the share of long paths whose measured time is inside the estimate's interval."""
+    """Return the share of long paths whose measured time is within the interval of the estimate."""
     large = [path for one in measured for path in known(one) if path["program_ns"] >= LEAST_NS]
     return mean(low <= path["ns"] / model(path["flow"]) <= high for path in large)
 
@@ -139,8 +139,8 @@ def halves(paths: Sequence[dict[str, Any]]) -> tuple[np.ndarray, np.ndarray]:
 def of_the_slowest(paths: Sequence[dict[str, Any]], at: int) -> float:
     """Return the measured time of a path, divided by that of the slowest path.
 
-    Among paths with nearly equal times, the largest value was mostly measured too high. So if
-    several paths may be the slowest, only the times of their joint repetition (`again`) count.
+    Among paths with nearly equal times, the largest measured time is usually too high. If several
+    paths may be the slowest, only the times of their joint repetition (`again`) therefore count.
     """
     several = [paths[one]["again"] for one in contenders(paths)]
     if paths[at]["again"] is None or len(several) == 1:
@@ -163,9 +163,10 @@ COLUMNS = ("program", "instructions", "measured_ns", "half_width_ns", "program_n
 """Columns of a file with paths, before those of targets. `measured_ns` includes the kernel's loop,
 `program_ns` does not, and `half_width_ns` is that of the 95 % interval of `measured_ns`."""
 ENDS = ("ns", "low_ns", "high_ns")
-"""Ends of the names of columns with the estimate of a target for `measured_ns`, and its interval."""
+"""Suffixes of the columns with a target's estimate for `measured_ns`, and with the ends of its
+interval."""
 STABLE = 0.05
-"""A path counts only if its interval has at most this half width, as a share of its time."""
+"""Maximum half width of the interval of a path that counts, as a share of its time."""
 
 
 def half_width(loads: Sequence[float | None]) -> float:

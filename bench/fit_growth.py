@@ -22,9 +22,9 @@ POINTS = 15, 30, 60, 90, 120, 250, 500, 1000, 2000
 SEGMENTS = range(1, 13)
 SEARCHES = "dynamic", "exhaustive", "extrema"
 EXHAUSTIVE_POINTS = 60
-"""Maximum number of points for the search that tries all places for segment ends."""
+"""Maximum number of points for the search that tries all positions of segment ends."""
 SIZES = 60, 240
-"""Numbers of points of the curves that are fitted with more and more segments."""
+"""Numbers of points of the curves that are fitted with an increasing number of segments."""
 CHANGES = 1e3, 5e4
 FOLDER = Path(__file__).resolve().parent.parent / "docs/figures/models"
 

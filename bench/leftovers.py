@@ -16,7 +16,8 @@ MARK = "SLOWPATH_KILLS"
 """Environment variable that marks the processes of the tests."""
 _SYS_BPF = {"x86_64": 321, "aarch64": 280}
 _NEXT = {"program": 11, "map": 12, "link": 31}
-"""For each kind of object, the command of bpf(2) that returns the next id (`uapi/linux/bpf.h`)."""
+"""For each kind of BPF object, the command of bpf(2) that returns the next id (`uapi/linux/bpf.h`).
+"""
 _OPEN = re.compile(r"^(prog|map|link)_id:\s*(\d+)", re.MULTILINE)
 _OWNER = re.compile(r"net:\[(\d+)\]")
 _BPFFS = "bpf"

@@ -13,24 +13,27 @@ from itertools import chain
 from typing import NamedTuple
 
 Code = Sequence[str | None]
-"""The bytes of each BPF instruction of a path in hexadecimal digits; None for a kernel call."""
+"""Machine code of a path: the bytes of each BPF instruction in hexadecimal; None for a kernel call.
+"""
 
 VERSIONS = (19, 20, 21)
 """Accepted versions of LLVM. Older ones have no model of Zen 4."""
 DROPPED = {"lock", "callq", "retq", "int3", "hlt"}
-"""Instructions left out of simulations. llvm-mca cannot model calls, and assumes 34 cycles for
-`lock`.
-"""
+"""Instructions that are left out of simulations: llvm-mca cannot model calls, and assumes 34 cycles
+for `lock`."""
 REGISTERS = ("eax", "edi", "esi", "edx", "ecx", "r8d", "ebx", "r13d", "r14d", "r15d")
-"""The registers that BPF uses. They are cleared so that an iteration does not wait for results of
-the iteration before.
-"""
+"""The registers that BPF uses. The simulated code clears them, so that an iteration does not wait
+for results of the previous one."""
 SEPARATOR, SEPARATED = "f4", "hlt"
-"""A byte that separates pieces of code in the disassembly, and its instruction. The kernel never
-generates it.
+"""A byte that separates pieces of code in the disassembly, and its instruction.
+
+The kernel never generates this instruction.
 """
 FEW, MANY = 3, 8
-"""Numbers of simulated iterations. The throughput follows from the difference in cycles."""
+"""Two numbers of simulated iterations.
+
+The throughput follows from the difference in cycles.
+"""
 AT_ONCE = 200_000
 """Maximum number of instructions in one run of llvm-mca."""
 
@@ -122,7 +125,10 @@ def parts(code: Code, meaning: dict[str, list[str]]) -> list[tuple[str, ...]]:
 
 
 def regions(sequences: Sequence[Sequence[str]]) -> str:
-    """Format instruction sequences as input for llvm-mca. Each sequence is named by its number."""
+    """Format instruction sequences as input for llvm-mca.
+
+    The name of a sequence is its index.
+    """
     lines = list[str]()
     for number, sequence in enumerate(sequences):
         lines += [f"# LLVM-MCA-BEGIN {number}", *sequence, "# LLVM-MCA-END"]

@@ -37,8 +37,9 @@ from slowpath.core.programs.sources import Clang
 
 CUTTER = Path(__file__).parent.parent / "target" / "release" / "machine-code"
 HIDDEN = (0, 10, 20, 40, 60, 80)
-"""Candidates for the number of cycles by which later code hides a part's latency. The one that
-explains the experiments best is used.
+"""Candidates for the number of cycles by which later code hides a part's latency.
+
+The candidate that explains the experiments best is used.
 """
 OWN = "own"
 
@@ -100,7 +101,7 @@ def sources_of(folder: ExperimentFolder) -> dict[str, str]:
     for name, flow in folder.flows().items():
         kind, _, value = name.partition("-")
         source = f"{parameter}-{value}{'' if kind == 'component' else other}.bpf.c"
-        # A program that equals an earlier one has no source file.
+        # A program that equals an earlier program has no source file of its own.
         if flow not in found and (folder.programs / source).exists():
             found[flow] = source
     return found
@@ -177,8 +178,8 @@ def machine(cycles: Callable[[Any], Mapping[str, float]]) -> simpler.Counts:
 def hiding(hidden: int) -> Callable[[Any], Mapping[str, float]]:
     """Return a function that adds up the cycles of the pieces of a path between calls.
 
-    The code after a piece overlaps with it, and so hides up to `hidden` cycles of its latency. A
-    piece takes at least its throughput cycles.
+    The code after a piece overlaps the piece, and thus hides up to `hidden` cycles of the piece's
+    latency. A piece takes at least its throughput cycles.
     """
     return lambda path: {
         "cycles": sum(max(throughput, latency - hidden) for latency, throughput in path["parts"])

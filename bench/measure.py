@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TOOL = ROOT / ".venv/bin/slowpath"
 PYTHON = ROOT / ".venv/bin/python"
 UNCACHED = os.environ | {"SLOWPATH_NO_CACHE": "1"}
-"""Environment in which times are those of analyses."""
+"""Environment without the cache of slowpath, in which times are those of analyses."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,8 @@ class Usage(NamedTuple):
     output: bytes
 
 
-# The memory that the system reports for a process includes its parent's at the start. So a small
-# process in between starts it, and reports its resources.
+# The system counts the memory of a process's parent at its start. A small process in between
+# therefore starts the command, and reports its resources.
 LAUNCHER = """\
 import os, sys, time
 silent = os.open(os.devnull, os.O_WRONLY)
@@ -108,7 +108,7 @@ def take_turns(
 ) -> dict[Program, list[Run]]:
     """Run every program `repeat` times, in rounds.
 
-    Programs that are refused or do not finish before their deadline run once.
+    Programs that are refused, or do not finish before their deadline, run only once.
     """
     options = list(options)
     runs: dict[Program, list[Run]] = {program: [] for program in programs}

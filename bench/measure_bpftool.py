@@ -30,19 +30,19 @@ from slowpath.measure.statistics import quantile
 
 ROOT = Path(__file__).resolve().parent.parent
 ENOUGH, SECONDS = 31, 15.0
-"""Number of undisturbed runs that are needed of each, and the maximum time for them in seconds."""
+"""Required number of undisturbed runs of each tool, and the maximum time for them in seconds."""
 REPEAT = 20_000
-"""Number of program runs in one call. A call takes a few milliseconds, so that some calls are
-undisturbed.
+"""Number of program runs in one call.
+
+A call takes a few milliseconds, so that some calls are undisturbed.
 """
 BUSY, KEPT, TRIES = 1000, 5000, 100
-"""Runs of the busy loop per call, calls that determine its undisturbed time, and maximum number of
-calls to wait for an undisturbed one.
-"""
+"""Numbers for the busy loop: runs per call, calls that determine its undisturbed time, and maximum
+calls to wait for an undisturbed one."""
 UNDISTURBED = 0.05
-"""Quantile of the busy loop's times that counts as its undisturbed time."""
+"""Quantile of the times of the busy loop that counts as its undisturbed time."""
 SHARE, MORE = 0.03, 1.0
-"""Maximum difference between both tools, as a share and in nanoseconds."""
+"""Maximum difference between the times of both tools, as a share and in nanoseconds."""
 
 
 def loaded(name: str) -> list[int]:
@@ -119,7 +119,7 @@ def compare(
     found = []
     for analysed in Session(read_request([str(file)], written)).analyse(RunContext(Stopping())):
         program = prepare_program(station, analysed, slowest_to_fastest, lambda *_: True)
-        # Loaded in the order of the cases, so numbers and paths have the same order.
+        # slowpath loads programs in the order of the cases, so their ids have the same order.
         load = kernel.load_cases(station, program.cases)
         numbers = loaded(analysed.result["program"] or "")
         if len(numbers) != len(program.cases):

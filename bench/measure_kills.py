@@ -133,7 +133,8 @@ class Killer:
         candidates: set[Thing] | None = None
         while True:
             things, others = held(self._mark, self._temporary)
-            # Other processes may also create things. These are open in them, or disappear.
+            # Other processes may also create objects. Those are open in these processes, or
+            # disappear.
             new = things - before - others
             candidates = set(new) if candidates is None else candidates & new
             taken = time.monotonic() - begin
@@ -142,12 +143,13 @@ class Killer:
             time.sleep(0.1)
 
     def _wrong(self, files: str, number: signal.Signals | None, code: int) -> str | None:
-        """Describe the error if a measurement ended in a wrong way; None if it ended correctly."""
+        """Describe the error if a measurement ended incorrectly; None if it ended correctly."""
         if number == signal.SIGKILL:
             return None if code == -signal.SIGKILL else f"exit code {code}"
         text = self._out.read_text()
         if number is not None and code in {-signal.SIGTERM, ExitCode.INTERRUPTED}:
-            # Before it could end properly, during imports, or after the output.
+            # The signal killed the process during imports, before it could end properly, or after
+            # the output.
             return _fault(text, files, code) if text else None
         if code != ExitCode.FINE and (number is None or code != ExitCode.UNDECIDED):
             return f"exit code {code}"

@@ -29,7 +29,7 @@ BATCH = 64
 DROP, TX = 1, 3
 RECEIVER_DROP = 3  # of `slowpath.measure.live.LiveSubject`
 
-# bpf(2) and unshare(2): numbers of `uapi/linux/bpf.h`, and of x86-64 and arm64 for the call itself.
+# Numbers of `uapi/linux/bpf.h`, and of the system call bpf(2) on x86-64 and arm64.
 SYS_BPF = {"x86_64": 321, "aarch64": 280}
 PROG_LOAD, TEST_RUN, LINK_CREATE = 5, 10, 28
 PROG_TYPE_XDP, ATTACH_XDP = 6, 37
@@ -54,7 +54,7 @@ class Plain:
                 self._ip("link", "set", device, "addrgenmode", "none", "up")
         self._dropping, self._sending = self._load(DROP), self._load(TX)
         self._attach(self._dropping, "receiver", NATIVE)
-        # A program that is not attached would cost two RCU grace periods for each call.
+        # Without an attached program, each call would cost two RCU grace periods.
         self._attach(self._sending, "idle", GENERIC)
         self._packet = bytes(length)
 
@@ -126,7 +126,7 @@ def serve(length: int, frames: int, cpu: int) -> None:
 
 
 class Ours:
-    """The measurement by `slowpath measure --mode live`, of a program that drops all packets."""
+    """The measurement of a program that drops all packets, by `slowpath measure --mode live`."""
 
     def __init__(self, cpu: int) -> None:
         words = ["bound", str(PROGRAM), "--target", "ebpf", "--metric", "instructions"]

@@ -18,7 +18,7 @@ from figures import SVG_STYLE
 
 ROOT = Path(__file__).resolve().parent.parent
 SHORTEST_NS = 10.0
-"""Minimum time in ns of paths that are compared."""
+"""Minimum time of compared paths, in nanoseconds."""
 
 
 def take(folder: Path, options: list[str]) -> None:

@@ -35,7 +35,7 @@ PAGE = ROOT / "docs/explanation/performance.md"
 FOLDER = ROOT / "docs/figures/performance"
 HIDDEN = ("solver_seconds", "solver_checks", "megabytes")
 SHOWN = [column for column in guarantees.COLUMNS if column.key not in HIDDEN]
-# The page shows the smallest and the largest of the published count-min sketches.
+# Of the published count-min sketches, the page shows only the smallest and the largest.
 BETWEEN = re.compile(r"xdp-count-min\.([2-9]|1\d)")
 KIBIBYTES = 1 << 20  # in a gibibyte
 
@@ -177,7 +177,7 @@ class Renewal:
 
 
 def _shown(rows: list[Row]) -> list[Row]:
-    """Return the rows that the page shows; CSV files have all."""
+    """Return the rows that the page shows; the CSV files have all rows."""
     return [
         row
         for row in rows
@@ -205,7 +205,7 @@ def main() -> int:
         if text is None:
             print(f"{name}: left as it is, for want of --listings or --manifest")
             continue
-        # Section by section, so that nothing is lost if it ends early.
+        # Renew each section at once, so that an early end loses no results.
         sections.renew(PAGE, name, text)
     return 0
 

@@ -85,7 +85,7 @@ def write(file: Path, runs: list[Run]) -> None:
 
 
 def by_number(run: Run) -> Counter[str]:
-    """Count instructions and lookups."""
+    """Count instructions and lookups of a path."""
     found = Counter(packet=1)
     for name, (count, _) in run.parts.items():
         found["lookup" if name.startswith("table.") else "instruction"] += count
@@ -93,7 +93,7 @@ def by_number(run: Run) -> Counter[str]:
 
 
 def by_kind(run: Run) -> Counter[str]:
-    """Count instructions by opcode, and lookups by the kind of the table."""
+    """Count instructions by opcode, and lookups by the kind of their table."""
     found = Counter[str]()
     for name, (count, _) in run.parts.items():
         is_table = name.startswith("table.")
@@ -102,7 +102,7 @@ def by_kind(run: Run) -> Counter[str]:
 
 
 def by_outcome(run: Run) -> Counter[str]:
-    """Count also hits, misses, and bytes of keys, for each kind of table."""
+    """Count instructions by opcode, and hits, misses and bytes of keys by the kind of the table."""
     found = Counter[str]()
     for name, (count, size) in run.parts.items():
         found[name] += count
@@ -112,7 +112,7 @@ def by_outcome(run: Run) -> Counter[str]:
 
 
 class Data(NamedTuple):
-    """Paths as numbers: counts of each kind, measured times, and the fold of the pipeline."""
+    """Paths as arrays: counts of each kind of part, measured times, and fold of the pipeline."""
 
     kinds: list[str]
     table: Any
@@ -121,7 +121,7 @@ class Data(NamedTuple):
 
 
 def data(runs: list[Run], counts: Callable[[Run], Counter[str]]) -> Data:
-    """Return the counts of paths, with the pipelines divided among the folds."""
+    """Count the parts of each path, and divide the pipelines among folds for cross-validation."""
     names = sorted({run.pipeline for run in runs})
     np.random.default_rng(1).shuffle(names)
     fold = {name: number % FOLDS for number, name in enumerate(names)}
@@ -149,7 +149,8 @@ def compare(runs: list[Run]) -> None:
         for number in range(FOLDS):
             test, train = found.folds == number, found.folds != number
             estimates = found.table @ fitted(found, train)
-            # Pipelines that the interval is not checked with: their errors set its ends.
+            # The errors of all other pipelines determine the interval for the pipelines of this
+            # fold.
             low, high = ends(found, number)
             ratio = found.times / estimates
             errors[test] = (estimates / found.times - 1)[test]
@@ -162,9 +163,9 @@ def compare(runs: list[Run]) -> None:
 
 
 def fitted(found: Data, chosen: Any) -> Any:  # noqa: ANN401 - arrays
-    """Return prices with small relative errors for the chosen paths; errors far above 6 % count less.
+    """Fit prices with small relative errors to chosen paths; errors far above 6 % count less.
 
-    Few paths tell the price of a rare instruction, so each is drawn to the mean of all.
+    Few paths determine the price of a rare instruction, so it is pulled towards the mean price.
     """
     times = found.times[chosen]
     relative = found.table[chosen] / times[:, None]
@@ -181,7 +182,10 @@ def fitted(found: Data, chosen: Any) -> Any:  # noqa: ANN401 - arrays
 
 
 def ends(found: Data, left_out: int | None) -> tuple[float, float]:
-    """Return the ends of an interval, as shares of an estimate, without the paths of a fold."""
+    """Return the ends of the interval of estimates, as shares of an estimate.
+
+    They cover errors of cross-validation, without the paths of the fold `left_out`.
+    """
     ratios = []
     for number in set(range(FOLDS)) - {left_out}:
         inner = (found.folds != number) & (found.folds != left_out)
@@ -225,7 +229,7 @@ def take(given: argparse.Namespace) -> None:
     for _ in range(PASSES):
         known = {run.pipeline for run in read(out)} | without_paths
         left = [file for file in files if Path(file).name not in known]
-        # The command compiles its program once for all files.
+        # Measure several files with one command, because each command compiles its program anew.
         for start in range(0, len(left), BATCH):
             words = [sys.executable, "-m", "slowpath", "measure", *left[start : start + BATCH]]
             words += ["--format", "json", "--paths", str(given.paths)]
@@ -247,7 +251,7 @@ def take(given: argparse.Namespace) -> None:
 
 
 def parts_of(path: dict[str, Any]) -> dict[str, tuple[int, int]]:
-    """Return the runs and key bytes of the parts of a path."""
+    """Return number of runs and key bytes for each part of a path."""
     return {one["part"]: (one["runs"], one["key_bytes"]) for one in path["estimate"]["parts"]}
 
 

@@ -23,7 +23,7 @@ from measure import TOOL
 from slowpath.core.programs.compilers import find_compiler
 
 NODES = (10, 20, 50, 100, 200, 500)
-# A different program on each node that runs one.
+# Each node that runs a program runs a different one.
 LARGE = Network(140, 20, 100)
 COLUMNS = [
     Column("nodes", "nodes"),
@@ -76,7 +76,7 @@ def measure(
             first.append(seconds)
             again.append(plan(tool, file, cache, options)[0])
             described = json.loads(file.read_text())
-            # A firewall with a policy of its own.
+            # Replace one program by a firewall with a policy of its own.
             fresh = str(programs.variant("firewall", 10_000))
             described["programs"][names.index("firewall.0")]["object"] = fresh
             file.write_text(json.dumps(described))

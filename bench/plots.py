@@ -23,7 +23,7 @@ except ImportError:
         "error: plots need matplotlib; install it into the interpreter that runs this"
     ) from None
 
-# Heading and figure of each panel.
+# Heading of each panel, and the key of its figure.
 PANELS = [
     ("seconds", "engine_seconds"),
     ("nogoods", "nogoods"),

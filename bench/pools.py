@@ -78,7 +78,7 @@ def cluster() -> Iterator[str]:
 
 
 def compare(command: Sequence[str], places: dict[str, tuple[str, str]], repeat: int) -> None:
-    """Run a command with each kind of pool in turns, and print the median times."""
+    """Run a command in turns with each kind of pool, and print the median times."""
     seconds: dict[str, list[float]] = {name: [] for name in places}
     outputs = set()
     for _ in range(repeat):

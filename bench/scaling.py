@@ -29,7 +29,7 @@ COLUMNS = [
     Column("nogoods", "nogoods"),
     Column("", "status"),
 ]
-# The figures with slopes, and their names.
+# Figures for which slopes are computed, with their names in sentences.
 GROWTH = {"engine_seconds": "seconds of the engine", "nogoods": "nogoods", "megabytes": "memory"}
 
 

@@ -98,7 +98,10 @@ def _without_last(match: re.Match[str]) -> str:
 
 
 def ask(slowpath: str, entry: dict, deadline: float, kept: Path | None) -> Answer:
-    """Analyse one program. If `kept` is given, write the JSON of the result to this file."""
+    """Analyse one program.
+
+    If `kept` is given, write the result as JSON to this file.
+    """
     command = [slowpath, "bound", entry["object"], "--target", "ebpf", "--format", "json"]
     command += ["--deadline", str(deadline)]
     command += ["-n", entry["program"], "-s", entry["section"]]

@@ -66,7 +66,7 @@ def markdown(rows: list[Row], deadline: float) -> str:
 
 
 def _cell(row: Row, deadline: float) -> float | str | None:
-    """Return the seconds that a run took, or a note if its result is not exact."""
+    """Return the seconds that a run took; if its result is not exact, return a note."""
     if row["result"] == "exact":
         return float(str(row["seconds"]))
     if row["result"] == "deadline":

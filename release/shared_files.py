@@ -11,7 +11,7 @@ COMPLETIONS = {
     "zsh/site-functions/_slowpath": zsh,
     "fish/vendor_completions.d/slowpath.fish": fish,
 }
-"""The function that writes the completions of a shell, by the place where the shell finds them."""
+"""For each place where a shell finds completions, the function that writes them."""
 
 
 def main(folder: Path) -> None:

@@ -44,14 +44,14 @@ def load(size: int, dst: int, src: int, offset: int) -> bytes:
 
 
 def unless_equal(register: int, value: int, count: int) -> bytes:
-    """Encode a jump over `count` instructions. It is taken unless the register has the value."""
+    """Encode a jump over `count` instructions, taken unless `register` has the value."""
     return insn(0x55, register, off=count, imm=value)
 
 
 def with_packet(length: int, body: bytes) -> bytes:
     """Return a program that loads the packet's address into `r6` and runs `body`.
 
-    For short packets, it returns 1 instead.
+    For packets shorter than `length`, the program returns 1 instead.
     """
     ends = load(4, 6, 1, 0) + load(4, 7, 1, 4)
     checked = copy(2, 6) + alu(ADD, 2, length) + insn(0xBD, 2, 7, 2) + mov(0, 1) + EXIT

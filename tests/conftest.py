@@ -15,7 +15,7 @@ from compiler import needs_clang
 from support import CAMPAIGN, ROOT
 from warm_starts import ready_to_fork
 
-# A shell may let background jobs ignore these signals, and programs inherit that. Tests of signals
+# A shell may make background jobs ignore these signals, and programs inherit that. Tests of signals
 # would then wait forever.
 for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
     signal.signal(number, signal.SIG_DFL)
@@ -26,7 +26,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
-# How long an example takes depends on what else the machine does.
+# The duration of an example depends on other load of the machine, so do not limit it.
 settings.register_profile(
     "slowpath",
     max_examples=20 * CAMPAIGN,
@@ -35,15 +35,15 @@ settings.register_profile(
 )
 settings.load_profile("slowpath")
 
-# Tests of one slice may import helpers of another one. Their folders come last, because some names,
-# such as `trace`, are also modules of the standard library.
+# Tests of one command may import helpers from the folder of another. These folders come last,
+# because some names, such as `trace`, are also modules of the standard library.
 sys.path += [str(folder) for folder in sorted((ROOT / "tests").iterdir()) if folder.is_dir()]
 sys.path += [str(ROOT / "bench"), str(ROOT / "release")]
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Collect tests without collecting garbage, of which there is little."""
+    """Collect tests without garbage collection, which would find little garbage."""
     gc.disable()
     try:
         return (yield)
@@ -61,7 +61,7 @@ def _no_calibration(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def _no_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Turn the cache off: a kept result would hide what a test is about, such as progress."""
+    """Turn the cache off: a cached result would hide the tested behaviour, such as progress."""
     os.environ["SLOWPATH_NO_CACHE"] = "1"
     os.environ["SLOWPATH_CACHE_DIR"] = str(tmp_path_factory.mktemp("cache"))
 

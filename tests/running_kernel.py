@@ -18,13 +18,13 @@ from support import remembered
 Held = tuple[set[int], set[int], set[int], set[Path]]
 """Identifiers of programs, maps and links in the kernel, and network namespaces of processes.
 
-Processes of concurrent tests do not count: insights run untrusted code in namespaces, and for
-longer than `stayed` waits.
+Processes of concurrent tests are ignored. `slowpath insights` runs untrusted code in namespaces,
+for longer than `stayed` waits.
 """
 
 
 HOT = ("--no-stretches", "--cache", "hot")
-"""Options of a measurement that times whole paths only, with hot caches."""
+"""Options of a measurement that times only whole paths, with hot caches."""
 
 
 def needs_kernel() -> None:
@@ -42,7 +42,7 @@ def needs_two_cpus() -> None:
 
 
 def measured(*words: str | Path) -> Any:
-    """Return the document of `slowpath measure`, which a test session runs once per arguments.
+    """Return the document of `slowpath measure`, which runs once per test session and arguments.
 
     The measurement has the smallest number of loads, unless `words` change the time limit.
     """
@@ -50,7 +50,10 @@ def measured(*words: str | Path) -> Any:
 
 
 def text_of(document: Any, live: int | None = None) -> str:
-    """Return the text report on a document of `slowpath measure`; `live` is the size of batches."""
+    """Return the text report on a document of `slowpath measure`.
+
+    `live` is the batch size of live packets; None for test runs.
+    """
     report = Reporter("table", {"table": "slowpath.measure.report_document:document_text"})
     settings = Settings(True, 0.01, 10.0, None, report, verbose=False, live=live)
     lines = report(document, settings, "")

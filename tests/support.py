@@ -101,7 +101,7 @@ def wait_until(holds: Callable[[], bool]) -> None:
 
 
 def remembered(*arguments: str | os.PathLike[str]) -> str:
-    """Return the output of a successful command, which a test session runs only once."""
+    """Return the output of a successful command, which runs only once per test session."""
     words = [os.fspath(one) for one in arguments]
     digest = hashlib.sha256()
     for word in words:
@@ -119,7 +119,7 @@ def remembered(*arguments: str | os.PathLike[str]) -> str:
 
 
 def _forks_itself(words: list[str]) -> bool:
-    """Return true if the command forks often, which is slower in processes with many modules."""
+    """Return true if the command forks often; forks of processes with many modules are slower."""
     return words[:2] == ["insights", "accelerators"]
 
 
@@ -138,7 +138,7 @@ def refuses_pictures(*words: str | Path) -> bool:
 
 
 def heed_interrupts() -> None:
-    """Restore Python's handler of SIGINT, as shells make background jobs ignore this signal."""
+    """Restore Python's handler of SIGINT; shells make background jobs ignore this signal."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 

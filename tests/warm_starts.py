@@ -37,10 +37,13 @@ IMPORTED = (
     "sklearn.pipeline",
     "yaml",
 )
-"""Modules that functions of slowpath import when they are called; missing ones are skipped."""
+"""Modules that functions of slowpath import when they are called; missing modules are skipped."""
 NUMERIC = frozenset({"calibrate", "contention", "fit", "insights"})
-"""Commands that use numpy. A process with all of `IMPORTED` takes 30 ms to fork and to end instead
-of 20 ms, so the other commands are forks of a process without."""
+"""Commands that use numpy.
+
+A process with all of `IMPORTED` takes 30 ms instead of 20 ms to fork and to end. The other commands
+are therefore forked from a process without these modules.
+"""
 _NUMERIC_FOLDERS = NUMERIC - {"fit"} | {"models"}
 FRESH = ("slowpath.main", "slowpath.__main__")
 """Modules that each run imports itself, because their import changes the process."""
@@ -128,7 +131,7 @@ def _server(*, numeric: bool) -> socket.socket:
 
 
 def _serve(asking: socket.socket, *, numeric: bool) -> None:
-    """Fork a run for each request, and send its exit code; return when the socket is closed."""
+    """Fork a process for each requested run, and send its exit code, until the socket closes."""
     _import_all(numeric=numeric)
     ready_to_fork()
     running = dict[int, tuple[int, int]]()  # process and its asker's socket, by process descriptor

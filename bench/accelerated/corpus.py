@@ -57,7 +57,7 @@ def examine(known: Iterable[Labelled], folder: Path, out: Path, jobs: int) -> No
         files.setdefault((one.project, one.path), []).append(one.function)
         if one.label not in ("none", "other"):
             positive.add((one.project, one.path))
-    # Files with positives first, then files with many functions.
+    # Start with files that contain positives, then files with many functions.
     order = sorted(files, key=lambda file: (file not in positive, -len(files[file])))
     left = [(*file, files[file]) for file in order if file not in done]
     with ThreadPoolExecutor(jobs) as pool:
@@ -95,7 +95,7 @@ def rows(known: Iterable[Labelled], results: Iterable[dict[str, Any]]) -> Iterat
 
 
 def own_rows() -> Iterator[Row]:
-    """Return the functions that our own tests use, as if they were a project of the corpus."""
+    """Return the functions of our own tests, labelled as if they were a project of the corpus."""
     with (OWN / "expected.tsv").open() as stream:
         kinds = {
             (r["file"], r["function"]): r["kind"] for r in csv.DictReader(stream, delimiter="\t")

@@ -89,7 +89,7 @@ def _percent(part: int, whole: int) -> str:
 
 
 def _parameters(positives: Iterable[Judged]) -> list[str]:
-    """Compare the recovered CRC parameters with those that the projects name or document."""
+    """Compare the recovered CRC parameters with those that projects name or document."""
     table = catalogue()
     compared = [
         (one, differs(one.crc, got["parameters"], table))

@@ -32,7 +32,7 @@ Numbers = npt.NDArray[np.float64]
 
 
 class Row(NamedTuple):
-    """A function with its label, as a row of the training data."""
+    """A row of the training data: a function with its label."""
 
     project: str
     function: str

@@ -8,9 +8,9 @@ import numpy as np
 from blocks.networks import Batch, Numbers
 
 _NUMBERS = 24
-"""Length of the vector that represents a token."""
+"""Length of the vector that represents a token (embedding)."""
 _WIDE = 3
-"""Number of neighbouring tokens that a pattern covers."""
+"""Number of neighbouring tokens that a pattern (filter) covers."""
 _PATTERNS = 64
 
 
@@ -45,7 +45,10 @@ class Convolution:
     def back(
         self, batch: Batch, kept: tuple[Numbers, Numbers, Numbers], slope: Numbers
     ) -> dict[str, Numbers]:
-        """Return the gradients of all weights, given the gradient of the loss by predictions."""
+        """Return the gradients of all weights.
+
+        `slope` is the gradient of the loss with respect to the predictions.
+        """
         part, length = self.parts, batch.shape[1]
         windows, seen, mask = kept
         found = {name: np.zeros_like(value) for name, value in part.items()}

@@ -150,7 +150,7 @@ class _Writer:
         return text
 
     def inside(self, most: int = 3) -> str:
-        """Return a few random C statements, to be nested inside another statement."""
+        """Return a few random C statements that can be nested inside another statement."""
         saved = list(self.numbers), list(self.wide), list(self.entries), self.level
         self.depth += 1
         text = "".join(self.statement() for _ in range(self.rng.randint(1, most)))
@@ -165,7 +165,7 @@ class _Writer:
                 return KINDS[kind](self)
 
     def known(self) -> str:
-        """Return C code that sets variables to packet data, or no code, each with equal chance."""
+        """Return C code that sets variables to packet data, or no code; both are equally likely."""
         return self.pick("", "w0 = *(__u64 *)data; x1 = *(__u32 *)(data + 8);\n")
 
     def new(self) -> str:

@@ -24,7 +24,10 @@ Numbers = NDArray[np.float64]
 Blocks = Sequence[Sequence[str]]
 Learner = Callable[[Blocks, Numbers], Callable[[Blocks], Numbers]]
 _SELDOM = 6
-"""A word that occurs in fewer blocks has the weight of its group instead of its own."""
+"""Minimum number of blocks with a word for the word to have its own weight.
+
+Rarer words have the weight of their group.
+"""
 _RIDGE = 10.0
 _ROUNDS = 6
 _TREES = 150
@@ -46,8 +49,8 @@ def with_errors(saved: dict[str, Any], blocks: Blocks, targets: Numbers) -> dict
 def scattered(guesses: Numbers, targets: Numbers) -> list[list[float]]:
     """Return, by range of predictions, the ratios of true to predicted instruction counts.
 
-    Each row has the upper end of the range, and the lower and upper ratio that enclose four of five
-    blocks.
+    Each row has the upper end of a range of predictions, and the lower and upper ratio that enclose
+    four of five blocks.
     """
     errors = []
     for least, most in ((0, 4), (4, 8), (8, 16), (16, 32), (32, 1e9)):

@@ -54,7 +54,10 @@ class Lstm:
     def back(
         self, batch: Batch, steps: list[tuple[Numbers, ...]], slope: Numbers
     ) -> dict[str, Numbers]:
-        """Return the gradients of all weights, given the gradient of the loss by predictions."""
+        """Return the gradients of all weights.
+
+        `slope` is the gradient of the loss with respect to the predictions.
+        """
         part = self.parts
         found = {name: np.zeros_like(value) for name, value in part.items()}
         state, middle = steps[-1]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 Numbers = NDArray[np.float64]
 Batch = NDArray[np.int64]
-"""Blocks as rows of word numbers, `[block, word]`. Short blocks are padded with 0."""
+"""A batch of blocks as rows of word numbers, `[block, word]`; short blocks are padded with 0."""
 Kept = TypeVar("Kept")
 _LONGEST = 96
 """Maximum number of words of a block that a network reads; later words are ignored."""
@@ -28,11 +28,15 @@ class Network(Protocol[Kept]):
     def run(self, batch: Batch, mask: Numbers) -> tuple[Numbers, Kept]:
         """Return the predictions for a batch, and intermediate values for `back`.
 
-        `mask` is 0 for padding.
+        `mask` is 1 for words and 0 for padding.
         """
 
     def back(self, batch: Batch, kept: Kept, slope: Numbers) -> dict[str, Numbers]:
-        """Return the gradients of all weights, given the gradient of the loss by predictions."""
+        """Return the gradients of all weights.
+
+        `kept` has the values that `run` returned for `back`. `slope` is the gradient of the loss
+        with respect to the predictions.
+        """
 
 
 def learn(

@@ -8,11 +8,11 @@ from typing import Any
 from blocks.pairs import Slot
 
 _SEEN = 2
-"""Minimum number of times that words must occur for the tree to learn from them."""
+"""Minimum number of occurrences of a word sequence for the tree to learn from it."""
 _ALWAYS = frozenset(
     ["branch", "load", "store", "move", "+", "*", "swap", "negate", "atomic", "exit"]
 )
-"""Tokens of instructions for which code is generated whenever they can be reached."""
+"""Tokens of instructions for which code is always generated if they are reachable."""
 Label = tuple[float, float, float, float]
 
 

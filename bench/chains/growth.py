@@ -62,7 +62,7 @@ def firewall_first(number: int) -> list[str]:
 
 
 def _last(number: int) -> list[str]:
-    """Return a list with the load balancer, which is empty if the chain has only one program."""
+    """Return a list of the load balancer alone; an empty list if the chain has only one program."""
     return ["load_balancer"] if number > 1 else []
 
 

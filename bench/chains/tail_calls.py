@@ -10,7 +10,7 @@ from pathlib import Path
 
 from chains.description import EXAMPLES
 
-# The same flags as in examples/chain/Makefile.
+# Use the same compiler flags as examples/chain/Makefile.
 FLAGS = ["-O2", "-g", "-target", "bpf", "-mcpu=v3", "-Wall", "-Wno-unused-parameter"]
 FLAGS += ["-fno-unroll-loops", "-idirafter", "/usr/include/x86_64-linux-gnu"]
 
@@ -24,7 +24,7 @@ def source(programs: Sequence[str]) -> str:
     """Return the C source of the chain. Each example may occur only once."""
     parts = ["#include <linux/bpf.h>\n#include <bpf/bpf_helpers.h>\n"]
     for program in programs:
-        # Rename what all examples define, and inline the example into another program.
+        # Rename all names that each example defines, and inline the example into another program.
         names = "".join(f"#undef {n}\n#define {n} {program}_{n}\n" for n in ("LICENSE", "headers"))
         inlined = f"int {program}(struct xdp_md *ctx) __attribute__((always_inline));\n"
         parts.append(f'{names}{inlined}#include "{EXAMPLES / program}.bpf.c"\n')

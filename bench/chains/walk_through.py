@@ -103,9 +103,9 @@ def _optimized(done: list[dict[str, Any]]) -> Row:
 def _repeating(python: Path, chain: Path, both: tuple[Path, Path]) -> Row:
     """Return packet rates, measured with a packet that the programs do not change.
 
-    So the packet need not be restored between runs. It takes the slowest path; all bytes of packet
-    and maps that this path does not determine are zero. So the backend has the address of the
-    service, and the sender of the packet has that of the backend.
+    Such a packet need not be restored between runs. It takes the slowest path. All bytes of packet
+    and maps that this path does not determine are zero. Therefore, backend, service and sender of
+    the packet have the same address.
     """
     witness = _result(python, "chain", "bound", chain, "--target", "ebpf")["paths"][0]["witness"]
     maps = json.dumps(witness["maps"]).replace("--", "00")

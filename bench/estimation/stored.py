@@ -15,15 +15,16 @@ same for paths that may be the slowest, if these were measured together), `estim
 and `flow` (its text)."""
 
 QUIET = 1.05
-"""A measurement counts only if its samples took at most this factor of undisturbed ones."""
+"""Maximum time of samples relative to undisturbed ones, for a measurement that counts."""
 ALONE = 1.1
-"""A measurement counts only if its busy loop took at most this factor of the fastest one. Otherwise
-another CPU may have shared the core.
+"""Maximum time of the busy loop relative to the fastest one, for a measurement that counts.
+
+Otherwise another CPU may have shared the core.
 """
 NEARLY = 0.97
-"""A path is nearly as slow as the slowest one if its time is at least this share of the slowest."""
+"""Minimum time of paths that are nearly as slow as the slowest one, as a share of its time."""
 CONTENDING = 0.95
-"""A path may be the slowest one if its measured time is at least this share of the largest."""
+"""Minimum measured time of paths that may be the slowest one, as a share of the largest time."""
 
 
 def read(file: Path, limit: float) -> list[Program]:

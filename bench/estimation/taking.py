@@ -33,7 +33,8 @@ class Plan(NamedTuple):
 
 
 AGAIN = StopCriteria(1.0, 1.5, 12)
-"""Durations for measuring the paths that may be the slowest one together; `seconds` is per path."""
+"""Stop criteria for the joint measurement of paths that may be the slowest one; `seconds` is per
+path."""
 
 
 def take(out: Path, files: Sequence[str], plan: Plan) -> None:
@@ -105,7 +106,7 @@ def first(
     for case, number, found in zip(chosen.cases, chosen.numbers, outcome.subjects, strict=True):
         rank = chosen.record["paths"][number]["rank"] or 1
         estimate = analysed.result["paths"][rank - 1]["estimate"]
-        # A call whose answer is given is not made, and so not timed.
+        # A helper call with a replaced result does not run, so its time is not measured.
         if found is None or estimate is None or case.answered:
             continue
         rows.append(
@@ -133,10 +134,10 @@ def decide(
 ) -> None:
     """Measure all paths that may be slowest together, and add the times to their records.
 
-    Of many paths with nearly the same time, the one with the largest measured time was probably
-    measured too high. So earlier times, by which these paths were selected, no longer count. The
-    programs are loaded and measured again until it is certain whether the path with the highest
-    estimate takes nearly as long as the slowest.
+    If many paths take nearly the same time, the largest measured time is probably too high. The
+    earlier times, by which these paths were selected, therefore no longer count. The programs are
+    loaded and measured again until it is certain whether the path with the highest estimate takes
+    nearly as long as the slowest.
     """
     several = [paths[one] for one in contenders(paths)]
     flows = [(case.instructions, flow_of(case)) for case in cases]

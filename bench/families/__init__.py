@@ -1,6 +1,6 @@
 """Families of generated programs.
 
-Each family has a number that determines how large its programs are.
+In each family, a number determines the size of a program.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ class Family:
 
 FAMILIES = [
     Family("path-explosion", "counters", (8, 16, 32, 64, 128, 256), path_explosion),
-    # By bit rate, a short chain would be the slowest.
+    # By bit rate, a short chain would be the slowest, because its packets are short.
     Family(
         "parser-chain",
         "parsers",

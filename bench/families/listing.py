@@ -1,14 +1,15 @@
 """Writes listings for the network flow processor, with labels instead of instruction numbers.
 
-Contains only the form of a listing, and the beginning and end of every program. The beginning of a
-program, the check of a packet's length and access to a map are as compiled by the driver.
+Contains the format of listings, and the code at the beginning and end of every program. The
+beginning of a program, the check of a packet's length and access to a map are as compiled by the
+driver.
 """
 
 EXIT = ".15000"
 
 DROP, PASS = 1, 2
 
-# The packet is from gprA_2 to gprA_4, 64 bits each; gprB_1 points to the map.
+# The packet starts at gprA_2 and ends at gprA_4, addresses of 64 bits; gprB_1 points to the map.
 PROLOGUE = """\
 immed[gprB_22, 0x3fff]
 alu[gprB_22, gprB_22, AND, *l$index1]

@@ -1,7 +1,7 @@
 """Loop bound: a loop over at most n bytes of the packet, as in the A-law examples.
 
 Each iteration checks that the packet has another byte. It executes extra instructions for bytes of
-at least 0x80, and others for the byte 0x7f; no byte causes both. So each iteration adds a packet
+at least 0x80, and others for the byte 0x7f; no byte causes both. Each iteration thus adds a packet
 size and a pair of contradictory branches.
 """
 

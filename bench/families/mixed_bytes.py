@@ -1,8 +1,8 @@
 """Mixed bytes: two bytes of the packet in a shift register, for n rounds.
 
 Each iteration shifts by one bit and feeds back the bit that is shifted out. It executes extra
-instructions if two bits of the register have a certain value. So all iterations depend on the same
-16 bits, but no small set of branches is contradictory.
+instructions if two bits of the register have a certain value. All iterations thus depend on the
+same 16 bits, but no small set of branches is contradictory.
 """
 
 from families.listing import DROP, PASS, Listing

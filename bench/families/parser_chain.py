@@ -18,7 +18,7 @@ def parser_chain(headers: int) -> str:
 
 
 def padded_headers(headers: int) -> str:
-    """Like `parser_chain`, but only headers longer than 4 bytes cause work."""
+    """Return a listing like `parser_chain`, in which only headers above 4 bytes cause work."""
     return _chain(headers, padded=True)
 
 

@@ -1,8 +1,8 @@
-"""Path explosion: n bits of the packet each count, and n more count if all of them are zero.
+"""Path explosion: a counter for each of n packet bits, and n more counters if all bits are zero.
 
-The program of this name in table 1 of "Determination of Throughput Guarantees for Processor-based
-SmartNICs" (CoNEXT 2021), for other sizes. All 2^n - 1 paths that count a bit and then find all bits
-to be zero are impossible, each because of two branches.
+Generalises the program of this name in table 1 of "Determination of Throughput Guarantees for
+Processor-based SmartNICs" (CoNEXT 2021) to other sizes. All 2^n - 1 paths that count a bit and then
+find all bits to be zero are impossible, each because of two branches.
 """
 
 from families.listing import DROP, PASS, Listing

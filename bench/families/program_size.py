@@ -1,7 +1,8 @@
-"""Program size: n instructions after unrolling, in a loop that reads a word of the packet each round.
+"""Program size: n instructions after unrolling, in a loop that reads a packet word each round.
 
-The body tests the bits of the word one after the other, with a little work for each bit that is set.
-The last test is whether the first bit is clear, which is a conflict in every round.
+The body tests the bits of the word one after the other, with a little work for each bit that is
+set. The last test asks whether the first bit is clear, which contradicts an earlier test in every
+round.
 """
 
 import math

@@ -3,5 +3,5 @@
 import sys
 from pathlib import Path
 
-# For the simulated NIC, and for models that no command uses.
+# `research` contains the simulated NIC, and models that no command uses.
 sys.path.append(str(Path(__file__).resolve().parents[2] / "research"))

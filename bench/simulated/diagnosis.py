@@ -26,13 +26,13 @@ PAPER = {
 """Correct identifications of SLOMO and Tomur in the paper, in %."""
 RATIOS = tuple(float(mtbr) for mtbr in range(0, 1101, 25))
 MEMORY_LEVEL = (MemBench("stream", 5.0, 2.5e7, 2),)
-"""Competitors for memory in this table; profiles do not contain them."""
+"""Competitors for memory in this table; profiles do not contain them as competitors."""
 _CONFIDENCE = 0.9
 _LONGER = 4
 
 
 def table(kept: Kept, recipe: str | None) -> str:
-    """Return a table that says how often the named bottleneck is right, by function."""
+    """Return a table with the share of correctly named bottlenecks, by function."""
     lines = []
     for name, (slomo, paper) in PAPER.items():
         known = learnt(kept, name, recipe)

@@ -8,7 +8,7 @@ FUNCTIONS = (
 )  # fmt: skip
 """The functions, in the order of the paper's Table 2."""
 EVERYBODY = (*FUNCTIONS, "IPCompGateway")
-"""All functions, including those that only other tables have."""
+"""All functions: those of Table 2, and those that only other tables have."""
 REGEX = ("NIDS", "FlowMonitor", "IPCompGateway")
 """Functions that use the regex accelerator; the last one is only in Table 7."""
 CORES = 2
@@ -22,6 +22,5 @@ TRAFFIC = (
     Traffic(60_000, 1024, 600.0), Traffic(120_000, 900, 1000.0), Traffic(8_000, 1100, 1100.0),
     Traffic(30_000, 800, 300.0), Traffic(200_000, 512, 800.0),
 )  # fmt: skip
-"""The nine traffic profiles of queries. The paper does not state the ones that it uses. These cause
-contention: many flows, large packets, many matches.
-"""
+"""The nine traffic profiles of queries. The paper does not state its profiles. These profiles cause
+contention: many flows, large packets, many matches."""

@@ -18,7 +18,10 @@ Floats = NDArray[np.float64]
 
 CONFIDENCE = 0.9
 METHODS = ("slowpath", "SLOMO", "sum")
-"""The compared methods. `min` is left out: its errors differ from ours by 0.3 points at most."""
+"""The compared methods.
+
+`min` is left out, because its errors differ from ours by at most 0.3 points.
+"""
 _FAIR = 0.10
 
 
@@ -111,7 +114,7 @@ def judged(
 
 
 def summary(name: str, some: Sequence[Row]) -> figures.Row:
-    """Return a table line with the mean errors of some predictions."""
+    """Return a table row with the mean errors of some predictions."""
     ours = np.array([row.errors["slowpath"] for row in some])
     found: figures.Row = {"name": name, "rows": len(some)}
     found["drop"] = 100 * float(np.mean([row.drop for row in some]))

@@ -24,7 +24,7 @@ class Kept(NamedTuple):
     def file(self, name: str, make: Callable[[], str]) -> Path:
         """Return the path of the file called `name` in the folder.
 
-        If the file does not exist, writes the text that `make` returns.
+        If the file does not exist, write the text that `make` returns to it.
         """
         file = self.folder / name
         if not file.is_file():
@@ -38,9 +38,9 @@ class Kept(NamedTuple):
         return file
 
     def value(self, name: str, inputs: str, make: Callable[[], Value]) -> Value:
-        """Return the value stored under `name`.
+        """Return the value stored under `name` for these inputs.
 
-        If it is not stored for these inputs, computes it by `make` and stores it.
+        If there is none, compute it by `make` and store it.
         """
         key = hashlib.sha256(inputs.encode()).hexdigest()[:12]
         file = self.file(f"{name}.{key}.json", lambda: json.dumps(make()))
@@ -54,6 +54,6 @@ class Kept(NamedTuple):
             found = run_all(mixes, settings)
             return [[one["throughput"] for one in mix["clients"]] for mix in found]
 
-        # The number of threads does not change the results.
+        # The results do not depend on the number of threads.
         inputs = json.dumps([mixes, settings._replace(threads=1)])
         return self.value(name, inputs, make)

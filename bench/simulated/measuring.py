@@ -16,10 +16,12 @@ from slowpath.contention.placement.shares import Measured, measured
 from slowpath.contention.placement.suggesting import suggest
 
 ROUNDS = 6
-"""Number of rounds of measurements. After each, the next mixes follow from all measurements so far.
+"""Number of rounds of measurements.
+
+After each round, all measurements so far determine the next mixes.
 """
 _SEEDS = 1000
-"""Difference between the first seeds of two campaigns. Each measurement has its own seed."""
+"""Difference between the first seeds of two campaigns; each measurement has its own seed."""
 
 
 class Campaign(NamedTuple):
@@ -55,7 +57,7 @@ def campaign(kept: Kept, fleet: Fleet, plan: Campaign) -> Measured:
 def _rounds(fleet: Fleet, plan: Campaign, rows: Rows) -> Iterable[Sequence[Mix]]:
     """Yield lists of mixes to measure, one list per round.
 
-    Each list is chosen by all measurements before it.
+    All measurements of earlier rounds determine the list of a round.
     """
     if not plan.suggested:
         several = [mix for mix in possible_mixes(fleet) if len(mix) > 1]

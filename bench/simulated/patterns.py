@@ -45,8 +45,9 @@ _REPEATED = 3
 _SOLO = 40
 _LIMITED = 0.9
 _MAX_CONTENDED = {("NF2", "pipeline"): 2}
-"""Maximum number of contended resources, if it is limited. This function has three threads, and
-uses four of the eight cores.
+"""Maximum number of contended resources for some functions and patterns.
+
+The function NF2 has three threads in a pipeline, and uses four of the eight cores.
 """
 _BENCHES: dict[str, list[SimulatedClient]] = {
     "regex": [
@@ -61,14 +62,15 @@ _BENCHES: dict[str, list[SimulatedClient]] = {
 """For each accelerator, the benches from which request times and waits are determined."""
 _HEADER = 54
 _WARM_UP_MS = 100.0
-"""Simulated time before measurements, in ms. After 20 ms, these functions would have seen packets
-of only two fifths of their flows. Parts of other functions' data would not be cached yet, more for
-slower functions.
+"""Simulated time before measurements in ms.
+
+After 20 ms, these functions would have received packets of only two fifths of their flows. Parts of
+the data of other functions would not be cached yet, more parts for slower functions.
 """
 
 
 class Level(NamedTuple):
-    """The competitors of a function in a mix: benches for memory, and one per accelerator."""
+    """Competitors of a function in a mix: benches for memory, and one client per accelerator."""
 
     memory: tuple[Bench, ...]
     accelerators: dict[str, SimulatedClient]
@@ -184,7 +186,7 @@ def _memory(kept: Kept, name: str, pattern: Pattern, levels: Sequence[Level]) ->
     """
     draw = np.random.default_rng(45)
     sets: list[tuple[Bench, ...]] = [()] * 5 + [(_mem_bench(draw),) for _ in range(_PROFILE)]
-    # In a pipeline, the accelerators would hide the effect of headers.
+    # In a pipeline, accelerators would hide the effect of memory contention, so omit matches.
     traffic = DEFAULT if pattern == "run-to-completion" else DEFAULT._replace(mtbr=0.0)
     runs = [MemoryRun(traffic, some) for some in sets]
     file = kept.file(
@@ -220,7 +222,7 @@ def _clients(kept: Kept, resource: str, levels: Sequence[Level]) -> tuple[Floats
 def _served(kept: Kept, name: str, resource: str, levels: Sequence[Level], solo: Floats) -> Floats:
     """Predict the throughput of a pipeline if only this accelerator limits it."""
     times, rates = _clients(kept, resource, levels)
-    # Runs in which this accelerator is the only limit.
+    # Select the runs in which this accelerator is the only limit.
     limited = [
         one for one in _co_runs(kept, name, resource, 2) if one.throughput < _LIMITED * solo[0]
     ]
@@ -291,7 +293,7 @@ def _co_runs(kept: Kept, name: str, resource: str, count: int) -> list[CoRun]:
 def _longer(kept: Kept) -> Settings:
     """Return simulation settings with twice the measuring time.
 
-    Differences of results need more precision.
+    Computing differences of results needs more precision.
     """
     return kept.settings._replace(measured_ms=2 * kept.settings.measured_ms)
 

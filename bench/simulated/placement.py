@@ -101,13 +101,13 @@ class KnownShares(PredictedShares):
         self.shares = shares
 
     def fill(self, mixes: object, pool: Pool | None = None) -> None:
-        """Do nothing, because all shares are already known."""
+        """Do nothing, because the shares of all mixes are already known."""
 
 
 def slomo(known: Mapping[str, Known], mixes: Sequence[Mix]) -> KnownShares:
     """Predict shares of solo throughput with SLOMO, the baseline of the paper.
 
-    It knows only contention for memory, under the traffic of its training.
+    SLOMO models only contention for memory, under the traffic of its training.
     """
     names = list(known)
     shares = Shares(len(names))

@@ -23,11 +23,14 @@ CACHE, PRIVATE = 6_291_456, 1_048_576
 _LEVELS = 9
 _INSTANCES = 3
 _TIMES = 3
-"""Number of measurements of each mix. On hosts, pairs of blocks are measured instead."""
+"""Number of measurements of each mix.
+
+On hosts, pairs of blocks are measured instead.
+"""
 
 
 class Scores(NamedTuple):
-    """Contention scores of sets of competitors, measured by a probe; 0 without competitors."""
+    """Contention scores of sets of competitors, measured by a probe; 0 for the empty set."""
 
     together: dict[Set, float]  # measured with the whole set
     added: dict[Set, float]  # sum over each bench alone, as predictions do for functions

@@ -113,7 +113,7 @@ def memory_alone() -> tuple[tuple[Bench, ...], ...]:
 
 def _mem_bench(draw: np.random.Generator, instances: int) -> MemBench:
     pattern: Literal["stream", "step"] = "step" if draw.integers(2) else "stream"
-    # For all instances together, as in the published rows: working sets up to 12 MB.
+    # The size is for all instances together, as in the published rows: working sets up to 12 MB.
     size = float(np.exp(draw.uniform(np.log(0.5), np.log(12.0)))) / instances
     lines = float(np.exp(draw.uniform(np.log(3e6), np.log(1.2e8)))) / instances
     return MemBench(pattern, round(size, 2), round(lines, -4), instances)
@@ -127,7 +127,7 @@ def _packet_bench(draw: np.random.Generator, instances: int) -> PacketBench:
 def levels(kept: Kept) -> Levels:
     """Measure the counters that each set of competitors causes when it runs alone.
 
-    The measurement is done once for all functions.
+    The counters do not depend on the function, so they are measured only once.
     """
     return levels_of(((), *_sets(), *memory_alone()), kept.settings)
 

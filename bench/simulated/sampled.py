@@ -59,7 +59,10 @@ ATTRIBUTES = (
 )
 STEPS, LEVELS = 32, 40
 QUOTA = 40
-"""Full profiling has 1,024 times the quota: 40 levels under 32 x 32 kinds of traffic."""
+"""Number of measurements of each method except full profiling.
+
+Full profiling has 1,024 times as many: 40 levels under 32 x 32 kinds of traffic.
+"""
 SEEDS = 5
 """Number of repetitions of each method with different seeds; figures are means over them."""
 TESTS = 400
@@ -71,7 +74,8 @@ METHODS: Mapping[str, Callable[[Space, int, int], Plan]] = {
     "active": lambda space, quota, seed: active(space, quota, seed=seed),
 }
 TREES, OURS = "published", "average"
-"""Recipes of the models: the paper's, and ours for tables without traffic of devices."""
+"""Recipes of the compared models: that of the paper, and ours for tables without traffic of
+devices."""
 _WARM_UP, _MEASURED = 10.0, 5.0
 """Duration of each run in ms, before and during the measurement. A run takes 22 ms of CPU time."""
 

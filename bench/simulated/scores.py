@@ -135,7 +135,7 @@ def descriptions(profiled: Profiled, probes: Probes) -> dict[str, Columns]:
         "score": {**traffic, "score": score},
         "large": {**traffic, "score": large},
         "added": {**traffic, "score": added},
-        # Instead of the score, so that models differ in nothing else.
+        # The working set takes the place of the score, so that models differ in nothing else.
         "working set": {**traffic, "score": columns["wss_mb"]},
         "both": {**columns, "score": score},
     }

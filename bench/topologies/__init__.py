@@ -9,8 +9,8 @@ from pathlib import Path
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples/chain"
 
-# For each kind of program: its source, the file with the constant that distinguishes variants, the
-# constant, and its replacement.
+# Kinds of programs. For each: its source, the file with the constant that distinguishes variants,
+# the constant, and a function that returns its replacement.
 KINDS: dict[str, tuple[str, str, str, Callable[[int], str]]] = {
     "firewall": ("firewall.bpf.c", "firewall.bpf.c", "POLICY 0x10203", lambda n: f"POLICY {n + 1}"),
     "counter": (
@@ -38,7 +38,8 @@ KINDS: dict[str, tuple[str, str, str, Callable[[int], str]]] = {
         lambda n: f"MAX_SERVICES {256 + n}",
     ),
 }
-# The kinds of programs on each layer, alternating; empty if packets are only forwarded.
+# Layers of a network, and the kinds of programs on each, alternating; none on layers that only
+# forward.
 LAYERS: list[tuple[str, list[str]]] = [
     ("edge", ["firewall", "port_filter"]),
     ("tor", []),
@@ -48,8 +49,8 @@ LAYERS: list[tuple[str, list[str]]] = [
     ("spine", []),
     ("server", ["balancer"]),
 ]
-# Distance on each layer between the nodes of consecutive paths. Most layer sizes have no common factor
-# with them, so paths meet in many different ways.
+# For each layer, the distance between the nodes of consecutive paths. Most layer sizes have no
+# common factor with it, so paths meet in many different ways.
 STRIDES = [1, 7, 11, 13, 17, 19, 23]
 FLAGS = ["-O2", "-g", "-target", "bpf", "-mcpu=v3", "-fno-unroll-loops"]
 
@@ -117,7 +118,7 @@ def placed(network: Network) -> Iterator[tuple[str, tuple[str, int] | None]]:
                 yield name, None
                 continue
             variants = max(1, network.programs // running // len(kinds))
-            # Layers do not share variants.
+            # Variants are not shared between layers.
             variant = 100 * layer + number // len(kinds) % variants
             yield name, (kinds[number % len(kinds)], variant)
 

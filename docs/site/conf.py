@@ -35,7 +35,10 @@ NAVIGATION = {
         *("changelog", "contributing", "examples", "benchmarks"),
     ],
 }
-"""Pages by section. A pattern means all remaining pages that match it."""
+"""Pages of the navigation by section.
+
+A pattern stands for all remaining pages that match it.
+"""
 
 OUTSIDE = {
     "changelog": "CHANGELOG.md",
@@ -43,13 +46,13 @@ OUTSIDE = {
     "examples": "examples/README.md",
     "benchmarks": "bench/README.md",
 }
-"""Files whose text the site shows on the page of that name in docs/."""
+"""Files outside docs/ that the site shows, each in place of the page of this name in docs/."""
 
 project = "slowpath"
 version = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"]
 extensions = ["myst_parser"]
 exclude_patterns = ["site"]
-# Quotes and dashes stand for characters that users type.
+# Users type the quotes and dashes on pages, so do not replace them by typographic ones.
 smartquotes = False
 myst_heading_anchors = 4
 
@@ -105,5 +108,5 @@ def read(app: "Sphinx", name: str, content: list[str]) -> None:
 
 
 def setup(app: "Sphinx") -> None:
-    """Add the handlers of this file to Sphinx."""
+    """Register the handlers of this file with Sphinx."""
     app.connect("source-read", read)

@@ -27,7 +27,7 @@ def main() -> None:
 def nat() -> Iterator[bytes]:
     """Yield 60 flows from an inside network.
 
-    A few flows have most of the packets; servers answer half of the packets.
+    A few flows have most of the packets. Servers outside answer half of the packets.
     """
     draw = random.Random(1)
     flows = [

@@ -106,8 +106,8 @@ def app(words: Sequence[str]) -> int:
 def _names_file(words: Sequence[str]) -> bool:
     """Return true if the first argument of a group of commands is a file rather than a command.
 
-    The first argument then is an existing file, cannot be the name of a command, or is an option
-    other than help. A misspelt command does not count as a file.
+    A word counts as a file if it exists, if it cannot be the name of a command, or if it is an
+    option other than help. A misspelt command does not count as a file.
     """
     from pathlib import Path
 

@@ -62,12 +62,12 @@ def rows(run: subprocess.CompletedProcess[str]) -> list[dict[str, str]]:
 
 @cache
 def of_all() -> subprocess.CompletedProcess[str]:
-    """Analyse all programs on all targets, one at a time, and return the completed run."""
+    """Analyse all programs on all targets one by one, and return the completed run."""
     return bound(*OBJECTS, *ALL, *JSON)
 
 
 class Begun:
-    """A running command that has written its first result."""
+    """A running command that has already written its first result."""
 
     def __init__(self, *words: str | Path) -> None:
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed at the end
@@ -121,7 +121,7 @@ def test_complaints_name_the_target(tmp_path: Path) -> None:
     file = tmp_path / "none.bpf.o"
     run = bound(OBJECTS[5], file, *ALL)
     complaints = [line for line in run.stderr.splitlines() if line.startswith("error: ")]
-    # An unreadable file is reported once for all targets.
+    # An unreadable file is reported once, not for each target.
     assert len([line for line in complaints if line.startswith(f"error: {file}: ")]) == 1
     (refused,) = (line for line in complaints if not line.startswith(f"error: {file}: "))
     assert refused.startswith(f"error: {OBJECTS[5]}: on agilio-cx-2x40: ")

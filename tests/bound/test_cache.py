@@ -1,4 +1,4 @@
-"""Tests that results from the cache are those of an analysis, and that nothing else is kept."""
+"""Tests that cached results equal those of an analysis, and that only complete ones are cached."""
 
 import json
 import math
@@ -62,7 +62,7 @@ def analysed(request: Request) -> list[str]:
 
 
 def entries(folder: Path) -> list[Path]:
-    """Return the files of kept results of analyses, without the digest of the engine."""
+    """Return the cache files of results of analyses, without the digest of the engine."""
     files = list(folder.glob("??/*"))
     assert not [file for file in files if file.suffix == ".new"]
     return [file for file in files if not _DIGEST.search(file.read_bytes())]
@@ -73,7 +73,10 @@ _DIGEST = re.compile(rb"\n[0-9a-f]{64}\Z")
 
 @pytest.fixture
 def engine_calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Count the analyses that the engine runs in this process; small single programs do."""
+    """Count the analyses that the engine runs in this process.
+
+    Single small programs are analysed in this process, others in a worker process.
+    """
     calls = list[str]()
     original = analyses.messages
 
@@ -217,14 +220,17 @@ HINTS = get_type_hints(analyses.Options)
 
 @given(st.data())
 def test_each_option_of_the_engine_is_in_the_key(cache: Cache, task: Task, data: Any) -> None:
-    """Check this for all fields with their types, so that it holds for later fields, too."""
+    """Check that each option of the engine changes the key, except limits and the metric.
+
+    All fields of `Options` are tested by their types, so that the test covers new fields, too.
+    """
     one = analyses.Options()
     name = data.draw(st.sampled_from(analyses.Options._fields))
     plain = st.from_type(HINTS[name])
     values = plain.filter(lambda value: not isinstance(value, float) or math.isfinite(value))
     other = one._replace(**{name: data.draw(values)})
     same = key_of(cache, task, options=one) == key_of(cache, task, options=other)
-    # The task has the metric; see below.
+    # The key has the metric of the task in place of that of the options.
     assert same == (name in {*LIMITS, "metric"} or getattr(other, name) == getattr(one, name))
 
 
@@ -253,7 +259,10 @@ CHANGED: dict[str, Any] = {
     "maps": None,
     "btf": None,
 }
-"""Another value for each option that can change a result; None: a file."""
+"""Another value for each option that can change a result.
+
+None stands for a file, which `_files` writes.
+"""
 UNCHANGED: dict[str, Any] = {
     "selection": Selection(("xdp*",), ()),  # chooses programs
     "deadline": 7.0,  # complete results do not depend on limits
@@ -263,7 +272,7 @@ UNCHANGED: dict[str, Any] = {
     "require": "<=1 instructions",  # judges a result
     "accept_assumptions": True,
 }
-"""Another value for each option that changes no result of an object."""
+"""Another value for each option that cannot change the result of an object."""
 
 
 def test_each_written_option_is_known_here() -> None:
@@ -488,7 +497,7 @@ def test_a_full_disk_is_one_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     folder = Cache(str(tmp_path), warnings.append)
 
     class Full:
-        """A disk without room for results."""
+        """A fake disk without room for results."""
 
         def read(self, _key: str) -> None:
             return None

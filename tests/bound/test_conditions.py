@@ -27,7 +27,7 @@ ENDLESS = (
     "bne[.1]",
     "br[.15000]",
 )
-"""A loop whose number of iterations depends only on the packet's content."""
+"""C source of a loop whose number of iterations depends only on the packet's content."""
 
 
 def conditional(*assumptions: str) -> Result:

@@ -30,7 +30,8 @@ SEC("xdp") int rodata(struct xdp_md *ctx) {
     return n;
 }
 """
-"""A program with a variable that a loader sets, as with `skel->rodata->rounds = 200`."""
+"""C source of a program with a variable that a loader sets, as with `skel->rodata->rounds = 200`.
+"""
 
 
 def compiled(folder: Path, text: str, name: str = "program") -> Path:
@@ -81,7 +82,7 @@ def test_set_values_act_like_compiled_values(rounds: Path, tmp_path: Path) -> No
         from_maps = bound(rounds, "--maps", maps)
         assert from_maps["assumptions"] == stated["assumptions"]
         assert count(from_maps) == count(other)
-        # The last stated value counts.
+        # If a variable is stated several times, the last value counts.
         both = bound(rounds, "--maps", maps, "--set", "rounds=7", "--set", f"rounds={value}")
         assert count(both) == count(other)
 
@@ -144,7 +145,7 @@ def test_conditions_name_what_matters(tmp_path: Path) -> None:
     object_ = compiled(tmp_path, KINDS)
     plain = bound(object_)
     names = {sentence.split()[0] for sentence in plain["assumptions"]}
-    # Values that are only returned, constant tables and writable variables are no conditions.
+    # Values that are only returned, constant tables and writable variables cause no conditions.
     assert names == {"rounds", "config", "mode", "flag"}
     for stated, more in (
         ("mode=LOTS", 9),
@@ -187,7 +188,7 @@ if (first + 1 > (unsigned char *)(long)ctx->data_end) return 1;
 def _drawn(draw: random.Random) -> tuple[str, list[tuple[str, str, list[str]]]]:
     """Generate a random program; return its text and its variables.
 
-    A variable is a name, a declaration with `@` for the value, and two values.
+    A variable consists of its name, a declaration with `@` in place of the value, and two values.
     """
     known = []
     body = []

@@ -68,7 +68,7 @@ def test_a_deadline_that_ends_unrolling_leaves_a_bound(tmp_path: Path) -> None:
         assert result["guarantee"]["verdict"] == "bound"
         assert result["guarantee"]["counts"]["instructions"] > 30_000
     else:
-        # Before unrolling, there is no bound.
+        # Before the program is unrolled, the analysis has no bound.
         assert result["error"].startswith(
             ("deadline while reading", "deadline while translating")
         ), result["error"]
@@ -129,9 +129,9 @@ def test_a_memory_limit_keeps_the_bound(tmp_path: Path) -> None:
 
 
 def _bound_within(most: int, *files: str) -> subprocess.CompletedProcess[str]:
-    """Bound programs in an address space of `most` bytes.
+    """Analyse programs in an address space of `most` bytes.
 
-    It holds one stack of the engine, which takes 512 MiB. Allocators reserve one arena only.
+    It has room for one stack of the engine (512 MiB). Allocators reserve a single arena.
     """
     options = ("--memory", "3G", "--deadline", "0", "--format", "json")
     return subprocess.run(
@@ -160,7 +160,7 @@ def test_an_allocation_that_fails_ends_one_program_only(tmp_path: Path) -> None:
         for most in range(600 << 20, 2000 << 20, 100 << 20)
         if results(_bound_within(most, little_file))[0]["error"] is None
     )
-    # Without a limit of the system, the large program reaches that of `--memory`.
+    # Without a limit of the system, the large program reaches the limit of `--memory`.
     run = _bound_within(needed + (200 << 20), large_file, little_file)
     large, little = results(run)
     assert run.returncode == 0, run.stderr
@@ -227,7 +227,7 @@ def test_a_second_signal_ends_the_command(tmp_path: Path) -> None:
             process.send_signal(signal.SIGTERM)
             time.sleep(0.001)  # leaves the process time to end
         errors = process.communicate(timeout=120)[1]
-    # The handler is removed after the work, so that a later signal kills the process.
+    # The command removes its handler after the work, so a late signal kills the process.
     ended = {ExitCode.INTERRUPTED, ExitCode.UNDECIDED, -signal.SIGTERM}
     assert process.returncode in ended, errors
     assert "Traceback" not in errors

@@ -218,7 +218,7 @@ def test_the_report_of_a_tc_program() -> None:
     needed = {one["name"]: one["value"] for one in path["witness"]["environment"]}
     assert needed["protocol"] == 8
     assert needed["bytes after the linear part of the packet"] == 0
-    # A packet of one piece has no bytes after its linear part.
+    # A packet of one piece has only a linear part.
     (result,) = analyse(TC, "--receive", "pieces=1")
     (path,) = result["paths"]
     names = {one["name"] for one in path["witness"]["environment"]}
@@ -246,7 +246,7 @@ def test_reports_of_programs_of_sockets(tmp_path: Path, file: str, kind: str) ->
     (result,) = analyse(file, "--pcap-out", str(pcap))
     assert (result["kind"], result["guarantee"]["verdict"]) == (kind, "conditional")
     assert result["guarantee"]["counts"]["instructions"] == INSTRUCTIONS[file]
-    # A frame has an Ethernet header in front of the packet, which the program does not get.
+    # The program gets the packet without its Ethernet header, but witnesses are whole frames.
     length = result["paths"][0]["witness"]["length"]
     assert len(pcap.read_bytes()) == 24 + 16 + 14 + length
     check_golden(GOLDEN / f"reports/{Path(file).stem[:-4]}.txt", slowpath("bound", file).stdout)
@@ -288,11 +288,11 @@ def test_types_of_programs_are_conditions_or_refused(tmp_path: Path) -> None:
     run = slowpath("bound", file, "-n", "caller")
     assert run.returncode == 3
     assert "a tail call of a program of type sched_cls to other, of xdp" in run.stderr
-    # The parameter tells the structure, which several types have.
+    # The parameter is a `struct __sk_buff`, which programs of several types have.
     (result,) = analyse(file, "-n", "unknown")
     assumed = "the program is of type sched_cls; its parameter is a struct __sk_buff"
     assert (result["kind"], assumed in result["assumptions"]) == ("sched_cls", True)
-    # Without BTF, free names of sections do not tell the type.
+    # Without BTF, an arbitrary section name does not tell the type of the program.
     untyped = tmp_path / "untyped.bpf.o"
     source.write_text(SOURCE.split('SEC("xdp")', maxsplit=1)[0])
     options.remove("-g")
@@ -365,7 +365,7 @@ def test_what_runs_of_programs_share_is_refused_or_a_condition(tmp_path: Path) -
     types = f"/usr/include/{os.uname().machine}-linux-gnu"
     options = ["-O2", "-g", "-target", "bpf", "-idirafter", types]
     subprocess.run([*needs_clang(), *options, "-c", source, "-o", file], check=True)
-    # Soft interrupts run callbacks of timers during runs of programs of cgroups.
+    # Timer callbacks run in soft interrupts, which can interrupt a run of a cgroup program.
     for name, reason in (
         ("both_ways", "map direct is used directly, and is also in outer"),
         ("interrupted", "bpf_timer_init is not supported"),

@@ -147,7 +147,7 @@ def test_units_of_rates_are_named(text: str) -> None:
 
 
 def test_every_exit_code_has_a_severity() -> None:
-    """Check that `worst` keeps each code beside a fine one, and has one order for all codes."""
+    """Check that `worst` prefers every code to FINE, and orders all codes by severity."""
     for code in ExitCode:
         assert worst([ExitCode.FINE, code, ExitCode.FINE]) is code
     codes = [*ExitCode]

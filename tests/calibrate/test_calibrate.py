@@ -24,7 +24,7 @@ from test_schema import check
 
 ADD = ("--testbed", "ebpf", "--component", "arithmetic-add", "--points", "6")
 FITTING = "fitting models to experiments\n"
-"""Line that reports the stage after the experiments, without a terminal."""
+"""Progress line of the stage after the experiments, as printed without a terminal."""
 
 
 def run_in(folder: Path, *words: str) -> "subprocess.CompletedProcess[str]":
@@ -296,7 +296,7 @@ def test_everything_is_listed(tmp_path: Path) -> None:
 
 
 def test_runs_are_compared_by_experiment(tmp_path: Path) -> None:
-    """Compare runs of two test beds that compute costs; check the values against the runs."""
+    """Compare runs of two test beds that compute costs, and check the values against both runs."""
     for bed, names in (
         ("ebpf", ("state-reads", "arithmetic-add")),
         ("agilio-cx-2x40", ("state-reads",)),

@@ -1,4 +1,4 @@
-"""Tests kept calibrations: a machine's default, warnings about imprecise ones, and `show`."""
+"""Tests saved calibrations: a machine's default, warnings about imprecise ones, and `show`."""
 
 import io
 import json
@@ -24,7 +24,7 @@ BAD = GOOD._replace(check_error=0.36)
 
 
 def text_of(found: Quality, machine: str = "a machine at 2 GHz, Linux 6.18") -> str:
-    """Return the built-in target with another calibration quality, intervals and machine."""
+    """Return the text of the built-in target with another machine, quality and intervals."""
     text = target_text("linux-xdp") or ""
     text = re.sub(r"(?m)^low = .*$", "low = 0.92", re.sub(r"(?m)^high = .*$", "high = 1.14", text))
     known = next(line for line in text.splitlines() if line.startswith("machine = "))
@@ -76,7 +76,7 @@ def test_a_record_of_a_calibration_is_checked() -> None:
 
 
 def kept(found: Quality) -> list[str]:
-    """Keep a calibration; return the warnings if it is not good enough."""
+    """Save a calibration; return the warnings, which are empty if the quality suffices."""
     return [*run._keep(Derived(text_of(found), "run/linux-xdp.toml", 900, 0.02, found))]
 
 

@@ -71,9 +71,9 @@ def flows() -> Iterator[tuple[str, targets.Flow]]:
 
 @pytest.fixture(scope="module")
 def truth() -> targets.Target:
-    """Return a target with random core parameters, which the fit must find.
+    """Return a target with random core parameters, which the fit must recover.
 
-    Its parameters differ from those at which the search starts.
+    They differ from the parameters at which the search starts.
     """
     luck = random.Random(1)  # noqa: S311 - no secret
     parameters = {
@@ -124,7 +124,7 @@ def test_a_path_that_is_none_is_refused() -> None:
 
 
 def kept(folder: Path, samples: list[Sample], flows: dict[str, str]) -> ExperimentFolder:
-    """Write the folder of an experiment with these samples."""
+    """Write the directory of a measured experiment with these samples and paths of programs."""
     into = ExperimentFolder(folder)
     into.begin(shipped_experiment("arithmetic-add"))
     measurement: Measurement = {
@@ -149,7 +149,7 @@ def kept(folder: Path, samples: list[Sample], flows: dict[str, str]) -> Experime
 def test_samples_of_a_shared_core_do_not_count(tmp_path: Path) -> None:
     """Check that samples are ignored if another CPU shared the core, in half of the samples.
 
-    A mean of 15 ns would be wrong with and without the other CPU.
+    The mean of all samples, 15 ns, would be wrong for a shared and for an unshared core.
     """
     samples = [
         *(Sample(8, number, 10.0, 8.0, 1) for number in range(3)),

@@ -405,7 +405,7 @@ def test_estimates_grow_with_entries_as_models_say() -> None:
     assert all(one["warm"] == full["warm"] for one in many)
     times = [one["cold"]["ns"] for one in many]
     assert full["warm"]["ns"] < times[0] < times[1]
-    # No map has room for more than 16,384 entries.
+    # No map of the program has room for more than 16,384 entries, so 30,000 stands for full maps.
     assert times[1] == full["cold"]["ns"]
     assert many[1]["cold"]["entries"] == "30000"
     text = slowpath("bound", FIREWALL, *TARGET, "--entries", "30000").stdout

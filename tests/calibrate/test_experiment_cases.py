@@ -1,6 +1,6 @@
 """Tests that prepared programs of an experiment are kept between blocks of measurements.
 
-If memory is short, they are prepared again.
+If memory is short, they are released and prepared again.
 """
 
 import json

@@ -76,7 +76,10 @@ TABLES = [
         ]
     ),
 ]
-"""Components with their fixed parameters. Those with the parameter `hit` also run with misses."""
+"""Components with their fixed parameters.
+
+Components with the parameter `hit` also run with misses.
+"""
 PASS, ABORTED = 2, 0
 
 

@@ -35,13 +35,17 @@ class Parameters(dict[str, Any]):
 
 
 Counts = dict[str, int | tuple[int, int]]
-"""For each pattern, the number of its occurrences; a pair also contains the number of different
-captures.
+"""For each regular expression, its expected number of matches.
+
+A pair has the number of matches and the number of different captured groups.
 """
 
 
 def xdp_counts(p: Parameters) -> dict[str, Counts]:
-    """Return the source patterns that each component adds to an XDP program, and their numbers."""
+    """Return, for each component, the expected counts of patterns in the source of an XDP program.
+
+    The patterns match source that the component adds to the program.
+    """
     words, others, looks = p.header_bytes // 4, p.key_bytes // 4 - 1, p.tables * p.repeats
     size = 2 * p.entries + 1024 if "lru" in str(p.map) else p.entries
     looked_up: Counts = {
@@ -124,7 +128,10 @@ def xdp_counts(p: Parameters) -> dict[str, Counts]:
 
 
 def p4_counts(p: Parameters) -> dict[str, Counts]:
-    """Return the source patterns that each component adds to a P4 program, and their numbers."""
+    """Return, for each component, the expected counts of patterns in the source of a P4 program.
+
+    The patterns match source that the component adds to the program.
+    """
     read, write = p.operation != "write", p.operation != "read"
 
     def tables(match: str, key: str) -> Counts:
@@ -172,7 +179,10 @@ def p4_counts(p: Parameters) -> dict[str, Counts]:
 
 
 def swx_counts(p: Parameters) -> dict[str, Counts]:
-    """Return the source patterns that each component adds to an SWX pipeline, and their numbers."""
+    """Return, for each component, the expected counts of patterns in the source of an SWX pipeline.
+
+    The patterns match source that the component adds to the pipeline.
+    """
     tables: Counts = {
         r"^table table(\d+) \{": (p.tables, p.tables),
         r"^\ttable table(\d+)$": (p.tables * p.repeats, p.tables),
@@ -318,7 +328,7 @@ def test_programs_that_time_themselves_differ_in_their_values_only(bed: str, nam
 
 
 def matching(entries: list[str], key: bytes) -> list[int]:
-    """Return the positions of the entries in P4 commands that a key matches."""
+    """Return the indices of the table entries, given as P4 commands, that match a key."""
     found, width = [], 8 * len(key)
     for number, entry in enumerate(entries):
         value, _, prefix, mask = re.fullmatch(

@@ -68,15 +68,17 @@ def test_every_component_has_a_template_but_those_that_xdp_lacks() -> None:
 
 
 _RUN = dict[tuple[str, str, bytes], tuple[int, int]]()
-"""Action and number of instructions of each program that ran, by text without its first comment,
-maps and packet."""
+"""Results of the programs that ran: action and number of instructions.
+
+A key has the source without its first comment, the maps and the packet.
+"""
 
 
 @pytest.mark.parametrize("name", XDP)
 def test_the_kernel_takes_the_path_that_the_interpreter_takes(name: str, tmp_path: Path) -> None:
     """Check that kernel and interpreter take the same path, with and without the component.
 
-    The last program of each sweep is run, and in campaigns the first one, too.
+    The last program of each sweep is run; in campaigns (`make campaign`), the first one, too.
     """
     needs_kernel()
     experiment = shipped_experiment(name)

@@ -82,9 +82,9 @@ def test_intervals_say_how_sure_points_are() -> None:
 
 
 def test_what_moves_all_points_at_once_is_their_covariance() -> None:
-    """Check that a slow machine shows as the covariance of both points.
+    """Check that a machine that is sometimes slower causes a covariance of both points.
 
-    It is slower in six of ten observations.
+    The machine is slower in six of ten observations.
     """
     slow = [0.0] * 4 + [1.0] * 6
     samples = [

@@ -70,7 +70,7 @@ def _where(pace: float) -> Environment:
 
 
 def ran(folder: Path, paces: Sequence[float], stops_at: int | None = None) -> list[str]:
-    """Run two experiments. Return, for each measurement, the name of its experiment."""
+    """Run two experiments. Return the experiment's name for each measurement, in order."""
     into, stopping = RunFolder(folder), Stopping()
     bed = Bed([], paces, stopping, stops_at)
     into.begin(run_settings(bed.name, LIMITS, ["calls", "loops"]), EXPERIMENTS)
@@ -82,7 +82,7 @@ def ran(folder: Path, paces: Sequence[float], stops_at: int | None = None) -> li
 
 
 def kept(folder: Path, name: str) -> dict[int, float]:
-    """Return the number of the measurement behind each stored block of an experiment."""
+    """Return, for each stored block of an experiment, the number of its measurement."""
     return {one.block: one.component for one in RunFolder(folder).of(name).samples()}
 
 

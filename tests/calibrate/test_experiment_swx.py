@@ -187,8 +187,9 @@ MISTAKES = [
     ("meter-repeats", "meter meter1", "meter meter0", r"meter0: \d+ green packets of \d+"),
     ("clones", "mov m.slot 1", "mov m.slot 0", r"\d+ copies of \d+ packets"),
 ]
-"""Each entry has an experiment, a part of its pipelines, a wrong text for this part, and the error.
-None means that no packet differs.
+"""Mistakes: an experiment, a part of its pipelines, a wrong text for this part, and the error.
+
+None as error means that no packet differs.
 """
 
 

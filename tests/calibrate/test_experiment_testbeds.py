@@ -211,8 +211,9 @@ DPDK_MISTAKES = [
     ("table-ternary-acl-key-bytes", "last ? 0 : ~0U", "~0U", None),
     ("table-ternary-acl-tables", "last ? 0 : 1U", "last ? 1U << 31 : 1U", "finds entry 0, not 100"),
 ]
-"""Each entry has an experiment, a part of its program, a wrong text for this part, and the error.
-None means that no result differs.
+"""Mistakes: an experiment, a part of its program, a wrong text for this part, and the error.
+
+None as error means that no result differs.
 """
 
 

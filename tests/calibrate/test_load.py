@@ -206,7 +206,7 @@ def test_each_packet_is_accounted_for_in_the_kernel(attach: str, tmp_path: Path)
     needs_clang()
     needs_kernel()
     needs_two_cpus()
-    # Whatever else runs on the machine, half of the packets arrive at some rate.
+    # Even on a busy machine, half of the packets arrive at some rate.
     words = ("--seconds", "1", "--loss", "50", "--rate", "0.2..0.6/2", "--attach", attach)
     ran = slowpath(*BED, *words, "--html", "load.html", "--format", "json", cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr

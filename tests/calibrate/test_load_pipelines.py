@@ -41,7 +41,7 @@ def settings(folder: Path, name: str = FORWARD, cpus: tuple[int, int] = (0, 1)) 
 
 @contextmanager
 def offering(folder: Path, name: str, right: str = "", wrong: str = "") -> Iterator[Offering]:
-    """Start the first pipeline of an experiment, with one part of its text replaced."""
+    """Start the first pipeline of an experiment, with the text `right` replaced by `wrong`."""
     needs_dpdk()
     needs_two_cpus()
     known = swx_programs.swx_pipelines
@@ -59,7 +59,7 @@ def offering(folder: Path, name: str, right: str = "", wrong: str = "") -> Itera
 
 
 def fates(trial: OfferedTrial) -> int:
-    """Return the number of sent packets whose fate is known."""
+    """Return the number of sent packets whose fate the counters show."""
     return trial.refused + trial.kept + trial.lost_back + trial.unmarked + trial.received
 
 
@@ -75,7 +75,7 @@ def test_each_packet_is_accounted_for(name: str, tmp_path: Path) -> None:
             assert len(trial.latencies) == 6
             assert trial.latencies == sorted(trial.latencies)
             assert trial.latencies[0] > 0
-        # More than any pipeline takes: the queue in front of it overflows.
+        # The rate is higher than any pipeline can process, so the queue in front of it overflows.
         assert trial.refused > 0
     oracles.compared("dpdk", 3, "offered rates")
 
@@ -144,7 +144,7 @@ def test_the_report_names_the_place_and_shared_cores(
 def test_a_measurement_has_rates_and_latencies(tmp_path: Path) -> None:
     needs_dpdk()
     needs_two_cpus()
-    # Whatever else runs on the machine, half of the packets arrive at some rate.
+    # Even on a busy machine, half of the packets arrive at some rate.
     words = (
         "--component",
         FORWARD,
@@ -194,7 +194,7 @@ def test_a_stop_leaves_nothing_behind(number: signal.Signals, tmp_path: Path) ->
 
 
 def processes(mark: str) -> list[str]:
-    """Return the command lines of processes with a part of them."""
+    """Return the command lines of all processes that contain the text `mark`."""
     found = []
     for file in Path("/proc").glob("[0-9]*/cmdline"):
         try:

@@ -9,7 +9,7 @@ from slowpath.calibrate.load.search import RESOLUTION, Found, Offer, highest_rat
 
 
 class Device:
-    """A simulated device: a queue with `room` packets, and a server that takes a constant time."""
+    """A simulated device: a queue for `room` packets, and a server with constant service time."""
 
     def __init__(self, service: float, room: int, sender: float, pauses: float = 0.0) -> None:
         self.service, self.room, self.sender = service, room, sender
@@ -34,7 +34,7 @@ class Device:
         return Offer(due, sent, received, 1 / interval)
 
     def brute(self, tolerance: float) -> float:
-        """Return the highest passing rate of a fine grid."""
+        """Return the highest rate of a fine grid at which the device passes a trial."""
         grid = (self.sender * step / 100 for step in range(1, 101))
         return max(rate for rate in grid if self(rate).loss <= tolerance)
 
@@ -67,7 +67,7 @@ def test_single_disturbed_trials_do_not_change_the_result() -> None:
 
 
 def test_a_late_sender_proves_nothing() -> None:
-    """A rate that the sender reaches only in bursts is no result, although nothing is lost."""
+    """Check that a rate is no result if the sender reaches it only in bursts, even without loss."""
 
     def device(rate: float | None) -> Offer:
         if rate is None:

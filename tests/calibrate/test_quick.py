@@ -31,7 +31,8 @@ from support import slowpath
 
 BASE = Base("linux-xdp-zen3", targets.target_text("linux-xdp-zen3") or "", foreign=False)
 HEAD = BASE.text[: BASE.text.index("\n[timing.model.")].partition("[timing.calibration]")[0]
-"""Text of the base without its models; the record of its calibration is the last table before."""
+"""Text of the base target before its cost models, without the last table (quality of the
+calibration)."""
 
 
 def test_unmeasured_calls_are_scaled_like_their_group() -> None:

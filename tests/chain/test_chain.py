@@ -19,8 +19,8 @@ def described(
 ) -> str:
     """Return the YAML description of a chain of test programs with the given edges.
 
-    The object of a program is its name without digits at the end. `more` has further keys of the
-    description.
+    A program's object has the name of the program without digits at its end. `more` has further
+    keys of the description.
     """
     files = {name: OBJECTS / f"chain_{name.rstrip('0123456789')}.bpf.o" for name in names}
     programs = [{"name": name, "object": str(file)} for name, file in files.items()]
@@ -219,7 +219,7 @@ def test_each_device_has_a_result(chain: Path) -> None:
     apart = on_each_device(chain, on_devices())
     assert list(apart) == ["upstream@edge", "upstream@server"]
     assert sum(apart.values()) == together
-    # Behind a network that changes packets, fewer facts about arriving packets hold.
+    # Behind a network that changes packets, fewer facts about packets hold.
     changed = on_each_device(chain, on_devices(changes=["ttl"], bytes=[[20, 21]]))
     assert changed["upstream@edge"] == apart["upstream@edge"]
     assert changed["upstream@server"] > apart["upstream@server"]
@@ -245,7 +245,7 @@ def test_a_dispatcher_runs_programs_as_their_objects_say(chain: Path) -> None:
     programs = [{"name": name, "object": str(file), "program": name} for name in (*names, "wrong")]
     chain.write_text(json.dumps({"schema": 1, "programs": programs[:3], "dispatcher": names}))
     result = counted("chain", "bound", chain)
-    # All programs return XDP_PASS. Only after `early`, the dispatcher then runs a further program.
+    # All programs return XDP_PASS. The dispatcher runs a further program only after `early`.
     assert [part["program"] for part in result["profile"]["programs"]] == ["early", "never"]
     note = "silent is never reached: no packet makes never return XDP_ABORTED"
     assert result["notes"] == [note]

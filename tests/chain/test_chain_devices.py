@@ -20,7 +20,7 @@ def chain(tmp_path: Path) -> Path:
 
 
 def described(devices: dict[str, str], *, behind: str = "load_balancer_card", **more: Any) -> str:
-    """Return the description of a chain: the firewall on a device, another program on the next.
+    """Return the description of a chain: the firewall on one device, `behind` on the next device.
 
     `devices` has the targets of the devices, `more` further keys of the description.
     """
@@ -48,11 +48,11 @@ def test_a_card_in_front_of_a_host(chain: Path) -> None:
     front, behind = results("chain", "bound", chain)
     assert [front["program"], behind["program"]] == ["upstream@front", "upstream@behind"]
     assert [front["target"], behind["target"]] == [CARD, HOST]
-    # The card is the first device, so its program is as fast as alone.
+    # The card is the first device, so its program is as fast as without the chain.
     (alone,) = results("bound", EXAMPLES / "firewall.bpf.o", "--target", CARD)
     assert front["guarantee"] == alone["guarantee"]
-    # The host counts the same after a host, on condition that the card moves packets as the kernel
-    # does.
+    # The count is that of a chain of two hosts, on condition that the card moves packets as the
+    # kernel does.
     chain.write_text(described({"front": HOST, "behind": HOST}))
     (_, same) = results("chain", "bound", chain)
     assert behind["guarantee"]["counts"] == same["guarantee"]["counts"]
@@ -70,7 +70,7 @@ def test_a_card_behind_a_host_gets_what_the_host_lets_through(chain: Path) -> No
     assert [front["target"], behind["target"]] == [HOST, CARD]
     (alone,) = results("bound", EXAMPLES / "load_balancer_card.bpf.o", "--target", CARD)
     guarantee = behind["guarantee"]
-    # Neither the shortest packets nor packets without a mark reach the load balancer.
+    # The shortest packets, and packets without a mark, do not reach the load balancer.
     assert guarantee["bitrate_bps"] > 1.4 * alone["guarantee"]["bitrate_bps"]
     assert (guarantee["verdict"], guarantee["exact"]) == ("bound", False)
     assert guarantee["stopped"] == "arriving packets are known by facts only"

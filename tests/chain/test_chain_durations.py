@@ -18,14 +18,18 @@ from support import ROOT
 CHAIN = str(ROOT / "examples/chain/chain.yaml")
 TOPOLOGY = str(ROOT / "examples/chain/topology.yaml")
 READING = 1000.0
-"""Duration of reading, in seconds: far more than the rest takes."""
+"""Simulated duration of reading the input, in seconds: far more than the rest of a command takes.
+"""
 
 Output = Callable[..., str]
 
 
 @pytest.fixture
 def output(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Output:
-    """Return a function that runs a command whose reading takes `READING`, for its output."""
+    """Return a function that runs a command and returns its output.
+
+    Reading the input takes `READING` seconds of simulated time.
+    """
 
     def run(module: ModuleType, reader: str, *words: str | Path) -> str:
         ahead = 0.0

@@ -49,8 +49,8 @@ def test_counts_are_those_of_packets_that_get_there(mode: list[str], tmp_path: P
     assert counts["guaranteed"]
     assert counts["exact"]
     assert counts["reasons"] == []
-    # Outside of the chain, the programs get packets that take longer. A guarded program runs the
-    # original for them.
+    # Without the chain, the program gets packets that take longer. A guarded program runs its
+    # original for such packets.
     assert counts["before"] < most(EXAMPLES / "load_balancer.bpf.o")
     alone = most(tmp_path / "load_balancer.bpf.o")
     assert counts["after"] == alone if mode else counts["after"] < alone
@@ -90,7 +90,7 @@ def test_where_the_card_refuses_a_program_it_says_why(tmp_path: Path) -> None:
 
 
 def test_what_the_card_runs_it_runs_when_rewritten(tmp_path: Path) -> None:
-    # The firewall alone is rewritten because it loads numbers that it has stored before.
+    # The firewall alone is rewritten, because it loads constants that it stored before.
     object_file = EXAMPLES / "firewall.bpf.o"
     run = slowpath(
         *("chain", "optimize", object_file, "--trust", "--packets", "0", "--format", "json"),
@@ -151,7 +151,7 @@ def test_wrong_targets_are_named(targets: str, message: str) -> None:
 def test_what_takes_too_long_is_not_known() -> None:
     words = ("chain", "optimize", CHAIN, "--packets", "0", "--format", "json")
     run = slowpath(*words, "--target", "ebpf", "--deadline", "0.001")
-    # A guarantee without a value has a reason, wherever the deadline ended the work.
+    # Every guarantee without a value has a reason, no matter when the deadline ended the work.
     for program in json.loads(run.stdout or '{"programs": []}')["programs"]:
         for one in program["guarantees"]:
             assert one["after"] is not None or one["reasons"]

@@ -78,10 +78,10 @@ def test_every_block_of_both_programs_is_there(optimized: Made) -> None:
     slots = {slot: text for block in before for slot, text in listed(block).items()}
     dropped = {one["slot"]: one["instruction"] for one in balancer["dropped"]}
     assert all(text in slots[slot] for slot, text in dropped.items())
-    # Instructions of two slots have one line.
+    # An instruction of two 8-byte slots has one line.
     wide = [slot for slot in range(balancer["instructions_before"]) if slot not in slots]
     assert all(re.search(r"r\d+ = (0x|map)", slots[slot - 1]) for slot in wide)
-    # The targets of all links exist.
+    # Every link on the page has an existing target.
     ids = {one.attrib["id"] for one in root.iter() if "id" in one.attrib}
     links = {one.attrib["href"] for one in root.iter("a")}
     assert links
@@ -272,7 +272,7 @@ def test_reasons_are_the_facts_that_something_rests_on() -> None:
     assert reasons.of({**plain, "bytes": [13, 20, 40]}) == (
         "byte 13 = dd; byte 20 & f0 = 60; byte 40"
     )
-    # A fact about a field occurs once, and assumed facts are marked.
+    # A fact about a field occurs once, and assumed facts are marked as such.
     assert reasons.of({**plain, "bytes": [14, 30, 31, 50, 51]}) == (
         "byte 14 = 60; bytes 30-31 = 4500 (assumed); bytes 50-51 in {0050, 01bb}"
     )

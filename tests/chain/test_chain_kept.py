@@ -36,10 +36,10 @@ def report_until_killed(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> dict[str, object]:
-    """Return the report on the load balancer, whose rewriting is killed.
+    """Run `chain optimize` on the load balancer with a hanging worker, and return the report.
 
-    The worker process hangs after it has sent `messages` messages. Its deadline passes at once when
-    all of them have arrived.
+    The worker process hangs after it has sent `messages` messages, and is then killed. Its deadline
+    passes at once when all messages have arrived.
     """
     rewrite = chains.rewrite_messages
     clock, hanging = Clock(), folder / "hanging"
@@ -75,8 +75,8 @@ def report_until_killed(
 def test_programs_that_were_rewritten_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    # The first message has only facts; the second follows the load balancer, which is the only
-    # program that gets packets from another program.
+    # The first message has only facts. The second one follows the rewriting of the load balancer,
+    # which alone gets packets from another program.
     balancer = report_until_killed(2, tmp_path, monkeypatch, capsys)
     assert balancer["proved"]
     assert balancer["instructions_after"] != balancer["instructions_before"]

@@ -188,7 +188,7 @@ def test_what_is_no_fact_is_refused(facts: list[str], why: str) -> None:
 def between(tmp_path: Path, on: str = "XDP_TX", name: str = "rules") -> Path:
     """Write a chain of two copies of a program.
 
-    Packets go from the first to the second if the first returns `on`.
+    Packets go from the first to the second copy if the first one returns `on`.
     """
     programs = [
         {"name": which, "object": str(EXAMPLES / f"{name}.bpf.o")} for which in ("first", "second")
@@ -252,7 +252,7 @@ def test_what_rests_on_maps_in_front_is_checked_or_said(tmp_path: Path) -> None:
     words = ("optimize", chain, "--maps", maps, *QUICK)
     guarded = of_chain(*words)
     assert guarded["proved"]
-    # The guard compares packets, and no generation of maps.
+    # The guard compares packet bytes; it does not check a generation of maps.
     assert guarded["guard"]["generation"] is None
     assert guarded["guard"]["comparisons"] > 0
     text = slowpath("chain", *words).stdout
@@ -287,7 +287,7 @@ def test_a_map_that_a_program_of_the_chain_writes_tells_nothing(tmp_path: Path) 
 
 
 def test_facts_that_are_the_same_for_any_content_rest_on_none(tmp_path: Path) -> None:
-    # The first program also returns XDP_PASS for packets without a matching rule.
+    # For packets without a matching rule, the first program returns XDP_PASS, too.
     chain, maps = between(tmp_path, "XDP_PASS"), of_first(tmp_path)
     assert of_chain("facts", chain, "--maps", maps)["facts_with"] == []
 

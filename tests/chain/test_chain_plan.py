@@ -91,7 +91,7 @@ def test_the_example_pays_where_the_firewall_is_in_front() -> None:
     assert (web["rests_on"], web["irrelevant"]) == (["edge-1"], ["tor-3"])
     assert web["guard"]["instructions"] < web["instructions_before"] / 8
     assert {fact["kind"] for fact in web["facts"]} >= {"length", "bytes"}
-    # The router in between neither establishes nor invalidates facts.
+    # The router between firewall and load balancer neither establishes nor invalidates facts.
     lines = [line for fact in web["facts"] for line in fact["established"]]
     assert {(line["program"], Path(line["file"]).name) for line in lines} == {
         ("firewall", "firewall.bpf.c")
@@ -208,8 +208,8 @@ def test_damaged_files_are_computed_anew(tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     first = plan(TOPOLOGY, cache)
     files = sorted(cache.glob("??/*"))
-    # The cache has a file for each result, a file about the programs of the topology, and one about
-    # the engine, of which plans do not report damage.
+    # The cache has a file for each result, one about the programs of the topology, and one about
+    # the engine. Plans do not report damage of the last one.
     assert len(files) == first["computed"] + 2
     for number, file in enumerate(files):
         data = file.read_bytes()

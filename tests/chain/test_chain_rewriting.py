@@ -101,7 +101,7 @@ def test_facts_are_what_the_firewall_writes_and_lets_through() -> None:
 def test_facts_say_how_often_loops_begin(tmp_path: Path) -> None:
     path = chain(tmp_path, "firewall", "load_balancer_rolled")
     loops = program(report("facts", path), "load_balancer_rolled")["loops"]
-    # A loop over the 24 bytes of the mark that the firewall inserts.
+    # One loop runs over the 24 bytes of the mark that the firewall inserts.
     mark = [one for one in loops if one["least"] == one["most"] == 24]
     assert [Path(one["line"]["file"]).name for one in mark] == ["load_balancer.h"]
     shown = slowpath("chain", "facts", path).stdout

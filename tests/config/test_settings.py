@@ -19,7 +19,7 @@ LISTING = ROOT / "examples/two_protocols.asm"
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the root of a repository with an object in a folder, without settings."""
+    """Return the root of a repository without settings, with an object in a folder."""
     for key in KEYS:
         monkeypatch.delenv(variable(key) or "", raising=False)
     (tmp_path / ".git").mkdir()

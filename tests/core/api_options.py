@@ -43,7 +43,7 @@ def covered() -> Iterator[tuple[str, Command]]:
 
 
 def keywords(command: Command) -> dict[str, Option]:
-    """Return the options of a command's function that are not positional."""
+    """Return the options that are keyword arguments of a command's function."""
     known = parameters(command)
     return {name: option for name, option in known.items() if option.group != ARGUMENTS}
 
@@ -76,14 +76,14 @@ def _class(name: str, options: dict[str, Option]) -> Iterator[str]:
 
 
 def _wrapped(stated: str, kind: str) -> list[str]:
-    """Return the lines of a field as ruff formats it."""
+    """Return the source lines of a field of the `TypedDict`, wrapped as ruff formats them."""
     if len(stated) <= _WIDTH:
         return [stated]
     return [f"{stated.removesuffix(kind)}(", f"    {kind}", ")"]
 
 
 def _kind(option: Option) -> str:
-    """Return the type of the values of an option."""
+    """Return the Python type of the values of an option, as source text."""
     if option.is_flag:
         return "bool"
     one = _single(option)

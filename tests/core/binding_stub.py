@@ -100,11 +100,11 @@ class _Types:
         self.used = list[str]()
 
     def parts(self, alias: str) -> list[str]:
-        """Return the types of the members of a tuple type, given by its alias."""
+        """Return the Python types of the elements of a tuple type, given by its alias."""
         return [self.of(one) for one in _split(self._aliases[alias].strip()[1:-1])]
 
     def of(self, rust: str) -> str:
-        """Return the annotation for a Rust type; aliases of tuples are kept."""
+        """Return the Python annotation for a Rust type; aliases of tuple types are kept."""
         rust = re.sub(r"&|'\w+,? ?", "", " ".join(rust.split())).strip()
         if rust in _SCALARS:
             return _SCALARS[rust]
@@ -191,7 +191,7 @@ def _function_lines(
 
 
 def _signature(attributes: str) -> list[str]:
-    """Return the arguments with defaults that the attribute `signature` names, if there is one."""
+    """Return the arguments with their defaults from the attribute `signature`; empty without it."""
     found = re.search(r"signature = \((.*)\)\)\]", attributes, re.DOTALL)
     if found is None:
         return []

@@ -1,7 +1,7 @@
 """The registry of codes, and the generated files that have its content.
 
-The registry is `crates/codes/codes.toml`. From it come the constants of `slowpath.core.codes`, the
-texts of `slowpath.core.code_texts`, and the page `docs/reference/codes.md`.
+The registry is `crates/codes/codes.toml`. The constants of `slowpath.core.codes`, the texts of
+`slowpath.core.code_texts`, and the page `docs/reference/codes.md` are generated from it.
 """
 
 import subprocess
@@ -34,7 +34,7 @@ class Entry(NamedTuple):
 
     @property
     def code(self) -> str:
-        """The code as users see it."""
+        """The code in the form that users see, such as `SP0201`."""
         return f"SP{self.number:04}"
 
     @property

@@ -112,7 +112,7 @@ class _Writer:
         return list(found)
 
     def _reached(self, name: str) -> list[str]:
-        """Return the types that a type refers to, even indirectly, and last the type itself."""
+        """Return the types that a type refers to, also indirectly, followed by the type itself."""
         found = dict[str, None]()
         for other in _references(self._definitions[name]):
             found |= dict.fromkeys(self._reached(other))

@@ -1,6 +1,6 @@
 """Functions that worker processes run in tests of pools.
 
-They are in a separate module, because workers import it.
+They are in a separate module, because workers import this module.
 """
 
 import os
@@ -52,7 +52,7 @@ def dies_of_three(common: int, item: int, _stop: Callable[[], bool]) -> int:
 
 
 def waits_for_a_file(common: str, item: int, _stop: Callable[[], bool]) -> int:
-    """Return item 0 at once; for other items, wait until the file `common` exists."""
+    """Return item 0 at once; for other items, wait until the file with the name `common` exists."""
     while item and not Path(common).exists():
         time.sleep(0.01)
     return item
@@ -61,7 +61,7 @@ def waits_for_a_file(common: str, item: int, _stop: Callable[[], bool]) -> int:
 def waits_to_be_asked(common: str, item: int, stop_requested: Callable[[], bool]) -> str:
     """Run until a stop is requested, and return a text.
 
-    Files in the folder `common` mark the start, with the process id, and the end.
+    Files in the folder `common` mark the start (with the process id) and the end of the work.
     """
     Path(common, f"begun {item}").write_text(f"{os.getpid()}")
     while not stop_requested():

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 Graph = Mapping[str, set[str]]
-"""For each file, the files that it uses."""
+"""For each source file, the set of files that it uses."""
 
 
 def circles(graph: Graph) -> list[set[str]]:

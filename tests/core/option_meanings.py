@@ -14,7 +14,7 @@ class Meaning(NamedTuple):
     values: tuple[str, ...] = ()
     """Names of the value in help texts, the most general one last; empty for flags and choices."""
     default: str = ""
-    """Rule for the default, if commands have different ones."""
+    """Rule for the default value, if it differs between commands."""
 
 
 MEANINGS = {

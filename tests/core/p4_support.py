@@ -15,7 +15,7 @@ ARCHITECTURES = ("v1model", "psa", "ebpf_model", "xdp_model")
 
 
 class Example(NamedTuple):
-    """Parts of a program that uses a construct."""
+    """Parts of an example program that uses a construct."""
 
     name: str
     apply: str = ""  # statements of the control
@@ -180,7 +180,7 @@ PSA = {
     "resubmit": ("o.resubmit = true;", ""),
     "recirculate": ("send_to_port(o, PSA_PORT_RECIRCULATE);", ""),
 }
-"""Statements and declarations of the constructs that PSA writes in another way, by name."""
+"""Statements and declarations of constructs that are written differently for PSA, by name."""
 
 _PROGRAMS = {
     "psa": """#include <core.p4>
@@ -231,7 +231,7 @@ xdp(P(), C(), D()) main;""",
 
 
 def faults(example: Example, architecture: str, to: str = "XDP") -> list[tuple[int, str]]:
-    """Return the faults of the program with a construct: numbers of codes, and messages."""
+    """Return the faults of an example program, each as the number of its code and its message."""
     if architecture == "psa" and example.name in PSA:
         apply, declarations = PSA[example.name]
         example = example._replace(apply=apply, locals=declarations)

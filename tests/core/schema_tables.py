@@ -6,8 +6,9 @@ from typing import Any
 from slowpath.core.schema.validation import schema
 
 MARKS = re.compile(r"(<!-- keys: (\w+)(?:\.(\w+))? -->\n).*?(<!-- end -->)", re.DOTALL)
-"""Matches the place of a table in the page. The groups contain the names of the document and of the
-definition.
+"""Pattern of a table in the page, between its marks.
+
+The groups contain the names of the document and of the definition.
 """
 
 Schema = dict[str, Any]
@@ -19,7 +20,7 @@ def fill_in(page: str) -> str:
 
 
 def tables_needed(name: str) -> set[tuple[str, str]]:
-    """Return the tables that describe a document: its own, and one per definition with keys."""
+    """Return the tables for a document: one for the document, and one per definition with keys."""
     definitions = schema(name)["$defs"].items()
     return {(name, "")} | {(name, key) for key, one in definitions if "properties" in one}
 

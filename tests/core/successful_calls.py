@@ -13,9 +13,9 @@ LEAST = "tests/contention/contention_least.yaml"
 COUNTED = "tests/counts/histogram.c"
 TRAFFIC = "examples/insights/nat.pcap"
 SLOW = ("calibrate", "contention profile")
-"""Commands that run in one format only by default, and in all formats in `make campaign`."""
+"""Commands that run in one format only by default; in `make campaign`, they run in all formats."""
 ENDLESS = ("watch", "lsp")
-"""Commands that end by Ctrl-C or with the editor; the tests of their slices run them."""
+"""Commands that run until Ctrl-C or until the editor ends them; other tests run these commands."""
 FRESH = "fresh"
 """Name of a folder that does not exist yet."""
 

@@ -32,7 +32,7 @@ AFTER = "hash = ((hash ^ word) * 0x9e3779b1) % 65521 + hash / 7;"
 
 
 class Run(NamedTuple):
-    """A run of the action: its exit code, standard output, summary, and folder of results."""
+    """Results of a run of the action: exit code, standard output, summary, result folder."""
 
     code: int
     output: str
@@ -116,7 +116,7 @@ def command_file(folder: Path) -> str:
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """Return a repository with a program, its object, and saved results of it."""
+    """Return a repository with a program, its object, and saved results about the object."""
     folder = tmp_path / "repository"
     (folder / "xdp").mkdir(parents=True)
     for name in ("count_min.bpf.c", "ethernet.h", "flow.h"):
@@ -135,7 +135,7 @@ def repository(tmp_path: Path) -> Path:
 
 
 def build(folder: Path) -> None:
-    """Compile the program as a build in the top folder of a repository would."""
+    """Compile the program as a build in the repository's top folder would."""
     types = f"/usr/include/{os.uname().machine}-linux-gnu"
     options = ["-O2", "-g", "-target", "bpf", "-fno-unroll-loops", "-idirafter", types]
     command = [*needs_clang(), *options, "-DHASHES=4"]
@@ -210,7 +210,7 @@ def test_a_folder_of_the_base_branch_can_be_the_baseline(repository: Path) -> No
     line = make_dearer(repository)
     gate = {"baseline": "base/xdp", "fail_on": "instructions_pct > 2", "args": "-s xdp"}
     run = run_action(repository, paths=OBJECT, target="ebpf", **gate)
-    # The folder has the source, too; results have the object only.
+    # The folder contains the source, too, but results are only about the object.
     assert run.code == 1
     errors = [one for one in run.annotations() if one["level"] == "error"]
     assert (SOURCE, str(line)) in [(one["file"], one.get("line")) for one in errors]

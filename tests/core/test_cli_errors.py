@@ -87,7 +87,7 @@ def test_unreadable_file(tmp_path: Path) -> None:
 
 
 def test_pipe(tmp_path: Path) -> None:
-    """A pipe, as in `slowpath bound <(disassemble ...)`, is read like a file."""
+    """Check that a pipe, as in `slowpath bound <(disassemble ...)`, is read like a file."""
     pipe = tmp_path / "pipe.asm"
     os.mkfifo(pipe)
     writer = threading.Thread(target=lambda: pipe.write_bytes(GOOD.read_bytes()))
@@ -178,7 +178,7 @@ def test_broken_option_files(tmp_path: Path, option: str, content: bytes | None)
 
 
 def test_version() -> None:
-    """The engine, the manifest and the newest release of the changelog have the same version."""
+    """Check that engine, manifest and the changelog's newest release have the same version."""
     run = slowpath("--version")
     assert (run.returncode, run.stderr) == (0, "")
     manifest = tomllib.loads((ROOT / "Cargo.toml").read_text())
@@ -258,7 +258,7 @@ def test_targets() -> None:
     assert "agilio-cx-2x40" in names
     for name in names:
         shown = slowpath("targets", "show", name)
-        # This name stands for the machine's CPU; here, tests choose Zen 4.
+        # The name `linux-xdp` stands for the machine's CPU; tests choose Zen 4.
         file = "linux-xdp-zen4" if name == "linux-xdp" else name
         described = (ROOT / f"targets/{file}.toml").read_text()
         named = described.replace(f'name = "{file}"', f'name = "{name}"', 1)

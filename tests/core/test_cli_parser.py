@@ -90,7 +90,7 @@ def test_runs_do_not_share_values() -> None:
 
 
 VALUES = ("1%", "60%", "1", "100", "10s", "x.html", "x.svg", "1,2", "A=1", "0.5")
-"""Values, of which each option accepts at least one."""
+"""Sample values; each option accepts at least one of them."""
 SINGLE = [
     (path, entry.names[-1])
     for path, command in commands()

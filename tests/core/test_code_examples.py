@@ -16,9 +16,9 @@ from support import MEMORY, ROOT
 from warm_starts import run_forked
 
 _FEWEST = 70
-"""Fewest examples that are sessions, not messages alone."""
+"""Minimum number of examples that are terminal sessions instead of single messages."""
 _PLAIN = re.compile(r"""slowpath(?: (?:[\w./:,=+%@-]+|'[^']*'|"[^"$`\\]*"))*""")
-"""A line that the shell would only split into words."""
+"""Pattern of a command line of slowpath without shell features, which can be split into words."""
 
 
 def sessions() -> list[Entry]:
@@ -45,7 +45,11 @@ def folder(tmp_path: Path) -> Path:
 
 
 def run(folder: Path, script: str) -> subprocess.CompletedProcess[str]:
-    """Run a script; a last line that is only a command of slowpath runs in a warm process."""
+    """Run a script in a folder.
+
+    If the last line is a plain command of slowpath, it runs in a fork of a process that has
+    imported slowpath.
+    """
     variables = {
         "COLUMNS": "80",
         "LC_ALL": "C.UTF-8",

@@ -23,7 +23,7 @@ def test_numbers_and_names_are_unique_and_in_order() -> None:
 
 
 def test_codes_are_never_reused() -> None:
-    """The list of numbers and names only grows: neither may disappear or change its partner."""
+    """Check that the list of numbers and names only grows: no pair disappears or changes."""
     now = [f"{one.code} {one.name}" for one in entries()]
     known = NAMES.read_text().splitlines()
     assert set(known) <= set(now), "retire a code instead of removing or renaming it"
@@ -61,7 +61,7 @@ def _sources() -> Iterator[Path]:
 
 
 def test_every_code_is_used() -> None:
-    """Each code that is not retired has a place that reports it."""
+    """Check that the sources use each code that is not retired."""
     generated = {CONSTANTS, TEXTS, REGISTRY.parent / "src/lib.rs"}
     findings = [one for one in entries() if one.kind == "finding"]  # known by their names
     found = set[str]()

@@ -75,7 +75,7 @@ def test_commands_of_the_page_about_ci_work(tmp_path: Path) -> None:
     assert len(commands) > 5
     for command in commands:
         run = shell(command, tmp_path, {})
-        # A loader can set a variable of the filter, so that its guarantee has a condition.
+        # A loader can set a variable of the filter, so the guarantee has a condition.
         file = "examples/ddos_filter.bpf.o"
         met = "--require is met if active in .rodata has the value from the object"
         condition = f"note: {file}:ddos_filter: {met}"

@@ -181,7 +181,7 @@ def test_odd_file_names_reach_the_engine(install: Install) -> None:
 
 
 def test_a_file_and_a_target_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each file and target is read once. All analyses use the result."""
+    """Check that each file and each target is read only once for all analyses."""
     read = list[str]()
 
     def counting(name: str) -> Callable[..., object]:
@@ -201,7 +201,7 @@ def test_a_file_and_a_target_are_read_once(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_options_are_those_of_the_engine() -> None:
-    """The engine accepts every field of `Options`, and rejects other fields and types."""
+    """Check that the engine accepts exactly the fields of `Options`, with their types."""
     program = (*Subject("x", objects.Object(b""), 0, None), targets.builtin_target("ebpf"))
     options = Options()._asdict()
     _core.Analysis(*program, options)

@@ -11,7 +11,7 @@ from successful_calls import FRESH, SLOW, every_command
 from support import slowpath
 
 UNPUBLISHED = {"colocation", "cores"}
-"""Documents whose schema slowpath does not print."""
+"""Documents with a schema that `slowpath schema` does not print."""
 WITH_JSON = [
     words
     for words in every_command()

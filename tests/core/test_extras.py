@@ -31,7 +31,10 @@ def packages(extra: str) -> set[str]:
 
 
 def test_no_text_installs_from_an_index() -> None:
-    """No index has slowpath; another package may have its name there."""
+    """Check that no text tells to install slowpath from a package index.
+
+    No index has slowpath, and another package may have its name there.
+    """
     wrong = re.compile(r"(?:pip|pipx|uv)\S* (?:tool )?install(?: -\S+)* ['\"]?slowpath\b(?! @)")
     assert wrong.search("pip install slowpath[models]")
     assert not [path for path in TEXTS if wrong.search(path.read_text())]

@@ -31,7 +31,7 @@ FLEET = ROOT / "examples/fleet/fleet.yaml"
 ITEMS = list(range(5))
 NOBODY = "tcp://127.0.0.1:9"
 _STARTING = 300
-"""Seconds in which workers have to start on a busy machine."""
+"""Time limit in seconds for workers to start on a busy machine."""
 
 
 class Gone(Exception):  # noqa: N818 - nothing is wrong
@@ -125,7 +125,7 @@ def test_abandoned_work_ends(pool: Pool, tmp_path: Path) -> None:
     with pytest.raises(Gone):
         list(pool.each(waits_to_be_asked, str(tmp_path), [0, 1], gone_once_two_work(tmp_path)))
     if isinstance(pool, LocalPool):
-        # Local work ends because its processes are killed.
+        # In a local pool, the work ends because its processes are killed.
         for begun in tmp_path.glob("begun *"):
             process = Path("/proc", begun.read_text())
             wait_until(lambda process=process: not process.exists())  # type: ignore[misc]
@@ -136,7 +136,7 @@ def test_abandoned_work_ends(pool: Pool, tmp_path: Path) -> None:
 def test_work_ends_with_its_caller(
     scheduler: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Workers stop if their caller was killed, although it cannot ask them to stop."""
+    """Check that workers stop if their caller was killed, although it cannot ask them to stop."""
     with connected(scheduler) as pool:
         monkeypatch.setattr("slowpath.core.jobs.cluster_pool._Workers.end", lambda _self: None)
         with pytest.raises(Gone):

@@ -139,8 +139,8 @@ def test_arrows_of_a_column_begin_and_end_at_their_boxes(never: bool) -> None:
     assert "<script>" in texts(root)
     kinds = [[one.attrib.get("class", "").split() for one in row.iter("i")] for row in found]
     plain = [sorted("".join(kind).removesuffix("n") for kind in row) for row in kinds]
-    # By row: an arrow starts; one passes, one starts; one passes, one arrives from below; two
-    # arrive; one starts upwards.
+    # Expected arrows beside each row: one starts; one passes, one starts; one passes, one arrives
+    # from below; two arrive; one starts upwards.
     assert plain == [["e", "o"], ["", "o"], ["", "i", "z"], ["", "a", "i"], ["m", "o"]]
     assert all(("n" in kind) is never for row in kinds for kind in row)
     connected = [row.find("./div/b") is not None for row in found]

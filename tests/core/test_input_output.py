@@ -53,7 +53,7 @@ def test_files_that_git_ignores_are_left_out(folder: Path) -> None:
     (folder / ".gitignore").write_text("ignored/\n.hidden/\n")
     assert names(folder) == [name for name in ALL if name != "ignored/d.bpf.o"]
     assert names(folder / "deep") == ["b.o", "er/c.bpf.o", "f.bpf.c"]
-    # The user named the ignored folder.
+    # The user named the ignored folder explicitly.
     assert names(folder / "ignored") == ["d.bpf.o"]
 
 
@@ -243,7 +243,7 @@ SLICES = [
     "man",
     "schema",
 ]
-"""Commands, or groups of commands, all of whose output files are checked before the work."""
+"""Commands and groups of commands whose output files are all checked before the work."""
 WRITTEN = [
     (name, next(one for one in option.names if one.startswith("--")))
     for name, command in commands()
@@ -271,7 +271,7 @@ ARGUMENTS = {
     "targets models": ["none.toml"],
     "targets show": ["none"],
 }
-"""Arguments that name missing files, so that any work would fail with another error."""
+"""Arguments with missing input files, so that any work would fail with another error."""
 
 
 @pytest.mark.parametrize(("name", "option"), WRITTEN)

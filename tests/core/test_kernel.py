@@ -40,11 +40,11 @@ libc = ctypes.CDLL(None)
 assert libc.prctl(38, 1, 0, 0, 0) == 0  # PR_SET_NO_NEW_PRIVS
 assert libc.prctl(22, 2, ctypes.byref(Program(len(codes), code)), 0, 0) == 0  # PR_SET_SECCOMP
 """
-"""Python code that installs a seccomp filter like that of containers: bpf(2) fails with EPERM."""
+"""Python code that installs a seccomp filter as containers do: bpf(2) fails with EPERM."""
 
 
 def _under(command: Sequence[str], code: str = OPEN, *arguments: str) -> str:
-    """Run Python code by a command that removes privileges, and return its output.
+    """Run Python code under a command that removes privileges, and return the output of the code.
 
     Skip the test if programs cannot be loaded into the kernel.
     """

@@ -50,7 +50,7 @@ def test_python_folders_use_only_permitted_folders() -> None:
 
 @pytest.mark.parametrize("layers", [CRATES, FOLDERS], ids=["crates", "python"])
 def test_layers_use_layers_above_them(layers: dict[str, list[str]]) -> None:
-    """Each entry of layers.toml uses only entries before it, so there are no cycles."""
+    """Check that each entry of layers.toml uses only earlier entries, so that no cycles exist."""
     above = set[str]()
     for name, uses in layers.items():
         assert {*uses} <= above, name
@@ -58,7 +58,7 @@ def test_layers_use_layers_above_them(layers: dict[str, list[str]]) -> None:
 
 
 def test_every_entry_has_files() -> None:
-    """Check that each entry of layers.toml has files. Others could permit unwanted imports."""
+    """Check that each entry of layers.toml has files; unused ones could permit unwanted imports."""
     entries = {_entry(path.relative_to(PACKAGE).as_posix()) for path in PACKAGE.rglob("*.py")}
     assert entries == {*FOLDERS}
 
@@ -104,7 +104,7 @@ def test_the_package_does_not_use_research() -> None:
 def test_every_file_of_tests_of_a_crate_is_run() -> None:
     """Check that `tests/main.rs` of each crate names all other test files in its folder.
 
-    The files are one program, which is linked only once.
+    The test files of a crate are modules of one program, which is linked only once.
     """
     for folder in [*sorted(ROOT.glob("crates/*/tests")), ROOT / "research/nicsim/tests"]:
         files = {path.stem for path in folder.glob("*.rs")}

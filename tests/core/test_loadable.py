@@ -38,7 +38,8 @@ def nested(bytes_: list[int]) -> str:
         else:
             lines.append(f"{head} {{")
         last = number + 1 == len(bytes_)
-        # The assembler sees the address, so that clang keeps the array in one piece.
+        # The assembler statement uses the address, so that clang does not split or remove the
+        # array.
         kept = 'asm volatile("" : : "r"(&b[0]) : "memory");'
         lines.append(f"__u64 b[{size // 8}]; {kept} b[0] = a; b[{size // 8 - 1}] = a + 1; {kept}")
         called = "0" if last else f"f{number + 1}(a + 1)"

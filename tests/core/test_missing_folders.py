@@ -21,7 +21,7 @@ GROUPS: dict[str, Command | Group] = {
     "insights": INSIGHTS,
 }
 ENDINGS = {"--plot": ".svg", "--html": ".html"}
-"""Ends of the names of output files, by option; others end in `.json`."""
+"""Extensions of output files by option; all other options write `.json` files."""
 
 
 def commands(words: tuple[str, ...], member: Command | Group) -> Iterator[tuple[str, ...]]:

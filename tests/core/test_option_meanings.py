@@ -33,7 +33,7 @@ SEVERAL = sorted(name for name, options in DECLARED.items() if len(set(map(_phra
 
 
 def test_meanings_are_of_options_that_need_them() -> None:
-    """Check that the table has no entry for an option of one meaning by its help texts."""
+    """Check that the table contains only options that commands declare."""
     assert set(MEANINGS) <= set(DECLARED)
 
 
@@ -75,7 +75,7 @@ def test_different_defaults_of_a_choice_have_a_rule(name: str) -> None:
 
 
 def test_no_flag_seems_to_negate_an_option_with_a_value() -> None:
-    """Check that `--no-NAME` is not beside a `--NAME` that takes a value, in any command."""
+    """Check that no command has a flag `--no-NAME` and an option `--NAME` with a value."""
     for name, (option, *_) in DECLARED.items():
         if name.startswith("--no-") and option.is_flag:
             assert f"--{name.removeprefix('--no-')}" not in DECLARED or name == "--no-cache-dir"

@@ -1,4 +1,4 @@
-"""Witnesses, entries, warnings and conditions of P4 programs in the terms of the program."""
+"""Tests that witnesses, entries, warnings and conditions are shown in terms of the P4 program."""
 
 import json
 from pathlib import Path
@@ -42,7 +42,7 @@ def program(locals_: str, apply: str) -> str:
 
 
 def bound(file: Path, *options: str | Path) -> dict[str, Any]:
-    """Return the result of a program."""
+    """Return the result of `slowpath bound` for a program."""
     run = slowpath("bound", file, "--format", "json", *options)
     assert run.returncode == 0, run.stderr
     result: dict[str, Any] = json.loads(run.stdout)["results"][0]
@@ -67,7 +67,7 @@ def test_the_shown_fields_are_the_bytes_of_the_packet(file: Path) -> None:
         assert bits % 8 == 0
         size = bits // 8
         assert size <= len(packet)
-        # Fields may show bytes of any value as known zeros, but never the other way round.
+        # Fields may show arbitrary bytes as zeros, but must not show required bytes as arbitrary.
         wanted = int.from_bytes(bytes(byte or 0 for byte in packet[:size]), "big")
         needed = int.from_bytes(bytes(0 if byte is None else 255 for byte in packet[:size]), "big")
         assert values == wanted
@@ -76,13 +76,16 @@ def test_the_shown_fields_are_the_bytes_of_the_packet(file: Path) -> None:
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
 def test_the_path_has_the_lines_of_the_tables_that_hit(file: Path) -> None:
-    """The lines come from the compiled program, the tables from the run of the source."""
+    """Check the path's lines, from the compiled program, against the tables that hit in the source.
+
+    A run of the P4 source yields the tables.
+    """
     text = file.read_text().splitlines()
     for path in bound(file)["paths"]:
         lines = {text[one["line"] - 1].strip() for one in path["lines"] if one["line"]}
         view = path["witness"]["p4"]
         for run in view["tables"]:
-            # Tables with constant entries have the lines of their entries.
+            # For tables with constant entries, the path contains the lines of these entries.
             if any(
                 one.startswith(f"{run['table']} ")
                 for all_ in view["entries"].values()
@@ -119,7 +122,7 @@ def test_entries_of_all_kinds_have_the_terms_of_the_program(tmp_path: Path) -> N
 
 
 def test_entries_are_shown_as_they_are_written(tmp_path: Path) -> None:
-    """Compare with the writes of entries, which the control plane's side computes."""
+    """Check that entries are shown as they were written to the tables in map content."""
     file = tmp_path / "kinds.p4"
     text = program(
         "table acl { key = { hdr.h.ip: ternary; hdr.h.port: optional; } actions = { send; drop; } }"

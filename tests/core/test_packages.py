@@ -19,7 +19,7 @@ PACKAGES = sorted(Path(FOLDER).iterdir()) if FOLDER is not None else []
 WHEELS = [path for path in PACKAGES if path.suffix == ".whl"]
 VERSION = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"]
 OLDEST = (2, 28)
-"""Version of glibc that wheels run on."""
+"""Version of glibc that wheels must support."""
 MACHINES = {"x86_64": 62, "aarch64": 183}
 """Values of `e_machine` in the ELF header, by the architecture in the name of the wheel."""
 

@@ -115,7 +115,7 @@ def test_any_packet_has_headers_in_order(data: list[int | None]) -> None:
 
 @given(st.lists(st.none() | st.integers(0, 255), max_size=200))
 def test_free_bytes_never_add_headers(data: list[int | None]) -> None:
-    """If arbitrary bytes get fixed values, all headers that were found before are still found."""
+    """Check that headers are still found if arbitrary bytes of the packet get fixed values."""
     filled = [0 if byte is None else byte for byte in data]
     known = [(header.name, header.offset) for header in find_headers(data)]
     assert [(h.name, h.offset) for h in find_headers(filled)][: len(known)] == known
@@ -168,7 +168,7 @@ def test_memory_dump() -> None:
 
 
 def read_pcap(data: bytes) -> list[bytes]:
-    """Return the packets of a capture file, read independently by the format's description."""
+    """Return the packets of a capture file, read by code that follows the format's description."""
     magic, major, minor, zone, accuracy, snaplen, link = struct.unpack_from("<IHHiIII", data)
     assert (magic, major, minor, zone, accuracy, link) == (0xA1B2C3D4, 2, 4, 0, 0, 1)
     packets, at = [], 24

@@ -97,7 +97,7 @@ PAGES: dict[str, Callable[[Path], Words]] = {
     "show, several programs": lambda _: ("show", ROOT / "crates/bpf/tests/data/features.bpf.o"),
     "measure, two versions": lambda folder: (*_measure(folder), FIREWALL),
 }
-"""Command line of each page, by the name of the command and a remark."""
+"""Command line that writes each page, by the name of the command and a remark."""
 
 _LOOK = """
 function look(frame, width) {

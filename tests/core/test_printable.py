@@ -42,7 +42,7 @@ REPLACED = {
 }
 SECTION = {b".relxdp\0": b".rel\x1b[H\0"}
 BROKEN = {b"sketch\0": b"\xc2\x9b\xe2\x80\x8bk\0"}
-"""For a map's name in an object, a name that no valid object has."""
+"""Replacement of a map's name in an object, by a name that no valid object has."""
 FORMULA = ("=", "+", "-", "@")
 COLUMN = "=\x1b[2J\x7f\x9b\u202e\u200b"
 EXPERIMENT = """schema: 1
@@ -184,7 +184,7 @@ def hostile_result(side: str) -> dict[str, Any]:
 
 
 def formats(command: Command) -> list[str]:
-    """Return the values of a command's option `--format`; one empty name if it has none."""
+    """Return the values of a command's option `--format`; a single empty text if it has none."""
     for entry in command.options:
         if "--format" in entry.names:
             return list(entry.settings["choices"])
@@ -192,7 +192,7 @@ def formats(command: Command) -> list[str]:
 
 
 def calls(command: str, folder: Path) -> list[list[str | Path]]:
-    """Return lists of arguments for a command. With each, its output has hostile texts.
+    """Return lists of arguments for a command, each of which makes it print hostile texts.
 
     Hostile texts contain control sequences and similar characters.
     """
@@ -523,7 +523,7 @@ def check_plain(text: str) -> None:
 
 
 def check_texts(value: Any) -> None:
-    """Check that all texts in a value can be encoded as UTF-8. Lone surrogates cannot."""
+    """Check that all texts in a value can be encoded as UTF-8, which excludes lone surrogates."""
     json.dumps(value, ensure_ascii=False).encode()
 
 
@@ -544,7 +544,7 @@ def is_number(text: str) -> bool:
 
 
 def test_hostile_texts_appear_in_outputs(folder: Path, run: Run) -> None:
-    """Hostile texts do appear in outputs; otherwise `test_output_has_no_effect` tests nothing."""
+    """Check that hostile texts appear in outputs; without them, no other test here is effective."""
     code, output, _ = run("show", folder / "object.bpf.o", "--listing")
     assert code == 0
     for text in (r"\u{1b}[2J\u{202e}=\u{7f}", r"if\u{1b}[2J\u{202e}", r"pwn\u{7}"):

@@ -36,9 +36,9 @@ from test_schema import check
 
 COMMANDS = dict(covered())
 MEASURED = {"measure", "contention profile"}
-"""Commands whose results differ from run to run; their documents have the same keys."""
+"""Commands whose results differ from run to run; only the keys of their documents are compared."""
 TIMES = {"seconds", "engine_seconds", "date", "stats"}
-"""Keys of documents with times."""
+"""Keys of values that contain times, which differ from run to run."""
 SECONDS = re.compile(r"\d+(?:\.\d+)? s\b")
 
 
@@ -52,7 +52,7 @@ def function_of(name: str) -> Callable[..., Any]:
 
 
 def calls() -> Iterator[tuple[str, ...]]:
-    """Yield the arguments of a successful run of each command, without a format."""
+    """Yield the arguments of a successful run of each command, without the option `--format`."""
     known = set[tuple[str, ...]]()
     for words in every_command():
         bare = words[: words.index("--format")] if "--format" in words else words
@@ -120,7 +120,7 @@ class _Checker(html.parser.HTMLParser):
 
 @pytest.fixture
 def in_fresh_folder(tmp_path: Path) -> Callable[[list[str]], list[str]]:
-    """Return a function that replaces the name of a fresh folder by a path that no run has used."""
+    """Return a function that replaces the folder `FRESH` in arguments by an unused folder."""
     number = iter(range(9))
     return lambda words: [
         str(tmp_path / str(next(number))) if word == FRESH else word for word in words
@@ -268,7 +268,7 @@ def test_the_examples_of_the_page_work(title: str) -> None:
 
 
 def test_a_script_needs_no_guard_of_its_main_module(tmp_path: Path) -> None:
-    """Check that processes which work in parallel do not run the calling script again."""
+    """Check that parallel worker processes do not run the calling script again."""
     script = tmp_path / "script.py"
     script.write_text(
         "print('once')\n"

@@ -1,4 +1,4 @@
-"""Tests that warnings about a result stand in all of its reports."""
+"""Tests that all reports of a result contain the warnings about it."""
 
 import ast
 import json
@@ -26,7 +26,7 @@ ALLOWED = {
     "measure/report.py": "a part of the table",
     "measure/report_document.py": "a part of the table",
 }
-"""Files with texts that begin with `warning:`, and the reason."""
+"""Source files with a text that begins with `warning:`, and the reason for allowing it."""
 
 
 def literals(file: Path) -> Iterator[str]:

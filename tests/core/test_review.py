@@ -58,7 +58,7 @@ def text(write: Callable[[Review], Iterator[str]], reviewed: Review) -> str:
 
 
 def test_escapes_are_those_of_github() -> None:
-    """The examples are those of `@actions/core` (`command.test.ts`)."""
+    """Check escapes with the examples of `@actions/core` (`command.test.ts`)."""
     assert escape_data("percent % percent % cr \r cr \r lf \n lf \n colon : comma ,") == (
         "percent %25 percent %25 cr %0D cr %0D lf %0A lf %0A colon : comma ,"
     )
@@ -252,7 +252,7 @@ def test_an_undecided_requirement_is_an_error() -> None:
 
 
 def test_fingerprints_survive_lines_above(tmp_path: Path) -> None:
-    """The object of a program with other lines above it has the same fingerprints."""
+    """Check that fingerprints stay the same if lines are inserted above the program."""
     folder = tmp_path / "examples"
     folder.mkdir()
     (tmp_path / ".git").mkdir()

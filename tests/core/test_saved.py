@@ -1,4 +1,4 @@
-"""Tests saved results: they are read as they were written, and anything else is rejected."""
+"""Tests that saved results are read as they were written, and that other data is rejected."""
 
 import copy
 import json

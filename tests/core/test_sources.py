@@ -127,7 +127,7 @@ def test_errors_are_shortened(source: Path) -> None:
 
 
 def test_flags_and_folder(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Clang gets the user's flags, and its temporary files are removed."""
+    """Check that clang gets the user's flags, and that its temporary files are removed."""
     script = "shutil.copy(object, result)\n"
     script += "pathlib.Path(os.environ['TOLD']).write_text(repr(sys.argv[1:]))\n"
     monkeypatch.setenv("CLANG", f"{stand_in(tmp_path, script)} --first")
@@ -327,7 +327,7 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.bpf.c"))
 
 @pytest.mark.usefixtures("compiler")
 def test_every_accepted_clang_compiles_the_examples(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each accepted version of clang that is installed compiles all examples."""
+    """Check that each installed version of clang that is accepted compiles all examples."""
     for name in accepted_compilers():
         monkeypatch.setenv("CLANG", name)
         flags = "-fno-unroll-loops -DHASHES=4"
@@ -426,7 +426,7 @@ def test_the_command_that_is_offered_works(compiler: list[str], source: Path, ki
 
 @pytest.mark.parametrize("piece", [b"\n", b" ", b"\t#", b"define @", b"a:", b"0123456789:", b". "])
 def test_repetitive_files_take_linear_time(piece: bytes) -> None:
-    """Regular expressions take linear time; one with backtracking would not finish."""
+    """Check that regular expressions take linear time; backtracking would never end here."""
     assert kind_of("a", piece * (1 << 20)) in {None, "ll"}
 
 

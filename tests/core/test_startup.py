@@ -31,7 +31,7 @@ EXTRAS = {
     "dask", "distributed", "highspy", "llvmlite", "matplotlib", "numpy", "ortools", "pandas",
     "pyarrow", "scipy", "sklearn", "yaml",
 }  # fmt: skip
-"""Packages of the extras in `pyproject.toml` and their dependencies; users may lack all of them."""
+"""Packages of the extras in `pyproject.toml`, with their dependencies; users may lack them."""
 
 HEAVY = {
     *EXTRAS, "asyncio", "ast", "click", "concurrent", "ctypes", "dataclasses", "difflib", "email",

@@ -26,7 +26,7 @@ CASES = {
     "input": (["bound", LISTING, "missing.asm"], 3),
     "remark": (["compile", OBJECT, "--verify"], 0),
 }
-"""Runs and their exit codes; all but the first write to standard error."""
+"""Commands with their exit codes; all but the first one write to standard error."""
 
 
 def run_on(
@@ -89,7 +89,7 @@ SUCCESSFUL = [*every_command(), ("--version",), ("--help",), ("bound", "--help")
 
 
 def fresh_runs() -> set[tuple[str, ...]]:
-    """Return one run of each command, and one in each format, which start without any imports."""
+    """Return one run of each command and one in each format, to start without warm imports."""
     found = dict[object, tuple[str, ...]]()
     for words in SUCCESSFUL:
         *command, option, form = words if "--format" in words else (*words, "", words)

@@ -37,5 +37,8 @@ def test_stub_agrees_with_the_engine() -> None:
 
 
 def test_the_types_of_options_are_current() -> None:
-    """Compare the generated file; `slowpath.api` imports its types, so this file must not."""
+    """Check that the file with the types of options is current.
+
+    `slowpath.api` imports this file, so the test must not import `slowpath.api`.
+    """
     check_golden(ROOT / "python/slowpath/api/options.py", module())

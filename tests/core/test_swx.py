@@ -1,4 +1,4 @@
-"""Pipelines of DPDK's software switch as input: slowest paths, and errors with their lines."""
+"""Tests pipelines of DPDK's software switch as input: slowest paths, errors with lines."""
 
 import json
 import subprocess
@@ -388,7 +388,7 @@ def test_the_content_of_a_pipeline_is_shown(tmp_path: Path) -> None:
     shown = slowpath("show", file, "--format", "json")
     assert (shown.returncode, shown.stderr) == (0, "")
     (found,) = json.loads(shown.stdout)["results"]
-    # Oracle: the statements of the text.
+    # Count the statements of the text as an independent oracle.
     words = [line.split() for line in PIPELINE.splitlines()]
     tables = [one[1] for one in words if one[:1] == ["table"]]
     assert [one["name"] for one in found["tables"]] == tables

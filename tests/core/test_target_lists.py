@@ -22,12 +22,12 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
     "diff": (PROGRAM, PROGRAM),
     "sweep": ("examples/count_min.bpf.c", "-D", "HASHES=1"),
 }
-"""Arguments of each command that takes a list of targets."""
+"""Arguments of each command whose option `--target` takes a list of targets."""
 ONE = {
     "compile": "a listing is for one card",
     "insights": "advice is for the only card with known memories",
 }
-"""Commands that take one target, and the reason."""
+"""Commands whose option `--target` takes a single target, and the reason."""
 
 
 def target_option(command: Command) -> Option | None:

@@ -14,9 +14,12 @@ PAGES = sorted((ROOT / "docs/tutorials").glob("*.md"))
 WORDS = 300
 BLOCK = re.compile(r"^```(?:sh)?\n\$ (.+)\n([^`]*)^```", re.MULTILINE)
 LACKS = re.compile(r"^error: (?:this machine: .+|.+ clang is neither in PATH)", re.MULTILINE)
-"""Errors of commands that lack rights, clang, or an optional package."""
+"""Errors of commands for lack of privileges, clang, or an optional package."""
 COMPILED = "\ncompiled by "
-"""Start of the line in results of C and P4 sources. Each version of clang makes other code."""
+"""Start of the line that results of C and P4 sources have.
+
+Such results vary, because each version of clang generates other code.
+"""
 
 by_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 
@@ -45,7 +48,10 @@ def test_tutorials_end_with_three_links(page: Path) -> None:
 
 @by_page
 def test_tutorials_show_real_output(page: Path, tmp_path: Path) -> None:
-    """Run all steps in order. Steps that lack something of this machine make a skip at the end."""
+    """Run all steps in order.
+
+    If a step needs something that this machine lacks, the test is skipped at the end.
+    """
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     text = page.read_text()
     steps = BLOCK.findall(text)
@@ -74,7 +80,7 @@ def test_python_examples_work(page: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def missing(excerpt: str, output: str, varies: bool = False) -> list[str]:
-    """Return the shown lines that are not in the output at their place.
+    """Return the shown lines that are missing at their place in the output.
 
     A line `…` stands for any lines, and `…` at the end of a line for its remainder. If the output
     `varies`, numbers and widths of columns may differ.

@@ -16,8 +16,11 @@ from slowpath.shell.run import manual_pages
 from support import ROOT
 
 LARGEST = 48_000_000
-"""Maximum bytes of the installed package in the profile `quick`, which optimises little; debug
-information would double them. `make wheel` checks the size of the release."""
+"""Maximum size in bytes of the installed package in the build profile `quick`.
+
+The profile optimises little; debug information would double the size. `make wheel` checks the size
+of the release.
+"""
 OBJECT = "count_min.8.bpf.o"
 
 

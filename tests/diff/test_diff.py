@@ -122,7 +122,7 @@ def test_missing_values_fail_gates(saved: list[str]) -> None:
         run = slowpath("diff", *saved, "-n", name, "--fail-on", "bitrate_pct < -5")
         assert run.returncode == 1
         assert f"bitrate_pct is N/A ({reason})" in run.stderr
-    # A gate on the side that has the program works.
+    # A gate on the value of OLD or NEW works if this side has the program.
     assert diff(*saved, "-n", "added", "--fail-on", "bitrate_b < 1Gbit/s")
     run = slowpath("diff", *saved, "-n", "same", "--fail-on", "instructions_pct > 5")
     assert run.returncode == 1
@@ -283,7 +283,7 @@ def test_a_file_that_was_not_there_before_had_no_programs(tmp_path: Path) -> Non
 
 
 def test_an_interrupt_ends_both_sides(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first Ctrl-C stops the analysis of OLD; the analysis of NEW is not started."""
+    """Check that the first Ctrl-C stops the analysis of OLD, and that of NEW is not started."""
     analysed = list[str]()
 
     def interrupted(*_: object) -> analyses.Outcome:
@@ -510,7 +510,7 @@ def test_settings_do_not_stop_a_comparison_of_saved_results(
 
 
 def test_formats_for_code_review(saved: list[str]) -> None:
-    """Made-up results have no lines, so that findings stand at the files."""
+    """Check findings about made-up results, which have no lines and are shown at files."""
     gate = ("--fail-on", "bitrate_pct < -5", "--allow-new", "--allow-gone", "--format")
     log = slowpath("diff", *saved, *gate, "sarif")
     assert log.returncode == 1
@@ -566,7 +566,7 @@ def test_folders_of_programs_are_analysed(tmp_path: Path) -> None:
 
 
 def test_saved_results_are_compared_by_name_with_a_folder(tmp_path: Path) -> None:
-    """Files with the same name in two folders are told apart by their paths."""
+    """Check that files with the same name in two folders are distinguished by their paths."""
     xdp = tmp_path / "xdp"
     for name, example in (
         ("a/main.bpf.o", "count_min.4.bpf.o"),
@@ -588,7 +588,7 @@ def test_saved_results_are_compared_by_name_with_a_folder(tmp_path: Path) -> Non
     assert run.stderr.startswith("error: xdp/a/main.bpf.o:count_min: instructions_pct is +")
     (reproduce,) = re.findall(r"reproduce: slowpath (diff base\.json xdp .*)", run.stderr)
     assert slowpath(*shlex.split(reproduce), cwd=tmp_path).returncode == 1
-    # The other way round: the folder is old.
+    # Now the folder is OLD and the file is NEW.
     back = slowpath("diff", "xdp", "base.json", "--format", "csv", cwd=tmp_path)
     changes = {row["program"]: row["change"] for row in csv.DictReader(back.stdout.splitlines())}
     assert changes == {

@@ -16,7 +16,7 @@ from support import heed_interrupts
 
 Json = dict[str, Any]
 SECONDS = 120.0
-"""Longest time for an answer, far above what it takes."""
+"""Time limit in seconds for an answer, far longer than answers take."""
 REFRESHES = {"workspace": {name: {"refreshSupport": True} for name in ("codeLens", "inlayHint")}}
 
 
@@ -24,7 +24,10 @@ class Editor:
     """An editor with a running language server."""
 
     def __init__(self, folder: Path, *words: str, refreshes: bool = False) -> None:
-        """Start the server in a folder. `refreshes`: it can tell the editor to ask again."""
+        """Start the server in a folder.
+
+        If `refreshes` is true, the editor supports requests of the server to refresh hints.
+        """
         self.folder = folder
         self.temporary = folder / "temporary"
         self.temporary.mkdir(exist_ok=True)
@@ -74,7 +77,7 @@ class Editor:
         return self._number
 
     def wait(self, found: Callable[[Json], bool], start: int = 0) -> Json:
-        """Return the first message from an index on for which `found` is true; wait for it."""
+        """Return the first message from index `start` on for which `found` is true; wait for it."""
         deadline = time.monotonic() + SECONDS
         at = start
         while True:
@@ -139,7 +142,10 @@ class Editor:
         return self.ask("textDocument/inlayHint", about(file) | {"range": whole})
 
     def hints(self, file: Path) -> dict[int, str]:
-        """Return the hints of a file by line, from 1; they are those of its last text."""
+        """Return the hints of a file by line, from 1.
+
+        They are about the text that the editor sent last.
+        """
         found = self.answer(self.ask_hints(file))["result"]
         return {hint["position"]["line"] + 1: hint["label"] for hint in found}
 
@@ -149,7 +155,7 @@ class Editor:
         return {lens["range"]["start"]["line"] + 1: lens["command"]["title"] for lens in found}
 
     def end(self) -> None:
-        """End the server as editors do, and check that it leaves nothing."""
+        """End the server as editors do, and check that it leaves no processes or files."""
         assert self.answer(self.ask("shutdown"))["result"] is None
         self.notify("exit", {})
         assert self.process.wait(SECONDS) == 0
@@ -171,7 +177,7 @@ class Editor:
         return found
 
     def memory(self) -> int:
-        """Return the bytes of memory that the server and its processes have for themselves."""
+        """Return the private memory of the server and its processes in bytes."""
         total = 0
         for process in (self.process.pid, *self.children()):
             lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()

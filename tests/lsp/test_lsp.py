@@ -61,7 +61,7 @@ def project(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def editor(project: Path) -> Iterator[Editor]:
-    """Return an initialized editor that never asks again by itself."""
+    """Yield an initialized editor that never asks again for hints by itself."""
     with Editor(project, *COUNT, "--deadline", "0") as started:
         started.initialize()
         yield started
@@ -81,7 +81,7 @@ def problems(editor: Editor, file: Path) -> list[dict[str, Any]]:
 
 
 def below(text: str, lines: int) -> str:
-    """Return the text with further lines above it."""
+    """Return the text with a number of empty lines above it."""
     return "\n" * lines + text
 
 
@@ -141,7 +141,10 @@ def test_a_file_that_was_never_saved_is_analysed(editor: Editor, project: Path) 
 
 
 def test_only_the_last_of_fifty_edits_is_shown(editor: Editor, project: Path) -> None:
-    """Each edit moves the program by a line, so that hints of another version are recognised."""
+    """Check that only hints of the last edit are shown.
+
+    Each edit moves the program by a line, so that hints of other versions are recognised.
+    """
     file = project / "filter.bpf.c"
     editor.open(file)
     assert editor.hints(file).keys() == {RETURN}
@@ -428,7 +431,7 @@ def test_a_problem_of_p4_has_the_range_of_its_words(editor: Editor, tmp_path: Pa
     editor.open(file)
 
     def marked(text: str) -> list[str]:
-        """Return the words of the text that problems mark."""
+        """Return the parts of a text that its problems mark."""
         lines = text.splitlines()
         ranges = [problem["range"] for problem in problems(editor, file)]
         assert all(one["start"]["line"] == one["end"]["line"] for one in ranges)
@@ -439,7 +442,7 @@ def test_a_problem_of_p4_has_the_range_of_its_words(editor: Editor, tmp_path: Pa
             for one in ranges
         ]
 
-    # Editors count the sign in the comment as two units; it is one character of four bytes.
+    # Editors count the character in the comment as two units; UTF-8 encodes it as four bytes.
     sign = "/* \N{GLOBE WITH MERIDIANS} */"
     wrong = text.replace("ttl - 1;", f"ttl + {sign} (1 - true); // wrong")
     editor.change(file, wrong)

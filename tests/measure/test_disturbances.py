@@ -37,9 +37,9 @@ def _calm() -> Any:
 
 
 def _with(place: str, value: object) -> Environment:
-    """Return the record of a calm machine in which one value is replaced.
+    """Return the record of a calm machine, with one value replaced.
 
-    The place of the value is written like `run.throttled`.
+    `place` is the path of the value, such as `run.throttled`.
     """
     record: Any = _calm()
     *folders, key = place.split(".")

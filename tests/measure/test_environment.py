@@ -80,7 +80,7 @@ TREE = {
     "proc/self/cgroup": "0::/user.slice\n",
     "sys/fs/cgroup/user.slice/cpu.stat": "usage_usec 1\nnr_throttled 7\n",
 }
-"""Files of a server, and of its CPU 3."""
+"""Files of a made-up server with facts about the machine and its CPU 3."""
 
 
 def machine(root: Path, tree: Mapping[str, str]) -> Files:
@@ -161,7 +161,7 @@ def test_the_processor_is_recorded(tmp_path: Path) -> None:
         ({"sys/class/dmi/id/sys_vendor": "QEMU\n"}, True, "qemu"),
         ({"sys/hypervisor/type": "xen\n"}, True, "xen"),
         ({"proc/device-tree/hypervisor/compatible": "linux,kvm\0"}, True, "kvm"),
-        # Firmware of a rented physical machine; a CPU architecture without the flag.
+        # Firmware of a rented physical machine, on a CPU architecture without the hypervisor flag.
         (
             {
                 "sys/class/dmi/id/sys_vendor": "Amazon EC2",

@@ -109,7 +109,7 @@ def test_after_a_stop_nothing_is_prepared(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 class _DisturbedInTurns(Bench):
-    """A bench on which program and baseline are disturbed in alternate loads."""
+    """A bench on which either the program or the baseline is disturbed, in alternate loads."""
 
     slow = False
 
@@ -122,7 +122,7 @@ class _DisturbedInTurns(Bench):
 
 
 def test_program_and_baseline_are_compared_within_a_load() -> None:
-    """Check that a path has a time if no load has quiet samples of both its subjects."""
+    """Check that a path has a time even if no load has quiet samples of program and baseline."""
     outcome = measure_live(_DisturbedInTurns(), StopCriteria(-1.0, 60.0), stop_after(30))
     [path] = outcome.paths
     assert path is not None

@@ -130,7 +130,7 @@ def test_the_slowest_paths_can_be_asked_for() -> None:
 
 
 def test_the_report_is_a_table_with_a_conclusion() -> None:
-    # A listing before and a missing file after the program do not stop the measurement.
+    # The other files, a listing and a missing file, do not stop the measurement of the program.
     listing = next((ROOT / "tests").rglob("*.asm"))
     words = [str(listing), str(FIREWALL), "missing.o", "--seconds", "0.1", *HOT]
     run = slowpath("measure", *words)
@@ -158,7 +158,7 @@ def test_a_cpu_that_is_not_there_is_refused() -> None:
 def test_a_program_is_compared_with_another_version() -> None:
     old, new = ROOT / "examples/alaw2ulaw.bpf.o", ROOT / "examples/alaw2ulaw_opt.bpf.o"
     words = ["measure", str(old), str(new), "--paths", "1", *HOT, "--format", "json"]
-    # Without a time limit, so that the comparison is decided even on a busy machine.
+    # Allow much time, so that the comparison is decided even on a busy machine.
     words += ["--seconds", "60", "--precision", "100"]
     run = slowpath(*words, "--fail-on", "ratio > 1.0", "--fail-on", "ratio > 100")
     assert run.returncode == 0, run.stderr
@@ -281,7 +281,7 @@ SEC("xdp") int counts_FIRST(struct xdp_md *ctx)
 
 
 def test_a_path_that_later_packets_leave_is_restored(tmp_path: Path) -> None:
-    # Packets leave the path after 100 runs or more, so each run needs the restored state.
+    # After 100 runs or more, packets leave the path, so each run needs the restored state.
     source = tmp_path / "counts.bpf.c"
     programs = (CHEAP_LATER.replace("FIRST", first) for first in ("100", "500", "3000"))
     source.write_text(HEADERS + "".join(programs) + LICENCE)
@@ -395,7 +395,7 @@ def test_an_insertion_that_finds_no_room_is_made(tmp_path: Path) -> None:
 
 
 def test_a_path_without_its_call_gets_no_verdict(tmp_path: Path) -> None:
-    # The map is too large to be filled for each load.
+    # The map is too large to be filled again for each load.
     source = full(tmp_path, 1 << 20)
     (program,) = measured(source, *HOT)["results"]
     (drop,) = [path for path in program["paths"] if path["action"] == "XDP_DROP"]

@@ -17,11 +17,11 @@ from support import ROOT, remembered
 EXAMPLES = {
     "firewall": (),
     "flow_monitor": ("--no-stretches",),
-    # The search finds the slowest paths soon, and takes seconds for the fastest.
+    # The search finds the slowest paths soon, but takes seconds for the fastest ones.
     "dns_cache": ("--no-stretches", "--paths", "2"),
     "ipv6_lb": ("--no-stretches",),
 }
-"""Names of examples, and how they are measured."""
+"""Options of the measurement for each example."""
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def test_each_path_has_a_cold_figure_or_a_reason(name: str) -> None:
         if path["cold"] is None:
             continue
         cold = path["cold"]
-        # All flows took this path when the kernel ran them once.
+        # When the kernel ran each flow once, all flows took this path.
         assert cold["flows"] >= 16
         assert cold["flows"].bit_count() == 1
         assert cold["low_ns"] <= cold["measured_ns"] <= cold["high_ns"]
@@ -65,7 +65,7 @@ def test_flows_differ_in_what_is_looked_for() -> None:
             assert start + length <= 58
     # On the path with most instructions, lookups find a rule.
     assert any(path["cold"] for path in measured_paths("firewall"))
-    # The program finds the answer to a query in its cache by the content of the query.
+    # The program looks up answers in its cache by the content of the query.
     questions = [path["cold"]["varied"] for path in measured_paths("dns_cache") if path["cold"]]
     assert questions
     assert all(start >= 54 for varied in questions for start, _ in varied)

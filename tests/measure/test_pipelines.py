@@ -213,7 +213,7 @@ def test_tables_without_a_hit_have_an_entry_for_another_key() -> None:
     assert default == "default types action send port 0x1"
     key = int(missed["key"][0]["value"], 0)
     assert other == f"other types match {key ^ 1:#06x}"
-    # Another lookup of the table must not find the entry.
+    # The other lookup of the table must not find the entry.
     second: Any = {**missed, "key": [{**missed["key"][0], "value": f"{key ^ 1:#x}"}]}
     assert list(_entries([missed, second]))[-1] == f"other types match {key ^ 2:#06x}"
     wide: Any = {**missed, "key": [{**missed["key"][0], "value": f"0x{2:032x}"}]}

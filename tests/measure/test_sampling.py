@@ -24,7 +24,7 @@ from slowpath.measure.statistics import Estimate
 
 EMPTY = {Reference.EMPTY: 20.0, Reference.WRAPPED: 50.0}
 CALL = 1500.0
-"""Time that one call takes in addition to its runs, in nanoseconds."""
+"""Overhead of one call in nanoseconds, in addition to its runs."""
 
 
 class Bench:
@@ -178,7 +178,7 @@ class _BenchDisturbedAfterEmpty(Bench):
 
 
 def test_an_empty_program_that_is_always_disturbed_is_used_all_the_same() -> None:
-    """Check that a subject keeps its time if no empty program was timed on a quiet CPU."""
+    """Check that a subject keeps its time if all samples of an empty program were disturbed."""
     outcome = taken(_BenchDisturbedAfterEmpty([(30.0, True)]), StopCriteria(0.01, 60.0))
     [subject] = outcome.subjects
     assert subject is not None
@@ -209,7 +209,7 @@ def test_it_goes_on_until_it_is_precise() -> None:
 def test_it_goes_on_until_what_is_asked_is_decided() -> None:
     """Check that sampling continues until it is clear on which side of a limit a ratio lies.
 
-    Both times are precise long before.
+    Both times are precise long before that.
     """
 
     def beyond(subjects: Sequence[Measured | None]) -> Estimate:

@@ -16,7 +16,7 @@ from support import ROOT, remembered
 
 
 def test_stretches_of_a_load_add_up_to_the_path() -> None:
-    # Each check takes 2 ns. The third end has no time, but its check runs in later prefixes.
+    # Each check takes 2 ns. The third end has no time, but later prefixes include its check.
     load = PrefixTimes(30.0, [7.0, 19.0, 38.0])
     parts = stretch_times([load], [1, 2, 4])
     assert parts.asking is not None

@@ -129,7 +129,7 @@ def test_the_first_packet_of_a_flow_takes_another_path(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("kernel")
 def test_the_slowest_path_is_recognised(tmp_path: Path) -> None:
-    """For a program without maps, a trace with the witness packet alone takes the slowest path."""
+    """Check that the report on a trace with the slowest path's witness names this path."""
     _, alone = run(HEADER_PARSER, "--paths", "1")
     witness = bytes.fromhex(alone["paths"][0]["packet"])
     file = tmp_path / "slowest.pcap"
@@ -215,7 +215,7 @@ def test_packets_before_an_interrupt_are_reported(tmp_path: Path) -> None:
 def test_short_and_truncated_packets_are_said(tmp_path: Path) -> None:
     file = tmp_path / "odd.pcap"
     data = pcap_bytes([b"short", PACKETS[0]])
-    # The second packet was captured in part.
+    # The second packet is marked as captured in part.
     place = 24 + 16 + 5 + 12
     file.write_bytes(data[:place] + struct.pack("<I", 1500) + data[place + 4 :])
     done, record = run(FIREWALL, "--pcap", file)
@@ -289,7 +289,7 @@ def test_a_capture_without_packets_is_an_error(tmp_path: Path) -> None:
     assert record["trace"]["error"] == "the trace has no packets"
 
 
-# A program with a path that no test run takes: the look-up finds a socket.
+# C source of a program with a path that no test run takes, because a lookup must find a socket.
 SOCKET = """
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>

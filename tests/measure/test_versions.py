@@ -30,7 +30,8 @@ SEC("xdp") int NAME(struct xdp_md *ctx)
 SEC("xdp") int other_NAME(struct xdp_md *ctx) { return XDP_PASS; }
 """
 RANDOM = "__u32 a = bpf_get_prandom_u32(); if (a == 0 || a == 0xffffffff) return XDP_TX;"
-"""Code that nearly never returns XDP_TX, except for the numbers that the analysis tries first."""
+"""C code that almost never returns XDP_TX, except for the random numbers that the analysis tries
+first."""
 
 
 @pytest.fixture(autouse=True)

@@ -52,7 +52,7 @@ FISH = "source {script}; complete -C {line}"
 
 @pytest.fixture(params=SHELLS)
 def complete(request: pytest.FixtureRequest, scripts: Path) -> Complete:
-    """Return a function that completes a command line; it returns the words that fit."""
+    """Return a function that completes a command line in a shell, and returns the offered words."""
     shell = str(request.param)
     program = shutil.which(shell)
     if program is None:

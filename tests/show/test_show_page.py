@@ -71,7 +71,8 @@ def test_the_blocks_are_those_of_the_analysis() -> None:
     assert sum(len(block.instructions) for block in function.blocks) == len(
         shown["programs"][0]["listing"]
     )
-    # An independent rule: the verifier's blocks begin at 0, at targets, and after jumps.
+    # Find block starts by another rule: the verifier's blocks begin at 0, at jump targets, and
+    # after jumps.
     starts = {0}
     listing = shown["programs"][0]["listing"]
     for one, following in zip(listing, [*listing[1:], None], strict=True):

@@ -172,7 +172,7 @@ def test_settings_are_read_again(tmp_path: Path, started: list[Watch]) -> None:
 def test_a_save_ends_the_analysis_of_the_older_content(
     tmp_path: Path, started: list[Watch]
 ) -> None:
-    """Check this with a program whose analysis would take hours."""
+    """Check that a save stops the analysis, with a program whose analysis would take hours."""
     save(tmp_path / "prog.bpf.o", write_object({"hashes": hashes(400)}))
     watch = Watch(tmp_path, "prog.bpf.o", "--deadline", "0", "--target", "ebpf")
     started.append(watch)

@@ -32,7 +32,7 @@ fn main() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(reason) => {
-            // The reader may be gone.
+            // Ignore failures: the reader of standard error may be gone.
             let _ = writeln!(std::io::stderr(), "error: {reason}");
             ExitCode::from(2)
         }

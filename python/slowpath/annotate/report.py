@@ -29,7 +29,7 @@ Place = tuple[str, int]
 
 
 def add_costs(parts: Iterable[Mapping[str, float]], like: Mapping[str, float]) -> Costs:
-    """Return the sum of costs by component; components of `like` without a cost get 0."""
+    """Return the sum of costs by component; components in `like` that have no cost get 0."""
     total: Costs = dict.fromkeys(like, 0)
     for part in parts:
         for name, cost in part.items():
@@ -150,7 +150,7 @@ _FILL = 8
 _LEAD = 3
 """Maximum number of lines without code that are shown between a gap and code."""
 _FOLD = 4
-"""A gap replaces more than this number of consecutive instructions that are not on the path."""
+"""A gap replaces more than this number of consecutive instructions that the path skips."""
 _INDENT = "        "
 
 

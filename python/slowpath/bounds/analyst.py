@@ -253,7 +253,7 @@ class Session:
                 yield in_p4_terms(analysed)
 
     def kept(self, options: analyses.Options) -> KeptOutcomes:
-        """Return the kept outcomes of earlier analyses with these options."""
+        """Return the cached outcomes of earlier analyses with these options."""
         request = self._request
         return KeptOutcomes(request.cache, request.description, options, self.btf)
 
@@ -274,7 +274,7 @@ def sessions_of(requests: Sequence[Request]) -> list[Session]:
 def _outcome(
     analyst: Analyst, kept: KeptOutcomes, number: int, left: float | None, stopping: Stopping
 ) -> analyses.Outcome:
-    """Return the kept outcome of a program, or analyse it unless the time for all is over.
+    """Return the cached outcome of a program, or analyse the program unless the total time is over.
 
     `left` is the number of seconds left for all programs; None if there is no limit.
     """
@@ -313,7 +313,10 @@ def not_begun(task: Task, reason: str) -> analyses.Outcome:
 
 
 def renamed(outcome: analyses.Outcome, old: str, new: str) -> analyses.Outcome:
-    """Replace the reason why an analysis ended early, if it is `old`; return the outcome."""
+    """Return the outcome with the reason for its early end changed from `old` to `new`.
+
+    Outcomes with another reason stay unchanged.
+    """
     result, detail = outcome.result, outcome.detail
     ended = [
         part
@@ -337,7 +340,10 @@ CORES, LENGTH, ENTRIES = "cores", "longest packet", "map entries"
 _LENGTHS = (64, 256, 1514)
 _ENTRIES = (1, 1_000, 1_000_000)
 _OTHER_SECONDS = 10.0
-"""Maximum time of an analysis with another setting; afterwards its bound so far counts."""
+"""Maximum time of an analysis with another setting, in seconds.
+
+If the time is over, the bound so far is the result.
+"""
 
 
 class Alternative(NamedTuple):
@@ -379,7 +385,7 @@ def _is_complete(result: Result) -> bool:
 
 
 def _settings(request: Request, cores: int) -> Iterator[tuple[str, int]]:
-    """Yield the settings that make a difference on the target, with their other values."""
+    """Yield pairs of a setting that affects results on the target, and another value for it."""
     halved = cores
     counts = list[int]()
     while halved > 1:

@@ -45,7 +45,10 @@ from slowpath.core.terminal import listening
 
 
 def page_part(results: Sequence[Result]) -> str:
-    """Return results as an HTML table; a single program also has a hex dump of a slowest packet."""
+    """Return results as an HTML table.
+
+    A single program also gets a hex dump of a slowest packet.
+    """
     rows = "".join(f"<tr>{''.join(_cells(result))}</tr>" for result in results)
     heads = ("program", "target", "guaranteed", "verdict", "if")
     head = "".join(f"<th>{name}</th>" for name in heads)
@@ -263,7 +266,7 @@ class Results(Table, Sequence[Program]):
 
 File = str | os.PathLike[str]
 Parts = Sequence[tuple[Request, Session]]
-"""Pairs of a request and the session that analyses its programs."""
+"""Pairs of a request and the session that analyses the programs of the request."""
 OnProgress = Callable[[str, Progress], None]
 """A callback for progress: it gets a program's label and the state of its analysis.
 
@@ -397,7 +400,7 @@ def results_of(
 
 
 class _CallbackWatcher(Watcher):
-    """Watcher that passes progress on to the caller's callback."""
+    """Watcher that passes the progress of an analysis on to the caller's callback."""
 
     def __init__(self, label: str, progress: OnProgress | None) -> None:
         self._label = label

@@ -61,7 +61,7 @@ class Item(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """A worker's answer: the result of analysing a program."""
+    """The result of analysing a program, in the form that a worker sends back."""
 
     version: str  # of the worker's slowpath
     text: str  # the result as JSON
@@ -244,14 +244,14 @@ def analyse_all(
 
 
 class _EndConditions:
-    """Decides when the work on all programs ends: at the total deadline, or on a stop request."""
+    """Conditions that end the work on all programs: the total deadline, or a stop request."""
 
     def __init__(self, until: float | None, stopping: Stopping) -> None:
         self._until, self._stopping = until, stopping
         self._reason = ""
 
     def hold(self) -> bool:
-        """Return true if the work has to end now, and store the reason for this."""
+        """Return true if the work has to end now, and store the reason for the end."""
         if not self._reason and self._stopping.asked:
             self._reason = "interrupted"
         if not self._reason and self._until is not None and time.monotonic() >= self._until:

@@ -1,9 +1,9 @@
-"""Keeps complete results of analyses for later commands, and finds them again.
+"""Caches complete results of analyses for later commands.
 
-Only analyses of one program from a file are kept. Their result depends on the content of the file,
-the target, the options and the kernel types, and on nothing else of the machine. Each field of
-`analyses.Options` is part of the key, except for the limits of time and memory: a complete result
-does not depend on them.
+Only analyses of one program from a file are cached. Their result depends on the content of the
+file, the target, the options and the kernel types, and on nothing else of the machine. Each field
+of `analyses.Options` is part of the key, except for the limits of time and memory: a complete
+result does not depend on them.
 """
 
 import json
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from slowpath.core.programs.loading import KernelBtf
 
 _LIMITS = ("deadline_seconds", "memory_bytes")
-"""Options that only end analyses early. A result that ended early is not kept."""
+"""Options that only end analyses early; results of such analyses are not cached."""
 _REPLACED = ("metric",)
-"""Options in whose place the engine gets a value of the task."""
+"""Options that the engine does not use, because the task has its own value of them."""
 _TEXTS = 2
-"""Number of texts of an entry: the result without its file name, and its detail."""
+"""Number of texts of a cache entry: the result without its file name, and its detail."""
 
 
 def _warn(text: str) -> None:
@@ -63,7 +63,7 @@ def without_limits(options: analyses.Options, *omitted: str) -> dict[str, object
 
 
 class KeptOutcomes:
-    """Finds and keeps the outcomes of analyses with the same target and options."""
+    """Finds and stores cached outcomes of analyses with the same target and options."""
 
     def __init__(
         self,
@@ -72,19 +72,19 @@ class KeptOutcomes:
         options: analyses.Options,
         btf: "KernelBtf",
     ) -> None:
-        """Store what all analyses share; without `cache`, nothing is found or kept."""
+        """Store the data that all analyses share; if `cache` is None, nothing is cached."""
         self._cache = cache
         self._btf = btf
         self._shared = [as_text(target.name), target.text, without_limits(options, *_REPLACED)]
         self._digests: tuple[bytes, str] | None = None  # content of the last file, and its digest
 
     def find(self, task: "Task") -> analyses.Outcome | None:
-        """Return the kept outcome of a task; None if there is none."""
+        """Return the cached outcome of a task; None if there is none."""
         found = self._find(task)
         return None if found is None else found[1]
 
     def find_answer(self, task: "Task") -> analyses.Answer | None:
-        """Return the kept outcome of a task as texts, which take little memory."""
+        """Return the cached outcome of a task as JSON texts, which take little memory."""
         found = self._find(task)
         return None if found is None else found[0]
 
@@ -103,7 +103,7 @@ class KeptOutcomes:
             return None
 
     def keep(self, task: "Task", outcome: analyses.Outcome) -> None:
-        """Keep the outcome of a task, if it is complete."""
+        """Store the outcome of a task in the cache, if it is complete."""
         head = _head(task)
         if self._cache is None or not outcome.complete or not outcome.text.startswith(head):
             return
@@ -113,15 +113,15 @@ class KeptOutcomes:
             self._cache.keep(key, [outcome.text.removeprefix(head), detail])
 
     def close(self) -> None:
-        """Delete results that were not used for a long time, if it is due."""
+        """Delete results that were not used for a long time, unless this was done recently."""
         if self._cache is not None:
             self._cache.prune()
 
     def _key(self, task: "Task") -> str | None:
-        """Return the key of a task; None if its result must not be kept."""
+        """Return the cache key of a task; None if its result must not be cached."""
         if self._cache is None or task.data is None or task.error is not None:
             return None
-        # The name of a listing's program is that of its file.
+        # A listing's program has the name of its file.
         number, name, needs_kernel = 0, as_text(task.file), False
         if task.program is not None:
             number, name, needs_kernel = task.program.number, "", task.program.needs_kernel
@@ -136,5 +136,8 @@ class KeptOutcomes:
 
 
 def _head(task: "Task") -> str:
-    """Return the beginning of a result, with the file's name, of which the rest is independent."""
+    """Return the first characters of a result's JSON text, which contain the file's name.
+
+    The rest of the text does not depend on this name.
+    """
     return f'{{"file":{json.dumps(as_text(task.file), ensure_ascii=False)},'

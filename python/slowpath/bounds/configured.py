@@ -21,7 +21,7 @@ from slowpath.core.settings import KEYS, Origin, Setting, complete, subject
 
 
 def fit(args: Namespace, origins: Mapping[str, Origin], files: Sequence[str]) -> None:
-    """Remove settings that do not apply: `origins` has those that are not from the command line.
+    """Remove settings that do not apply; `origins` names the values that are settings.
 
     A target for objects does not apply to listings, and entries apply only where times are
     estimated.

@@ -41,7 +41,7 @@ def default_target(files: Sequence[str]) -> str:
 
 
 def default_remark(files: Sequence[str]) -> tuple[str, str] | None:
-    """Return a remark on the first listing if it also determines the target of other files.
+    """Return a remark on the first listing if it determines the target of other files, too.
 
     The remark is the file and a text. Missing files have errors of their own.
     """
@@ -217,7 +217,7 @@ def _requested_cpu() -> Cpu | None:
 
 
 def _own_cpu() -> Cpu | None:
-    """Return the CPU of this machine; None if the kernel does not say which it is."""
+    """Return the CPU of this machine; None if the kernel does not state family and model."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
             found: dict[str, str] = {}

@@ -90,7 +90,7 @@ def _is_loop_limit(piece: str) -> bool:
 
 
 def parse_entries(text: str) -> tuple[int | None, dict[str, int]]:
-    """Read assumed entries of maps: a number for all, or None, and the numbers of named maps.
+    """Read the assumed numbers of map entries: one for all maps (None: not given), and by name.
 
     Raises:
         ValueError: if the text is malformed.
@@ -128,7 +128,7 @@ def parse_paths(text: str) -> int | None:
 
 
 def choose_metric(metric: str | None, requirement: Requirement | None) -> str | None:
-    """Return the metric to optimise for: that of `--metric`, else that of the requirement.
+    """Return the metric to guarantee: that of `--metric`, else that of the requirement.
 
     If neither is given, return None, which stands for the target's first metric.
 
@@ -411,11 +411,11 @@ _CODES = {
     **dict.fromkeys(("--html", "--output", "--pcap-out", "--plot"), codes.OUTPUT_IS_INPUT),
     "--fact": codes.INVALID_FACTS,
 }
-"""Codes of options whose errors have a more specific cause than an invalid value."""
+"""For some options, the code of an error that is more specific than `INVALID_VALUE`."""
 
 
 def read_option(option: str, read: Callable[[V], T], value: V, code: Code | None = None) -> T:
-    """Convert the value of an option by calling `read`; an error has the code, if given.
+    """Convert the value of an option by calling `read`; errors get the code, if given.
 
     Raises:
         OptionError: if `read` raises a ValueError; the error names the option.
@@ -495,7 +495,7 @@ def join_flags(flags: Sequence[str]) -> str:
 def check_not_a_program(output: str, files: Sequence[str]) -> None:
     """Check that an output file is not one of the programs, which would be overwritten.
 
-    This happens if an option lacks its value.
+    The user may have forgotten the value of the option, so that a program takes its place.
 
     Raises:
         ValueError: if it is one of the programs.

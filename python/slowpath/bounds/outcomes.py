@@ -50,7 +50,7 @@ Say = Callable[[str | None, str, str], None]
 class Unmatched:
     """Collects the loop limits of `--unroll` that apply to none of the analysed programs.
 
-    Such a limit names a source line at which no program has code.
+    Such a limit names a source line for which no program has code.
     """
 
     def __init__(self) -> None:

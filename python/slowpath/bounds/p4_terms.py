@@ -80,8 +80,8 @@ def add_conditions(result: Result, conditions: Sequence[str]) -> None:
 def _views(program: P4Program, witnesses: Sequence[Witness]) -> Iterator[P4Witness | None]:
     """Yield the run of the program on each packet.
 
-    Bytes of any value are zeros. A field is shown as arbitrary only if the parser does the same for
-    ones in place of these zeros.
+    Bytes of any value are zeros. A field is shown as arbitrary only if the parser visits the same
+    states with ones in place of these zeros.
     """
     packets = list[tuple[bytes, int, Content]]()
     for witness in witnesses:
@@ -107,7 +107,7 @@ def _parsed(walk: Walk) -> tuple[list[str], list[Header], str | None]:
 
 
 def _content(witness: Witness, given: Content) -> Content:
-    """Return the content of maps of a witness, with zeros for bytes of any value, then `given`."""
+    """Return the map content of a witness, followed by `given`; arbitrary bytes are zeros."""
     found = dict[str, list[tuple[bytes, bytes | None]]]()
     for name, content in witness["maps"].items():
         for one in content:
@@ -173,7 +173,10 @@ def _field(packet: Sequence[int | None], field: Field, *, is_open: bool) -> P4Fi
 
 
 def _bits(packet: Sequence[int | None], field: Field) -> tuple[int, int]:
-    """Return the bits of a field, with zeros for arbitrary ones, and a mask of the others."""
+    """Return the bits of a field, and a mask of the bits that are not arbitrary.
+
+    Arbitrary bits are zeros.
+    """
     first, end = field["at"], field["at"] + field["bits"]
     part = packet[first // _BYTE : -(-end // _BYTE)]
     value = int.from_bytes(bytes(byte or 0 for byte in part), "big")
@@ -186,13 +189,13 @@ def _bits(packet: Sequence[int | None], field: Field) -> tuple[int, int]:
 
 
 def parser_text(view: P4Witness) -> str:
-    """Return the states that the parser visits, with its error."""
+    """Return the states that the parser visits, and its error if it rejects the packet."""
     error = "" if view["error"] is None else f" ({view['error']})"
     return ", ".join(view["parser"]) + error
 
 
 def table_text(run: P4Table) -> str:
-    """Return a table with its result and its action."""
+    """Describe the run of a table: hit or miss, and the action."""
     action = f", {run['action']}" if run["action"] else ""
     return f"{run['table']}: {'hit' if run['hit'] else 'miss'}{action}"
 
@@ -260,7 +263,10 @@ _WORD = 4
 
 
 class _Element(NamedTuple):
-    """An element of a map, in hexadecimal text; without a value, the map has no such element."""
+    """An element of a map, in hexadecimal text.
+
+    Without a value, the map must not have an element with this key.
+    """
 
     key: str
     value: str | None
@@ -290,7 +296,7 @@ _NUMBERED = re.compile(r"(?P<table>\S+) entry (?P<number>\d+): (?P<rest>.*)")
 
 
 def _folded(entries: list[str]) -> list[str]:
-    """Return entries with one line for equal ones that stand in an array one after the other."""
+    """Return the lines of array entries; consecutive entries with equal content share a line."""
     folded = list[str]()
     runs = list[tuple[str, int, int, str]]()  # table, first and last number, and the rest
     for entry in entries:
@@ -313,7 +319,7 @@ _ENDS = ("", "_default", "_masks")
 
 
 def _elements(content: Sequence[MapContent]) -> list[_Element] | None:
-    """Return the elements of a map; None if their form is another one."""
+    """Return the elements of a map; None if the content does not consist of keys and values."""
     found = list[_Element]()
     for one in content:
         key, value = one.get("key"), one.get("value")
@@ -346,7 +352,7 @@ def _entry(table: Table, end: str, element: _Element, masks: Sequence[_Element])
 
 
 def _members(table: Table) -> str | None:
-    """Return the map with the members of a table's action profile."""
+    """Return the map with the members of a table's action profile; None without a profile."""
     return None if table["members"] is None else table["members"]["map"]
 
 
@@ -357,7 +363,7 @@ def _member(table: Table, element: _Element) -> str:
 
 
 def _chosen(table: Table, value: str) -> str:
-    """Return the action of an entry, or the member or group that it names."""
+    """Return the action of a table entry, or the member or group of an action profile."""
     if table["members"] is None:
         return _action(table, value)
     number = _number(value, 0, _WORD)
@@ -399,7 +405,7 @@ def _masked(one: Key, key: str, mask: str | None) -> str:
 
 
 def _scanned(table: Table, element: _Element) -> str:
-    """Return an element of an array of entries, which are compared in order."""
+    """Describe an element of an array of table entries, which the program compares in order."""
     form, value = table["maps"], element.value
     name = f"{table['name']} entry {_number(element.key, 0, _WORD)}:"
     if not isinstance(form, dict) or value is None or _number(value, 0, _WORD) == 0:
@@ -427,7 +433,7 @@ def _action(table: Table, value: str) -> str:
     if number is None:
         return "any action"
     actions = table["actions"]
-    # The translation compares no number for the last action.
+    # The generated code does not compare the number of the last action.
     last = actions[-1] if actions and actions[-1]["in_entries"] else None
     action = next((one for one in actions if one["id"] == number), last)
     if action is not None:

@@ -165,7 +165,7 @@ def _bound_card(name: str, result: Result, guarantee: Bound) -> Html:
 
 
 _LONG = 80
-"""If the first assumption is longer than this number of letters, the card links to it instead."""
+"""Maximum length of the first assumption in a card, in letters; longer ones become a link."""
 
 
 def _certainty(result: Result, target: str) -> Content:

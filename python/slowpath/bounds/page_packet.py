@@ -157,7 +157,7 @@ def _field_row(
         *field_cells(field, packet, target),
         element("td", *links),
         id=anchors.of_field(way, field.offset),
-        # Paper has no room for fields that no branch reads.
+        # Omit fields that no branch reads from printed pages, to save paper.
         class_=None if found else "unprinted",
     )
 

@@ -20,11 +20,11 @@ _FILL = 6
 _LEAD = 3
 """Maximum number of lines without code that are shown between a gap and code."""
 _PRINTED = 25
-"""Number of rows, the most expensive ones, that are printed on paper."""
+"""Number of table rows that are printed on paper: those with the highest costs."""
 _RANGES = 3
 """Maximum number of ranges of packet bytes that the row of a branch names."""
 _CELLS = 3
-"""Columns of each path."""
+"""Number of table columns for each path."""
 
 
 class _Row(NamedTuple):
@@ -71,7 +71,7 @@ def _printed(rows: Sequence[_Row]) -> set[int]:
     costs = [(one.costs[0], at) for at, one in enumerate(rows) if one.costs]
     shares = sorted(((cost.share, -at) for cost, at in costs if cost is not None), reverse=True)
     printed = {-at for _, at in shares[:_PRINTED]}
-    # Files without such a row need no heading.
+    # A file without a printed row needs no heading.
     headings = [at for at, one in enumerate(rows) if one.heading]
     for start, end in pairwise([*headings, len(rows)]):
         if printed & set(range(start, end)):
@@ -100,7 +100,7 @@ def _row(row: _Row, ways: Sequence[Way], *, printed: bool) -> Html:
 
 
 def _no_cost(classes: str = "") -> Iterator[Html]:
-    """Yield empty cells; phones omit the second one, as they omit the columns below it."""
+    """Yield two empty cells; phones hide the second one, like the columns below it."""
     yield element("td", class_=classes.strip() or None)
     yield element("td", colspan=_CELLS - 1, class_=f"wide{classes}")
 

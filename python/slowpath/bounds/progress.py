@@ -36,7 +36,7 @@ Watching = Callable[[str, str, float | None], Watcher]
 
 
 class ProgressLines:
-    """A live line on a terminal, and one permanent line if the work takes long."""
+    """Progress on a terminal: a live line, and one permanent line if the work takes long."""
 
     def __init__(self, subject: str) -> None:
         """Start the clock; both lines begin with `subject`."""

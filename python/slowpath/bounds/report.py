@@ -31,7 +31,7 @@ class Miss(NamedTuple):
 
 
 class Reporter(ABC):
-    """Converts results to lines of output as they arrive."""
+    """Base class of reporters, which convert results to lines of output as the results arrive."""
 
     described_paths = 0
     """Number of paths of each program for which the reporter needs details (`PathDetail`)."""
@@ -56,7 +56,7 @@ class Reporter(ABC):
         """Return the lines for a new result; `text` is the result as JSON."""
 
     def miss(self, missed: Miss) -> None:  # noqa: B027 - most leave it to standard error
-        """Take the requirement that the program of the last result misses."""
+        """Receive the requirement that the program of the last result misses."""
 
     def finish(self) -> Iterable[Line]:
         """Return the lines after the last result."""
@@ -64,7 +64,7 @@ class Reporter(ABC):
 
 
 class WithFiles(Reporter):
-    """A report on standard output, and further reports in files."""
+    """A reporter that writes to standard output, and further reports to files."""
 
     def __init__(self, shown: Reporter, files: Sequence[ReportFile], labels: Sequence[str]) -> None:
         """Create the reporters of the files; `shown` writes to standard output."""
@@ -81,13 +81,13 @@ class WithFiles(Reporter):
             one.prepare(metric)
 
     def start(self) -> Iterable[Line]:
-        """Return the lines before the first result; keep those of the files."""
+        """Return the lines before the first result; store those of the files for `finish`."""
         for one in self._all:
             one.command, one.provenance = self.command, self.provenance
         return self._each(lambda one: one.start())
 
     def add(self, result: Result, detail: Detail, text: str) -> Iterable[Line]:
-        """Return the lines for a new result; keep those of the files."""
+        """Return the lines for a new result; store those of the files for `finish`."""
         return self._each(lambda one: one.add(result, detail, text))
 
     def miss(self, missed: Miss) -> None:

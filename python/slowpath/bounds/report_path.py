@@ -526,8 +526,10 @@ def is_wide(estimate: Estimate) -> bool:
 
 
 _ROUNDED = 0.002
-"""Tolerance for rounding, as a share of the estimate: its interval is rounded to thousandths of it,
-and the estimate itself to picoseconds."""
+"""Tolerance for rounding, as a share of the estimate.
+
+The interval is rounded to thousandths of the estimate, and the estimate itself to picoseconds.
+"""
 
 
 def _looked_at(candidates: int, stopped: str | None) -> str:

@@ -24,7 +24,7 @@ class ReviewReporter(Reporter):
         self._last = list[Finding]()  # of the last case
 
     def add(self, result: Result, detail: Detail, text: str) -> Iterable[Line]:  # noqa: ARG002
-        """Keep the finding about a result."""
+        """Store the finding about a result."""
         if result["error"] is None:
             finding = guaranteed(result, self._names)
         else:
@@ -36,7 +36,7 @@ class ReviewReporter(Reporter):
         return ()
 
     def miss(self, missed: Miss) -> None:
-        """Put the missed requirement in front of the guarantee of the last program."""
+        """Turn the finding about the last program into an error about the missed requirement."""
         known = self._last[0]
         rule = "undecided-requirement" if missed.undecided else "missed-requirement"
         message = f"{missed.reason}\n{known.message}\nReproduce: {missed.reproduce}"

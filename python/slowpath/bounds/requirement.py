@@ -100,7 +100,8 @@ def _binding(result: Result) -> Bound | None:
 def _decide_estimate(result: Result, required: Rate) -> Decision:
     """Decide whether the lowest estimated packet rate meets a required rate.
 
-    If it does but the search was stopped, the decision is open, because a slower path may exist.
+    If the rate is met but the search was stopped, the decision is open, because a slower path may
+    exist.
     """
     estimate = result["estimate"]
     if estimate is None:

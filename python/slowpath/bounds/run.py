@@ -70,7 +70,7 @@ def requests_of(args: Namespace, files: Sequence[str], cache: Cache | None = Non
         return read_requests(files, written, cache)
     from slowpath.bounds.configured import read_requirements, with_requirements
 
-    # Options refuse assumptions without a requirement.
+    # `read_requests` refuses `accept_assumptions` without a requirement, so add the option later.
     requests = read_requests(files, written._replace(accept_assumptions=False), cache)
     required = read_requirements(table)
     return [
@@ -192,9 +192,10 @@ class Required(NamedTuple):
 
 
 def required_of(request: Request, analysed: Analysed) -> Required | str | None:
-    """Return the requirement of a program; a text says why that of the settings is not checked.
+    """Return the requirement that a program has to meet; None if nothing is required.
 
-    None: nothing is required.
+    If the settings have a requirement that this analysis does not check, return the reason as a
+    text.
     """
     if request.requirement is not None:
         return Required(request.requirement, "--require", [])

@@ -20,7 +20,7 @@ from slowpath.core.terminal import Line, grid
 
 
 def compare(directories: Sequence[str], html: str | None, reporter: Reporter) -> ExitCode:
-    """Print the costs of each experiment that at least two of the runs have.
+    """Compare runs: print the costs of each experiment that at least two of them have measured.
 
     Raises:
         InputError: when an extra is missing, a directory cannot be read, or the runs have no
@@ -46,7 +46,7 @@ def compare(directories: Sequence[str], html: str | None, reporter: Reporter) ->
 
 
 def _measured(directory: str) -> dict[str, CalibratedExperiment]:
-    """Return the experiments of a run that have points, by name."""
+    """Return the experiments of a run that have measured points, by name."""
     folder = RunFolder(Path(directory))
     experiments = [folder.of(name) for name in folder.settings()["experiments"]]
     found = evaluate_all([one for one in experiments if one.measured], lambda _: None)
@@ -111,7 +111,7 @@ def _row(bed: ComparedBed) -> list[str]:
 
 
 def _label(bed: ComparedBed) -> str:
-    """Return the test bed, with the directory if that has another name."""
+    """Return the name of the test bed, with the directory of the run if its name differs."""
     name, directory = bed["testbed"], bed["directory"]
     usual = directory.rstrip("/").rpartition("/")[2] in (name, f"calibration-{name}")
     return name if usual else f"{name} ({directory})"

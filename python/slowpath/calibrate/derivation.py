@@ -1,11 +1,11 @@
 """Derives this machine's target file from the measurements in a folder of experiments.
 
 A quick calibration takes half a minute: a few experiments scale the nearest shipped target. They
-measure the clock, the loop of test runs, and the components that most programs consist of. The
-core's parameters start at those of the base target, or at default values if it is of another
-family, and change only as far as the measurements require. Costs of calls without an experiment
-change by the median ratio of the measured costs in their group. Models of the growth with map
-entries change by the ratio of one measurement.
+measure the clock frequency, the kernel's loop of test runs, and the components that most programs
+use. The core's parameters start at those of the base target, or at default values if it is of
+another family, and change only as far as the measurements require. Costs of calls without an
+experiment change by the median ratio of the measured costs in their group. Models of the growth
+with map entries change by the ratio of one measurement.
 """
 
 import json
@@ -41,7 +41,10 @@ if TYPE_CHECKING:
 # --- quick calibration ----------------------------------------------------------------------------
 
 SECONDS = 0.25
-"""Time limit of each experiment of a quick calibration; its loads may take longer."""
+"""Time limit of each experiment of a quick calibration, in seconds.
+
+Loading its programs may take longer.
+"""
 PRECISION = 3.0
 """Requested precision of times in a quick calibration, in percent."""
 
@@ -84,9 +87,11 @@ _POINTS: Mapping[str, tuple[int, int, int]] = {
     "table-ternary-linear-repeats": (1, 3, 2),
     "table-ternary-tuples-repeats": (1, 3, 2),
 }
-"""First and last value of the parameter of each experiment, and the number of values."""
+"""Experiments of a quick calibration: first and last value of the swept parameter, and number of
+values."""
 GROWTH = {"table-exact-entries": (100, 100_000, 2)}
-"""Experiment whose growth with map entries scales the models of growth."""
+"""Experiment whose measured growth with the number of map entries scales the base's models of
+growth."""
 
 
 def quick_experiments() -> list[Experiment]:
@@ -119,13 +124,13 @@ def fit_quickly(
 ) -> Fitted:
     """Return the base target's parameters, changed as far as the programs require.
 
-    Calls without a measurement get scaled costs of the base target. `callbacks` are `go_on` and
-    `progress`, and `checks` the programs that the fit does not use, as in `fit`.
+    Calls without a measurement get scaled costs of the base target. The parameters `callbacks`
+    (`go_on` and `progress`) and `checks` have the same meaning as in `fit_near`.
     """
     timing = tomllib.loads(base.text)["timing"]
     clock_ratio = machine["clock_hz"] / timing["clock_hz"]
     known = cast("Mapping[str, CallPrice]", timing["call"])
-    # Default values are nearer to an unknown core than those of another family.
+    # For a CPU of another family, default values are better start values than those of the base.
     parameters = start_values() if base.foreign else parameters_of(timing)
     prior = Prior(parameters, partial(scaled_calls, known, clock_ratio))
     return fit_near(prior, programs, machine, callbacks, checks)
@@ -136,13 +141,16 @@ _GROUPS = (
     re.compile(r"map_(update|delete)_elem"),
     re.compile(r"ktime|jiffies|prandom"),
 )
-"""Calls whose costs differ between machines by about the same ratio; all others form a group."""
+"""Groups of calls whose costs differ between two machines by about the same ratio.
+
+Calls that match none of these patterns form one more group.
+"""
 
 
 def scaled_calls(
     base: Mapping[str, CallPrice], clock_ratio: float, measured: Mapping[str, CallPrice]
 ) -> dict[str, CallPrice]:
-    """Return costs for all calls of a base target: measured ones, else the base's, scaled.
+    """Return costs for all calls of a base target: measured costs, else scaled base costs.
 
     `clock_ratio` is the clock frequency of the machine, divided by that of the base. A group
     without a measurement takes the same time as on the base target.
@@ -177,9 +185,10 @@ class GrowthSample(NamedTuple):
 
 
 def growth_ratio(fitted: str, found: Sequence[GrowthSample]) -> float:
-    """Return the measured growth with map entries, divided by the growth that a target estimates.
+    """Return the measured growth of time with map entries, divided by the target's estimate of it.
 
-    `fitted` is the text of the target, with the base's models. Return 1 unless both grow.
+    `fitted` is the text of the target, with the base's models. Return 1 unless both the measured
+    and the estimated time grow.
     """
     if not found:
         return 1.0
@@ -191,11 +200,14 @@ def growth_ratio(fitted: str, found: Sequence[GrowthSample]) -> float:
 
 
 _FACTORS = {"exponential": 2}
-"""Number of parameters that scale the values of a template; of other templates, all do."""
+"""Number of leading parameters of a template that scale its values.
+
+In templates without an entry, all parameters do.
+"""
 
 
 def models_of(base: Base, ratio: float) -> str:
-    """Return the base target's models as TOML text, with the growth with map entries scaled."""
+    """Return the base target's models as TOML text; models of map entries are scaled by `ratio`."""
     return "".join(f"{line}\n" for line in _scaled_models(base, ratio))
 
 
@@ -228,7 +240,7 @@ def _scaled_segment(line: str, ratio: float) -> str:
 # --- target file ----------------------------------------------------------------------------------
 
 _BY_KEY = ("map_lookup_elem", "map_update_elem", "map_delete_elem")
-"""Helpers that look up a key, so that their time depends on the number of entries of a map."""
+"""Helpers that look up a key, so that their time depends on the number of map entries."""
 
 
 def models_text(documents: Sequence[ModelDocument], varied: frozenset[str]) -> str:
@@ -311,8 +323,8 @@ def _calls(document: ModelDocument) -> list[str]:
 
 
 _HEADER, _POINTER = 64, 8
-"""Bytes that the kernel keeps beside an element of a hash map, and of a per-CPU array, as
-`Room::of` in `crates/estimate/src/code.rs` has them."""
+"""Bytes of memory that the kernel uses in addition to an element: in a hash map, and in a per-CPU
+array. Same values as in `Room::of` of `crates/estimate/src/code.rs`."""
 
 
 def _entry_bytes(document: ModelDocument) -> int | None:
@@ -335,9 +347,9 @@ def _hits(document: ModelDocument) -> bool:
 
 
 _FEWEST = 200
-"""Minimum number of programs for a fit; fewer programs do not determine the parameters."""
+"""Minimum number of measured programs for a fit; fewer programs do not determine the parameters."""
 _FEWEST_QUICK = 30
-"""Minimum number of programs for a fit that scales another target."""
+"""Minimum number of measured programs for a fit that scales another target."""
 _CHECKS = (
     "checksum-update",
     "copy-many-bytes",
@@ -348,8 +360,9 @@ _CHECKS = (
     "table-ternary-tuples-key-bytes",
     "table-ternary-tuples-repeats",
 )
-"""Experiments held out from the fit, as check programs. Like whole programs, they combine loops,
-stores, loads and calls; other experiments measure the price of each of these alone."""
+"""Experiments whose programs are held out from the fit, to check it. Like real programs, they
+combine loops, stores, loads and calls. Other experiments measure the price of each of these alone.
+"""
 
 
 class Derived(NamedTuple):

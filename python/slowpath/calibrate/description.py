@@ -39,10 +39,11 @@ CORE = (
 COUNTS = ("loop_instructions", "window")
 PIPELINE = ("fetch_cycles", "fetch_queue", "move_latency_cycles", "loop_stall_cycles")
 OVERLAP = ("instructions", "result_share", "result_cycles")
-"""Parameters of calls that overlap the code around them."""
+"""Parameters of the core model about calls that overlap the code around them."""
 _PREDICTED = 12.0
 """Maximum cycles of a function call with its return on a core that predicts returns. Mitigations
-can prevent the prediction, as on Zen; the core then also waits after each call of the kernel."""
+can prevent the prediction, as on Zen. The core then waits after each call of a kernel function,
+too."""
 
 
 def latency(unit: str) -> str:
@@ -51,12 +52,12 @@ def latency(unit: str) -> str:
 
 
 def interval(unit: str) -> str:
-    """Return the name of the parameter for the cycles between two starts on an execution unit."""
+    """Return the name of the parameter for the minimum cycles between two starts on a unit."""
     return f"{unit}.interval_cycles"
 
 
 def queue(unit: str) -> str:
-    """Return the name of the parameter for a unit's queue length, in instructions."""
+    """Return the name of the parameter for an execution unit's queue length, in instructions."""
     return f"{unit}.queue"
 
 
@@ -138,7 +139,7 @@ def clipped(name: str, value: float) -> float:
 
 NAME = "linux-xdp"
 _PLACEHOLDER = 60.0
-"""Cycles that a call of unknown price is assumed to take, in the middle of known prices."""
+"""Cycles assumed for a call of unknown price: a value in the middle of the known prices."""
 
 
 class CallPrice(TypedDict, total=False):
@@ -150,7 +151,7 @@ class CallPrice(TypedDict, total=False):
 
 
 class Machine(TypedDict):
-    """The measured machine."""
+    """The measured machine: its description and clock frequency."""
 
     machine: str
     date: str
@@ -178,8 +179,8 @@ def timing_text(
         *(f"{name} = {parameters[name]:.3f}" for name in CORE),
         *(f"{name} = {round(parameters[name])}" for name in COUNTS),
     ]
-    # Elsewhere, each call stops the flow, and a model without a pipeline predicts whole programs
-    # better: the experiments leave its parameters open.
+    # On other cores, each call empties the pipeline, so experiments do not determine the pipeline's
+    # parameters. A model without a pipeline predicts whole programs better.
     if returns_are_predicted(parameters):
         lines += ["", "[timing.pipeline]"]
         lines += [f"{name} = {_number(parameters[pipeline(name)])}" for name in PIPELINE]
@@ -204,7 +205,10 @@ def timing_text(
 
 @cache
 def _driver_lines() -> Sequence[str]:
-    """Return the table `[timing.driver]`, which is published and so the same on each machine."""
+    """Return the table `[timing.driver]`.
+
+    Its values are published, so they do not depend on the machine.
+    """
     driver = tomllib.loads(targets.target_text(NAME) or "")["timing"]["driver"]
     return ["[timing.driver]", *(f"{key} = {json.dumps(value)}" for key, value in driver.items())]
 
@@ -250,10 +254,10 @@ LARGEST_ERROR = 0.10
 LARGEST_IMPRECISE_ERROR = 0.05
 """Maximum median error on the check programs if most experiments missed their precision.
 
-Only the check programs then vouch for the result.
+Then only the check programs show that the calibration is usable.
 """
 FEWEST_CHECKS = 20
-"""Minimum number of check programs; each point of a check experiment is one."""
+"""Minimum number of check programs; each point of a check experiment is one program."""
 FEWEST_QUICK_CHECKS = 8
 """Minimum number of check programs of a quick calibration."""
 LARGEST_QUICK_ERROR = 0.15
@@ -273,7 +277,7 @@ class Quality(NamedTuple):
 
     @property
     def doubt(self) -> str | None:
-        """Reason not to use the target as the machine's default; None if it is good enough."""
+        """Reason not to use the target as the machine's default; None if the quality suffices."""
         fewest, largest = FEWEST_CHECKS, LARGEST_ERROR
         if self.base is not None:
             fewest, largest = FEWEST_QUICK_CHECKS, LARGEST_QUICK_ERROR

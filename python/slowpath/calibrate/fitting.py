@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     import numpy as np
 
 _USUAL_ERROR = 0.03
-"""Errors above this share of the time count less than their square, so that outliers matter less.
-"""
+"""Errors above this share of the time increase the loss less than their square does, so that
+outliers matter less."""
 _STEP, _LEAST_STEP, _MOST_STEP = 0.1, 0.01, 0.6
 """First, least and largest relative change of a single parameter."""
 _SLOPE = 0.04
@@ -45,16 +45,19 @@ _LEAP, _LEAST_LEAP, _MOST_LEAP = 0.25, 0.01, 0.4
 """First, least and largest relative change of a parameter when all parameters move together."""
 _LEAPS = 6  # maximum number of joint moves from a start
 _DAMPING = 0.01
-"""A change of a parameter by 100 % costs as much as an error of this size."""
+"""Weight of changes in a joint move: a change of a parameter by 100 % costs as much as an error of
+this size."""
 _ANCHORING = 0.004
-"""Like `_DAMPING`, for the distance of a parameter from its value in the base target."""
+"""Weight of the distance from the base target: a difference of 100 % costs as much as an error of
+this size."""
 _BETTER = 1e-6  # minimum decrease of the loss for a move
 _RESTARTS = 2  # number of random starts
 _SHAKE = 0.25  # maximum relative change of a parameter at a random start
 _SETTLING = 4
-"""Number of repetitions that suffice for the prices of calls to match the overlap of calls."""
+"""Number of iterations after which the prices of calls and their overlap with other code agree."""
 _OUTSIDE = 0.05
-"""Share of check programs that may be below the interval, and share that may be above it."""
+"""Share of check programs whose time may be below the interval of estimates. The same share may be
+above it."""
 
 
 class Fitted(NamedTuple):
@@ -71,7 +74,7 @@ Calls = dict[str, CallPrice]
 
 
 class Prior(NamedTuple):
-    """Knowledge from another machine, for a fit to few programs."""
+    """Known parameters and costs of another machine, for a fit to few programs."""
 
     parameters: Parameters  # the result stays near them as far as the programs allow
     with_others: Callable[[Calls], Calls]  # adds the costs of calls that no program has
@@ -91,7 +94,7 @@ class _Fit:
         self._cycles = self._in_cycles([one.ns for one in programs])
         points = Counter(one.experiment for one in programs)
         counts = np.array([points[one.experiment] for one in programs])
-        # Each point of an experiment with many points counts less.
+        # A point counts less if its experiment has many points.
         self._weights = 1 / self._cycles / counts**0.25
 
     def _in_cycles(self, nanoseconds: Sequence[float]) -> "np.ndarray":
@@ -141,7 +144,7 @@ class _Fit:
     def settled(
         self, parameters: Parameters, prices: "np.ndarray | None" = None
     ) -> tuple["np.ndarray", float]:
-        """Return the best costs of calls for these parameters, and the loss with them.
+        """Return the costs of calls that fit these parameters best, and the loss with these costs.
 
         `prices` are start values of the costs; None starts from 0.
         """
@@ -166,7 +169,8 @@ class _Fit:
     ) -> "_Found":
         """Change all parameters together until no joint change reduces the loss.
 
-        `go_on` gets the loss and returns false to stop; `progress` gets the finished share.
+        `go_on` gets the loss and returns false to stop; `progress` gets the finished share of this
+        stage.
         """
         best, reach = _Found(start, *self.settled(start)), _LEAP
         for leaps in range(_LEAPS):
@@ -238,7 +242,7 @@ class _Fit:
         return _Found(tried, prices, loss) if loss < best.loss - _BETTER else None
 
     def _way_home(self, name: str, value: float) -> float:
-        """Return the relative change from a parameter's value to that of the prior, or 0."""
+        """Return the relative change from a parameter's value to its value in the prior, or 0."""
         prior = self._prior
         return 0.0 if prior is None else clipped(name, prior.parameters[name]) / value - 1
 
@@ -267,7 +271,7 @@ class _Fit:
             tried = {**best.parameters, name: clipped(name, best.parameters[name] * factor)}
             if tried[name] == best.parameters[name]:
                 continue
-            # Prices of overlapping calls need several iterations to settle, so the previous
+            # If calls overlap other code, their prices need several iterations, so the previous
             # prices may be better.
             for prices in (best.prices, self.solve(tried, best.prices)[0]):
                 loss = self.loss(self.errors(tried, prices))
@@ -276,7 +280,10 @@ class _Fit:
         return None
 
     def described(self, found: "_Found", error: tuple[float, float]) -> Fitted:
-        """Return the fitted target with these parameters, the interval `error`, and its errors."""
+        """Return the fitted target for the parameters of `found`.
+
+        `error` is the interval of estimates. The result includes the errors on the observations.
+        """
         errors = self.errors(found.parameters, found.prices).tolist()
         calls = self._calls(found.prices)
         text = self.text(found.parameters, found.prices, error)
@@ -308,8 +315,8 @@ def _share(steps: Iterable[float]) -> float:
 def _part(progress: Callable[[float], None], stage: int) -> Callable[[float], None]:
     """Return a callback that converts the progress of one stage to progress of the whole search.
 
-    The stages are joint moves from two start points, those from random points, and the final
-    descent.
+    The stages are joint moves from two start points, joint moves from `_RESTARTS` random points,
+    and the final descent.
     """
     return lambda share: progress((stage + share) / (_RESTARTS + 3))
 

@@ -16,11 +16,14 @@ if TYPE_CHECKING:
     import numpy as np
 
 _QUICK, _ALONE = 0.08, 1.12
-"""The time on an unshared core is the `_QUICK` quantile of a program's times.
+"""Criteria for times on an unshared core.
 
-Times more than `_ALONE` times as long are disturbed. A mean over all times would describe neither
-state of the core, because throughput halves while another CPU shares it. The two programs of a
-sample run one after the other, so only one of them may be disturbed.
+The `_QUICK` quantile of a program's times is its time on an unshared core. Times above `_ALONE`
+times this quantile are disturbed.
+
+A mean over all times would describe neither state of the core, because throughput halves while
+another CPU shares it. The two programs of a sample run one after the other, so only one of them may
+be disturbed.
 """
 _FEWEST = 2
 """Minimum number of undisturbed samples of a point."""
@@ -77,7 +80,7 @@ def _is_hot(folder: ExperimentFolder) -> bool:
 def _quick_baselines(measured: Mapping[str, _Measured]) -> dict[str, float]:
     """Return the time of each baseline program on an unshared core, from all experiments.
 
-    Baselines are given by their paths; several experiments can have the same one.
+    The keys are the paths of the baselines; several experiments can have the same baseline.
     """
     times = dict[str, list[float]]()
     for one in measured.values():
@@ -91,7 +94,7 @@ def _quick_baselines(measured: Mapping[str, _Measured]) -> dict[str, float]:
 def _programs(
     name: str, one: _Measured, undisturbed: Mapping[int, list[Sample]]
 ) -> Iterator[Observation]:
-    """Yield the programs of an experiment, each path once, with their median times.
+    """Yield the programs of an experiment with their median times; each path counts once.
 
     `undisturbed` has the samples during which no other CPU shared the core with the baseline, by
     value of the parameter.
@@ -115,9 +118,9 @@ def _programs(
 
 
 def _undisturbed(times: Sequence[float], quick: float) -> Sequence[float]:
-    """Return the times close to `quick`, the time on an unshared core.
+    """Return the undisturbed times: those close to `quick`, the time on an unshared core.
 
-    If no time is close to it, return only the shortest time.
+    If no time is close to `quick`, return only the shortest time.
     """
     return [time for time in times if time <= _ALONE * quick] or [min(times)]
 
@@ -133,9 +136,9 @@ def _flow(folder: ExperimentFolder, text: str) -> targets.Flow:
 
 _HASHED = ("hash", "percpu_hash", "lru_hash", "lru_percpu_hash")
 _KEYS = "key bytes"
-"""Name of the column for the price of hashing and comparing a byte of a key.
+"""Name of the column in the cost model for hashing and comparing a byte of a key.
 
-All hash maps have the same price.
+All hash maps have the same price for it.
 """
 _BY_BYTES = (
     "csum_diff",
@@ -145,11 +148,17 @@ _BY_BYTES = (
     "trace_printk",
     "trace_vprintk",
 )
-"""Helpers with a price per byte; the price is the same for all kinds of calls of the helper."""
+"""Helpers whose cost grows with the number of processed bytes.
+
+The price per byte is the same for all kinds of calls of a helper.
+"""
 _CASES = ("grow", "shrink", "new")
-"""Kinds of calls with separate prices; each number of printed values is a further kind."""
+"""Kinds of calls with separate prices: last part of the names of calls.
+
+For calls that print, each number of printed values is a kind, too.
+"""
 _TELLING = ("map_lookup", "ringbuf_reserve", "map_delete", "tail_call")
-"""Calls whose result 0 has a separate price.
+"""Calls that have a separate price if their result is 0.
 
 The result 0 shows that the call does other work: a miss, a deletion, a tail call that is not taken.
 """
@@ -158,14 +167,15 @@ The result 0 shows that the call does other work: a miss, a deletion, a tail cal
 def _case(call: tuple[str, int, bool | None]) -> str:
     """Return the column of the cost model that has the cost of a call.
 
-    Its name ends with `?` for calls with the result 0, if they have a separate cost.
+    The name of the column ends with `?` if the result of the call is 0 and this case has a separate
+    cost.
     """
     name, _, zero = call
     return f"{name}?" if zero and name.startswith(_TELLING) else name
 
 
 def _byte_column(name: str) -> str | None:
-    """Return the column of the cost model for each byte that a call processes; None without one."""
+    """Return the column of the cost model for the bytes that a call processes; None without one."""
     helper, *map_type = name.split(".")
     if map_type and map_type[0] in _HASHED:
         return _KEYS
@@ -220,7 +230,7 @@ class PriceModel:
 
 
 def _highest(found: Mapping[str, CallPrice]) -> dict[str, CallPrice]:
-    """Return the highest cost of each call of which only some kinds were measured."""
+    """Return the highest cost among the measured kinds of each call without a general cost."""
     highest = dict[str, CallPrice]()
     for name, price in sorted(found.items()):
         call, _, case = name.rpartition(".")

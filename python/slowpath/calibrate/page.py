@@ -40,7 +40,7 @@ from slowpath.models.report import sentences, written
 def environments_of(folder: ExperimentFolder) -> list[Environment]:
     """Return the state of the machine in each block of measuring an experiment.
 
-    Records that another version of slowpath wrote in another form are left out.
+    Records that do not have the form of this version of slowpath are left out.
     """
     try:
         found = folder.environments()
@@ -90,12 +90,12 @@ def during(blocks: Sequence[Environment]) -> Html | None:
 
 
 def _disturbances(blocks: Sequence[Environment]) -> list[Disturbance]:
-    """Return the disturbances during an experiment, without repetitions."""
+    """Return the disturbances during an experiment, each kind once."""
     return list({one["code"]: one for block in blocks for one in disturbances.of(block)}.values())
 
 
 def _run_disturbances(records: Sequence[Sequence[Environment]]) -> Iterator[Html]:
-    """Describe the disturbances of the run, each kind once with the number of experiments."""
+    """Describe each kind of disturbance of the run, with the number of affected experiments."""
     found = dict[str, list[Disturbance]]()
     for blocks in records:
         for one in _disturbances(blocks):

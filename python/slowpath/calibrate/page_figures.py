@@ -15,7 +15,7 @@ from slowpath.models.documents import FittedModel
 from slowpath.models.parts import Prediction, bends, evaluate
 
 _PLACES = 60
-"""Each segment is drawn as this number of straight lines."""
+"""Number of straight lines that approximate the curve of a segment."""
 
 
 class Piece(NamedTuple):
@@ -88,7 +88,8 @@ def _residual(point: Point, found: Prediction, at: int, floor: float) -> Residua
 def band(found: Sequence[Residual], floor: float) -> tuple[list[float], list[float]]:
     """Return the intervals in which single measurements are expected, as lower and upper ends.
 
-    Ends are distances from the model, as shares of its value. `floor` replaces smaller values.
+    Ends are deviations from the model, as shares of the model's value. `floor` replaces smaller
+    ones.
     """
     sizes = [max(abs(one.model), floor) for one in found]
     low = [(one.low - one.model) / size for one, size in zip(found, sizes, strict=True)]
@@ -119,7 +120,7 @@ def model_csv(parameter: str, metric: str, found: Sequence[Piece]) -> str:
 
 _PERCENT = 100
 _REACH = 1.0
-"""The axis of residuals covers at least this many percent, so that negligible ones look small."""
+"""Minimum range of the axis of residuals in percent, so that negligible residuals look small."""
 _UNITS = {"ns": "nanoseconds", "cycles": "cycles", "instructions": "instructions"}
 
 
@@ -218,7 +219,10 @@ def _curves(model: FittedModel | None) -> list[Curve]:
 
 
 def _changes(model: FittedModel | None) -> list[float]:
-    """Return the x at which segments meet: the geometric mean of both segments' closest points."""
+    """Return the values of x at which segments meet.
+
+    Each is the geometric mean of the closest measured points of both segments.
+    """
     if model is None:
         return []
     return [(left["to"] * right["from"]) ** 0.5 for left, right in pairwise(model["segments"])]

@@ -32,7 +32,7 @@ _LARGE = 100.0  # minimum of costs without decimals
 def text_report(document: CalibrateDocument, derived: Derived | None) -> Iterator[Line | str]:
     """Yield the table of experiments, the directory of the run, and the target with its errors."""
     found = document["results"]
-    # A quick calibration has too few values for models of its own.
+    # A quick calibration has too few values for models of its own, so omit their columns.
     base = None if derived is None else derived.quality.base
     columns = _COLUMNS if base is None else _COLUMNS[: _COLUMNS.index("error")]
     if found:

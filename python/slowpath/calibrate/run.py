@@ -62,7 +62,7 @@ class LiveLine(terminal.LiveLine):
             note_progress(f"{self._done} of {self._count}: {name}{self._left()}")
 
     def _left(self) -> str:
-        """Estimate the time left, from the mean time of the blocks so far."""
+        """Estimate the time left, from the mean time of the blocks measured so far."""
         if not self._done or self._done == self._count:
             return ""
         each = (time.monotonic() - self._started) / self._done
@@ -113,9 +113,9 @@ def calibrate(settings: Settings, reporter: Reporter) -> ExitCode:
     need_models(_PACKAGES)
     found, stopped = _measure(settings)
     derived = None if stopped else _derive(settings, found)
-    # A run that is only evaluated may come from another machine.
+    # A run that was only evaluated may come from another machine, so it sets no default.
     warnings = [] if derived is None or settings.bed is None else _keep(derived)
-    # The reader may close the report's pipe early, so the page comes first.
+    # Write the page first: the reader of the report may close the pipe early.
     if settings.html is not None:
         _write_page(settings.html, settings, found, warnings)
     code = _report(settings, found, derived, reporter, warnings)
@@ -237,7 +237,7 @@ def _report(
             points = f"{each['result']['parameter']} = {', '.join(f'{one:,}' for one in values)}"
             error(codes.TESTBED_FAILED, name, f"{points}: {reason}")
             code = ExitCode.INPUT
-    # A quick calibration trades precision for time, and the report counts the experiments.
+    # A quick calibration trades precision for time, so omit the notes about missed precision.
     _print_notes(found, {IMPRECISE} if settings.quick else set())
     return code
 

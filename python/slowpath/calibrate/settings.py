@@ -116,7 +116,7 @@ def _settings(options: Namespace) -> Settings:
 
 
 def _check_quick(options: Namespace) -> None:
-    """Raise an error for options that select experiments, which `--quick` does itself."""
+    """Raise an error if `--quick` is combined with options that select experiments."""
     for name, value in (
         ("SPEC.yaml", options.spec),
         ("--component", options.component),

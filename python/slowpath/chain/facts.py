@@ -11,7 +11,7 @@ from slowpath.core.programs.packet import find_headers
 _SHOWN = 3  # maximum number of source lines shown per fact
 _DIGITS = 32  # maximum number of hexadecimal digits shown of a value
 ASSUMED = "assumed"
-"""Text that reports show instead of source lines if a fact was assumed."""
+"""Text that reports show in place of source lines if the user assumed the fact."""
 
 
 def fact_text(fact: Fact) -> str:
@@ -54,7 +54,7 @@ def headers_text(facts: Sequence[Fact]) -> str:
         if fact["kind"] == "bytes":
             known |= enumerate(bytes.fromhex(fact["value"]), fact["offset"])
         elif fact["kind"] == "bits":
-            # Partly known bytes matter only for the IP version, which is half a byte.
+            # Of partly known bytes, only the IP version matters, which is half a byte.
             known.setdefault(fact["offset"], int(fact["value"], 16))
     packet = [known.get(offset) for offset in range(max(known, default=-1) + 1)]
     return ", ".join(f"{header.name} at {header.offset}" for header in find_headers(packet))
@@ -71,7 +71,10 @@ def lines_text(lines: Sequence[SourceLine]) -> str:
 
 
 def decided_branches(dropped: Iterable[Dropped]) -> Iterator[Dropped]:
-    """Yield changes that make a branch always or never taken, one per source line and outcome."""
+    """Yield the changes that decide a branch: always taken, or never taken.
+
+    Changes with the same source line and outcome are yielded once.
+    """
     seen = set[tuple[str, int, str]]()
     for one in dropped:
         if not is_branch(one):

@@ -69,7 +69,7 @@ def known_facts(
 ) -> chains.ChainKnowledge:
     """Return what the analyses may assume: facts about packets, and given content of maps.
 
-    It is the content of those maps that rewritten programs rely on.
+    The given content is that of the maps that rewritten programs can rely on.
     """
     frozen, generations = set[tuple[int, str]](), list[tuple[int, str]]()
     for member, program in enumerate(programs):
@@ -106,7 +106,8 @@ def find_guarantees(request: GuaranteeRequest, stopping: Stopping) -> list[list[
 def _time_shares(seconds: float | None, analyses: int) -> Iterator[float | None]:
     """Yield a time limit in seconds for each analysis: an even share of the time that is left.
 
-    The time starts now. Each limit is computed when it is asked for. None means no limit.
+    The total time starts at the call of this function. Each limit is computed when the iterator is
+    advanced. None means no limit.
     """
     until = None if seconds is None else time.monotonic() + seconds
     return (
@@ -118,7 +119,7 @@ def _time_shares(seconds: float | None, analyses: int) -> Iterator[float | None]
 def _targets(
     request: GuaranteeRequest, device_targets: dict[str, str], member: int
 ) -> Sequence[str]:
-    """Return the target of the program's device, if it has one, else the requested targets."""
+    """Return the target of the device that runs the program, else the requested targets."""
     chain = request.loaded.chain
     for device in chain.devices:
         if device in device_targets and member in chain.on_device(device):
@@ -166,8 +167,7 @@ def _combine(
 ) -> tuple[Object, ProgramInfo]:
     """Combine the original or the rewritten programs into one object to analyse.
 
-    Return the object and its only program. Its cost includes only the work of program number
-    `member`.
+    Return the object and its only program, whose cost includes only the work of program `member`.
 
     Raises:
         InputError: if the programs do not fit together.
@@ -187,7 +187,7 @@ def _combine(
 
 
 def _replaced(file: str, original: tuple[Object, int], data: bytes | None) -> tuple[Object, int]:
-    """Return the rewritten object and the program's number in it, or the original without one.
+    """Return the rewritten object and the program's number in it; without one, the original.
 
     `data` is the rewritten object, or None if the program stays unchanged.
 
@@ -204,7 +204,7 @@ def _replaced(file: str, original: tuple[Object, int], data: bytes | None) -> tu
 
 
 def _unknown(target: str, metric: str, why: str, about: list[str]) -> Guarantee:
-    """Return a guarantee that has no values, but the reason `why`."""
+    """Return a guarantee without values, with the reason `why` the values are unknown."""
     return {
         "target": target,
         "unit": _UNITS.get(metric, metric),

@@ -1,6 +1,6 @@
 """Loads chain descriptions, the objects that they name, and the target of each device.
 
-Rewriting them runs in worker processes, and rewritten programs become object files.
+This module also runs the rewriting of programs in worker processes, and writes object files.
 """
 
 import json
@@ -40,7 +40,7 @@ class LoadedChain(NamedTuple):
 
     @property
     def label(self) -> str:
-        """Name of the chain, which is its file name without suffix."""
+        """Name of the chain: its file name without suffix."""
         return Path(self.file).stem
 
     def subject(self, btf: objects.Btf | None = None) -> chains.ChainSubject:
@@ -76,11 +76,11 @@ def load_chain(
 
 
 class ProgramDescription(Protocol):
-    """The interface that descriptions of chains and of topologies have in common."""
+    """The common interface of descriptions of chains and topologies."""
 
     @property
     def members(self) -> list[tuple[str, str, str | None]]:
-        """For each program its name, its file, and its name in the file (None if not given)."""
+        """For each program: its name, its file, and its name in the file (None if not stated)."""
 
     @property
     def lines(self) -> list[int]:
@@ -141,7 +141,7 @@ def _is_description(file: str) -> bool:
 
 
 def _describe_object(file: str) -> str:
-    """Return the description of a chain whose only program is that of the object `file`."""
+    """Return a chain description in YAML whose only program is that of the object `file`."""
     path = Path(file)
     name = re.sub(r"[^A-Za-z0-9_.-]", "_", path.name.split(".")[0]) or "program"
     return f"schema: 1\nprograms:\n  - name: {name}\n    object: {json.dumps(path.name)}\n"
@@ -169,7 +169,7 @@ def _task(
 ) -> Task:
     """Return the analysis of a chain's programs on one device, for the target of the request.
 
-    `compiled` has the numbers of the programs that run as compiled code of a card, not as BPF.
+    `compiled` has the numbers of the programs that run compiled for a SmartNIC instead of as BPF.
 
     Raises:
         InputError: if the programs do not fit together.
@@ -202,7 +202,7 @@ def _choose_program(
     path: str,
     content: tuple[bytes, objects.Object],
 ) -> objects.ProgramInfo:
-    """Return the program of an object that a member of a chain or topology runs.
+    """Return the program in an object that a member of a chain or topology names.
 
     Args:
         file: Description, for errors.
@@ -215,7 +215,7 @@ def _choose_program(
         InputError: if the object lacks the program, or has several and the member names none.
     """
     (name, _, program) = member
-    # A chain made of one object has no description with line numbers.
+    # A chain of a single object was generated, so line numbers would mislead the user.
     name = f"line {line}: {name}" if _is_description(file) else name
     data, read = content
     programs = objects.programs(read)
@@ -326,9 +326,9 @@ def run_watched(
     seconds: float | None,
     memory: int | None,
 ) -> tuple[Message | None, str | None]:
-    """Run work in a worker process, limited to `seconds` and `memory` bytes, and show its stages.
+    """Run `work` in a worker process, and show its stages.
 
-    Return the last message of the work, if any, and the reason if the work ended early.
+    The work is limited to `seconds` and `memory` bytes.
 
     Raises:
         InputError: if the work cannot be done.

@@ -158,7 +158,7 @@ def _graph_parts(name: str, pair: Pair, reasons: Reasons) -> Iterator[Html]:
             element("h4", title),
             element(
                 "div",
-                # Keys scroll the focused element.
+                # A pane with the focus can be scrolled by keys.
                 element("div", small, class_="pane", tabindex=0),
                 element("div", large, class_="pane", tabindex=0),
                 class_="beside",

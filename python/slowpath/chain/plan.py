@@ -129,9 +129,9 @@ def _first_lines(lines: Sequence[str]) -> Iterator[str]:
 
 
 _DEADLINE, _UNLIMITED = 60.0, 1e9
-"""Default deadline, and that of `--deadline 0`, in seconds."""
+"""Default deadline in seconds, and the deadline in place of `--deadline 0` (no limit)."""
 _GRACE = 2.0
-"""Seconds that are added to the budget for writing the results found so far."""
+"""Seconds that a worker gets after the deadline to send the results found so far."""
 
 
 class PlanOptions(NamedTuple):
@@ -220,7 +220,7 @@ def _find_variants(options: PlanOptions) -> tuple[PlanReport, list[bytes]] | Non
 
 
 def _digest(data: bytes) -> str:
-    """Return a SHA-256 digest that identifies the content of a file."""
+    """Return the SHA-256 digest of a file's content, in hexadecimal."""
     return hashlib.sha256(data).hexdigest()
 
 

@@ -51,7 +51,7 @@ _COMMON_PACKETS = [
         "0f1011121314"
     ),
 ]
-"""Packets with correct checksums from which test packets are made if the search finds none."""
+"""Packets with correct checksums: the seeds of test packets if the search finds no witness."""
 
 
 class RehearsalOptions(NamedTuple):
@@ -71,7 +71,8 @@ class RehearsalOptions(NamedTuple):
 class RewrittenPrograms(NamedTuple):
     """The rewritten programs of a chain to test in the kernel."""
 
-    # Object of each program, and its test packets (`Rehearsed.covers`); None: not rewritten.
+    # For each program, its rewritten object (None: not rewritten), and its test packets
+    # (`Rehearsed.covers`).
     programs: Sequence[tuple[bytes | None, str]]
     fused: chains.FusedObject | None = None
 
@@ -84,7 +85,7 @@ def rehearse(
 ) -> tuple[list[Rehearsal | None], Rehearsal | None]:
     """Test each rewritten program, and the fused one, against its original in the kernel.
 
-    Programs that are not rewritten have None as result. If the kernel cannot run a program, its
+    Programs that are not rewritten have the result None. If the kernel cannot run a program, the
     result has the reason.
     """
     fused = rewritten.fused
@@ -213,10 +214,10 @@ class _Stage:
         return lambda stage: self._options.watch.see(stage._replace(subject=name))
 
     def _maps_of(self, member: int) -> str:
-        """Return the content that a program's maps get for the test, as JSON.
+        """Return the content of a program's maps for the test, as JSON.
 
-        Maps on whose given content the program relies have that content. Others have the content
-        that the path of the witness packet needs.
+        Maps have the given content if the program relies on it, else the content that the path of
+        the witness packet needs.
         """
         return json.dumps(self._rename(member, self._maps))
 
@@ -275,7 +276,8 @@ class _Stage:
 
 
 _NEXT = "slowpath_next"
-"""Name of the map by which original programs call each other in comparisons with the fused one."""
+"""Name of the program array by which the original programs call each other in comparisons with the
+fused program."""
 
 
 def _name_in_object(names: dict[str, str], name: str) -> str:
@@ -349,7 +351,8 @@ def _on_device(report: RehearsalOnDevice) -> OnDevice:
 def _raise_generation(chain: kernel.Rehearsed, generation: str) -> kernel.Rehearsed:
     """Return a comparison of the same programs after the map `generation` was raised.
 
-    Other maps then have changed content, on which the rewritten program must not rely.
+    The content of all other maps is changed, because the rewritten program must not rely on it
+    then.
     """
     more = {generation: [{"key": "00000000", "value": "0100000000000000"}]}
     maps: dict[str, list[dict[str, object]]] = json.loads(chain.maps)
@@ -358,7 +361,7 @@ def _raise_generation(chain: kernel.Rehearsed, generation: str) -> kernel.Rehear
 
 
 def _change_entries(entries: list[dict[str, object]]) -> list[dict[str, object]]:
-    """Return changed entries of a map: without the first of several, and with other values."""
+    """Return changed entries of a map: with other values, and without the first of several."""
     found = list[dict[str, object]]()
     for entry in entries[min(1, len(entries) - 1) :]:
         value = entry.get("value")

@@ -61,7 +61,7 @@ def facts_report(report: ChainReport) -> Iterator[Line | str]:
 
 
 def _first_lines(lines: Sequence[str], things: str) -> Iterator[str]:
-    """Yield the first `_LISTED` lines, indented, then the number of omitted ones."""
+    """Yield the first `_LISTED` lines, indented, then the number of omitted lines."""
     yield from (f"  {line}" for line in lines[:_LISTED])
     if len(lines) > _LISTED:
         yield f"  {len(lines) - _LISTED} more {things}"
@@ -105,8 +105,8 @@ def optimized_report(
 ) -> Iterator[Line | str]:
     """Yield the text report on the programs of a chain before and after rewriting.
 
-    `files` has the object file of each program, or None if the program stays unchanged;
-    `fused_file` is that of the fused program, if any.
+    `files` has the object file of each program, or None if the program stays unchanged.
+    `fused_file` is the object file of the fused program, if any.
     """
     rows = [
         program_row(program, file) for program, file in zip(report["programs"], files, strict=True)
@@ -244,7 +244,7 @@ def _checks(guard: Guard) -> str:
 
 
 def _content(program: ChainProgram) -> Iterator[str]:
-    """Yield lines on maps with content from `--maps`, and whether program and facts use it."""
+    """Yield lines about maps with content from `--maps`: their entries, and use by the program."""
     for one in program["frozen"]:
         entries = "1 entry" if one["entries"] == 1 else f"{one['entries']} entries"
         use = "used" if one["used"] else "not used"

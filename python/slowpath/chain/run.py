@@ -78,8 +78,8 @@ def _read_options(options: Namespace) -> ChainOptions:
         OptionError: if an option is invalid.
     """
     check_page(options.html)
-    # `written_options` would read --maps as an option of `slowpath bound`; in this command, it
-    # describes the maps that programs are rewritten for.
+    # In this command, --maps describes the maps that programs are rewritten for. `written_options`
+    # would read it as the option of `slowpath bound`.
     names = vars(options).keys() - {"maps"}
     others = Namespace(**{name: vars(options)[name] for name in names})
     written = written_options(others, [options.chain])
@@ -244,7 +244,7 @@ def _rewrite(options: ChainOptions, loaded: LoadedChain) -> _Rewritten | None:
         head = {**engine.head(command, "chain"), **provenance(compiled=loaded.compiled)}
         report: ChainReport = head | json.loads(text)
         report["engine_seconds"] = report["seconds"]
-        # A killed job reports nothing more; keep the report that it sent before.
+        # A killed job sends nothing more, so keep the report that it sent before.
         report["stopped"] = report["stopped"] or stopped
         for member, conditions in enumerate(conditions_of(loaded)):
             report["programs"][member]["assumptions"] += conditions
@@ -368,7 +368,7 @@ def sessions_of(file: str, written: WrittenOptions) -> list[tuple[Request, Sessi
         request = read_request([file], options)
         until = until or request.until  # all targets share one deadline
         for one, plan in plans_of(file, options, request._replace(until=until)):
-            # The target of a device in the description does not depend on --target.
+            # A target that the description states for a device does not depend on --target.
             names = {(task.label, task.target) for task in plan.tasks}
             if not names <= known:
                 known |= names

@@ -26,7 +26,7 @@ _SUFFIXES = {"nfp": ".asm", "xdp-c": ".bpf.c", "swx": ".spec"}
 
 
 def _file_name(args: Namespace) -> str:
-    """Return the name of the output in a folder: that of the program, with another suffix."""
+    """Return the name of the output file in a folder: the program's name with another suffix."""
     from pathlib import Path
 
     stem = Path(args.file).stem.removesuffix(".bpf")

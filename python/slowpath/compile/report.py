@@ -27,8 +27,8 @@ def listing(compiled: Compiled, *, source: bool) -> Iterable[str]:
 def _interleaved(compiled: Compiled) -> Iterator[str]:
     """Yield the listing with sources, in the style of `objdump -S`.
 
-    Source lines precede their first BPF instruction, and BPF instructions precede the first card
-    instruction that was compiled from them. Card instructions are unchanged.
+    A source line precedes its first BPF instruction, and a BPF instruction precedes the first card
+    instruction that was compiled from it.
     """
     yield f"; {one_line(compiled['program'])} in section {one_line(compiled['section'])}"
     rows = compiled["listing"].splitlines()
@@ -82,7 +82,7 @@ def judge(verification: Verification) -> ExitCode:
 
 
 def undecided(reason: str) -> Verification:
-    """Return an undecided result of a verification that ended before it proved a path."""
+    """Return an undecided result for a verification that ended before it proved a path."""
     return {
         "proved": False,
         "paths_proved": 0,

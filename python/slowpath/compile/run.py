@@ -110,10 +110,10 @@ def compile_object(job: Job) -> ExitCode:
 
 
 class _Kept:
-    """Finds and keeps the messages of a compilation and of its verification.
+    """Stores the messages of a compilation and its verification in the cache, and finds them.
 
-    A finished compilation is complete. A verification is complete if it proved the program:
-    otherwise its limits of time may have ended single proofs.
+    A finished compilation is always stored. A verification is stored only if it proved the program:
+    otherwise time limits may have ended single proofs.
     """
 
     def __init__(self, job: Job, subject: Sequence[object]) -> None:
@@ -124,7 +124,7 @@ class _Kept:
         self._parts = [as_text(job.file), subject, target, without_limits(job.options)]
 
     def take(self, take: Callable[[Message], None]) -> bool:
-        """Pass the kept messages on; return false if one is missing."""
+        """Pass the cached messages to `take`; return false if one is missing."""
         if self._cache is None:
             return False
         found = list[Message]()
@@ -138,7 +138,7 @@ class _Kept:
         return True
 
     def keeping(self, take: Callable[[Message], None]) -> Callable[[Message], None]:
-        """Return a function that passes messages on, and keeps the complete ones."""
+        """Return a function that passes messages to `take`, and caches complete messages."""
 
         def taking(message: Message) -> None:
             take(message)
@@ -315,7 +315,10 @@ def make_job(file: str, written: WrittenOptions, output: Output, cache: Cache | 
 
 
 _FOR_LISTINGS = ("target", "section", "prog_name", "map_abi", "btf", "mtu", "source")
-"""Options of listings, as attributes of the arguments; each is false if the user omits it."""
+"""Options that apply only to listings, as attributes of the arguments.
+
+Each is false if the user omits the option.
+"""
 
 
 def write_translation(args: Namespace) -> ExitCode:
@@ -360,7 +363,7 @@ def _write_pipeline(args: Namespace, flags: Sequence[str]) -> ExitCode:
     """Write a pipeline, and beside it a file with the entries of each table.
 
     Raises:
-        OptionError: if entries of `--maps` have no place beside the pipeline.
+        OptionError: if there are entries of `--maps`, but no file name for the pipeline.
         InputError: if the program or an entry has a fault, or a file cannot be read or written.
     """
     if args.maps is not None and args.output is None:

@@ -101,7 +101,7 @@ def check(file: str | None) -> ExitCode:
 
 
 def cache(folder: str | None, clear: bool) -> ExitCode:
-    """Print the folder of kept results, their number and size; or delete them.
+    """Print the folder of cached results, their number and size; with `clear`, delete them.
 
     Raises:
         InputError: if a result cannot be deleted.
@@ -142,7 +142,10 @@ def _invalid_values(settings: SettingsFile) -> Iterator[InputError]:
 
 
 def _settings_file(file: str | None) -> str | None:
-    """Return the settings file that the user names, or that of a program, a folder or this one."""
+    """Return the settings file that the user names, else that of the named program or folder.
+
+    Without a name, return that of the current folder; None if there is none.
+    """
     if file is not None and file.endswith(".toml"):
         return file
     return find_settings(file or os.curdir)

@@ -40,7 +40,8 @@ class Outcome(NamedTuple):
 def is_for_terminals(option: Option) -> bool:
     """Return true if an option only chooses how and where the command line prints the report.
 
-    Options for reports in a file are such options; a result has methods in their place.
+    This includes options that write reports to files. Python programs call methods of the result in
+    place of these options.
     """
     return not _TERMINAL.isdisjoint(option.names) or option.settings.get("type") is output_file
 
@@ -60,7 +61,11 @@ def _destination(option: Option) -> str:
 
 
 def _parameter(option: Option) -> str:
-    """Return the name of an option in Python; for a word of the language, its other name."""
+    """Return the keyword argument for an option, such as `no_cache_dir` for `--no-cache-dir`.
+
+    If this name is a keyword of Python, return the name of the option's argparse attribute
+    (`dest`).
+    """
     name = _long_name(option).lstrip("-").replace("-", "_")
     return _destination(option) if keyword.iskeyword(name) else name
 
@@ -108,7 +113,10 @@ def call(
     function: Callable[[Namespace], R],
     messages: list[str] | None = None,
 ) -> R:
-    """Call a function with the arguments of a command, and append its messages; see `run`."""
+    """Call `function` with the arguments of a command; append its messages to `messages`.
+
+    Parameters and errors are those of `run`.
+    """
     messages = [] if messages is None else messages
     args = arguments(command, name, values)
     with listening(messages.append):
@@ -136,7 +144,7 @@ def arguments(command: Command, name: str, values: Mapping[str, object]) -> Name
 
 
 def _value(option: Option, name: str, value: object) -> object:
-    """Return the value of an option as argparse would return it.
+    """Convert the value of a parameter to the value that argparse would store for the option.
 
     Raises:
         TypeError: if the value is missing.
@@ -160,7 +168,7 @@ def _value(option: Option, name: str, value: object) -> object:
 
 
 def _read(option: Option, value: object) -> object:
-    """Return a value that a Python program gave, as argparse reads its text.
+    """Convert a value that a Python program gave for an option, as argparse converts its text.
 
     Raises:
         OptionError: if the value is invalid.
@@ -192,7 +200,7 @@ def _text(option: Option, named: str, value: object) -> str:
     """Return the text of a value on the command line.
 
     Raises:
-        OptionError: if the value has a type that no option has.
+        OptionError: if the type of the value does not fit any option.
     """
     match value:
         case str():
@@ -211,9 +219,9 @@ def _text(option: Option, named: str, value: object) -> str:
 
 
 def interface(command: Command, name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Return a decorator that documents the options of a command at a function for it.
+    """Return a decorator that documents the options of a command in its Python function.
 
-    `help()` then lists all options with their defaults.
+    `help()` of the function then lists all options with their defaults.
     """
 
     def documented(function: Callable[P, R]) -> Callable[P, R]:

@@ -14,7 +14,7 @@ Number = TypeVar("Number", bound=float)
 _WRITTEN = {
     "--output", "--html", "--plot", "--pcap-out", "--placement-out", "--coalescing-out", "--report",
 }  # fmt: skip
-"""Names of options whose value can be the name of an output file."""
+"""Options whose value can be the name of an output file, by their names on the command line."""
 STANDARD_OUTPUT = "-"
 """Value of `--output` that stands for standard output."""
 ARGUMENTS = "Arguments"
@@ -31,7 +31,7 @@ class Option(NamedTuple):
     more: str = ""  # further sentences, for `--help-all`
     common: bool = True  # in `--help`; other options are only in `--help-all`
     folders: bool = False  # a folder as value stands for the program files below it
-    # Returns the name of the file to write if the value is a folder.
+    # Returns the name of the file to write in the folder that is the option's value.
     file_name: Callable[[Namespace], str] | None = None
 
     @property
@@ -52,7 +52,7 @@ class Option(NamedTuple):
 
     @property
     def summary(self) -> str:
-        """Return the line of help, with the default that argparse knows."""
+        """Return the help line of the option, with its default value if argparse has one."""
         default = self.settings.get("default")
         if "[default:" in self.help or default in (None, False, "", [], "==SUPPRESS=="):
             return self.help
@@ -65,14 +65,14 @@ class Option(NamedTuple):
 
 
 class Example(NamedTuple):
-    """A command line, and a line that tells what it is for."""
+    """An example in a help text: a command line, and a line that describes it."""
 
     command: str
     shows: str
 
 
 class Command(NamedTuple):
-    """A command: its options, and the function that runs it.
+    """A command of slowpath: its options, and the function that runs it.
 
     The function returns the exit code.
     """
@@ -86,7 +86,7 @@ class Command(NamedTuple):
 class Group(NamedTuple):
     """A group of commands whose names begin with the same word.
 
-    Commands are object references, `module:NAME`, so that only the called one is imported.
+    Commands are references of the form `module:NAME`, so that only the called command is imported.
     """
 
     help: Sequence[str]
@@ -172,22 +172,22 @@ def within(
 
 
 _KINDS = {"int": "a whole number", "float": "a number"}
-"""Words for the values that a function reads, by its name."""
+"""Description of the values that a conversion function accepts, by the name of the function."""
 
 
 def not_read(text: str, read: object) -> str:
-    """Return the error for the value of an option from which `read` makes no value."""
+    """Return the error for an option's value that the conversion function `read` rejects."""
     name = getattr(read, "__name__", "")
     return f"{text!r} is not {_KINDS.get(name, 'a value of this option')}"
 
 
 def output_file(text: str) -> str | None:
-    """Read the value of an option for an output file: None, standard output, for `-`."""
+    """Return the output file that an option's value names; None for `-` (standard output)."""
     return None if text == STANDARD_OUTPUT else text
 
 
 def output_folder(text: str) -> str:
-    """Read the value of an option for an output folder, which standard output cannot replace."""
+    """Return the output folder that an option's value names; `-` (standard output) is invalid."""
     if text == STANDARD_OUTPUT:
         raise ArgumentTypeError("- is standard output, but this command writes a folder; name one")
     return text

@@ -10,7 +10,7 @@ from slowpath.core.codes import Code
 
 
 class Coded(str):
-    """The text of an error or a warning, with the code of its cause; the text lacks the code."""
+    """The text of an error or a warning without its code; the code of the cause is an attribute."""
 
     __slots__ = ("code",)
     code: Code
@@ -39,7 +39,10 @@ def stopped_code(reason: str | None) -> Code:
 
 
 def without_code(text: str) -> Coded:
-    """Return a text that `with_code` made, without its code; `STOPPED` stands for no code."""
+    """Return a text of `with_code` without the code, which becomes the attribute `code`.
+
+    A text without a code gets the code `STOPPED`.
+    """
     found = re.fullmatch(r"(?P<text>.*) \[(?P<code>SP\d{4})\]", text, re.DOTALL)
     if found is None:
         return Coded(codes.STOPPED, text)
@@ -47,7 +50,7 @@ def without_code(text: str) -> Coded:
 
 
 def with_code(text: str, code: str | None) -> str:
-    """Return a text for people with the code of its cause behind it: `no such file [SP0201]`."""
+    """Append the code of the cause to a text: `no such file [SP0201]`."""
     return text if code is None else f"{text} [{code}]"
 
 
@@ -67,7 +70,10 @@ class OptionError(Exception):
 
 
 class InputError(Exception):
-    """A file cannot be used; the error has its name, a reason in one line, and further reasons."""
+    """A file cannot be used.
+
+    The error has the name of the file, a reason in one line, and further reasons.
+    """
 
     def __init__(self, code: Code, file: str, reason: str, further: Sequence[str] = ()) -> None:
         super().__init__(f"{file}: {reason}")

@@ -1,6 +1,6 @@
 """Names the optional groups of packages (extras), and checks that their packages are installed.
 
-slowpath is in no package index, so no text may say that an index has it.
+slowpath is not in any package index, so texts must not tell users to install it from an index.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ _PACKAGES = {
 }
 """For each optional module, its package and the smallest extra that contains the package."""
 _LARGER = frozenset({"contention", "insights"})
-"""Extras that include `models`, named like the commands that need them."""
+"""Extras that include the extra `models`; each has the name of the command that needs it."""
 
 
 def needs(extra: str) -> str:
@@ -30,7 +30,7 @@ def needs(extra: str) -> str:
 
 
 def not_installed(packages: Sequence[str], extra: str) -> str:
-    """Return an error about missing packages that says how to install their extra."""
+    """Return the error about missing packages, with the command that installs their extra."""
     are = "are" if len(packages) > 1 else "is"
     return (
         f"{' and '.join(packages)} {are} not installed; run make extras in a checkout, "

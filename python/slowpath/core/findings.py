@@ -29,7 +29,8 @@ from slowpath.core.schema.results import ProfileLine, Result
 from slowpath.core.terminal import address_of
 
 Level = Literal["error", "warning", "note"]
-"""Severity: `error` fails a gate, `warning` is a change for the worse, `note` tells a result."""
+"""Severity of a finding. `error` makes a gate fail; `warning` is a change for the worse; `note`
+states a result."""
 
 
 class Rule(NamedTuple):
@@ -44,7 +45,7 @@ class Rule(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The identifier in the form that SARIF asks for: `MissedRequirement`."""
+        """The identifier in CamelCase, as SARIF requires it: `MissedRequirement`."""
         return "".join(word.capitalize() for word in self.id.split("-"))
 
 
@@ -73,7 +74,7 @@ def help_address(rule: Rule) -> str | None:
 
 
 class Place(NamedTuple):
-    """A source line, or a whole file."""
+    """A place of a finding: a source line, or a whole file."""
 
     file: str  # relative to the root of the repository, else absolute
     line: int | None = None
@@ -88,7 +89,7 @@ class Step(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """A statement about a program that belongs to a line, or to a file."""
+    """A statement about a program, shown at a source line or at a file."""
 
     rule: str  # identifier
     level: Level
@@ -102,7 +103,7 @@ class Finding(NamedTuple):
     def code(self) -> str:
         """Code of the cause of a failed analysis, else of the rule.
 
-        Saved results can have the code of another version.
+        The code can come from a saved result of another version of slowpath.
         """
         return self.cause if self.cause in BY_CODE else rule_of(self.rule).code
 
@@ -165,8 +166,8 @@ class Names:
     def name(self, file: str, program: str = "") -> str:
         """Return the name of a file relative to the root, with `/`; else its absolute path.
 
-        `program` is the file of the program that has the name in its debug information; sources
-        may be beside it.
+        `program` is the file of the program whose debug information has the name; sources may be in
+        the folder of this file.
         """
         key = (file, program)
         if key not in self._known:
@@ -175,7 +176,10 @@ class Names:
         return self._known[key]
 
     def _find(self, file: Path, beside: Path) -> Path:
-        """Return the path of a file that exists, if one fits the name."""
+        """Return the first existing file that fits the name, else the name itself as a path.
+
+        Searched are the current folder, the folder of the program, and the root of the repository.
+        """
         below = [self._root.joinpath(*file.parts[at:]) for at in range(1, len(file.parts))]
         places = (file, beside / file, beside / file.name, *below)
         for place in places:
@@ -283,7 +287,7 @@ class SlowestPath:
         return inside or file_place(self._result, self._names)
 
     def words(self, file: str, line: int) -> str:
-        """Return the executions and the cost of a line on the path."""
+        """Describe how often the path executes a line, and the cost of all these executions."""
         if (file, line) not in self._costs or self._component is None:
             return "on the path"
         runs, cost = self._costs[file, line]
@@ -314,7 +318,7 @@ def path_lines(source: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
 
     A long path has each line once, in the order in which it is reached first.
     """
-    # Results that were read from JSON have lists.
+    # Results that were read from JSON have lists in place of tuples; convert them back.
     lines = [line for line, _ in groupby((file, number) for file, number in source)]
     return lines if len(lines) <= _LONGEST else list(dict.fromkeys(lines))[:_LONGEST]
 

@@ -54,9 +54,9 @@ class KeptReport(NamedTuple):
 
 
 class Keeper:
-    """Keeps the report of a command; takes the place of the text in the option `--format`.
+    """Stores the report of a command, in place of printing it.
 
-    A command that a Python program calls prints nothing.
+    If a Python program calls a command, a `Keeper` is the value of the option `--format`.
     """
 
     def __init__(self) -> None:
@@ -80,7 +80,10 @@ class Reporter(NamedTuple):
         return self.format in _FOR_PEOPLE
 
     def __call__(self, *report: object, **options: object) -> Any:  # noqa: ANN401 - see `load`
-        """Return a report in the chosen format; with a keeper, keep it and return no lines."""
+        """Format and return a report.
+
+        If the format is a `Keeper`, store the report and return no lines.
+        """
         if self.keeper is not None:
             self.keeper.keep(KeptReport(self, [*map(_lasting, report)], options, ()))
             return ()
@@ -110,7 +113,7 @@ class Reporter(NamedTuple):
 
 
 def _lasting(part: object) -> object:
-    """Return a part of a report that can be read more than once."""
+    """Return a part of a report in a form that can be read more than once, not as an iterator."""
     return list(part) if isinstance(part, Iterator) else part
 
 

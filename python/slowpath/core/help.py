@@ -13,11 +13,11 @@ _INDENT = "  "
 _WIDEST_NAMES = 28
 """Maximum width of the names of options; longer ones get a line of their own."""
 _LONGEST_CHOICES = 34
-"""Maximum width of a list of choices beside an option's names."""
+"""Maximum width of a list of choices that stands beside the names of an option."""
 _MOST_COLUMNS = 100
 """Maximum width of help texts; longer lines are hard to read."""
 _FIXED = "\xa0"
-"""Space at which no line ends."""
+"""A space at which lines are not broken."""
 _SHORT = 2
 """Number of paragraphs in `--help`."""
 
@@ -27,8 +27,8 @@ def help_text(
 ) -> str:
     """Return the help text of a command or group.
 
-    `path` is its full name. `options` are its own and the general ones. With `everything`, the text
-    is that of `--help-all`.
+    `path` is the full name of `member`. `options` are those of the command and the general ones.
+    With `everything`, the text is that of `--help-all`.
     """
     width = _width()
     shown = [one for one in options if everything or one.common]
@@ -92,7 +92,7 @@ def _details(option: Option) -> str:
 
 
 def _table(rows: Sequence[tuple[str, str, str]], width: int) -> Iterator[str]:
-    """Yield rows as two columns: names, and texts below each other."""
+    """Yield rows as a table of two columns: names, and texts wrapped to the width."""
     widths = [len(name) for name, _, _ in rows if len(name) <= _WIDEST_NAMES]
     column = len(_INDENT) + max(widths, default=_WIDEST_NAMES) + 2
     for name, summary, more in rows:

@@ -34,7 +34,7 @@ _pipes_until: float | None = None
 """Time on the monotonic clock until which pipes may be read; None if there is no limit."""
 
 NO_SUCH_FILE = "no such file"
-"""Reason for a missing file."""
+"""Text of the error about a missing file."""
 
 
 def read_program(file: str) -> bytes:
@@ -74,7 +74,7 @@ def read_program(file: str) -> bytes:
 
 @cache
 def _standard_input(limit: int) -> bytes:
-    """Read standard input, which is read once and may be named several times."""
+    """Return the content of standard input, which is read only once, even if it is named twice."""
     return _from_pipe(STANDARD_INPUT, os.dup(0), limit)
 
 
@@ -172,7 +172,7 @@ def check_output(option: str, output: str | None, read: Iterable[str]) -> None:
 
 
 def check_written(options: Iterable[Option], args: Namespace) -> None:
-    """Check before the work that each output file can be written, and is no other file.
+    """Check before the work that each output file can be written and differs from all other files.
 
     Raises:
         OptionError: if an output file is also an input file or another output file; the error names
@@ -395,17 +395,19 @@ _NAMES = (".bpf.o", ".bpf.c", ".asm")
 """Ends of names of program files."""
 _P4 = ".p4"
 _MAIN = rb"\)\s*main\s*;"
-"""The package of a P4 program (P4_16 specification, section 17); included files have none."""
+"""A line that only main files of P4 programs have: the package (P4_16 specification, section 17).
+"""
 _PIPELINE = ".spec"
 _APPLY = rb"(?m)^[ \t]*apply[ \t]*\{"
-"""The main block of a pipeline of DPDK's software switch; other `.spec` files have none."""
+"""A line that only pipelines of DPDK's software switch have: the block `apply`. Other `.spec` files
+lack it."""
 _RESULTS = ".json"
 """End of names of saved results."""
 _OBJECT = ".o"
 """End of names of objects, which may be for any machine."""
 _ELF = b"\x7fELF"
 _MACHINE = slice(18, 20)
-"""Place of the machine in an ELF header (gabi, chapter 4: e_machine)."""
+"""Position of the machine type in an ELF header (e_machine; gabi, chapter 4)."""
 _BPF = (b"\xf7\x00", b"\x00\xf7")
 """EM_BPF, 247, in both byte orders."""
 
@@ -463,7 +465,8 @@ def _files(folder: str) -> Iterator[str]:
 def _git(folder: str) -> list[str] | None:
     """Return the names of files that Git tracks or does not ignore.
 
-    Return None without Git or a repository, and for a folder that Git ignores: the user named it.
+    Return None if Git or a repository is missing. Also return None for a folder that Git ignores,
+    because the user named it explicitly.
     """
     import subprocess
 

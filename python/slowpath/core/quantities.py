@@ -45,7 +45,7 @@ def size(text: str) -> int:
 
 
 _DIGITS, _MOST_DIGITS = 3, 4
-"""Significant digits of values without an interval; the most of values with one."""
+"""Significant digits of values without an interval; maximum for values with an interval."""
 
 
 def significant(value: float, digits: int = _DIGITS) -> str:
@@ -71,7 +71,7 @@ def digits_known(value: float, low: float, high: float) -> int:
 def number(value: float) -> str:
     """Write a count or a mean of counts: whole numbers in full, others with three digits or more.
 
-    No digit in front of the point is rounded away.
+    Digits in front of the decimal point are never rounded.
     """
     if value == round(value):
         return f"{value:,.0f}"
@@ -170,14 +170,16 @@ FORMS = {
     "*": "FIRST..LAST*FACTOR",
     "/": "FIRST..LAST/N",
 }
-"""Forms of ranges beside `FIRST..LAST`, by their sign."""
+"""Forms of ranges in addition to `FIRST..LAST`, by their sign."""
 
 
 def parse_range(option: str, text: str, signs: str, old: str) -> Range:
-    """Parse `FIRST..LAST`, with a step, a factor or a number of values if `signs` has their sign.
+    """Parse `FIRST..LAST`, optionally with a step, a factor or a number of values.
 
-    Deprecated forms are accepted: a colon between the ends, and a third number after a colon, with
-    the meaning of the sign `old`.
+    `signs` has the signs of the allowed forms, as in `FORMS`.
+
+    Two deprecated forms are accepted: a colon between the ends, and a third number after another
+    colon. This number has the meaning of the sign `old`.
 
     Raises:
         ValueError: if the text has another form.

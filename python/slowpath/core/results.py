@@ -105,7 +105,7 @@ class Result(Table, Generic[D]):
         return aligned(flat(one) for one in found[self._rows])
 
     def _text(self, format_name: str) -> str:
-        """Return the report in a format; notes of reporters are in `notes` already."""
+        """Format the report; drop the reporter's notes, which are already in `notes`."""
         with listening(lambda _: None):
             return "\n".join(self._outcome.report.lines(format_name))
 

@@ -33,7 +33,7 @@ SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 )
 ROOT = "%SRCROOT%"
-"""Symbol for the root of the repository (3.14.14); consumers know where it is."""
+"""Symbol for the root of the repository (3.14.14), which readers of SARIF replace by its path."""
 _FAILED = "not-analysed"
 """Rule whose findings say that a program has no result; in JUnit XML, they are errors of a test.
 Other findings at level `error` are failures there."""
@@ -105,7 +105,7 @@ def _result(case: Case, finding: Finding, occurrence: int, rules: Sequence[Rule]
         "level": finding.level,
         "message": _message(f"{case.label}: {finding.message}"),
         "locations": [_location(finding.place)],
-        # The name is the only one that GitHub uses to recognise an alert.
+        # GitHub recognises an alert in later runs only by the fingerprint with this name.
         "partialFingerprints": {"primaryLocationLineHash": f"{finding.fingerprint}:{occurrence}"},
         "properties": {"file": case.file, "program": case.program, "target": case.target},
     }
@@ -135,7 +135,7 @@ def _message(text: str) -> _Object:
 
 
 def _bytes(name: str) -> bytes:
-    """Return the bytes of a file name; names in saved results may be no names of this system."""
+    """Return the bytes of a file name; names in saved results may be invalid on this system."""
     try:
         return os.fsencode(name)
     except UnicodeEncodeError:

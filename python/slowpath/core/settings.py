@@ -54,11 +54,11 @@ _KINDS = {
     "deadline": ('a time, such as "2m", or a number of seconds', int, float, str),
     REQUIRE: ('a table of globs, such as "lb_*" = "5Mpps"', dict),
 }
-"""By key, its values in words and as Python types."""
+"""For each key, the allowed values: a description for errors, and the Python types."""
 
 
 class Setting(NamedTuple):
-    """A value in a settings file, as the text of an option."""
+    """A value in a settings file, converted to the text of an option."""
 
     text: str
     place: str  # FILE:LINE, or FILE if the line is unknown
@@ -230,17 +230,17 @@ def _keys(file: str, text: str) -> Iterator[tuple[tuple[str | None, str], int]]:
 
 
 _SUBJECTS = ("file", "chain", "topology", "new", "first")
-"""Arguments with the analysed file."""
+"""Names of the arguments that can contain the file to analyse; a command has one of them."""
 
 
 class Origin(NamedTuple):
-    """The place of a value outside of the command line."""
+    """Origin of an option's value: an environment variable, or a line of a settings file."""
 
     name: str  # environment variable, or FILE:LINE
     is_file: bool
 
     def refuse(self, key: str, reason: str) -> Exception:
-        """Return the error for an invalid value."""
+        """Return the error about an invalid value from this origin."""
         if self.is_file:
             return InputError(codes.INVALID_SETTING, self.name, f"{key}: {reason}")
         return OptionError(codes.INVALID_SETTING, self.name, reason)

@@ -24,7 +24,10 @@ def _percent_of_share(share: str) -> str:
 
 
 def _budget(seconds: str) -> str:
-    """Convert a budget to a deadline, of which 0 means no limit."""
+    """Convert a deprecated time budget to a deadline.
+
+    A budget of 0 becomes a tiny deadline, because a deadline of 0 means no limit.
+    """
     return "1e-9" if seconds.strip("0.") == "" else seconds
 
 
@@ -38,7 +41,7 @@ class Renamed(NamedTuple):
 
 
 _KEEPING = ("bound", "annotate", "diff", "sweep", "show", "compile", "chain plan")
-"""Commands that keep results."""
+"""Commands that cache results, and therefore have options for the cache."""
 RENAMED = (
     Renamed("--pcap", "--pcap-out", ("bound", "chain bound")),
     Renamed("--traffic", "--pcap", ("insights counts", "insights")),

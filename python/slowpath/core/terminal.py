@@ -299,7 +299,7 @@ DOCS_VARIABLE = "SLOWPATH_DOCS"
 _CODES_PAGE = "docs/reference/codes.md"
 """Page with a section for each code."""
 _CODE = r"\[(SP[0-9]{4})\]"
-"""A code behind an error or a warning."""
+"""Pattern of a code at the end of an error or a warning, such as `[SP0201]`."""
 
 _PROGRAMS = frozenset({"iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper", "rio", "Tabby"})
 """Values of TERM_PROGRAM of terminals with links."""
@@ -310,7 +310,7 @@ _VARIABLES = ("KONSOLE_VERSION", "WT_SESSION", "DOMTERM", "KITTY_WINDOW_ID")
 _OLDEST_VTE = 5000
 """First version of VTE (GNOME Terminal and others) with links: 0.50."""
 _PLACE = r"(?<![\w/.~+-])([\w/.~+-]*[\w~+-]\.[A-Za-z]{1,4}):([1-9][0-9]{0,8})\b"
-"""A file with an extension, and a line in it."""
+"""Pattern of a file with an extension, and a line number in it."""
 
 
 def terminal_has_links() -> bool:

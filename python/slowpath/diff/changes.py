@@ -25,7 +25,7 @@ from slowpath.diff.pairs import Pair
 
 Value = float | str | None
 Change = Literal["better", "worse", "same", "new", "gone", "unknown"]
-"""The change of a guarantee; `unknown` if a side has no guarantee."""
+"""Change of a guarantee; `unknown` if the old or the new program has no guarantee."""
 
 NUMBERS = (
     "bitrate",
@@ -40,7 +40,8 @@ NUMBERS = (
 """Quantities with columns in every comparison; some targets add further quantities."""
 TEXTS = ("verdict", "bottleneck", "error")
 NAMES = ("file", "section", "program", "target", "metric")
-"""Columns that name a pair by its new side, or by its old side if it has no new one."""
+"""Columns that identify a program; the values are those of its new version, or of the old one if it
+is gone."""
 NUMBER_SUFFIXES = ("_a", "_b", "_diff", "_pct")
 TEXT_SUFFIXES = ("_a", "_b", "_diff")
 _PERCENT = 100
@@ -58,7 +59,7 @@ class Row(NamedTuple):
         return self.pair.measured["metric"].replace("-", "_")
 
     def known(self, column: str) -> Value:
-        """Return the value in a column; None for N/A and for unknown columns."""
+        """Return the value in a column; None for N/A, and for columns that the row lacks."""
         return self.values.get(column)
 
     def number(self, column: str) -> float | None:
@@ -129,9 +130,9 @@ def numbers_of(result: Result) -> dict[str, float | None]:
 
 
 def text_of(result: Result, name: str) -> str | None:
-    """Return the error, bottleneck or verdict of a result, as the column `name` says.
+    """Return the text of a result for the column `name`: error, bottleneck or verdict.
 
-    None: there is no such text. Without a guarantee, the verdict is `error`.
+    Return None if the result lacks the text. Without a guarantee, the verdict is `error`.
     """
     guarantee = result["guarantee"]
     if name == "error":
@@ -146,7 +147,8 @@ def text_of(result: Result, name: str) -> str | None:
 def within_error(pair: Pair) -> list[str]:
     """Return the estimated times whose change lies within the interval of their error.
 
-    This holds if the time of one side is in the interval of the other.
+    This holds if the old time is in the interval of the new one, or the new time in that of the old
+    one.
     """
     old, new = (None if side is None else side["estimate"] for side in pair)
     if old is None or new is None or not pair.same_machine:
@@ -197,7 +199,7 @@ def cell(row: Row, column: str) -> str:
 
 
 def _rate(row: Row, column: str, value: float) -> str:
-    """Format a rate with enough digits to distinguish it from that of the pair's other program."""
+    """Format a rate with enough digits to distinguish the old from the new program's rate."""
     base, _, suffix = column.rpartition("_")
     metric = as_metric(base) or "bitrate"
     other = row.number(f"{base}_{'b' if suffix == 'a' else 'a'}")
@@ -227,7 +229,7 @@ def format_percent(value: float) -> str:
 
 
 def also_changed(row: Row) -> str:
-    """Describe in short how old and new program differ, except for the guarantee."""
+    """Describe in short how the old and the new program differ apart from the guarantee."""
     parts = [
         f"{name} {row.known(f'{name}_a') or 'N/A'} -> {row.known(f'{name}_b') or 'N/A'}"
         for name in ("verdict", "bottleneck")

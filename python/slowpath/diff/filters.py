@@ -158,8 +158,8 @@ def check_column(column: str, rows: Sequence[Row]) -> None:
 def check_base(column: str, known: Collection[str], *, cycles: bool) -> None:
     """Check before the analyses that a column can exist in the table.
 
-    `known` has columns without suffix, besides those of all tables. With `cycles`, the names of
-    components, which columns such as `dram_cycles` begin with, are not known yet.
+    `known` has the additional columns of this comparison, without suffix. With `cycles`, any column
+    such as `dram_cycles` can exist, because the components of the target are not known yet.
 
     Raises:
         ValueError: if no row can have this column.
@@ -271,7 +271,7 @@ class AllowOptions(NamedTuple):
         return row.pair.new is None and self.gone
 
     def hint(self, row: Row) -> str:
-        """Return a hint for the error: the option that would let the program pass, or nothing."""
+        """Return a hint for the error: the option that would let the program pass; else empty."""
         if row.pair.old is None and self.new:
             return f"; --allow-new does not apply, because {self.unread} could not be read"
         if row.pair.old is None:

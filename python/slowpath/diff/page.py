@@ -22,7 +22,7 @@ _STYLE = """
 .worse { color: var(--c4); font-weight: 600; } .better { color: var(--c2); font-weight: 600; }
 """
 _NUMBERS = 5
-"""The first columns of a table of lines are numbers."""
+"""Number of columns at the start of a table of lines that contain numbers."""
 
 
 def diff_page(report: Report, version: str) -> str:

@@ -76,7 +76,7 @@ def read_saved(file: str, data: bytes) -> list[Result]:
 def _drop_old_estimates(result: object) -> None:
     """Remove estimates of versions before 0.2 from a result, with a note.
 
-    They have one time, which includes the loop of test runs, so nothing can be compared with them.
+    Such an estimate is a single time that includes the loop of test runs, so it cannot be compared.
     """
     if not isinstance(result, dict):
         return
@@ -107,7 +107,7 @@ def _other_command(document: object) -> str | None:
 def _fill_in(result: Result) -> None:
     """Add the verdicts that results of older versions lack, and correct their key `exact`.
 
-    It was true even for guarantees that depend on assumptions.
+    In older versions, `exact` was true even for guarantees that depend on assumptions.
     """
     if result["guarantee"] is not None and result["guarantee"]["verdict"] is None:
         found = result["guarantee"]["exact"]
@@ -176,7 +176,7 @@ _KEYS: tuple[Callable[[Result], Hashable], ...] = (
     lambda result: (result["section"], result["program"]),
     lambda result: result["program"],
 )
-"""Keys by which the old and the new version of a program are matched, best keys first."""
+"""Keys for matching old and new versions of a program, the most specific key first."""
 
 
 def match_programs(old: Sequence[Result], new: Sequence[Result]) -> list[Pair]:
@@ -224,7 +224,7 @@ def _match(
 ) -> None:
     """Add to `partners` the pairs of unpaired programs whose key is unique in both `old` and `new`.
 
-    `partners` has the index of the new program by that of the old one.
+    `partners` maps the index of an old program to the index of its new version.
     """
     taken = set(partners.values())
     left = {at: key(result) for at, result in enumerate(old) if at not in partners}
@@ -260,7 +260,7 @@ SELECTING = frozenset({"--section", "--prog-name"})
 
 
 class DiffInputs(NamedTuple):
-    """The files to compare, and the analysis options as the user typed them."""
+    """The files OLD and NEW to compare, and the analysis options as the user typed them."""
 
     old: str | None  # None: NEW has no counterpart in the folder OLD
     new: str | None
@@ -376,13 +376,13 @@ def results_of(sides: OpenedSides, analyses: Analyses) -> tuple[Side, Side]:
     new = _load(sides.new, error, unmatched, analyses)
     if unmatched.complain() is not ExitCode.FINE:
         new.codes.append(ExitCode.USAGE)
-    # Programs of OLD that cannot be analysed must not fail the check of the change.
+    # Programs that could not be analysed in OLD must not fail the check of the change.
     forgiven: list[ExitCode] = [code for code in old.codes if code is not ExitCode.INPUT]
     return old._replace(codes=forgiven), new
 
 
 class _Content(NamedTuple):
-    """The files of a side: saved results, or programs."""
+    """The files of one side of a comparison (OLD or NEW): saved results, or programs."""
 
     files: list[str]
     saved: list[Result]  # empty: the files are programs
@@ -390,7 +390,9 @@ class _Content(NamedTuple):
 
 
 def _content(name: str) -> _Content:
-    """Return the content of OLD or NEW; a folder stands for the programs below it, else results.
+    """Return the content of OLD or NEW.
+
+    A folder stands for the programs below it, or without programs, for the saved results.
 
     Raises:
         InputError: if a file cannot be read, or the folder has neither.
@@ -502,11 +504,11 @@ def _remark(code: str | None, file: str, message: str) -> None:
 
 
 _OF_RESULTS = frozenset({"selection", "require", "accept_assumptions"})
-"""Options that also apply to saved results."""
+"""Names of the options that also apply to saved results."""
 
 
 def _refuse_options(written: WrittenOptions, outside: frozenset[str]) -> None:
-    """Reject analysis options, which have no effect on saved results, except those of settings.
+    """Reject analysis options on the command line, which have no effect on saved results.
 
     Raises:
         OptionError: with the name of the first analysis option that the user gave.

@@ -58,7 +58,10 @@ def column_names(metric: str) -> tuple[str, ...]:
 
 
 def row_cells(rows: Sequence[Row]) -> list[list[str]]:
-    """Return the cells of each row; the file is added to names that several programs have."""
+    """Return the cells of each row.
+
+    If several programs have the same name, the cells contain the file, too.
+    """
     names = Counter(row.pair.name for row in rows)
     cells = []
     for row in rows:
@@ -69,7 +72,7 @@ def row_cells(rows: Sequence[Row]) -> list[list[str]]:
 
 
 def row_groups(rows: Sequence[Row]) -> dict[tuple[str, str], list[int]]:
-    """Return the indices of rows by target and metric, each of which gets its own table."""
+    """Return the indices of rows by target and metric; each such group gets its own table."""
     groups = dict[tuple[str, str], list[int]]()
     for at, row in enumerate(rows):
         groups.setdefault((row.pair.measured["target"], row.metric), []).append(at)
@@ -109,7 +112,7 @@ def remarks(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _lonely(rows: Sequence[Row]) -> Iterator[str]:
-    """Note programs that only one side has; their names are those that were not found."""
+    """Yield notes on programs that only one side has, with the name that the other side lacks."""
     for row in rows:
         program = f"{row.pair.name} of {row.pair.present['file']}"
         if row.pair.old is None:
@@ -134,7 +137,7 @@ def _bounds(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _machines(rows: Sequence[Row]) -> Iterator[str]:
-    """Note programs whose estimated times come from different machines or settings."""
+    """Yield notes on programs whose estimated times come from different machines or settings."""
     for row in rows:
         old, new = (None if side is None else side["estimate"] for side in row.pair)
         if old is None or new is None or row.pair.same_machine:
@@ -147,7 +150,7 @@ def _machines(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _errors(rows: Sequence[Row]) -> Iterator[str]:
-    """Note estimated times whose change lies within the interval of their error."""
+    """Yield notes on estimated times whose change lies within the interval of their error."""
     for row in rows:
         for name in within_error(row.pair):
             old, new = (

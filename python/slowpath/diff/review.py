@@ -1,6 +1,6 @@
 """Reports a comparison for code reviews: SARIF, GitHub, JUnit.
 
-A finding about a program stands at the line whose cost rose most, else at the costliest line.
+A finding is shown at the line whose cost rose most, else at the costliest line.
 """
 
 from collections.abc import Iterator, Sequence
@@ -85,7 +85,11 @@ class _Findings:
         self._component = "" if changes is None else changes.component
 
     def all(self, stopped: Sequence[tuple[Failure, str]], most: int) -> Iterator[Finding]:
-        """Yield failed gates, then the change, then up to `most` further costlier lines."""
+        """Yield the findings: failed gates, or else the change; then lines with higher cost.
+
+        `most` is the maximum number of lines with higher cost, including the line of the first
+        finding.
+        """
         new = self._row.pair.new
         if new is not None and new["error"] is not None:
             yield failed(new, self._names)
@@ -98,7 +102,7 @@ class _Findings:
             yield from self._lines(most)
 
     def _plain(self) -> Iterator[Finding]:
-        """Yield the change of a program that fails no gate."""
+        """Yield the finding about the change of a program that fails no gate."""
         change = change_of(self._row)
         if change in {"new", "gone"}:
             rule = "new-program" if change == "new" else "gone-program"
@@ -140,14 +144,14 @@ class _Findings:
         return [f"The cost of this line rose most: {self._line(one)}." for one in self._risen[:1]]
 
     def _line(self, line: LineChange) -> str:
-        """Return the old and the new cost of a line."""
+        """Describe the old and the new cost of a line, with their unit."""
         old = "not on the path" if line.old is None else amount(line.old.cost)
         new = "not on the path" if line.new is None else amount(line.new.cost)
         unit = cost_words(self._component, self._row.pair.measured["metric"])
         return f"{old} -> {new} {unit}"
 
     def _lines(self, most: int) -> Iterator[Finding]:
-        """Yield costlier lines after the first, which other findings stand at."""
+        """Yield findings about lines with higher cost, except the line of the main finding."""
         seen = dict[tuple[str, ...], int]()
         for line in self._risen[1:most]:
             place = self._place(line)

@@ -257,7 +257,7 @@ def _open_all(sides: DiffInputs) -> list[_Pair]:
 
 @contextmanager
 def _analyses(opened: Sequence[_Pair], jobs: int | None, stopping: Stopping) -> Iterator[Analyses]:
-    """Yield the function that analyses programs: in parallel processes, or one after the other."""
+    """Yield the function that analyses programs: in `jobs` processes, or one after the other."""
     files = [side for one in opened for side in one.sides if side is not None]
     if min(jobs or 1, sum(side.tasks for side in files)) <= 1:
         yield analyses_here(stopping)
@@ -280,7 +280,7 @@ def _compare(pair: _Pair, analyses: Analyses) -> _Files:
 
 
 def _files_of(failure: Failure, compared: Sequence[_Files]) -> _Files:
-    """Return the files with the program of a failure."""
+    """Return the compared files that contain the program of a failure."""
     return next(one for one in compared if any(row is failure.row for row in one.rows))
 
 
@@ -355,9 +355,9 @@ def _reproduce(sides: DiffInputs, files: _Files, failure: Failure, flags: Sequen
 
 
 def _only(pair: Pair, selection: Selection) -> Selection:
-    """Return a selection of only this pair, if possible, else `selection`.
+    """Return a selection of the programs of this pair only, if possible, else `selection`.
 
-    Possible if the old and the new program have the same name, without glob characters.
+    This is possible if both programs have the same name, without glob characters.
     """
     plain = len(pair.names) == 1 and pair.names[0].isidentifier()
     return Selection(names=tuple(pair.names)) if plain else selection
@@ -367,8 +367,8 @@ def file_pairs(sides: DiffInputs) -> list[tuple[str | None, str | None]]:
     """Return the pairs of files to compare; None stands for a file that one folder lacks.
 
     Two files are a pair. Files of two folders are a pair if they have the same path below the
-    folder. Programs count only if neither folder has results. A file with saved results and a
-    folder are a pair, whose programs are matched by name.
+    folder. Folders are compared by their programs only if neither has saved results. A file with
+    saved results and a folder are a pair, whose programs are matched by name.
 
     Raises:
         InputError: if one is a folder and the other a program, or both folders are empty.

@@ -64,7 +64,7 @@ def explain(args: Namespace, reporter: Reporter) -> ExitCode:
 
 
 def entries_of(text: str) -> "list[Entry]":
-    """Return the entry of a code, given by its number or its name, or those of a block of codes.
+    """Return the entry of a code, given by number or name, or the entries of a block of codes.
 
     A block is given by the first digits of its codes: `SP02` stands for SP0200 to SP0299.
 
@@ -101,7 +101,7 @@ def _nearest(number: int) -> str:
 
 
 def _similar(name: str) -> str:
-    """Return a hint to a code with a similar name, or with a common word; empty without one."""
+    """Suggest a code with a similar name or a common word, as a hint; empty without one."""
     from slowpath.core.spelling import did_you_mean, with_common_words
 
     names = [one.name for one in _entries()]

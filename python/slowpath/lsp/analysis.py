@@ -41,9 +41,9 @@ from slowpath.lsp.places import Places, Position, Range
 _ERROR, _WARNING, _INFORMATION = 1, 2, 3
 """Values of `DiagnosticSeverity`."""
 _LEAST_SHARE = 0.005
-"""Lines with a lower share of the cost have no hint; `annotate` leaves them without colour."""
+"""Minimum share of the cost for a hint at a line; `annotate` colours the same lines."""
 _PLACE = re.compile(r"\(([^()]+):(\d+)\)")
-"""A source line in an error of the engine."""
+"""A source line in the text of an error of the engine: `(FILE:LINE)`."""
 _JOIN_SECONDS = 0.2
 
 
@@ -86,7 +86,7 @@ class View(TypedDict):
 
 
 class _Stopped(Exception):  # noqa: N818 - not an error
-    """A newer text makes the analysis useless."""
+    """A newer version of the text makes the analysis useless."""
 
 
 def buffer_job(
@@ -118,7 +118,7 @@ def buffer_job(
 
 
 def _is_stuck() -> bool:
-    """Return true if a thread of an analysis goes on although it was stopped."""
+    """Return true if a thread of a stopped analysis is still running."""
     others = [one for one in threading.enumerate() if one is not threading.current_thread()]
     for one in others:
         one.join(_JOIN_SECONDS)
@@ -207,7 +207,8 @@ class _View:
                     error.line, error.text, code=error.code, column=error.column, end=error.end
                 )
                 continue
-            # The editor shows problems of this text, at the inclusion; that of a header is a link.
+            # The error is in a header: show it at the `#include` line of this text, with a link to
+            # the header.
             name = _absolute(error.file)
             place = Places(self._text_of(name)).range_of(error.line, error.column, error.end)
             self._problem(
@@ -228,13 +229,13 @@ class _View:
         return text or ""
 
     def _program_line(self, name: str) -> int | None:
-        """Return the line of a program's name; of a P4 program, the line of its package."""
+        """Return the line with a program's name; for a P4 program, the line of its package."""
         if self._path.endswith(".p4"):
             return self._places.package()
         return self._places.function(name)
 
     def _add(self, request: Request, analysed: Analysed, *, several: bool) -> None:
-        """Add the lens of a program, and problems with its guarantee."""
+        """Add the lens (text above the function) of a program, and problems with its guarantee."""
         result = analysed.result
         name = result["program"]
         line = (self._program_line(name) if name else None) or 1
@@ -267,7 +268,7 @@ class _View:
                 )
 
     def _refused(self, analysed: Analysed, function: int, on: str) -> None:
-        """Add the reasons why a program has no guarantee, at the lines that the engine names."""
+        """Add the reasons for a missing guarantee as problems, at the lines that they name."""
         result, failure = analysed.result, analysed.detail["failure"]
         texts = [(refusal_text(one), one["code"]) for one in result["refusals"] or []]
         first = result["error"] or ("no guarantee" if failure is None else failure["what"])
@@ -316,7 +317,7 @@ class _View:
                 costs.setdefault(line["line"], []).append(_Cost(annotated, line))
 
     def _hints(self, line: int, costs: Sequence[_Cost]) -> Iterator[InlayHint]:
-        """Yield the hint of a line: its cost in the program where its share is largest."""
+        """Yield the hint of a line: its cost in the program in which its share is largest."""
         end = self._places.end(line)
         if end is None:
             return
@@ -379,6 +380,6 @@ def uri_of(path: str) -> str:
 
 
 def view_of(message: Message) -> tuple[View | None, bool]:
-    """Return the view that the job sent, or None, and whether its process has to be replaced."""
+    """Return the view in a message, or None, and true if the worker process must be replaced."""
     _, text, stuck = message
     return (None if text is None else json.loads(text)), stuck

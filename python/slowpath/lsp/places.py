@@ -30,7 +30,7 @@ def units(text: str) -> int:
 
 
 class Places:
-    """The lines of a C source."""
+    """Finds positions, functions and inclusions in the text of a C or P4 source."""
 
     def __init__(self, text: str) -> None:
         self._code = _IGNORED.sub(_blank, text)
@@ -43,7 +43,7 @@ class Places:
         return {"line": line - 1, "character": units(self._lines[line - 1].rstrip())}
 
     def whole(self, line: int, column: int | None = None) -> Range:
-        """Return the range of a line's text, from a column if it is given.
+        """Return the range of a line's text, starting at `column` if given.
 
         Lines count from 1, columns from 1 in bytes of UTF-8, as clang prints them. Lines that do
         not exist have the range of the nearest line.
@@ -62,7 +62,7 @@ class Places:
     ) -> Range:
         """Return the range of a problem.
 
-        With an end, columns count characters, as the engine counts them in P4 programs. Otherwise
+        With `end`, columns count characters, as in the engine's errors about P4 programs. Otherwise
         they count bytes, and the range is the rest of the line.
         """
         if column is None or end is None or not 0 < line <= len(self._lines):
@@ -88,7 +88,7 @@ class Places:
     def function(self, name: str) -> int | None:
         """Return the line of a function's name in its definition, from 1; None if it is not found.
 
-        The definition of a function that a macro defines is the first use of its name.
+        If a macro defines the function, return the line with the first use of its name.
         """
         first: int | None = None
         for found in re.finditer(rf"\b{re.escape(name)}\b", self._code):
@@ -108,7 +108,7 @@ class Places:
         return None if found is None else self._line(found.start(1))
 
     def _is_definition(self, at: int) -> bool:
-        """Return true if parameters and a body follow at an offset."""
+        """Return true if parameters and a function body follow at an offset."""
         opening = re.compile(r"\s*\(").match(self._code, at)
         if opening is None:
             return False

@@ -24,7 +24,7 @@ _CHUNK = 1 << 20
 
 
 def serve(args: Namespace, options: Sequence[Option]) -> int:
-    """Serve the editor on standard input and output until it ends the server."""
+    """Serve the editor on standard input and output until the editor ends the server."""
     gc.enable()  # the command line turns automatic collections off, for short runs
     with handling_signals(_interrupt), TemporaryDirectory(prefix="slowpath-") as folder:
         worker = ProcessWorker([buffer_job(args, options, folder)], default_limit)
@@ -51,7 +51,10 @@ def serve(args: Namespace, options: Sequence[Option]) -> int:
 
 
 def _loop(server: Server, connection: Connection, worker: ProcessWorker) -> int:
-    """Handle messages until the editor ends the server, or goes; return the exit code."""
+    """Handle messages until the editor ends the server or closes standard input.
+
+    Return the exit code.
+    """
     while server.exit_code is None:
         seconds = server.wait_seconds()
         poll = select.poll()

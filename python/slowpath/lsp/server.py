@@ -71,7 +71,7 @@ class Buffer:
         return self.path.endswith(".bpf.c") or _SECTION.search(self.text) is not None
 
     def age(self) -> None:
-        """Forget the view, because the text or a file that it depends on has changed."""
+        """Drop the view and start a new revision, because the text or a header has changed."""
         self.revision += 1
         self.view = None
 
@@ -116,7 +116,7 @@ class Buffers:
 _GRACE_SECONDS = 0.5
 """Seconds from the request to stop an analysis until its process is killed."""
 _FULL = 1
-"""Text of changes: the whole document (`TextDocumentSyncKind.Full`)."""
+"""Kind of changes that the editor sends: the whole text (`TextDocumentSyncKind.Full`)."""
 _LENSES, _HINTS = "textDocument/codeLens", "textDocument/inlayHint"
 _REFRESHES = (
     (_LENSES, "codeLens", "workspace/codeLens/refresh"),
@@ -126,21 +126,21 @@ _LAST_LINE = 1 << 31
 
 
 class _Work(NamedTuple):
-    """The running analysis."""
+    """The running analysis, with the revision of the analysed text."""
 
     buffer: Buffer
     revision: int  # of the analysed text
 
 
 class Timing(NamedTuple):
-    """Times of analyses."""
+    """Conditions that start analyses: delay after an edit, or saving."""
 
     delay: float  # seconds between an edit and the analysis
     on_save: bool  # true: analyse saved text only
 
 
 class Server:
-    """The state of the server."""
+    """The state of the server: open texts, the worker, and the running analysis."""
 
     def __init__(self, connection: Connection, worker: ProcessWorker, timing: Timing) -> None:
         self.exit_code: int | None = None  # not None: the editor ended the server
@@ -170,7 +170,7 @@ class Server:
     # --- the loop calls these ------------------------------------------------------------------
 
     def wait_seconds(self) -> float | None:
-        """Return the seconds until `tick` has work; None: not before a message arrives."""
+        """Return the seconds until `tick` has work; None if it has none before the next message."""
         times = [] if self._work else [one.due for one in self._buffers if one.due is not None]
         if self._kill_at is not None:
             times.append(self._kill_at)
@@ -252,7 +252,7 @@ class Server:
     def _show(self, request: object, method: str, params: Json) -> None:
         """Answer with the lenses or hints of a text, or wait until they are known.
 
-        An editor that can be told to ask again gets an empty answer meanwhile.
+        An editor that supports refresh requests gets an empty answer at once, and asks again later.
         """
         buffer = self._buffers.find(params["textDocument"]["uri"])
         asked = params.get("range") or {"start": {"line": 0}, "end": {"line": _LAST_LINE}}
@@ -362,7 +362,7 @@ class Server:
         self._plan(buffer, delay)
 
     def _outdated(self, buffer: Buffer) -> None:
-        """Withdraw what the editor shows about an older text, and stop its analysis."""
+        """Cancel requests and problems about an older version of the text; stop its analysis."""
         self._refuse_waiting(buffer)
         if buffer.has_problems:
             self._publish(buffer, [])
@@ -370,11 +370,11 @@ class Server:
             self._stop()
 
     def _is_current(self) -> bool:
-        """Return true if the running analysis is that of the present text."""
+        """Return true if the running analysis is about the present version of its text."""
         return self._work is not None and self._work.revision == self._work.buffer.revision
 
     def _stop(self) -> None:
-        """Stop the running analysis; it answers that it was stopped."""
+        """Ask the running analysis to stop, and set the time at which its worker is killed."""
         if self._work is not None and self._kill_at is None:
             self._kill_at = time.monotonic() + _GRACE_SECONDS
             self._worker.stop()

@@ -19,14 +19,15 @@ from slowpath.core.errors import StoppedError
 from slowpath.measure.sampling import Load, Reference, Sample, SubjectError
 
 TOGETHER = 10
-"""Maximum number of paths attached at the same time.
+"""Maximum number of paths whose programs are attached at the same time.
 
 The kernel's dispatcher of XDP programs compares the address of a program with the addresses of all
 attached programs. If there are many, the branch predictor misses some of these comparisons,
 depending on the addresses. On the machine of docs/explanation/measuring-accuracy.md, an empty
 program takes 82 cycles with up to a dozen attached programs; with 20 or more, 82 or 102. The
 dispatcher has 48 places (`BPF_DISPATCHER_MAX`) for all users; calls of programs without a place
-take longer."""
+take longer.
+"""
 
 
 class KernelBench:
@@ -98,7 +99,7 @@ class ColdBench:
 
 
 _FILLING = 3
-"""Number of random accesses for each map entry after which most entries are in the caches."""
+"""Number of random accesses per map entry after which most entries of a map are in the caches."""
 _MOST_UNTIMED = 1 << 17
 """Maximum number of untimed runs before a sample, about 20 ms. Maps with more entries exceed all
 caches but the last one, which other programs use, too."""
@@ -107,7 +108,7 @@ caches but the last one, which other programs use, too."""
 def _untimed_runs(case: kernel.Cold) -> int:
     """Return the number of runs after which the caches hold the map elements of a path.
 
-    Return 0 if they exceed the caches, because each packet then finds its elements evicted.
+    Return 0 if the elements exceed the caches, because each packet then finds its elements evicted.
     """
     return 0 if case.limited is None else min(case.flows, _MOST_UNTIMED)
 
@@ -158,7 +159,7 @@ _EVERY = 0.1  # seconds between two readings
 _FEWEST = 6  # minimum number of rounds for a result
 
 Additions = tuple[float, float]
-"""Time in nanoseconds of a dependent and of an independent addition."""
+"""Times in nanoseconds of a dependent and of an independent addition."""
 
 
 class CpuSpeed(NamedTuple):

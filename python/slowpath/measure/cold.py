@@ -15,7 +15,7 @@ from slowpath.measure.statistics import Estimate, estimate
 _LOADS = 3
 """Minimum number of loads; small, because each load fills the maps anew."""
 _MUCH_LONGER = 1.5
-"""Minimum ratio of cold to hot time at which the conclusion mentions a path."""
+"""Minimum ratio of cold to hot time for a path to be mentioned in the conclusion."""
 
 
 class _ColdCase(NamedTuple):
@@ -76,9 +76,10 @@ def measure_cold(
 def _run_time(cold: Measured | None, empty: Measured | None, baseline: float) -> Estimate | None:
     """Return the time of a run with cold caches, in nanoseconds.
 
-    Both measurements cover the same loads of the programs: `cold` is of the path, `empty` of an
-    empty program with the same packets. The result is the mean of their differences, plus
-    `baseline`, the time of an empty program with hot caches. It is None if no load has both times.
+    Both measurements cover the same loads of the programs. `cold` has the times of the path,
+    `empty` those of an empty program with the same packets. The result is the mean of their
+    differences, plus `baseline`, the time of an empty program with hot caches. It is None if no
+    load has both times.
     """
     if cold is None or empty is None:
         return None

@@ -78,7 +78,7 @@ def until_decided(
 ) -> StopCriteria:
     """Return stop criteria that also require a decided comparison of the slowest paths.
 
-    `decided` returns true if the comparison is precise enough for all limits that the user set.
+    `decided` returns true if the comparison is precise enough to decide all limits of `--fail-on`.
     """
 
     def enough(subjects: Sequence[Measured | None]) -> bool:
@@ -90,10 +90,7 @@ def until_decided(
 def _slowest(
     programs: tuple[PreparedProgram, PreparedProgram], subjects: Sequence[Measured | None]
 ) -> tuple[Measured | None, Measured | None]:
-    """Return the slowest path of each program by time.
-
-    `subjects` starts with the paths of the old program, then those of the new program.
-    """
+    """Return the measurement of the slowest path of each program."""
     old, new = programs
     split = len(old.cases)
     end = split + len(new.cases)
@@ -186,7 +183,7 @@ def _row(path: str, old: Measured | None, new: Measured | None) -> ComparedPath:
 
 
 def _why(old: Measured | None, new: Measured | None) -> Coded:
-    """Return the reason why there is no ratio of the times of the new and the old program."""
+    """Return the reason for a missing ratio of the times of the new and the old program."""
     if old is None or new is None:
         side = "old" if old is None else "new"
         reason = f"no measured path of the {side} program includes all its calls"

@@ -15,7 +15,7 @@ from slowpath.measure.documents import (
 from slowpath.measure.sampling import DISTURBED, Outcome
 
 _MANY_DISTURBED = 0.25
-"""If a larger share of samples is disturbed, the report warns."""
+"""Maximum share of disturbed samples without a warning in the report."""
 
 
 def conclude(record: MeasuredProgram) -> str | None:
@@ -136,7 +136,7 @@ def imprecise(seconds: float) -> Coded:
 
 
 _MANY_UNTIMED = 0.01
-"""If a larger share of packets was not timed, the report has a remark."""
+"""Maximum share of packets without a timed path before the report has a remark."""
 
 
 def conclude_trace(record: MeasuredTrace, *, known: bool) -> str | None:
@@ -272,7 +272,7 @@ def _packets(count: int) -> str:
 
 
 _LARGE_SHARE = 0.25
-"""If a stretch takes at least this share of the time, the conclusion names it."""
+"""Minimum share of the time for a stretch to be named in the conclusion."""
 
 
 def largest(breakdown: Breakdown) -> list[MeasuredStretch]:

@@ -242,8 +242,8 @@ def _pace(record: Environment) -> Iterator[Disturbance]:
         )
     frequency = record["processor"]["frequency"]
     most = frequency["most_hz"]
-    # A clock that may exceed the nominal frequency or save power has its own warning, which also
-    # explains a low frequency.
+    # If the clock may exceed the nominal frequency or save power, another warning explains a low
+    # frequency.
     steady = frequency["boost"] is False and frequency["governor"] == "performance"
     if steady and most is not None and pace["clock_hz"] < (1 - _SLOW_CLOCK) * most:
         yield _warning(

@@ -21,7 +21,7 @@ Process = subprocess.Popen[bytes]
 
 
 class Link(NamedTuple):
-    """The connection of a program to another one."""
+    """The connection of a DPDK program to another DPDK program."""
 
     device: str  # virtual device, as in DPDK's option --vdev
     memory: int  # file descriptor of shared memory
@@ -91,9 +91,10 @@ def start(
     errors: int | IO[bytes] = subprocess.PIPE,
     link: Link | None = None,
 ) -> Process:
-    """Start a DPDK program on a CPU; DPDK's runtime files stand beside the program.
+    """Start a DPDK program on a CPU.
 
-    The caller handles Ctrl-C, which the program does not get.
+    DPDK's runtime files are in the folder of the program. The caller handles Ctrl-C, which the
+    program does not receive.
 
     Args:
         binary: The program.

@@ -39,7 +39,7 @@ _MORE = 1.4  # factor between the numbers of loads at two checks of the precisio
 
 
 class LiveSubject:
-    """Constants that identify the programs timed for each path, as values of `subject`."""
+    """Constants for the argument `subject`, which identify the programs timed for each path."""
 
     PROGRAM = 0  # the program, on packets that the kernel makes
     BASELINE = 1  # the minimal program with the same action, on the same packets
@@ -78,7 +78,7 @@ class LiveBench(Protocol):
 
     @property
     def counted(self) -> Sequence[int]:
-        """For each path, the maximum number of packets that can be timed in one load."""
+        """For each path, the maximum number of live packets that can be timed in one load."""
 
     def load(self) -> LiveLoad:
         """Load the programs of all paths into the kernel again."""
@@ -204,7 +204,8 @@ class _Sampler:
     def _medians(self) -> tuple[float, list[dict[_Key, float]]]:
         """Return each load's median times by subject, from samples next to undisturbed busy loops.
 
-        The first value is the limit for the time of a busy loop, relative to its undisturbed time.
+        The first value is the limit that was used: the maximum time of a busy loop, relative to the
+        time of an undisturbed one.
         """
         quiet = quantile(self._busy, _UNDISTURBED)
         needed = min(_LEAST_LOADS, len(self.loads))
@@ -283,10 +284,7 @@ def _estimate_of(medians: Sequence[dict[_Key, float]], key: _Key) -> Estimate | 
 
 
 def _frames(load: LiveLoad, path: int, counted: int) -> int:
-    """Return the number of packets with which a sample of the path takes the target time.
-
-    `counted` is the maximum number of packets in a load, including trials; it limits the result.
-    """
+    """Return the number of packets with which one sample of the path takes the target time."""
     trials = [load.sample(path, LiveSubject.PROGRAM, _TRIAL) for _ in range(_TRIALS)]
     fastest = min(trial.nanoseconds / max(trial.frames, 1) for trial in trials)
     most = min(_MOST, (counted - _TRIALS * _TRIAL) // _ROUNDS)
@@ -343,7 +341,7 @@ class _KernelLoad:
 
 
 _MANY_LOST = 0.001
-"""If a larger share of packets is dropped, the report warns of it."""
+"""Maximum share of dropped packets without a warning in the report."""
 
 
 def measure_program_live(

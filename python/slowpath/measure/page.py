@@ -185,7 +185,7 @@ def _comparison_card(row: ComparedPath) -> Html:
 
 
 def _ratios(rows: Sequence[ComparedPath]) -> Iterator[Html]:
-    """Yield a figure with the ratios of times and their intervals."""
+    """Yield a figure with the ratios of new to old times, and their intervals."""
     strips = [
         Strip(
             row["path"],
@@ -331,7 +331,7 @@ def _estimate(path: MeasuredPath) -> str | None:
 
 
 def _bound(record: MeasuredProgram, path: MeasuredPath) -> str:
-    """Return the number of instructions on a path, and how it relates to the bound."""
+    """Return the number of instructions on a path, and its relation to the bound."""
     count, ranks = path["instructions"], [one["rank"] for one in record["paths"]]
     if 1 not in ranks:
         return f"{count}"

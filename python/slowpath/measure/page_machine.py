@@ -7,7 +7,7 @@ from slowpath.measure.disturbances import Disturbance, code_of
 from slowpath.measure.environment import Environment
 
 COLUMNS = [Column("what"), Column("value")]
-"""Columns of the rows of `record_rows`."""
+"""Columns of the table with the rows of `record_rows`."""
 
 
 def machine_facts(record: Environment) -> Html:

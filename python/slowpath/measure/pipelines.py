@@ -135,14 +135,14 @@ def _complain(record: MeasuredPipeline, analysed: Analysed, *, stopped: bool) ->
 
 
 class _Path(NamedTuple):
-    """A path that can be timed: its record, and the file for the program."""
+    """A path that can be timed: its record, and a file that describes it to the timing program."""
 
     record: TimedPath
     text: str
 
 
 class _Bed:
-    """The program that times paths, compiled once."""
+    """The timing program, which is compiled once for all pipelines, and its settings."""
 
     def __init__(
         self,
@@ -268,7 +268,7 @@ class _Bed:
             failure = self._run(run, left, arguments, record, lambda text: say(f"{label}: {text}"))
             if failure is None:
                 break
-            # The pipeline of a path ended the program: go on with the other paths.
+            # The pipeline of the current path crashed the program, so go on with the other paths.
             failed = left if run.current is None else [run.current]
             run.errors.update(dict.fromkeys(failed, failure))
             left = [number for number in left if number not in run.errors]
@@ -279,7 +279,7 @@ class _Bed:
             _fill(one.record, run.estimate(number), base, run.errors.get(number))
 
     def _baseline(self, record: TimedPath) -> str:
-        """Return the file of a path through a pipeline that only receives and sends."""
+        """Return the file of the baseline of a path: a pipeline that only receives and sends."""
         empty = self._folder / "empty.spec"
         empty.write_text(_EMPTY)
         packet = record["packet"]
@@ -293,7 +293,7 @@ class _Bed:
         record: MeasuredPipeline,
         say: Callable[[str], None],
     ) -> str | None:
-        """Run the program on paths; return the reason if it ended abnormally, else None."""
+        """Run the timing program on paths; return the reason if it ended abnormally, else None."""
         with (
             (self._folder / "errors").open("w+b") as errors,
             start(self._binary, self.cpu, arguments, errors) as process,
@@ -321,7 +321,7 @@ class _Bed:
         numbers: Sequence[int],
         say: Callable[[str], None],
     ) -> bool:
-        """Read the output; return true if enough is measured or a stop is requested."""
+        """Read the program's output; return true if enough is measured or a stop was requested."""
         if process.stdout is None:
             return True
         left = b""
@@ -368,7 +368,11 @@ class _Run:
         return False
 
     def is_enough(self) -> bool:
-        """Return true if the times are precise; checks are rare, so that luck does not end it."""
+        """Return true if the times are precise.
+
+        This is rarely checked, so that intervals that are narrow by chance do not end the
+        measurement.
+        """
         if self.builds < self._check:
             return False
         self._check += max(1, self._check // 2)
@@ -384,7 +388,7 @@ class _Run:
         )
 
     def estimate(self, number: int) -> Estimate | None:
-        """Return the time of a path; None if it was not timed, or failed later."""
+        """Return the estimated time of a path; None if the path was not timed, or failed later."""
         times = self.times[number]
         return estimate(times) if times and number not in self.errors else None
 
@@ -395,7 +399,7 @@ def _no_path(result: Result) -> str:
 
 
 def _obstacle(witness: Witness, pipeline: PipelineWitness) -> str | None:
-    """Return the reason why DPDK cannot take a path again and again; None if it may."""
+    """Return the reason why DPDK cannot take a path repeatedly; None if no reason is known."""
     if pipeline["initial_state"]:
         names = ", ".join(one["field"] for one in pipeline["initial_state"][:3])
         return (
@@ -418,7 +422,7 @@ def _obstacle(witness: Witness, pipeline: PipelineWitness) -> str | None:
 
 
 def _ports(record: TimedPath) -> int:
-    """Return the number of input ports with which a path is timed, a power of two."""
+    """Return the number of input ports for timing a path: the next power of two above its port."""
     return 1 << record["port"].bit_length()
 
 
@@ -455,7 +459,7 @@ def _entries(lookups: Sequence[PipelineLookup]) -> Iterator[str]:
 
 
 def _other_key(keys: Sequence[Sequence[str]]) -> list[str]:
-    """Return a key that differs from all given ones of a table; empty if there may be none."""
+    """Return a key of a table that differs from all given keys; empty if none was found."""
     if not keys[0]:
         return []
     known = {tuple(int(value, 0) for value in key) for key in keys}
@@ -485,7 +489,7 @@ def _fail(record: TimedPath, reason: str, code: codes.Code = codes.TESTBED_FAILE
 def _fill(
     record: TimedPath, found: Estimate | None, base: Estimate | None, reason: str | None
 ) -> None:
-    """Store the time of a path, or the reason why there is none."""
+    """Store the time of a path in its record, or the reason why the time is missing."""
     if reason is not None:
         _fail(record, reason)
     elif found is None:

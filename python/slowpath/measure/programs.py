@@ -83,7 +83,7 @@ class LaterCase(NamedTuple):
 
 
 def later_path(later: kernel.SubsequentPackets, kind: str) -> LaterPath:
-    """Return a record of the path that packets take after an equal first one, without its time."""
+    """Return a record, without time, of the path that packets take after an equal first packet."""
     return {
         "instructions": later.instructions,
         "action": action_name(later.action, kind),
@@ -96,7 +96,7 @@ def later_path(later: kernel.SubsequentPackets, kind: str) -> LaterPath:
 
 
 def fill_later(record: LaterPath, measured: Measured | None, why: str) -> None:
-    """Store the measured time of packets after the first in the record, or `why` it is missing."""
+    """Store the measured time of later packets in the record, or the reason `why` it is missing."""
     if measured is None:
         record["reason"] = why
         return
@@ -121,7 +121,8 @@ class Prediction(NamedTuple):
 def predict(case: kernel.Case) -> Prediction | None:
     """Predict the time of one run; None if its instructions are unknown.
 
-    This is the case if results of helper calls are replaced by fixed ones, and for tc programs.
+    The instructions are unknown for tc programs, and if results of helper calls are replaced by
+    fixed ones.
     """
     flow = targets.flow(case)
     if flow is None:
@@ -297,7 +298,7 @@ class JointOutcome(NamedTuple):
     extra: list[Measured | None]  # for each extra case
 
     def why(self, extra: int) -> Coded:
-        """Return the reason why the extra case with index `extra` has no measured time."""
+        """Return the reason why the extra case with the index `extra` has no measured time."""
         if self.outcome is None:
             return UNMEASURED
         return self.outcome.why(len(self.outcome.subjects) - len(self.extra) + extra)
@@ -312,8 +313,8 @@ def measure_together(
 ) -> JointOutcome:
     """Measure all paths of all programs in turns, and store the times in their records.
 
-    The cases in `extra` take turns as well; their times are only returned. So do paths that packets
-    take if an equal packet ran before them.
+    The cases in `extra` and the paths of later packets (`LaterCase`) are measured in the same
+    turns. The times of the extra cases are returned instead of stored.
 
     Raises:
         InputError: if the kernel no longer accepts a path.

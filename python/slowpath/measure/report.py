@@ -192,8 +192,10 @@ _COLD_CSV = {
     "entry_bytes": "entry_bytes",
     "cache_bytes": "cache_bytes",
 }
-"""CSV columns about cold caches, with the key of each value in the record; `cold_reason` follows
-them."""
+"""CSV columns about cold caches, with the key of each value in the record.
+
+The column `cold_reason` follows these columns.
+"""
 
 
 def is_shown(paths: Sequence[MeasuredPath], *, always: bool) -> bool:
@@ -206,7 +208,10 @@ def is_shown(paths: Sequence[MeasuredPath], *, always: bool) -> bool:
 
 
 def cell(path: MeasuredPath, *, always: bool) -> str:
-    """Return a path's time with cold caches; empty if equal to the hot time, unless `always`."""
+    """Return a path's time with cold caches; `-` if it was not measured.
+
+    Return `as hot` if the time does not differ from that with hot caches, unless `always` is true.
+    """
     cold = path["cold"]
     if cold is None:
         return "-"

@@ -238,7 +238,7 @@ def document_text(document: MeasureDocument, settings: Settings, _old: str) -> I
 
 
 def document_csv(document: MeasureDocument, settings: Settings, old: str) -> Iterator[str]:
-    """Return CSV lines of the comparison with file `old` or, without one, of traces or paths."""
+    """Return the CSV report of the comparison with file `old`, else of traces, else of paths."""
     records = document["results"]
     if document["comparison"] is not None:
         return comparison_csv(document["comparison"], records, old)

@@ -48,10 +48,7 @@ def junit(document: MeasureDocument, settings: Settings, old: str) -> Iterator[s
 
 
 def review(document: MeasureDocument, settings: Settings, old: str) -> Review:
-    """Return a case for each measured program; of two versions, for each pair.
-
-    `old` is the first file of the command line.
-    """
+    """Return a review case for each measured program, or for each pair of versions."""
     names = Names()
     records, pairs = document["results"], document["comparison"]
     found = [_Measured(record, names) for record in records]
@@ -67,7 +64,7 @@ def _compared(
 ) -> Iterator[Case]:
     """Yield a case for each pair of versions, and for each program that only one file has.
 
-    The records of a pair follow each other, the old one first.
+    In `found`, the two versions of a pair follow each other, the old one first.
     """
     both = {name for pair in pairs for name in (pair["old"], pair["new"])}
     waiting = list(pairs)
@@ -98,7 +95,7 @@ class _Measured:
         return Case(self._key[0], name, target, record["seconds"], findings)
 
     def result(self) -> Finding:
-        """Return the measured time, or the reason why there is none."""
+        """Return the finding with the measured time, or with the reason why it is missing."""
         record = self.record
         reason = record["error"]
         if reason is None and record["conclusion"] is None:
@@ -163,7 +160,7 @@ class _Measured:
         return Place(self._names.name(file, self.record["file"]), line, text.strip())
 
     def _steps(self) -> list[Step]:
-        """Return the slowest measured path in order of execution."""
+        """Return the source lines of the slowest measured path, in order of execution."""
         timed = [path for path in self.record["paths"] if _ns(path) is not None]
         if not timed:
             return []

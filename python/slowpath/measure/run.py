@@ -111,7 +111,10 @@ class Measuring:
         return lambda paths: slowest(paths, len(paths))
 
     def going(self, line: LiveLine) -> Callable[[int, int], bool]:
-        """Return a callback for the preparation, which shows the path and returns false to stop."""
+        """Return a callback for the preparation.
+
+        It shows the current path, and returns false to stop.
+        """
 
         def going(done: int, count: int) -> bool:
             line.show(f"preparing path {done + 1} of {count}")
@@ -120,7 +123,10 @@ class Measuring:
         return going
 
     def go_on(self, line: LiveLine) -> Callable[[Progress], bool]:
-        """Return a callback for the timing, which shows the progress and returns false to stop."""
+        """Return a callback for the timing.
+
+        It shows the progress, and returns false to stop.
+        """
 
         def go_on(progress: Progress) -> bool:
             line.show_progress(progress)
@@ -146,8 +152,8 @@ class Measuring:
         if trace is not None:
             self.codes.append(complain_of_trace(record, trace, stopped=self.stopping.asked))
             if trace["mix"] is not None:
-                # Paths of the trace were measured. The path of the analysis serves only for
-                # comparison; the report says why it was not measured.
+                # Paths of the trace were measured. The path from the analysis is only for
+                # comparison, and the report has the reason why it was not measured.
                 return
         for path in record["paths"]:
             if path["report"] is not None:
@@ -155,7 +161,7 @@ class Measuring:
                 self.disagree(record["file"], what)
 
     def disagree(self, file: str, what: str) -> None:
-        """Report on standard error that kernel and interpreter disagree on a path of a file."""
+        """Report on standard error that kernel and interpreter disagree on a path of a program."""
         error(codes.MODEL_AND_KERNEL_DIFFER, file, what)
         complain(f"note: {file}: --format json has all data for a report of this defect")
         self.codes.append(ExitCode.INPUT)
@@ -298,7 +304,7 @@ class _Run:
             "results": records,
             "comparison": comparison,
         }
-        # The JSON document has disturbances with their code.
+        # In JSON, the document contains disturbances with their codes, so do not print them.
         json = settings.report.format == "json"
         found = () if json else disturbances.warnings(document["disturbances"])
         if settings.html is not None:

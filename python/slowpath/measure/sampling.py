@@ -102,7 +102,7 @@ class Bench(Protocol):
 
     @property
     def parts(self) -> Sequence[Sequence[int]]:
-        """Groups of subjects that are loaded into the kernel at the same time."""
+        """Groups of subjects whose programs are loaded into the kernel at the same time."""
 
     def load(self, part: Sequence[int]) -> Load:
         """Load the programs of a group again; those of the previous group are no longer used."""
@@ -115,11 +115,12 @@ class StopCriteria(NamedTuple):
     seconds: float  # time limit; the minimum number of loads may take longer
     fewest_loads: int = _FEWEST_LOADS
     decided: Callable[[Sequence["Measured | None"]], bool] | None = None
-    """Function that returns true if the measured values decide the caller's question. Until then,
-    precise values do not end the measurement. None: no question."""
+    """Function that returns true if the measured values decide a question of the caller, such as a
+    gate. Until then, precise values do not end the measurement. None: no question."""
     between: Callable[[Sequence["Measured | None"]], Estimate | None] | None = None
-    """Function that returns a ratio of times of subjects. It must reach the same precision as each
-    subject, because precise subjects alone do not guarantee a precise ratio."""
+    """Function that returns a ratio of times of two subjects, or None if it is unknown. The ratio
+    must reach the same precision as each subject, because precise times do not guarantee a precise
+    ratio."""
 
 
 class Observation(NamedTuple):
@@ -192,7 +193,7 @@ def measure(bench: Bench, quota: StopCriteria, go_on: Callable[["Progress"], boo
         loads, (precise, widest) = sampler.loads, sampler.is_precise(quota)
         stopped = not go_on(Progress(loads, seconds, widest))
         over = seconds >= quota.seconds or loads >= _MOST_LOADS
-        # Load a program fewer times if loading takes seconds.
+        # If loading takes so long that twice the time limit is over, fewer loads suffice.
         fewest = _LEAST_LOADS if seconds >= 2 * quota.seconds else quota.fewest_loads
         enough = loads >= look and precise and sampler.decides(quota)
         if stopped or (over and loads >= fewest) or enough:
@@ -311,7 +312,7 @@ class Sampler:
     def _observations(self) -> tuple[float, list[Observation]]:
         """Return the observation of each load, from samples next to undisturbed busy loops.
 
-        The first value is the limit for the time of busy loops, the first of `DISTURBED` that
+        The first value is the limit for the time of busy loops: the first of `DISTURBED` that
         leaves enough samples.
         """
         quiet = quantile(self._busy, _UNDISTURBED)
@@ -320,7 +321,8 @@ class Sampler:
             found = [self._observation(timed, quiet * limit) for timed in self._loads]
             values = zip(*(each.net for each in found), strict=True)
             enough = [len(one) - one.count(None) >= needed for one in values]
-            # Times of wrapped subjects contain that of the empty program, which is not a subject.
+            # Times of wrapped subjects contain the time of an empty program, so it needs enough
+            # samples, too.
             baseline = sum(bool(each.empty) for each in found) >= needed
             if baseline and all(
                 fine or number in self._failed for number, fine in enumerate(enough)
@@ -401,7 +403,7 @@ class Sampler:
         """
         if not self._bench.wrapped[subject]:
             return [each.whole[subject] for each in observations]
-        # Samples of a restored subject cover the program alone; add the loop.
+        # Times of a restored subject exclude the kernel's loop, so add the time of the loop.
         nets = (each.net[subject] for each in observations)
         return [None if net is None else net + baseline for net in nets]
 
@@ -437,7 +439,7 @@ def _trial(load: Load, subject: int, repeat: int) -> float:
 
 
 def _call(load: Load, repeat: int) -> float:
-    """Return the overhead of a call that runs a program, in nanoseconds."""
+    """Return the overhead in nanoseconds of one call of the kernel that runs a program."""
     one = min(load.sample(Reference.EMPTY, 1).nanoseconds for _ in range(_CALLS))
     many = load.sample(Reference.EMPTY, repeat)
     return max(one - many.nanoseconds / max(many.runs, 1), 0.0)

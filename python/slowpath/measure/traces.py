@@ -26,7 +26,7 @@ from slowpath.measure.sampling import Measured
 from slowpath.measure.statistics import estimate
 
 TIMED = 30
-"""Maximum number of paths of a trace to time: the paths that most packets take.
+"""Maximum number of paths of a trace to time: the most frequent ones.
 
 The slowest path is timed in addition.
 """
@@ -195,7 +195,7 @@ def _slowest(paths: Sequence[TracePath], found: Sequence[PathResult]) -> TraceDi
 
 
 def _name_ranks(record: MeasuredTrace, program: PreparedProgram) -> None:
-    """Set the rank of each path of a trace that is also among the analysed paths."""
+    """Set the rank of each path of a trace that is among the paths found by the analysis."""
     ranks = {}
     for case, number in zip(program.cases, program.numbers, strict=True):
         if case.path is not None:
@@ -242,7 +242,7 @@ def _prepare_path(
 def finish_trace(trace: PreparedTrace, program: PreparedProgram, together: JointOutcome) -> None:
     """Store the measured times of a trace's paths in the record of the trace.
 
-    The trace's cases were the `extra` cases of the measurement `together`.
+    The times come from `together`, a measurement whose `extra` cases were the paths of the trace.
     """
     record = trace.record
     timed: list[tuple[TracePath, Measured]] = []
@@ -338,7 +338,7 @@ def draw(file: str, traces: Sequence[tuple[str, MeasuredTrace]]) -> None:
                 label = f"slowest path, {bound:.0f} ns"
                 axes.axvline(bound, color=line.get_color(), linestyle="--", label=label)
             longest = max(longest, times[-1], bound or 0.0)
-            # Extend the last step to the edge.
+            # Extend the last step of the curve to the right edge of the picture.
             axes.plot([times[-1], longest * _MARGIN], [1, 1], color=line.get_color())
         axes.set_xlim(0, longest * _MARGIN)
         axes.set_ylim(0, 1.02)

@@ -14,11 +14,11 @@ from slowpath.core.command import ARGUMENTS, Command, Group, Option, load
 from slowpath.core.parser import Parser
 
 FILE_COMMAND = "FILE"
-"""Last word of the name of a group's command for files, such as `insights FILE`."""
+"""Last word of a group's pseudo-command that takes a file, such as `insights FILE`."""
 
 
 class Kind(Enum):
-    """Kinds of values of options."""
+    """Kinds of option values, which determine the offered completions."""
 
     NONE = "none"  # a flag
     CHOICE = "choice"
@@ -39,7 +39,7 @@ class Word(NamedTuple):
 
 
 class Place(NamedTuple):
-    """A command or group: what can follow its name."""
+    """A command or group, with the words that can follow its name."""
 
     path: str  # `slowpath chain facts`
     help: str
@@ -102,7 +102,10 @@ _DYNAMIC = (Kind.PROGRAM, Kind.SECTION)
 
 
 def _patterns(place: Place, kind: Kind) -> list[str]:
-    """Return `PATH:NAME` for each name of the options whose values are of a kind."""
+    """Return patterns `PATH:NAME` for the options of a command whose values are of a kind.
+
+    PATH is the command with its groups, NAME a name of the option.
+    """
     return [
         f"{place.path}:{name}" for word in place.options if word.kind is kind for name in word.names
     ]
@@ -117,7 +120,7 @@ def _names(words: Iterable[Word]) -> list[str]:
 
 
 def _case(patterns: Iterable[str], action: str, opening: str = "") -> Iterator[str]:
-    """Yield a branch of a `case`, if there are patterns."""
+    """Yield a branch of a shell `case` with these patterns; nothing without patterns."""
     quoted = [f'"{pattern}"' for pattern in patterns]
     if quoted:
         yield f"        {opening}{'|'.join(quoted)}) {action} ;;"
@@ -178,7 +181,10 @@ def bash(found: Sequence[Place]) -> Iterator[str]:
 
 
 def _walk(found: Sequence[Place], step: str, other: str, opening: str = "") -> Iterator[str]:
-    """Yield the branches that follow the words of a command line to a command."""
+    """Yield the branches that find the command in the words of a command line.
+
+    `step` is the action for a word of a command's name, `other` for a file after a group.
+    """
     named = [path for path in _paths(found) if not path.endswith(f" {FILE_COMMAND}")]
     yield from (f"    {line}" for line in _case(named, step, opening))
     for place in found:

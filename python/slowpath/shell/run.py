@@ -47,7 +47,7 @@ def write_manual(folder: str | None) -> ExitCode:
 def print_names(what: str, words: Sequence[str]) -> ExitCode:
     """Print the names of programs or sections of the objects among the words of a command line.
 
-    Nothing is an error, because the user has not finished the command line.
+    Errors are ignored, because the user has not finished the command line.
     """
     from slowpath.core.engine import objects  # packages get manual pages before their engine
 

@@ -74,7 +74,7 @@ def functions(program: Program) -> list[Function]:
 
 
 def _target(one: Instruction) -> int | None:
-    """Return the number of the instruction that a jump leads to; None if it is no jump."""
+    """Return the number of the instruction that a jump leads to; None if `one` is not a jump."""
     found = _JUMP.search(one["text"])
     return None if found is None else one["instruction"] + 1 + int(found[2])
 
@@ -99,7 +99,7 @@ def _blocks(part: Sequence[Instruction]) -> list[Block]:
 
 
 def _known(numbers: Iterable[int | None], known: set[int]) -> list[int]:
-    """Return the numbers of instructions of the function; damaged jumps may lead elsewhere."""
+    """Return the numbers that are in `known`: targets of damaged jumps may not be."""
     return [one for one in numbers if one is not None and one in known]
 
 
@@ -492,7 +492,7 @@ def _listing(subject: _Subject, flows: Sequence[Function]) -> Html | None:
     if not program["instructions_with_source"]:
         title += " (no debug information)"
     made = element("table", element("thead", head), element("tbody", *rows), class_="dense heat")
-    # A listing would fill many sheets of paper.
+    # Do not print the listing, which would fill many sheets of paper.
     return element("section", element("h2", title), region("code", made), class_="unprinted")
 
 

@@ -196,7 +196,7 @@ def _shown(choice: _Chosen, options: ShowOptions, btf: KernelBtf, stopping: Stop
 
 
 def _key(choice: _Chosen, options: ShowOptions, types: str | None) -> str:
-    """Return the key of everything that a complete result depends on; empty without a cache."""
+    """Return the cache key: everything that a complete result depends on; empty without a cache."""
     if options.cache is None:
         return ""
     numbers = [program.number for program in choice.programs]

@@ -22,7 +22,7 @@ _METRIC = GUARANTEE.option(
     common=False,
 )
 _REPLACED = {"--target": _TARGETS, "--metric": _METRIC}
-"""Options that replace options of the same name of other commands."""
+"""Options of `sweep` that replace the common options with the same names."""
 
 
 SWEEP = Command(

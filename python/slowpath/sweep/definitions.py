@@ -187,7 +187,7 @@ def read_sweep_request(args: Namespace) -> SweepRequest:
     )
     cache = cache_of(args)
     requests = [one._replace(cache=cache) for one in requests]
-    # The path to measure is part of a measurement, which no earlier result replaces.
+    # A measurement needs the path of a new analysis, so earlier results are not used.
     return SweepRequest(file, definitions, requests, last)
 
 

@@ -29,7 +29,7 @@ from slowpath.sweep.report import MEASURED, Series, csv_report, panels, table_ce
 _CARDS = 3
 """Maximum number of cards on the first screen."""
 _REMARK = 24
-"""Maximum number of letters of a remark in the table; longer ones follow it."""
+"""Maximum length of a remark inside the table; longer remarks follow the table."""
 _CURVES = 12
 """Maximum number of curves in a chart."""
 
@@ -117,7 +117,7 @@ _RATES = ("Mpps", "Gbit/s")
 
 
 def _axis(unit: str) -> str:
-    """Return the name of an axis; costs are those of a packet."""
+    """Return the label of the y-axis: costs per packet, in this unit."""
     if unit.endswith(_RATES):
         return unit
     return f"{'nanoseconds' if unit == 'ns' else unit} per packet"
@@ -191,7 +191,7 @@ def _results(sweep: Sweep) -> Html:
 
 
 def _only_code(program: SweptProgram) -> str | None:
-    """Return the code of all errors of a program; None if there is none, or several."""
+    """Return the common code of all errors of a program; None if there is none, or several."""
     found = {one["code"] for one in program["results"]} - {None}
     return found.pop() if len(found) == 1 else None
 

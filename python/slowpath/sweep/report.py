@@ -32,7 +32,8 @@ _ESTIMATED = ("warm ns", "cold ns")
 _WARM = ("warm_ns", "warm_low_ns", "warm_high_ns")
 _COLD = ("cold_ns", "cold_low_ns", "cold_high_ns")
 ESTIMATE = ("warm_ns", *_COLD, *_WARM[1:])
-"""Keys of a target's estimated times, and of the ends of their intervals, as columns of CSV."""
+"""Keys of a target's estimated times and of the ends of their intervals, as names of CSV columns.
+"""
 
 
 def text_report(sweep: Sweep) -> Iterator[Line]:

@@ -48,7 +48,7 @@ def sweep(args: Namespace, reporter: Reporter) -> ExitCode:
     with heeding_signals() as stopping, _opened(args, stopping) as (measured, unavailable):
         run = _Run(args.total_seconds, request, stopping, measured, unavailable)
         run.sweep()
-    # The JSON document has disturbances with their code.
+    # In JSON, the document contains disturbances with their codes, so do not print them.
     json = reporter.format == "json"
     found = () if json else disturbances.warnings(run.document["disturbances"])
     reporter.write(run.document, warnings=found)
@@ -63,7 +63,7 @@ def sweep(args: Namespace, reporter: Reporter) -> ExitCode:
 
 
 class _Run:
-    """Runs a sweep, and collects its document and its exit codes."""
+    """A run of the command, which collects the document and the exit codes."""
 
     def __init__(
         self,

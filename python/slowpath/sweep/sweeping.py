@@ -305,7 +305,7 @@ def unknown(target: str, metric: str, reason: str | None, code: str | None) -> S
 
 
 def _reasons(result: Result) -> str | None:
-    """Return the first error of a result and the number of other errors; None without errors."""
+    """Return the first error of a result with the number of other errors; None without errors."""
     more = len(result["refusals"] or []) - 1
     if result["error"] is None or more < 1:
         return result["error"]

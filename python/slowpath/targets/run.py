@@ -25,7 +25,10 @@ from slowpath.core.terminal import error, grid, out, out_lines
 
 
 class BuiltIn(NamedTuple):
-    """A built-in target; `remark` tells what `linux-xdp` stands for on this machine."""
+    """A built-in target.
+
+    For `linux-xdp`, `remark` names the target that it stands for on this machine.
+    """
 
     name: str
     description: str
@@ -33,7 +36,9 @@ class BuiltIn(NamedTuple):
 
 
 def list_targets() -> ExitCode:
-    """Print name and description of every built-in target; mark what `linux-xdp` stands for here.
+    """Print name and description of every built-in target.
+
+    For `linux-xdp`, also print the target that it stands for on this machine.
 
     Raises:
         OptionError: if the variable `SLOWPATH_CPU` is invalid.
@@ -86,7 +91,7 @@ def _nearest() -> Nearest:
 
 
 def _resolved() -> str:
-    """Return what `linux-xdp` stands for on this machine, for use in a sentence."""
+    """Return the name of the target that `linux-xdp` stands for on this machine, for a sentence."""
     if _is_calibrated():
         return f"its calibration ({one_line(calibration_file())})"
     name, foreign = _nearest()

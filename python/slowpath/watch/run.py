@@ -39,14 +39,14 @@ from slowpath.diff.pairs import Pair, match_programs
 from slowpath.diff.report import Report, table
 
 _CLOCK_TICK = 1.0
-"""Seconds for which equal times of a file do not prove equal content, because two saves can happen
-within one tick of a file system's clock."""
+"""Seconds during which equal times of a file do not prove equal content, because two saves can
+happen within one tick of a file system's clock."""
 _COARSE = 0.01
-"""Seconds by which times of files on Linux can be late: one tick of the kernel."""
+"""Seconds by which file times on Linux can lag behind the clock: one tick of the kernel."""
 
 
 class _Stamp(NamedTuple):
-    """Metadata of a file that a save changes."""
+    """Metadata of a file that changes with a save: its time, size and inode."""
 
     modified: int  # nanoseconds
     size: int
@@ -54,7 +54,7 @@ class _Stamp(NamedTuple):
 
 
 class _State:
-    """The last known content of a file."""
+    """The last known content of a watched file, as a digest."""
 
     def __init__(self, file: str) -> None:
         self.stamp: _Stamp | None = None  # None: missing, or changed just now
@@ -63,7 +63,7 @@ class _State:
         self.read(file)
 
     def read(self, file: str) -> bool:
-        """Read the content; return true if it has changed."""
+        """Read the content of the file; return true if it differs from the last known content."""
         before, stamp = self.digest, _stamp(file)
         self.digest = _digest(file)
         old = stamp is not None and time.time() - stamp.modified / 1e9 > _CLOCK_TICK
@@ -72,7 +72,7 @@ class _State:
 
 
 class WatchedFiles:
-    """Files whose changes are found by calls of `changed`."""
+    """Watched files; `changed` finds those with new content."""
 
     def __init__(self) -> None:
         self._states = dict[str, _State]()
@@ -94,7 +94,8 @@ class WatchedFiles:
     def changed(self) -> set[str]:
         """Return the files whose content differs from that of the previous change.
 
-        A file that is being written counts only when two successive calls see the same state.
+        A file that is being written counts as changed only if two successive calls see the same
+        state.
         """
         found = set[str]()
         for file, state in self._states.items():
@@ -161,7 +162,7 @@ _Results = dict[tuple[str, str], Result]
 
 
 class _Watching:
-    """The state of the command: watched files, and the last good results."""
+    """State of the command: the watched files, and the last good result of each program."""
 
     def __init__(
         self,
@@ -189,7 +190,7 @@ class _Watching:
         """
         due = set(self._find_programs())
         self._watched.follow(due)
-        # An invalid option ends the command at the start, but not after a save.
+        # At the start, an invalid option ends the command; after a save, it does not.
         due = self._analyse(due, self._requests())
         while not self._stopping.asked:
             time.sleep(_POLL_SECONDS)
@@ -282,7 +283,7 @@ class _Watching:
         return set()
 
     def _note(self, plan: Plan) -> None:
-        """Print each remark on files once, not after each save."""
+        """Print each remark on files only once, not after each save."""
         for file, remark in plan.remarks:
             if (file, remark) not in self._noted:
                 self._noted.add((file, remark))
@@ -350,7 +351,7 @@ def _key(result: Result) -> tuple[str, str]:
 
 
 def _failed(before: Iterable[tuple[str, str]], own: Sequence[Result]) -> list[tuple[str, str]]:
-    """Return the keys of earlier results that remain, because their programs fail now."""
+    """Return the keys of earlier results to keep, because their programs fail now."""
     wrong = [_key(result) for result in own if result["guarantee"] is None]
     whole = {target for target, program in wrong if not program}  # the file cannot be read
     return [key for key in before if key in wrong or key[0] in whole]
@@ -381,7 +382,10 @@ def result_lines(results: Sequence[Result]) -> Iterator[Line]:
 
 
 def change_lines(pairs: Sequence[Pair], limit: int) -> Iterator[Line]:
-    """Yield the changes of programs since the previous good result; `limit` is that of lines."""
+    """Yield the changes of programs since the previous good result.
+
+    `limit` is the maximum number of source lines for each program.
+    """
     rows = [row for row in map(make_row, pairs) if _differs(row)]
     if not rows:
         yield Line("no bound or estimate has changed")

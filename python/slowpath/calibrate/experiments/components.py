@@ -15,7 +15,7 @@ class Component(NamedTuple):
 
 YES, NO = "yes", "no"
 SIZE = "size"
-"""Name of the packet size, which experiments can sweep for every component."""
+"""Name of the parameter for the packet size, which experiments can sweep for every component."""
 _ENTRIES = Number("number of entries of each table", 1, 4_000_000, 1)
 _KEY = Number("size of a key, in bytes", 4, 64, 16, 4)
 _VALUE = Number("size of an entry's value (action data), in bytes", 8, 1024, 64, 8)
@@ -29,8 +29,10 @@ MIXES: Mapping[str, Mapping[str, int]] = {
     "compute": {"sum": 9, "move": 5, "shift": 5, "multiply": 1, "constant": 1, "branch": 1},
     "turn": {"sum": 6, "move": 4, "shift": 3, "load": 3, "store": 1},
 }
-"""Relative frequency of each kind of instruction. In order, the mixes resemble parsers, programs
-that write headers and records, hash functions, and small loops.
+"""For each mix, the relative frequency of each kind of instruction.
+
+In order, the mixes resemble parsers, programs that write headers and records, hash functions, and
+small loops.
 """
 HELPERS = (
     "ktime_get_ns",

@@ -139,14 +139,15 @@ def _table(parameter: str, metric: str, points: list[Point]) -> "Points":
         metric: [one["cost"] for one in points],
     }
     spread = [error for one in points if (error := standard_error(one)) is not None]
-    # Intervals of computed costs have length 0, and single observations have no interval.
+    # Computed costs have intervals of length 0, and a single observation has no interval.
     if any(spread) and len(spread) == len(points):
         return points_of({**columns, "spread": spread}, [parameter], metric, spread="spread")
     return points_of(columns, [parameter], metric)
 
 
 _FEW = 8
-"""Up to this number of experiments, one process is faster than several, which start slowly."""
+"""Maximum number of experiments that one process evaluates; starting more processes takes longer.
+"""
 
 
 def evaluate_all(
@@ -162,7 +163,7 @@ def evaluate_all(
     """
     processes = len(os.sched_getaffinity(0))
     if processes > 1 and len(folders) > _FEW:
-        # Import packages before the fork, so that the processes need not.
+        # Import packages before the fork, so that the forked processes need not import them.
         if can_draw():
             import matplotlib.backends.backend_agg  # noqa: F401 - for the processes
         import scipy.optimize  # noqa: F401 - for the processes

@@ -86,9 +86,9 @@ class ExperimentFolder:
         environments: Sequence[object],
         paths: Mapping[str, str],
     ) -> None:
-        """Write the data of a measurement.
+        """Write the data of a measurement to the directory.
 
-        The record is written last, so that its presence shows that all data are there.
+        The record is written last, so that its presence shows that all data are complete.
         """
         text = samples_csv(samples)
         if samples:
@@ -132,7 +132,7 @@ class ExperimentFolder:
         return {str(name): str(text) for name, text in found.items()}
 
     def environments(self) -> list[object]:
-        """Read the state of the machine in each block; None for blocks with computed costs.
+        """Read the state of the machine in each measured block; None for computed costs.
 
         Raises:
             InputError: when the file is damaged.
@@ -148,7 +148,7 @@ class ExperimentFolder:
         return found
 
     def samples(self) -> list[Sample]:
-        """Read the samples of the measurement.
+        """Read the samples of the measurement from `samples.csv`.
 
         Raises:
             InputError: when the file is damaged, or has changed since the measurement.
@@ -257,7 +257,7 @@ class Block(NamedTuple):
 
 
 class Record(NamedTuple):
-    """Results of all blocks of an experiment that are measured so far, in order."""
+    """Results of all blocks of an experiment that were measured so far, in order."""
 
     samples: Sequence[Sample] = ()
     errors: Mapping[int, str] = {}
@@ -322,8 +322,9 @@ def read_record(folder: ExperimentFolder) -> Record:
 
 
 _BLOCKS = 5
-"""Number of batches if all observations are in one time block. With fewer batches, the spread
-between them is uncertain; with more, batches are shorter than lasting disturbances."""
+"""Number of batches that observations are divided into if all are from one block of time. With
+fewer batches, the spread between them is uncertain. With more, batches are shorter than lasting
+disturbances."""
 _HEAD = "value,block,number,component,baseline"
 
 
@@ -422,7 +423,8 @@ def joint_deviations(samples: Sequence[Sample]) -> list[list[float]]:
 def _blocks(samples: Sequence[Sample]) -> tuple[dict[tuple[int, int], int], int]:
     """Return the block of each observation, numbered from zero, and the number of blocks.
 
-    An observation is given by its block and its number in the samples.
+    A key consists of the measured block and the number of the observation in it. If all
+    observations are from one block, they form `_BLOCKS` batches, which count as blocks.
     """
     observations = sorted({(one.block, one.number) for one in samples})
     if len({block for block, _ in observations}) > 1:

@@ -115,10 +115,11 @@ class TestBed(ABC):
 
 
 _UNSHARED, _ALONE = 0.9, 0.95
-"""The `_UNSHARED` quantile of a run's paces is the pace of an unshared core; the maximum may be an
-outlier. At a pace below `_ALONE` times this quantile, another CPU shared the core."""
+"""Criteria for a shared core. The `_UNSHARED` quantile of a run's paces is the pace of an unshared
+core; the maximum may be an outlier. At a pace below `_ALONE` times this quantile, another CPU
+shared the core."""
 _REPEATED, _LEAST_REPEATED = 0.1, 3
-"""Maximum number of repeated blocks, as a share of all blocks; the limit is at least 3 blocks."""
+"""Maximum number of blocks that are measured again, as a share of all blocks; at least 3 blocks."""
 
 
 class RunCallbacks(NamedTuple):
@@ -228,8 +229,8 @@ def _disturbed(
 ) -> list[tuple["_Running", int, float]]:
     """Return the blocks during which another CPU shared the core, the slowest block first.
 
-    Each item has the experiment, the number of the block, and the core's instructions per cycle in
-    it. `unshared` is the same quantity for a core that no other CPU shares.
+    Each item has the experiment, the number of the block, and the instructions per cycle in the
+    block. `unshared` is the number of instructions per cycle of a core that no other CPU shares.
     """
     found = [
         (one, number, pace)
@@ -260,7 +261,7 @@ class _Running:
         self.record = read_record(self._folder)
 
     def paces(self) -> list[tuple[int, float]]:
-        """Return number and instructions per cycle of each block for which they are known."""
+        """Return, for each block with a known speed, its number and its instructions per cycle."""
         found = ((number, self.record.pace(number)) for number in range(1, self.record.blocks + 1))
         return [(number, pace) for number, pace in found if pace is not None]
 
@@ -284,9 +285,9 @@ class _Running:
             self._write(record.blocks, complete=True)
 
     def note_disturbed(self, blocks: int) -> None:
-        """Add a note that another CPU shared the core in `blocks` blocks.
+        """Add a note to the record that another CPU shared the core in `blocks` blocks.
 
-        This is only done if all blocks of the experiment are measured.
+        Add nothing unless all blocks of the experiment are measured.
         """
         if self.record.blocks == self._bed.blocks:
             note = f"Another CPU shared the core during {blocks} of {self._bed.blocks} blocks."

@@ -356,7 +356,7 @@ def _names() -> tuple[str, ...]:
 
 
 def shipped_experiment(name: str) -> Experiment:
-    """Return the experiment of this name that comes with slowpath.
+    """Return the built-in experiment (part of slowpath) with this name.
 
     Raises:
         OptionError: when no experiment has this name.
@@ -374,5 +374,8 @@ def shipped_experiment(name: str) -> Experiment:
 
 @cache
 def _read_shipped(name: str) -> Experiment:
-    """Read an experiment of the catalogue. A copy takes a tenth of the time of reading YAML."""
+    """Read a built-in experiment.
+
+    Results are cached, because copying one takes a tenth of the time of reading YAML.
+    """
     return load_experiment(str(_FOLDER / f"{name}.yaml"))

@@ -30,7 +30,7 @@ from slowpath.core.jobs import Stopping
 from slowpath.measure.dpdk import Link, Process, start, toolchain
 
 MARK = 16
-"""Bytes that are appended to each packet: its number and the time of sending."""
+"""Bytes that the sender appends to each packet: the packet's number and the time of sending."""
 
 Offering = Callable[[float | None, float], OfferedTrial]
 """Offers packets to a program at a rate, in packets a second (None: as fast as possible), for a
@@ -48,7 +48,7 @@ class OfferedProgram(NamedTuple):
     value: int  # of the swept parameter
     packet: bytes  # without its mark
     open: Callable[[], AbstractContextManager[Offering]]
-    """Start the program. Raises an `InputError` if it does not start."""
+    """Starts the program. Raises an `InputError` if it does not start."""
 
     @property
     def parameter(self) -> str:
@@ -65,7 +65,9 @@ XDP_NOTES = (
 
 @contextmanager
 def open_xdp(settings: LoadSettings, stopping: Stopping) -> Iterator[Iterator[OfferedProgram]]:
-    """Yield the programs to measure, which are written to files just before.
+    """Yield an iterator over the XDP programs to measure.
+
+    The iterator writes each program to a file before it yields the program.
 
     Raises:
         InputError: when this machine lacks something, with advice.
@@ -112,7 +114,9 @@ _LINES = 3  # number of last lines of a failed process that an error shows
 def open_pipelines(
     settings: LoadSettings, stopping: Stopping
 ) -> Iterator[Iterator[OfferedProgram]]:
-    """Yield the pipelines to measure, which are written to files just before.
+    """Yield an iterator over the pipelines to measure.
+
+    The iterator writes each pipeline to files before it yields the pipeline.
 
     Raises:
         UnavailableError: when a tool or DPDK is missing, with the command that installs it.
@@ -145,7 +149,7 @@ def open_pipelines(
 
 
 class _Pair:
-    """The processes of a pipeline and of a sender, which share counters."""
+    """Two processes that share counters: one runs a pipeline, the other one sends packets to it."""
 
     def __init__(self, settings: LoadSettings, stopping: Stopping, binary: Path) -> None:
         self._cpus = {"pipeline": settings.program, "sender": settings.sender}
@@ -188,7 +192,7 @@ class _Pair:
         return OfferedTrial._make([*counts[:9], counts[9:]])
 
     def _answer(self, process: Process) -> str:
-        """Return the next line of a process, or an empty string after a stop request.
+        """Return the next line that a process prints; an empty string after a stop request.
 
         Raises:
             InputError: when a process ends.
@@ -211,7 +215,11 @@ class _Pair:
         return ""
 
     def _check_alive(self) -> None:
-        """Raise an error if a process has ended; the other one then ends too, without a failure."""
+        """Raise an error if a process has ended, unless a stop was requested.
+
+        If one process fails, its partner ends too, but without a failure. The error names the
+        failed one.
+        """
         ended = {
             role: (process.returncode, errors)
             for role, (process, errors) in self._processes.items()
@@ -233,7 +241,7 @@ class _Pair:
             process.kill()
 
     def close(self) -> None:
-        """Kill the processes, and release all that they used."""
+        """Kill the processes, and release their files and shared memory."""
         self.kill()
         for process, errors in self._processes.values():
             with process, errors:

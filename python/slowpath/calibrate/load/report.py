@@ -15,7 +15,7 @@ PLACES = {
     "unmarked": "mark",
     "unexplained": "unknown place",
 }
-"""Places at which sent packets get lost, by the key of their number."""
+"""Descriptions of the places where sent packets get lost, by the key of their count in results."""
 _LARGE = 100.0
 
 
@@ -35,7 +35,7 @@ def load_text(document: LoadDocument) -> Iterator[Line | str]:
 
 
 def place_text(document: LoadDocument) -> str:
-    """Return the place where programs run."""
+    """Describe the place where programs run: the device driver, the kernel, or DPDK."""
     place = document["attachment"]
     return "SWX in DPDK" if place == "dpdk-swx" else f"XDP {place}"
 

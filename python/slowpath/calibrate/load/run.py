@@ -44,7 +44,7 @@ _PROBE = 1000.0  # rate of the first packets, in packets a second
 
 
 class _Taken(NamedTuple):
-    """Trials at one rate."""
+    """Results of the trials at one offered rate."""
 
     share: float | None
     rate: float | None
@@ -98,7 +98,7 @@ def measure_load(settings: LoadSettings, reporter: Reporter) -> ExitCode:
 
 
 class _Progress(LiveLine):
-    """Progress line; without a terminal, a line for each program."""
+    """Progress line of the measurement; without a terminal, a line for each measured program."""
 
     def __init__(self, settings: LoadSettings) -> None:
         super().__init__()
@@ -125,7 +125,7 @@ class _Search:
         self._settings, self._stopping, self._say = settings, stopping, say
 
     def measure(self, offered: OfferedProgram) -> LoadedProgram:
-        """Start a program and measure it; the result has the reason if this fails."""
+        """Start a program and measure it; if this fails, the result has the reason."""
         program: LoadedProgram = {
             "experiment": offered.experiment["name"],
             "parameter": offered.parameter,
@@ -204,7 +204,7 @@ def _rate_text(rate: float) -> str:
 
 
 def _unfit(trial: OfferedTrial) -> str | None:
-    """Return the reason why a program cannot be measured, from a trial at a low rate."""
+    """Return a reason against measuring a program, found in a trial at a low rate; else None."""
     if trial.received or not trial.sent:
         return None
     if trial.kept:

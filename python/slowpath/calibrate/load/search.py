@@ -16,7 +16,7 @@ _FLOOR = 1 / 256
 _RETRIES = 4  # maximum number of searches, of which all but the first try higher rates again
 _VOTES = 2  # number of equal outcomes that decide about a rate
 _IN_TIME = 0.95
-"""Minimum share of due packets that the sender must send in time; else a trial proves nothing."""
+"""Minimum share of due packets that the sender must send in time; otherwise, a trial is void."""
 
 Limit = Literal["program", "sender"]
 """The part that limits the highest rate: program with its queues, or sender."""
@@ -37,12 +37,12 @@ class Offer(NamedTuple):
 
     @property
     def in_time(self) -> bool:
-        """Return true if the sender kept the pace."""
+        """Return true if the sender kept the pace of the offered rate."""
         return self.sent >= _IN_TIME * self.due
 
 
 class Found(NamedTuple):
-    """Result of a search."""
+    """Result of a search for the highest rate without loss."""
 
     rate: float  # highest passing rate in packets a second; 0: no rate passed
     limit: Limit
@@ -77,7 +77,7 @@ def highest_rate(
             trials += 1
             rates.append(found.rate)
             passes = outcome(found)
-            # For the decision, both reasons to fail are one.
+            # For the decision, both reasons for a failed trial (program or sender) count alike.
             counts[passes] = counts.get(passes, 0) + 1
             failed = sum(count for name, count in counts.items() if name != "passes")
             if counts.get("passes", 0) == _VOTES:
@@ -88,7 +88,7 @@ def highest_rate(
 
     if full.loss <= tolerance and vote(None) == "passes":
         return None if stopped() else Found(statistics.median(rates), "sender", trials, full)
-    # The rate received under full load is close to the result, if the program does not collapse.
+    # The rate received under full load is close to the result, unless the program collapses.
     rate = full.rate * (1 - full.loss)
     for _ in range(_RETRIES):
         while high - low > RESOLUTION * high and high > _FLOOR * full.rate:

@@ -22,7 +22,8 @@ from slowpath.measure.machine import Files, chosen_cpu, sibling_cpus
 _SHARES = (0.1, 0.5, 0.7)  # default rates, as shares of the highest rate without loss (RFC 2544)
 _RATES, _MOST_RATES, _MOST_SHARE = 10, 100, 4.0
 _POINTS, _SECONDS, _TOLERANCE = 2, 10.0, 0.1
-"""Default values: number of parameter values, seconds for a program, tolerated loss in percent."""
+"""Default values: values of the swept parameter, seconds for a program, tolerated loss in percent.
+"""
 _EXPERIMENTS = (
     "forward-size",
     "parser-headers",
@@ -30,7 +31,7 @@ _EXPERIMENTS = (
     "table-lpm-entries",
     "checksum-loop",
 )
-"""Experiments that run if none is named, as far as they fit the place of the programs."""
+"""Default experiments, of which those run that the test bed of `--attach` supports."""
 
 
 class LoadSettings(NamedTuple):
@@ -47,7 +48,7 @@ class LoadSettings(NamedTuple):
     html: str | None
 
     def folder_of(self, experiment: Experiment) -> Path:
-        """Make the folder for the programs of an experiment, and return it."""
+        """Create and return the folder for the programs of an experiment."""
         folder = self.folder / experiment["name"]
         folder.mkdir(parents=True, exist_ok=True)
         return folder

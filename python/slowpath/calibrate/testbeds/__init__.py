@@ -12,7 +12,7 @@ TESTBEDS: Mapping[str, str] = {
 }
 """Test beds by name, as `module:CONSTANT`; a run imports only the test bed that it needs."""
 QUICK = "slowpath.calibrate.testbeds.linux_xdp:QUICK"
-"""The test bed of a quick calibration, in the same form."""
+"""The test bed of a quick calibration, as `module:CONSTANT`."""
 LOAD = "load"
 """Name of the test bed for offered load, which measures rates and latencies instead of costs."""
 LOADED: Mapping[str, str] = {
@@ -20,4 +20,4 @@ LOADED: Mapping[str, str] = {
     "generic": TESTBEDS["linux-xdp"],
     "dpdk-swx": "slowpath.calibrate.testbeds.dpdk:LOADED_SWX",
 }
-"""Test beds whose programs the test bed for offered load runs, by place (`--attach`)."""
+"""For each place of `--attach`, the test bed whose programs run under offered load."""

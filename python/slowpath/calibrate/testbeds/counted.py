@@ -34,8 +34,8 @@ class ComputedTestBed(TestBed):
     metric: str
     """Metric by which the slowest path is chosen."""
     cores: int | None = None
-    """Number of cores, so few that `component` is the bottleneck; None for all cores of the target.
-    """
+    """Number of cores, small enough that `component` is the bottleneck; None for all cores of the
+    target."""
 
     def check(self, experiment: Experiment) -> None:
         """Reject experiments that the test bed does not support, see `TestBed.check`."""
@@ -69,7 +69,7 @@ class Agilio(ComputedTestBed):
 
 
 def _of_any_packet(experiment: Experiment) -> Experiment:
-    """Return the experiment without its list of packet bytes to vary.
+    """Return the experiment without the list of packet bytes that vary.
 
     The analysis considers all packets anyway.
     """

@@ -80,7 +80,7 @@ class Runner:
     def _follow(self, process: Process, run: "_Run") -> str:
         """Read the program's output until it ends, its samples are precise, or the run must stop.
 
-        Return the last line on standard error if the program ended by itself, else an empty string.
+        Return the last line of standard error if the program ended by itself, else an empty string.
         """
         if process.stdout is None or process.stderr is None:
             return ""
@@ -133,8 +133,8 @@ class _Run:
     def _is_enough(self) -> bool:
         """Return true if the samples are precise enough.
 
-        Checks are rare, because stopping at the first narrow interval would favour intervals that
-        are too narrow by chance.
+        The precision is checked rarely. Stopping at the first narrow interval would favour
+        intervals that are too narrow by chance.
         """
         if self.visits < self._look:
             return False
@@ -173,7 +173,7 @@ class DpdkTestBed(TestBed):
 
 
 class Dpdk(DpdkTestBed):
-    """The test bed `dpdk`, for C programs that call DPDK's libraries."""
+    """The test bed `dpdk`, for generated C programs that call DPDK's libraries."""
 
     name = target = "dpdk"
     says = "Times programs on DPDK in user space, with packets in memory"

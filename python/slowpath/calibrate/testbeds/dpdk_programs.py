@@ -27,13 +27,13 @@ from slowpath.core.spanned import Word
 FOLDER = Path(__file__).parent / "templates/dpdk"
 _LINE = 64  # bytes of a cache line
 _ADDRESSES = (4, 16)
-"""Address sizes, in bytes, of DPDK's prefix tables; each size has its own functions."""
+"""Sizes in bytes of the addresses in DPDK's prefix tables; each size has its own functions."""
 _METHODS = {
     "table-exact": ("map", "hash"),
     "table-ternary": ("method", "acl"),
     "checksum": ("method", "helper"),
 }
-"""For some components, a parameter of which DPDK supports only one value."""
+"""For some components, a parameter and the only value of it that DPDK supports."""
 
 
 def dpdk_program(experiment: Experiment) -> str:

@@ -115,7 +115,7 @@ def _holds(words: str, values: Values) -> bool:
 
 
 TYPE = 0x1000
-"""Type field of the headers of the component `parser`; its bytes in memory are `00 10`."""
+"""Type field in each header of the component `parser`; its bytes in memory are `00 10`."""
 _NUMBERS = {"ipv4": b"\x08\x00", "ipv6": b"\x86\xdd"}  # EtherType
 _VXLAN = b"\x12\xb5"  # UDP port
 _PROTOCOLS = {"udp": 17, "tcp": 6}
@@ -135,7 +135,7 @@ def key_offset(experiment: Experiment) -> int:
 def fixed_key_bytes(experiment: Experiment, size: int, key_bytes: int) -> bytes:
     """Return the key bytes after the first 4, taken from a packet of `size` bytes.
 
-    They are the same in all packets.
+    These bytes are the same in all packets of the experiment.
     """
     where = key_offset(experiment)
     return packet_of(experiment, size)[where + 4 : where + key_bytes]
@@ -181,13 +181,16 @@ def packet_of(experiment: Experiment, size: int, parser: tuple[int, int] | None 
 
 
 SPREAD = 2654435761
-"""Multiplier that spreads the numbers of prefixes over 32 bits. It is odd, so that all products
-differ, and close to 2^32 over the golden ratio."""
+"""Multiplier that spreads the numbers of prefixes over 32 bits (Fibonacci hashing). It is odd, so
+that all products differ, and close to 2^32 divided by the golden ratio."""
 _WORD = 4  # number of bytes in which prefixes differ
 
 
 class PrefixShape(NamedTuple):
-    """Position of the only 4 bytes of an address in which the prefixes of a table differ."""
+    """Position of the 4 bytes of an address in which the prefixes of a table differ.
+
+    All other bytes of the address are the same for all prefixes.
+    """
 
     front: int  # number of bytes before these 4 bytes, the same in all addresses
     bits: int  # number of prefix bits in these 4 bytes; at least 25 unless the prefix is shorter
@@ -200,7 +203,7 @@ def prefix_shape(bits: int) -> PrefixShape:
 
 
 def address_of(number: int, bits: int, others: bytes) -> bytes:
-    """Return an address within prefix `number`; its first bit is zero.
+    """Return an address that prefix `number` matches; the first bit of the address is zero.
 
     `others` are the bytes of the address other than the 4 in which prefixes differ.
     """

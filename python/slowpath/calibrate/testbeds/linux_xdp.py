@@ -53,7 +53,7 @@ class CaseBudget:
 
 
 class _Origin(NamedTuple):
-    """The generated program that a prepared path belongs to, needed to prepare it again."""
+    """The generated program of a prepared path, from which the path can be prepared again."""
 
     value: int  # point of the program
     component: bool  # true: with the component
@@ -79,9 +79,10 @@ class Cases:
         self._complete = False
         self.flows: list[targets.Flow | None] = []
         self.entries: list[int] = []
-        """For each case, the number of map entries among which packets choose at random; else 0."""
+        """For each case, the number of map entries among which packets choose at random; 0 if
+        packets are fixed."""
         self.pairs = dict[int, tuple[int, int]]()
-        """For each point, the numbers of the case with the component and of the case without it."""
+        """For each point, the indices of two cases: with the component and without it."""
         self.errors = dict[int, str]()
         """Reasons why points have no cases, by point."""
 
@@ -157,9 +158,9 @@ class Cases:
     def _number(
         self, written: Written, value: int, numbers: dict[str, int], *, component: bool
     ) -> int:
-        """Return the index of a prepared program; equal programs share an index.
+        """Return the index of the case that times a program; equal programs share a case.
 
-        Prepare the program if it is the first of its kind.
+        Prepare the program if no earlier program was equal.
 
         Raises:
             InputError: when the program cannot be compiled or measured.
@@ -184,7 +185,7 @@ class Cases:
 
 
 def random_entries(experiment: Experiment, value: int) -> int:
-    """Return the number of map entries among which packets choose at random; 0 if they do not."""
+    """Return the number of map entries among which packets choose at random; 0: fixed packets."""
     if not experiment["traffic"]["vary"]:
         return 0
     return numeric_value(settings_at(experiment, value), "entries")
@@ -224,7 +225,8 @@ class LinuxXdp(TestBed):
         try:
             with stopping.calling(station.stop):
                 of_block = limits._replace(
-                    # Averaging over all blocks narrows the interval to the requested precision.
+                    # Averaging over all blocks narrows the interval, so one block needs less
+                    # precision.
                     precision=limits.precision * self.blocks**0.5,
                     seconds=limits.seconds / self.blocks,
                 )
@@ -234,10 +236,10 @@ class LinuxXdp(TestBed):
 
 
 BED = LinuxXdp(blocks=3)
-"""The test bed of a calibration. Blocks of an experiment are minutes apart: they expose slow drift
-and spread it over all experiments."""
+"""The test bed of a full calibration. Blocks of an experiment are minutes apart. They expose a slow
+drift of the machine, and spread it over all experiments."""
 QUICK = LinuxXdp(blocks=1)
-"""The test bed of a quick calibration."""
+"""The test bed of a quick calibration, with a single block for each experiment."""
 _FEWEST_LOADS = 3  # minimum number of loads per block
 
 
@@ -294,9 +296,10 @@ class _Station:
 def _samples(
     outcome: Outcome, pairs: dict[int, tuple[int, int]], errors: dict[int, str]
 ) -> Iterator[Sample]:
-    """Yield a sample for each point and load; add a reason to `errors` for points without one.
+    """Yield a sample for each point and load; for points without samples, add to `errors`.
 
-    A point is a value of the swept parameter. `pairs` has the numbers of its two programs.
+    A point is a value of the swept parameter. `pairs` has the indices of the two programs of each
+    point.
     """
     for value, (component, baseline) in pairs.items():
         both = outcome.subjects[component], outcome.subjects[baseline]
@@ -305,14 +308,14 @@ def _samples(
             continue
         for load, (time, other) in enumerate(zip(both[0].loads, both[1].loads, strict=True), 1):
             if time is not None:
-                # The mean of the other loads replaces a baseline that was disturbed in this load.
+                # If the baseline was disturbed in this load, use its mean over the other loads.
                 yield Sample(value, load, time, both[1].run.value if other is None else other)
 
 
 def _paths(cases: Cases) -> dict[str, str]:
     """Return the executed instructions of each program as text, by names like `component-16`.
 
-    Programs whose executed instructions are unknown are left out.
+    Programs with unknown executed instructions are left out.
     """
     found = dict[str, str]()
     for value, pair in cases.pairs.items():

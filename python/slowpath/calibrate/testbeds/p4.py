@@ -45,7 +45,7 @@ _KEYED = (*TABLES, "state", "hash", "meter")
 
 
 class Layers(NamedTuple):
-    """The packet headers that the parser extracts, in order."""
+    """The packet headers that the parser of a P4 program extracts, in order."""
 
     headers: list[tuple[str, str]]  # type and name of each header
     split: int  # bytes before the key in the header that contains the key; 0: it starts a header
@@ -128,7 +128,7 @@ def _check(experiment: Experiment, settings: ParameterValues) -> None:
 
 
 def _names(experiment: Experiment, settings: ParameterValues) -> dict[str, int | str]:
-    """Return the values of template names that are not parameters of the experiment."""
+    """Return the template values that are not parameters of the experiment."""
     kind, layers = experiment["component"]["kind"], layers_of(experiment)
     headers, size = numeric_value(settings, "headers"), numeric_value(settings, "header_bytes")
     fields = numeric_value(settings, "fields")
@@ -182,7 +182,7 @@ def _key_bits(end: int, start: int) -> str:
 
 
 def _address(others: int, front: int) -> str:
-    """Return a P4 expression for the address in the key, which is built from `number`.
+    """Return a P4 expression for an address that consists of `number` and other bits of the key.
 
     Args:
         others: number of key bits that do not depend on `number`.
@@ -215,7 +215,7 @@ def _entry(kind: str, settings: ParameterValues, rest: bytes, number: int, *, la
         bits = numeric_value(settings, "prefix_bits")
         return f"0x{prefix_of(number, bits, rest).hex()}/{bits} => 1"
     if kind == "table-ternary":
-        # The first bit of a packet's key is never set, so only the last entry matches.
+        # The first bit of a packet's key is always zero, so only the last entry matches.
         width = 4 + len(rest)
         value = bytes(width) if last else (_HIGH | number).to_bytes(4, "big") + rest
         mask = _HIGH.to_bytes(4, "big") + bytes(len(rest)) if last else b"\xff" * width

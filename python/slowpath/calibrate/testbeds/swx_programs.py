@@ -30,21 +30,22 @@ from slowpath.calibrate.testbeds.generation import (
 from slowpath.calibrate.testbeds.p4 import TABLES, layers_of
 
 FRESH = 0x01020304
-"""New value of each word that a checksum update replaces."""
+"""Value that a checksum update writes to each word."""
 DESTINATION = 0x020000000001
-"""Destination address of the Ethernet header, which components use as an operand."""
+"""Destination address of the Ethernet header; components use it as an operand."""
 INITIAL = 3
-"""Initial value of state words in experiments that read them."""
+"""Initial value of the state words in experiments that read these words."""
 _MASK = (1 << 64) - 1
 _WORD = (1 << 32) - 1
 _ADDRESS = (1 << 48) - 1
 _ONES = 0xFFFF
 _MISSES = {"table-exact": 3, "table-lpm": 0}
-"""For some components, the key byte whose highest bit is set in packets that must miss."""
+"""For some components, the key byte whose highest bit is set in packets that must miss the table.
+"""
 
 
 def input_packet(experiment: Experiment, settings: ParameterValues, packet: bytes) -> bytes:
-    """Return `packet` filled with input for the component, and a table key that hits or misses."""
+    """Return `packet` with input for the component, such as a table key that hits or misses."""
     kind, data = experiment["component"]["kind"], bytearray(packet)
     end = payload_offset(experiment)
     if kind in ("parser", "checksum"):
@@ -90,7 +91,7 @@ def expected_packet(
 
 
 def _checksum(experiment: Experiment, settings: ParameterValues, packet: bytes) -> int:
-    """Return an Internet checksum, which is never zero (RFC 1071, 1624)."""
+    """Return an Internet checksum of the payload (RFC 1071, 1624), which is never zero."""
     start, count = payload_offset(experiment), numeric_value(settings, "bytes")
     words = [int.from_bytes(packet[at : at + 4], "big") for at in range(start, start + count, 4)]
     if settings["method"] == "update":
@@ -149,7 +150,7 @@ def _table(experiment: Experiment, settings: ParameterValues, __: bytes, compone
         return 0
     look_ups = numeric_value(settings, "tables") * numeric_value(settings, "repeats")
     if experiment["component"]["kind"] == "table-ternary":
-        # The last entry matches, and adds its number.
+        # Only the last entry matches, and its action adds its number, counted from 1.
         return look_ups * numeric_value(settings, "entries")
     return look_ups
 
@@ -232,7 +233,7 @@ class ComponentHeaders(NamedTuple):
 
 
 def own_headers(kind: str, settings: ParameterValues) -> ComponentHeaders:
-    """Return the headers that only the component under test uses."""
+    """Return the headers that only the component under test reads or writes."""
     count, size = numeric_value(settings, "headers"), 8 * numeric_value(settings, "header_bytes")
     fields = numeric_value(settings, "fields")
     if kind in ("parser", "push", "pop"):
@@ -270,9 +271,9 @@ INSTRUCTIONS = {
     "shift": "shl {} 1",
     "constant": "mov {} {}",
 }
-"""Instruction for each operation, with a placeholder for the destination.
+"""SWX instruction of each arithmetic operation, with a placeholder for the destination.
 
-Instructions with a constant also have a placeholder for its value.
+Instructions with a constant also have a placeholder for the constant.
 """
 _SUMS = ["m.sum", "m.sum0", "m.sum1", "m.sum2"]
 
@@ -285,7 +286,7 @@ _FIELDS = {
     "meter": ["bit<32> at", "bit<32> length", "bit<32> color", "bit<32> value"],
     "state": ["bit<32> at", "bit<64> value"],
 }
-"""Metadata fields of components, other than the port and the result."""
+"""Metadata fields of each component, other than the port and the result."""
 
 
 def metadata(kind: str, settings: ParameterValues) -> list[str]:
@@ -307,14 +308,14 @@ def parser_names(settings: ParameterValues) -> dict[str, int | str]:
     names: dict[str, int | str] = {"entry0": "", "first0": "OWN${i}_END : "}
     names |= {f"entry{at + 1}": end for at, end in ends.items()}
     names |= {f"first{at}": "" for at in range(1, fields)}
-    # No header in a packet has one of these types.
+    # Packets contain no header with one of these types.
     names |= {f"other{at}": 0x1000 + at for at in range(numeric_value(settings, "branches"))}
     swapped = int.from_bytes(TYPE.to_bytes(2, "little"), "big")
     return names | {"leave": ends.get(headers - 1, ""), "type": swapped}
 
 
 def body_names(kind: str, settings: ParameterValues) -> dict[str, int | str]:
-    """Return the template values for the repeated lines of a component, numbered from 0."""
+    """Return the template values for the repeated lines of a component; lines count from 0."""
     count = numeric_value(settings, "count")
     if kind == "arithmetic":
         pattern = INSTRUCTIONS[str(settings["operation"])]
@@ -357,7 +358,7 @@ _LACKING = {
     "branches": ("predictable", (YES,)),
     "arithmetic": ("operation", tuple(INSTRUCTIONS)),
 }
-"""For some components, a parameter of which SWX supports only the listed values."""
+"""For some components, a parameter and the values of it that SWX supports."""
 
 
 class Pipeline(NamedTuple):
@@ -396,7 +397,7 @@ def swx_load(experiment: Experiment) -> str:
 
 
 def _program(experiment: Experiment, file: str) -> str:
-    """Return a program for the pipelines of an experiment, from a template."""
+    """Return the C program for the pipelines of an experiment, from the template `file`."""
     part = experiment["component"]
     for value in swept_values(experiment):
         _check(experiment, settings_at(experiment, value))
@@ -460,7 +461,7 @@ def _check(experiment: Experiment, settings: ParameterValues) -> None:
 
 
 def _names(experiment: Experiment, settings: ParameterValues) -> dict[str, int | str]:
-    """Return the values of template names that are not parameters of the experiment."""
+    """Return the template values that are not parameters of the experiment."""
     kind, layers = experiment["component"]["kind"], layers_of(experiment)
     own = own_headers(kind, settings)
     parsed = [name for _, name in layers.headers]

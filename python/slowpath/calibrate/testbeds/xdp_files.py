@@ -111,14 +111,14 @@ FLAGS = ("-mcpu=v3", "-fno-unroll-loops")
 
 
 class Compiled(NamedTuple):
-    """A compiled program: the object that contains it, and its number in there."""
+    """A compiled program: the object that contains it, and the program's number in the object."""
 
     object: objects.Object
     number: int
 
 
 class Compiler:
-    """Compiles the programs of all experiments in parallel; equal programs only once."""
+    """Compiles the programs of all experiments in parallel; equal programs are compiled once."""
 
     def __init__(self, bed: str) -> None:
         """Look for clang now, before a test bed writes hundreds of programs.

@@ -57,7 +57,7 @@ _PLAIN = (
 """Helpers that take no arguments and return a number."""
 _NUMBERED = ("array", "percpu_array", "devmap", "cpumap", "xskmap")
 _FEW = ("devmap", "devmap_hash", "cpumap", "xskmap")
-"""Map types with few entries and 4-byte values."""
+"""Map types with few entries, whose values have 4 bytes."""
 
 
 def helper_names(settings: ParameterValues) -> dict[str, int | str]:
@@ -84,7 +84,7 @@ def helper_names(settings: ParameterValues) -> dict[str, int | str]:
 
 
 def _key(kind: str) -> str:
-    """Return the C expression for the address of a map key; it depends on the map's type."""
+    """Return the C expression for the address of the key in a map of the type `kind`."""
     if kind in _NUMBERED:
         return "&asked.zero"
     return "&asked.bits" if kind == "lpm_trie" else "&asked.key"
@@ -113,7 +113,7 @@ def _little(value: int, size: int) -> str:
 
 
 def _value(settings: ParameterValues) -> str:
-    """Return the value of each table entry: 1 as a little-endian number."""
+    """Return the value of all table entries in hexadecimal: the little-endian number 1."""
     return _little(1, numeric_value(settings, "value_bytes"))
 
 
@@ -188,7 +188,7 @@ def _copy(_experiment: Experiment, settings: ParameterValues) -> Tables:
 def _helper(experiment: Experiment, settings: ParameterValues) -> Tables:
     """Yield the name and the entries of the map that a helper uses.
 
-    If calls of the helper have to find an entry, there is this one, else none.
+    The map has one entry if calls of the helper must find it, else none.
     """
     packet = packet_of(experiment, numeric_value(settings, SIZE))
     payload = payload_offset(experiment)
@@ -280,7 +280,7 @@ def _remainder(byte: int) -> int:
 
 
 def _names(experiment: Experiment, settings: ParameterValues) -> dict[str, int | str]:
-    """Return the values of template names that are not parameters of the experiment."""
+    """Return the template values that are not parameters of the experiment."""
     count, key = numeric_value(settings, "count"), numeric_value(settings, "key_bytes") or 4
     vary, size = experiment["traffic"]["vary"], numeric_value(settings, "bytes") // 4
     kind = experiment["component"]["kind"]
@@ -308,7 +308,7 @@ def _names(experiment: Experiment, settings: ParameterValues) -> dict[str, int |
         "rest": count % 4,
         "instruction": _INSTRUCTIONS.get(str(settings.get("operation")), ""),
         "map_type": map_type,
-        # An LRU map evicts before it is full.
+        # Allocate more entries than needed, because an LRU map evicts entries before it is full.
         "max_entries": 2 * entries + 1024 if map_type.startswith("LRU") else entries,
         "type": TYPE,
         "spread": SPREAD,
@@ -328,8 +328,11 @@ def _names(experiment: Experiment, settings: ParameterValues) -> dict[str, int |
 VALUES = 5
 """Number of variables that the instructions compute with."""
 _SLOTS = 32
-"""Number of 8-byte slots in the packet and in the map's value. All accesses to one slot have the
-same size, so that the core can forward a stored value to a later load."""
+"""Number of 8-byte slots in the packet and in the map's value.
+
+All accesses to one slot have the same size, so that the core can forward a stored value to a later
+load.
+"""
 _SIZES = (("u64", 8), ("u32", 4), ("u16", 2), ("u8", 1))
 _SUMS = ("+=", "-=", "^=", "|=", "&=")
 _CONDITIONS = ("==", "!=", ">", "s<")
@@ -439,4 +442,4 @@ MAKERS: dict[str, Callable[[random.Random], str]] = {
     "reload": _reload,
     "store": _store,
 }
-"""Functions that write one instruction, by the names in `MIXES`."""
+"""Functions that write one random instruction, by the names of kinds in `MIXES`."""

@@ -24,7 +24,7 @@ def head(command: str, schema: str) -> Document:
 
 
 class MapsFile(NamedTuple):
-    """The file that the option `--maps` names; it has the content of maps."""
+    """The maps file: name and content of the file that the option `--maps` names."""
 
     name: str
     text: str

@@ -96,13 +96,13 @@ class Unresolved(NamedTuple):
     """Facts about a program that its object does not state."""
 
     kernel_calls: list[tuple[str, int, str]]
-    """Calls of functions outside the object: function, slot in it, and callee."""
+    """Calls of functions outside the object: caller, 8-byte slot of the call in it, and callee."""
     verified: bool
     """False for a program that the kernel's verifier might reject."""
 
 
 class StandIn(NamedTuple):
-    """A BPF instruction that the SmartNIC lacks, and that was replaced."""
+    """A BPF instruction that the SmartNIC lacks, and that the compiler replaced by a stand-in."""
 
     function: str
     slot: int  # index in the function
@@ -148,12 +148,15 @@ class Run:
         self.partial_result: str | None = None  # JSON of the result if the analysis ended now
 
     def take(self, message: Message) -> Answer | None:
-        """Update the state by a message; return the result after the last one, else None."""
+        """Update the state with a message.
+
+        Return the result if the message is the last one, else None.
+        """
         match message:
             case ("stage", stage):
                 self.stage = stage
             case ("bound", value, seconds, candidates, nogoods):
-                # Once a path is found, later bounds are for the remaining paths.
+                # Once a path is found, later bounds are only for the remaining paths.
                 value = self.progress.value if self.progress.paths else value
                 self.progress = Progress(value, seconds, candidates, nogoods, self.progress.paths)
             case ("path", index):
@@ -201,7 +204,7 @@ POLL_SECONDS = 0.1
 
 
 class StageProgress(NamedTuple):
-    """Current stage of work in the compiled engine, and how far it is."""
+    """Current stage of work in the compiled engine, and the progress within this stage."""
 
     subject: str  # such as the name of a program; empty: unknown
     stage: str  # such as `rewriting`; empty: unknown

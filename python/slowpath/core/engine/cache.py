@@ -16,18 +16,18 @@ from slowpath.core import codes
 from slowpath.core.errors import InputError
 
 FOLDER_VARIABLE = "SLOWPATH_CACHE_DIR"
-"""Environment variable with the folder of kept results."""
+"""Environment variable with the path of the cache folder."""
 OFF_VARIABLE = "SLOWPATH_NO_CACHE"
 """Environment variable that turns the cache off if it has a value."""
 _FORMAT = 1
-"""Version of the entries; another one never finds entries of this one."""
+"""Version of the format of entries. Programs with another version do not find these entries."""
 _CHUNK = 1 << 20
 
 
 def default_folder() -> str | None:
-    """Return the folder of kept results; None if the user has turned the cache off, or has no home.
+    """Return the cache folder; None if the user has turned the cache off, or has no home folder.
 
-    It is `$SLOWPATH_CACHE_DIR`, else `slowpath` in the user's cache directory (XDG).
+    The folder is `$SLOWPATH_CACHE_DIR`, else `slowpath` in the user's cache directory (XDG).
     """
     if os.environ.get(OFF_VARIABLE):
         return None
@@ -46,10 +46,10 @@ def digest(data: bytes) -> str:
 
 
 class Cache:
-    """A folder of kept results, which need not exist."""
+    """A folder with cached results; the folder need not exist."""
 
     def __init__(self, folder: str, warn: Callable[[str], None]) -> None:
-        """Open the folder; `warn` gets a sentence if results cannot be kept, once."""
+        """Open the folder; `warn` gets a sentence the first time that a result cannot be stored."""
         self.folder = folder
         self._kept = _core.Cache(folder)
         self._warn = warn
@@ -59,8 +59,8 @@ class Cache:
     def key(self, kind: str, parts: object) -> str:
         """Return the key of a result of this engine.
 
-        `parts` is plain data (JSON) with everything that the result depends on. For large content,
-        it has the `digest`.
+        `parts` is plain data (JSON) with everything that the result depends on. Large content is
+        replaced by its `digest`.
         """
         return _key([_FORMAT, self.engine, kind, parts])
 
@@ -68,7 +68,8 @@ class Cache:
     def engine(self) -> str:
         """Identity of the engine: its version, and the digest of its file.
 
-        The digest is kept itself, because its computation takes longer than a command starts.
+        The digest of the file is itself cached, because computing it takes longer than starting a
+        command.
         """
         if self._engine is None:
             about = os.stat(_core.__file__)
@@ -83,7 +84,7 @@ class Cache:
         return self._engine
 
     def find(self, key: str, count: int) -> list[str] | None:
-        """Return the texts that were kept for a key; None unless there are `count` of them."""
+        """Return the texts that were stored for a key; None unless there are `count` of them."""
         data = self._kept.read(key)
         if data is None:
             return None
@@ -91,7 +92,10 @@ class Cache:
         return texts if len(texts) == count else None
 
     def keep(self, key: str, texts: Sequence[str]) -> None:
-        """Keep texts of one line each, such as JSON, for a key. Failure causes one warning."""
+        """Store texts of one line each, such as JSON, for a key.
+
+        A failure causes a single warning.
+        """
         if self._broken or any("\n" in text for text in texts):
             return
         try:
@@ -101,7 +105,7 @@ class Cache:
             self._warn(f"{self.folder}: results cannot be kept: {_reason(problem)}")
 
     def prune(self) -> None:
-        """Delete results that were not used for a long time, if it is due."""
+        """Delete results that were not used for a long time, unless this was done recently."""
         self._kept.prune()
 
 
@@ -111,7 +115,7 @@ def _key(parts: object) -> str:
 
 
 def _reason(problem: Exception) -> str:
-    """Return the reason of an error of the engine or of Python, without numbers."""
+    """Return the text of an error of the engine or of Python, without the OS error number."""
     return str(getattr(problem, "strerror", None) or problem).partition(" (os error ")[0]
 
 
@@ -124,12 +128,12 @@ def _digest_of_file(file: str) -> str:
 
 
 def usage(folder: str) -> tuple[int, int]:
-    """Return the number of kept results in a folder, and their size in bytes."""
+    """Return the number of cached results in a folder, and their size in bytes."""
     return _core.cache_usage(folder)
 
 
 def clear(folder: str) -> tuple[int, int]:
-    """Delete all kept results in a folder; return their number, and their size in bytes.
+    """Delete all cached results in a folder; return their number, and their size in bytes.
 
     Raises:
         InputError: if a result cannot be deleted.
@@ -144,4 +148,7 @@ def clear(folder: str) -> tuple[int, int]:
 
 
 SIZE_LIMIT = _core.cache_limit()
-"""Maximum size of a folder of kept results in bytes; the results used longest ago are deleted."""
+"""Maximum size of the cached results in a folder, in bytes.
+
+If there are more, the results that were used longest ago are deleted.
+"""

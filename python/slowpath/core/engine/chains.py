@@ -57,7 +57,7 @@ def configured(
         except _core.Error as problem:
             if problem.option != "--maps":
                 raise
-            # The analysis reports the error, with the name of the maps file and the line.
+            # The analysis reports this error later, with the name of the maps file and the line.
             return members
 
 
@@ -130,7 +130,7 @@ def known_start(subject: ChainSubject, known: ChainKnowledge) -> KnownStart:
 def combine_for(
     subject: ChainSubject, name: str, member: int, compiled: Sequence[int], known: KnownStart
 ) -> Object:
-    """Combine a chain as `combine` does, but only the work of one program is analysed.
+    """Combine a chain as `combine` does, but count only the work of one program.
 
     `member` is the number of the program in the chain.
 

@@ -106,6 +106,8 @@ def prepare_case(
 def cut_case(station: Station, case: Case) -> tuple[list[Stretch], list[int]]:
     """Cut an execution path into stretches of instructions that can be timed separately.
 
+    Also return the instructions at which the path cannot be cut.
+
     Raises:
         InputError: if the path's instructions are unknown, or the kernel rejects the cut program.
     """
@@ -198,7 +200,7 @@ def sample_live(
 
 
 class OfferedTrial(NamedTuple):
-    """Numbers of packets by their fate, in a trial at one offered rate."""
+    """Counts of packets in a trial at one offered rate: sent, received, and lost at each place."""
 
     due: int  # packets that were due: `late` and `sent`
     late: int  # not sent, because the sender was too late
@@ -296,8 +298,8 @@ Trace = _core.Trace
 def open_trace(station: Station, subject: Subject, file: str, maps: str | None) -> Trace:
     """Open a capture file whose packets are to run through a program.
 
-    `maps` has initial content of maps, as in the file of `--maps`. Other maps stay as the kernel
-    creates them.
+    `maps` is the text of the file of `--maps`, which has initial content of maps. All other maps
+    stay as the kernel creates them.
 
     Raises:
         InputError: if the file is not a capture file, the program cannot be run, or a map rejects

@@ -39,7 +39,7 @@ class Mix:
     ) -> None:
         """Allocate packets, tables and working sets as `slowpath_neighbours::MixSpec` describes.
 
-        A subject or competitor of the kind `given` runs one of `programs`, named by its number.
+        A subject or competitor of the kind `given` runs one of `programs`, given by its index.
         These programs run in `kernel`.
 
         Raises:
@@ -99,7 +99,7 @@ def cpus(requested: Sequence[int] | None, least: int, purpose: str) -> list[int]
 
 
 def surroundings(one: int, other: int) -> Surroundings:
-    """Measure for some milliseconds how much two CPUs slow each other down.
+    """Measure for some milliseconds by how much load on one of two CPUs slows down the other.
 
     Raises:
         UnavailableError: if this process may not use one of them.

@@ -83,7 +83,7 @@ def configured(file: str, found: Object, variables: list[str], maps: str | None)
         except _core.Error as problem:
             if problem.option != "--maps":
                 raise
-            # The analysis reports the error, with the name of the maps file and the line.
+            # The analysis reports this error later, with the name of the maps file and the line.
             return found
 
 
@@ -111,7 +111,9 @@ def function_slots(found: Object) -> dict[str, int]:
 
 
 def with_replaced_calls(file: str, found: Object, calls: list[tuple[str, int]]) -> Object:
-    """Return an object in which stand-ins replace these calls, each a function and a slot in it.
+    """Return an object in which stand-ins replace the given calls.
+
+    A call is a pair: the function that contains it, and its 8-byte slot in this function.
 
     Raises:
         InputError: if the object has no such call; `file` names the object.
@@ -145,7 +147,7 @@ def run_maps(
 
 
 class Shown(NamedTuple):
-    """The content of programs of a BPF object."""
+    """Description of the programs of a BPF object, as JSON text."""
 
     text: str  # JSON
     complete: bool  # true: the same on each machine, because no limit affected it

@@ -13,7 +13,7 @@ from slowpath.core.inputs import read_program
 
 
 class Fault(NamedTuple):
-    """A fault of a P4 program, with its place."""
+    """A fault of a P4 program: its code, its text, and its place in the source."""
 
     code: Code
     file: str
@@ -55,7 +55,7 @@ class Header(TypedDict):
 
 
 class TableRun(TypedDict):
-    """A table that a control applies."""
+    """A run of a table that a control applies: hit or miss, and the action with its arguments."""
 
     table: str
     hit: bool
@@ -64,7 +64,10 @@ class TableRun(TypedDict):
 
 
 class Walk(TypedDict):
-    """The run of a program; see `crates/p4/src/walk/mod.rs`."""
+    """A run of a P4 program on a packet: visited parser states, extracted headers, applied tables.
+
+    See `crates/p4/src/walk/mod.rs`.
+    """
 
     states: list[str]
     headers: list[Header]
@@ -74,7 +77,7 @@ class Walk(TypedDict):
 
 
 class Number(TypedDict):
-    """A number in the key or value of a map."""
+    """A number in the key or value of a map: its name, width, offset and size."""
 
     name: str
     width: int  # bits
@@ -83,7 +86,7 @@ class Number(TypedDict):
 
 
 class Key(TypedDict):
-    """A key of a table."""
+    """A key field of a table, with the kind of its match."""
 
     number: Number
     kind: str  # Exact, Lpm, Ternary, Range, Optional
@@ -99,13 +102,16 @@ class Action(TypedDict):
 
 
 class Groups(TypedDict):
-    """The groups of a selector."""
+    """The map with the groups of an action selector."""
 
     map: str
 
 
 class Members(TypedDict):
-    """The members of an action profile or selector, which entries name by number."""
+    """The map with the members of an action profile or selector.
+
+    Entries refer to members by number.
+    """
 
     name: str
     map: str
@@ -125,11 +131,14 @@ class Table(TypedDict):
 
 
 Content = Mapping[str, Sequence[tuple[bytes, bytes | None]]]
-"""Content of maps: keys and values; without a value, a map has no such element."""
+"""Content of maps by name: pairs of a key and a value.
+
+None as value means that the map has no element with this key.
+"""
 
 
 class P4Program(NamedTuple):
-    """A P4 program that was translated."""
+    """A P4 program that this process has translated: its source and flags, tables and warnings."""
 
     file: str
     text: str
@@ -140,12 +149,12 @@ class P4Program(NamedTuple):
     conditions: Sequence[str]
     """Conditions under which the translation does the same as the program."""
     given: Content | None
-    """Map content that the analysis takes as given; None if it is not known."""
+    """Map content that the analysis assumes; None if it is not known."""
 
     def walks(self, packets: Sequence[tuple[bytes, int, Content]]) -> list[Walk | None]:
-        """Run the program on packets, each with a port and content of maps.
+        """Run the P4 program on packets, each with its input port and the content of maps.
 
-        None: the program has another architecture.
+        A result is None if the engine cannot run programs of this architecture.
         """
         folders, defines = list(self.folders), list(self.defines)
         given = [
@@ -180,7 +189,7 @@ _translated: dict[str, P4Program] = {}
 
 
 def translated(file: str) -> P4Program | None:
-    """Return a P4 program as this process has last translated it; None for other files."""
+    """Return the latest translation of a P4 program by this process; None for other files."""
     return _translated.get(file)
 
 
@@ -223,14 +232,14 @@ class Pipeline(NamedTuple):
 
     spec: str
     conditions: Sequence[str]
-    """When the pipeline does the same as the program."""
+    """Conditions under which the pipeline does the same as the P4 program."""
 
 
 _pipelines: dict[str, Pipeline] = {}
 
 
 def translated_pipeline(file: str) -> Pipeline | None:
-    """Return the pipeline to which this process has last translated a P4 program."""
+    """Return the pipeline of the latest translation of a P4 program by this process, if any."""
     return _pipelines.get(file)
 
 
@@ -267,10 +276,12 @@ class PipelineEntry(NamedTuple):
 def pipeline_entries(
     file: str, flags: Sequence[str], entries: MapsFile, form: Form, info: str | None = None
 ) -> tuple[list[PipelineEntry], str] | None:
-    """Return the entries of a P4 program, and those of a file, with the text of its pipeline.
+    """Translate a P4 program to a pipeline, and return its table entries and the pipeline's text.
 
-    The tables of this pipeline have room for the entries. Return None if the program has a fault.
-    The arguments are those of `map_content`.
+    The entries are those that the program declares, followed by those in the file `entries`.
+
+    The tables of the pipeline have room for all these entries. Return None if the program has a
+    fault. The arguments are those of `map_content`.
 
     Raises:
         InputError: if an entry has a fault.
@@ -322,7 +333,7 @@ _Fault = tuple[str, int, str]  # code, line of the file of entries (0: of the pr
 
 
 def _checked(found: tuple[T | None, _Fault | None], file: str, entries: MapsFile) -> T | None:
-    """Return entries that the engine has read; None if the program `file` has a fault.
+    """Return the entries in the engine's answer `found`; None if the program `file` has a fault.
 
     Raises:
         InputError: if an entry has a fault.
@@ -336,7 +347,7 @@ def _checked(found: tuple[T | None, _Fault | None], file: str, entries: MapsFile
 
 
 def _settings(flags: Sequence[str]) -> tuple[list[str], list[tuple[str, str]]]:
-    """Return the folders of `-I` and the macros of `-D`."""
+    """Return the folders of the flags `-I`, and the macros of the flags `-D` with their values."""
     folders = [flag[2:] for flag in flags if flag.startswith("-I")]
     return folders, [_definition(flag[2:]) for flag in flags if flag.startswith("-D")]
 

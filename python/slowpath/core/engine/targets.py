@@ -37,7 +37,10 @@ def builtin_target(name: str) -> Target:
 
 
 def described_target(name: str, text: str) -> Target:
-    """Return the target that a text describes; if it is invalid, analyses on it fail."""
+    """Return the target that a text describes.
+
+    If the description is invalid, each analysis for the target fails.
+    """
     return _core.Target(as_text(name), text)
 
 
@@ -73,9 +76,9 @@ def nanoseconds(
 ) -> list[float]:
     """Estimate the time of each path on a target, in nanoseconds per run.
 
-    Runs are repeated in a loop, as the kernel does. Each map is assumed to have `entries` entries;
-    0 stands for only those that the path needs, as in a witness. Packets access `bytes_` bytes of
-    map elements, or all of them.
+    The estimate is for runs in a loop, as in the kernel's test runs. Each map is assumed to have
+    `entries` entries; 0 stands for the entries that the path needs. `bytes_` is the total size of
+    the map elements that packets access; None stands for all elements.
 
     Raises:
         InputError: if the target has no time estimates.

@@ -79,7 +79,7 @@ class Column(NamedTuple):
 
     @property
     def style(self) -> str | None:
-        """CSS classes of the cells in the column, separated by spaces."""
+        """CSS classes of the cells in this column, separated by spaces; None without classes."""
         words = ["number" if self.number else "text", *(["wide"] if self.wide else [])]
         return " ".join(words)
 
@@ -95,7 +95,7 @@ def table(
     body = join(*(_row(columns, row) for row in rows))
     style = "stack" if stack else None
     inside = element("table", element("thead", head), element("tbody", body), class_=style)
-    # Keys scroll the focused element.
+    # A box with the focus can be scrolled by keys.
     return element("div", inside, class_="scroll", tabindex=0)
 
 
@@ -313,7 +313,7 @@ def problem(text: str, code: str | None = None, class_: str = "warn") -> Html:
 
 
 def coded_end(code: str | None) -> Iterator[Content]:
-    """Yield the end of a sentence about a problem: its code, and the command that explains it."""
+    """Yield the end of a text about a problem: its code, and the command that explains the code."""
     if code is not None:
         yield " "
         yield element("span", f"[{code}]", title=f"slowpath explain {code}", class_="code")

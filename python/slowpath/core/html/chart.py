@@ -10,7 +10,10 @@ from slowpath.core.html import COLOURS, Html, element, join
 _WIDE = 50.0
 """If the largest value is at least this multiple of the smallest, an axis is logarithmic."""
 _GROWTH = 3.0
-"""Growth of a linear y-axis for ends of intervals, relative to the span of the values."""
+"""Maximum extension of a linear y-axis at each end, to cover ends of intervals.
+
+The unit is the span of the values.
+"""
 _TICKS = 5  # approximate number of ticks on a linear axis
 _FINE = 2.5  # maximum decades of a logarithmic axis with ticks at 1, 2 and 5; above, only at 1
 _LARGE, _HUGE = 10_000, 1e15

@@ -12,7 +12,10 @@ from slowpath.core.html.flow import Flow, picture, shape
 PATHS = 8
 """Maximum number of paths on the page of a program."""
 _MANY = 20
-"""If a page has more programs, paper gets only their table."""
+"""Maximum number of programs whose articles are printed on paper.
+
+With more programs, a printed page has only the table of programs.
+"""
 _HEIGHT = 640.0
 """Maximum height of a graph in pixels, unless its scale is `_SMALLEST`."""
 _SMALLEST = 0.4
@@ -90,15 +93,16 @@ tr { scroll-margin-top: 5rem; }
 def style() -> str:
     """Return the style sheet, with the rules that show the elements of the chosen path only.
 
-    The selectors name each step to a button. With a descendant of unknown depth, browsers search
-    the whole article for each hidden element whose style a script asks for, such as axe-core.
+    The selectors name each element from the article down to a button. A descendant selector would
+    be slow: for each hidden element whose style a script queries (axe-core does), browsers would
+    search the whole article.
     """
     rules = list[str]()
     for number in range(1, PATHS + 1):
         chosen = f"article:has(> fieldset > label > .s{number}:checked)"
         rules.append(f"{chosen} .k:not(.k{number}) {{ display: none; }}")
         rules.append(f"{chosen} rect.l{number} {{ fill: var(--c1); }}")
-    # Pages about a single path have no switch.
+    # A page about a single path has no switch between paths.
     rules.append("article.single rect.l1 { fill: var(--c1); }")
     return _RULES + "\n".join(rules) + "\n"
 
@@ -109,7 +113,7 @@ def path_classes(number: int) -> str:
 
 
 def switch(name: str, labels: Sequence[str], rest: str | None = None) -> Html:
-    """Return radio buttons that choose one of the paths with these labels, at first the first.
+    """Return radio buttons that choose a path by its label; at first, the first path is chosen.
 
     `name` is the id of the article; `rest` is a remark beside the buttons.
     """
@@ -132,12 +136,12 @@ def switch(name: str, labels: Sequence[str], rest: str | None = None) -> Html:
 
 
 def card(title: str, *content: Content) -> Html:
-    """Return a card of the first screen."""
+    """Return a card for the first screen of an article: a box with a title."""
     return element("section", element("h2", title), *content)
 
 
 def value(words: Content) -> Html:
-    """Return the large text of a card: the answer."""
+    """Return the large text of a card, which states the main result."""
     return element("p", words, class_="value")
 
 
@@ -147,9 +151,10 @@ def hero(*cards: Html) -> Html:
 
 
 def several(*articles: Html) -> Html:
-    """Return the articles of several programs; paper gets the first screens of a few.
+    """Return the articles of several programs.
 
-    If there are many, paper gets only the table of programs before them.
+    A printed page has only the first screens of the first four articles. With more than `_MANY`
+    articles, it has none of them, only the table of programs.
     """
     kind = "several unprinted" if len(articles) > _MANY else "several"
     return element("div", *articles, class_=kind)
@@ -164,7 +169,8 @@ def pairs(known: Sequence[tuple[str, Content]]) -> Html:
 def region(label: str, *content: Content, class_: str = "scroll") -> Html:
     """Return a box that scrolls if its content is too large; keys scroll it once it has focus.
 
-    It is no landmark, because labels of landmarks must differ, but pages have several programs.
+    The box is not an ARIA landmark: labels of landmarks must differ, but articles of several
+    programs repeat them.
     """
     return element("div", *content, class_=class_, tabindex=0, role="group", aria_label=label)
 

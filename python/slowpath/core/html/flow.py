@@ -76,7 +76,7 @@ class Arrow(NamedTuple):
 
 
 class Flow(NamedTuple):
-    """A control-flow graph."""
+    """A control-flow graph to draw, as boxes and arrows between them."""
 
     boxes: Sequence[Box]
     arrows: Sequence[Arrow]
@@ -126,7 +126,7 @@ def picture(shape: Shape, words: str, *, scale: float = 1.0, style: str | None =
             rx=2,
             class_=box.kind,
         )
-        # Links repeat those of the text beside the picture, so the Tab key skips them.
+        # The text beside the picture has the same links, so the Tab key skips those of the picture.
         if box.link is not None:
             rect = element("a", rect, href=box.link, aria_label=box.tooltip, tabindex=-1)
         parts.append(rect)
@@ -160,7 +160,7 @@ def _lines(lines: Sequence[Line], arrows: Sequence[Arrow], *, never: bool) -> Ht
 
 
 def _lit_lines(lines: Sequence[Line], arrows: Sequence[Arrow]) -> Iterator[Html]:
-    """Draw a line of each class in `Arrow.lit` over the edges that have it."""
+    """Draw a line for each CSS class in `Arrow.lit`, over all edges with this class."""
     for kind in dict.fromkeys(kind for arrow in arrows for kind in arrow.lit):
         drawn = [
             "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in line.points)

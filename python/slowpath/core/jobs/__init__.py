@@ -53,7 +53,7 @@ def handling_signals(handle: Callable[[], None]) -> Iterator[None]:
     try:
         yield
     finally:
-        # Block signals while handlers are restored, so that none meets a mix of old and new ones.
+        # Block signals while handlers are restored, so that none arrives between two restorations.
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, handled)
         for number in handled:
             signal.signal(number, before[number])

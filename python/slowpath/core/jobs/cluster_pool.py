@@ -42,7 +42,7 @@ _ATTEMPTS = 2
 _SUBMITTED = 2
 """Submitted items per worker thread: one running, one waiting."""
 _LOOK = 5.0
-"""Seconds between two queries of the number of workers."""
+"""Seconds between two queries for the present number of workers."""
 
 
 class ClusterPool(Pool):

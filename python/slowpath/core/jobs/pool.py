@@ -42,9 +42,9 @@ NO_OBSERVER = PoolObserver()
 
 
 class Unfinished(NamedTuple):
-    """Stands for the result of an item that has none.
+    """Placeholder for the result of an item without a result.
 
-    Its worker died in each attempt (`died`), or the work was stopped.
+    Either its worker died in each attempt (`died`), or the work was stopped.
     """
 
     died: bool
@@ -109,7 +109,7 @@ class Pool(ABC):
 class _IgnoringStop:
     """Adapter for work that has no parameter for stop requests.
 
-    A class, so that it can be pickled.
+    It is a class instead of a nested function, so that it can be pickled.
     """
 
     def __init__(self, work: Callable[[Any, Any], Any]) -> None:

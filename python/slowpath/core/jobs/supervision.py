@@ -65,9 +65,9 @@ class ProcessWorker:
             raise
 
     def descriptor(self) -> int | None:
-        """Return the descriptor that is readable when `receive` returns at once; None: no process.
+        """Return a descriptor that is readable when `receive` returns at once; None: no process.
 
-        For callers that wait for several things at a time.
+        Callers that wait for several sources poll this descriptor.
         """
         return None if self._process is None else self._process.output
 
@@ -247,7 +247,7 @@ def _exit_with_owner(owner: int) -> None:
 
 
 def _limit(memory: int) -> None:
-    """Limit the memory of this process to `memory` bytes above what it holds already.
+    """Limit the memory of this process to `memory` bytes in addition to its present memory.
 
     The process begins with the memory of its owner, which can be large in a notebook.
     """

@@ -115,7 +115,8 @@ def compile_c(file: str, clang: Clang, form: Form = OBJECT, *, text: bytes | Non
     program = _need_clang(file, clang, form).command
 
     def fault(problem: str) -> InputError:
-        # The search for the compiler takes milliseconds, so only errors show the command.
+        # The search for the compiler takes milliseconds, so only error messages contain the
+        # command.
         return InputError(
             codes.COMPILATION_FAILED, file, f"{problem}: {shown_command(file, clang, form=form)}"
         )

@@ -1,4 +1,4 @@
-"""Loads programs again and again, and records the files that each of them is made of.
+"""Loads programs repeatedly, and records the files that each program depends on.
 
 Commands that watch files use it to find the programs that a changed header affects.
 """
@@ -26,7 +26,7 @@ class RecordingLoader:
 
         Args:
             folder: An existing folder for temporary files, which the caller removes.
-            texts: Texts to compile in place of files, by absolute path. They can be unsaved.
+            texts: Texts to compile in place of files, such as unsaved ones, by absolute path.
         """
         self._rule = os.path.join(folder, "headers.d")
         self._texts = texts or {}
@@ -57,7 +57,8 @@ class RecordingLoader:
         except CompilationError as problem:
             self.errors[file] = problem.errors
             named = [error.file for error in problem.errors if error.file != file]
-            # Without an object there is no rule; headers with errors can be new.
+            # Without an object, clang writes no rule; errors can be in headers that are not yet
+            # recorded.
             self.headers[file] = list(dict.fromkeys((*self.headers.get(file, ()), *named)))
             raise
         with open(self._rule, encoding="utf-8", errors="surrogateescape") as rule:
@@ -78,7 +79,7 @@ class RecordingLoader:
 
 
 def _compile_unsaved(file: str, clang: Clang) -> bytes:
-    """Compile a text of the overlay whose file does not exist.
+    """Compile a text of the overlay (unsaved text) whose file does not exist.
 
     The driver of clang refuses a missing file before it reads the overlay, so the text is included
     in an empty source.

@@ -56,7 +56,7 @@ def load_program(file: str, clang: Clang) -> bytes:
 
 
 def _error_for_folder(folder: str) -> InputError:
-    """Return the error for a folder in place of a file: it names files in it."""
+    """Return the error for a folder in place of a file; the error names files in the folder."""
     from slowpath.core.inputs import program_files
     from slowpath.core.terminal import first_few
 

@@ -26,13 +26,13 @@ from slowpath.core.programs.clang import CompilationError, SourceError, compile_
 from slowpath.core.programs.sources import Clang, is_p4
 
 _STACK = ("stack limit", "stack size")
-"""Texts in clang's errors about programs that need more than the stack of 512 bytes."""
+"""Texts in clang's errors about programs that need more than the BPF stack of 512 bytes."""
 
 
 def compile_p4(file: str, clang: Clang, text: str | None = None) -> bytes:
     """Compile a P4 program to a BPF object or pipeline; with `text`, its content is this text.
 
-    Headers of BPF programs stand on the stack, or in a map if they need more than 512 bytes.
+    A BPF program keeps its headers on the stack, or in a map if they need more than 512 bytes.
 
     Raises:
         CompilationError: if the program has faults.
@@ -127,9 +127,11 @@ def maps_of(file: str, flags: Sequence[str], maps: MapsFile) -> str:
 def swx_entries(
     file: str, flags: Sequence[str], maps: MapsFile | None
 ) -> tuple[list[PipelineEntry], str]:
-    """Return the entries of a P4 program, and those of a file, with the text of its pipeline.
+    """Translate a P4 program to a pipeline, and return its table entries and the pipeline's text.
 
-    The tables of this pipeline have room for the entries.
+    The entries are those that the program declares, followed by those in the file `maps`.
+
+    The tables of the pipeline have room for all these entries.
 
     Raises:
         InputError: if an entry or the program has a fault, or the file has content of BPF maps.

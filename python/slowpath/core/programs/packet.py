@@ -54,7 +54,7 @@ class Header(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """The result of parsing one header of a packet: a note on it, and the next header."""
+    """Result of parsing one header of a packet: a note on the header, and the next header."""
 
     note: str
     next: tuple[str, int] | None  # name and offset of the next header; None: unknown

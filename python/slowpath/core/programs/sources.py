@@ -39,7 +39,8 @@ KINDS = {
     "c": ("C source", ("-x", "c")),
     "p4": ("P4", ()),
 }
-"""For each extension, the name of the kind, and flags that make clang accept other extensions."""
+"""For each extension of source files: the name of the kind, and the flags with which clang reads a
+source of this kind under any name."""
 
 
 _CAPTURES = (
@@ -94,7 +95,7 @@ def kind_of(file: str, data: bytes) -> str | None:
     if re.search(_LISTING, head, re.MULTILINE):
         return None
     name = file.rpartition(".")[2].lower()
-    # Errors of P4 name the line, also in an empty file.
+    # An empty file with this extension counts as P4, because errors of P4 then name a line.
     if name != "p4" and (b"\0" in head or not head.strip()):
         return None
     if name in KINDS and name != "bc":
@@ -202,7 +203,10 @@ def provenance_lines(document: Mapping[str, object]) -> Iterator[Line]:
 
 
 _LONGEST_TEXT = 200
-"""Characters of a line that pipelines of P4 programs have (`LONGEST_TEXT` in crates/p4/src/swx)."""
+"""Maximum length of a source line in the pipeline of a P4 program, in characters.
+
+Equal to `LONGEST_TEXT` in crates/p4/src/swx.
+"""
 
 
 class Source(NamedTuple):
@@ -244,7 +248,7 @@ def find_source(file: str, program: str, known: Mapping[int, str]) -> Source:
 
 
 def _printed(line: str) -> str:
-    """Format a line as the engine formats the lines in an object."""
+    """Format a source line as the engine prints the lines that an object contains."""
     return line.rstrip().replace("\t", "    ")
 
 

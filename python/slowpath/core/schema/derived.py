@@ -92,7 +92,7 @@ def is_count(result: Result) -> bool:
 
 
 def rate_metric(result: Result) -> Metric:
-    """Return whether a result with rates is about bit rates or packet rates."""
+    """Return the metric of a result with rates: bit rate or packet rate."""
     return as_metric(result["metric"]) or "bitrate"
 
 
@@ -138,7 +138,7 @@ def estimate_notes(result: Result) -> list[str]:
 
 
 def reservation(note: str) -> str:
-    """Return the condition on an estimate that has a note, for use after `if`."""
+    """Return the condition that an estimate holds despite its note, for use after `if`."""
     return f"the estimate holds despite its note: {note}"
 
 
