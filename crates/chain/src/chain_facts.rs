@@ -3,9 +3,9 @@
 //!
 //! A program that checks its facts at entry is correct for any content of maps, and its proof
 //! covers all packets. Without checks, a program is correct only while the maps of the programs
-//! before it have the content for which the facts were found. It is not traced which facts depend
-//! on which content. Instead, facts are found twice: for known content and for any content. Facts
-//! that are equal both times do not depend on the content.
+//! before it have the content for which the facts were found. The analysis does not trace the
+//! dependence of each fact on map content. Instead, it finds all facts twice: for known content and
+//! for any content. Facts that are equal both times do not depend on the content.
 
 use crate::facts::{ChainProgram, FactsOptions, Outgoing, Reached, facts_along};
 use crate::{Chain, Loaded};
@@ -15,7 +15,7 @@ use slowpath_ir::PacketFacts;
 use slowpath_stop::Stop;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A linked chain, and what is known about its maps and packets.
+/// A linked chain, with the known content of its maps and the facts about its packets.
 pub(crate) struct ChainFacts<'a> {
     pub chain: &'a Chain,
     pub loaded: &'a [Loaded],
@@ -95,7 +95,7 @@ impl ChainFacts<'_> {
     }
 }
 
-/// Returns the assumptions on which the facts about arriving packets depend.
+/// Returns the assumptions under which the facts about packets at a program hold.
 fn assumptions(reached: &Reached) -> BTreeSet<&String> {
     let left = reached.by_edge.iter().map(|(_, left)| match left {
         Outgoing::Packets(found) => &found.assumptions,

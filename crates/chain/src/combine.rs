@@ -17,10 +17,10 @@ impl Chain {
     /// Combines the objects of all members into one file, which can be analysed like a single
     /// program. Reports call it `name`.
     ///
-    /// Packets arrive at the only program of the file, and the other programs of the chain run
-    /// after it. If the programs run on several devices, only the instructions executed on `device`
-    /// have a cost. The programs with the indices in `compiled` run as code compiled for a
-    /// SmartNIC. This code does the same as their BPF programs under certain conditions
+    /// Packets enter the file at the chain's first program, and the other programs run after it. If
+    /// the programs run on several devices, only the instructions executed on `device` have a cost.
+    /// The programs with the indices in `compiled` run as code compiled for a SmartNIC. This code
+    /// does the same as their BPF programs under certain conditions
     /// ([`Chain::compilation_conditions`]). Results hold for the packets and map contents that
     /// `known` describes.
     ///
@@ -147,14 +147,15 @@ impl Chain {
         }))
     }
 
-    /// Returns the objects of all members, each with the name of the member.
+    /// Returns the objects of all programs of the chain, each with the program's name.
     pub(crate) fn parts<'a>(&'a self, loaded: &'a [Loaded]) -> Vec<Part<'a>> {
         let members = self.members.iter().zip(loaded);
         members.map(|(member, of)| Part { name: &member.name, object: &of.object }).collect()
     }
 
-    /// Returns the group number of each shared map. The key is the index of the member and the
-    /// number of the map in its object. Maps with the same group number are one map at run time.
+    /// Returns the group number of each shared map. The key consists of the index of the program in
+    /// the chain and the index of the map in its object. Maps with the same group number are one
+    /// map at run time.
     ///
     /// Groups come from `shared_maps` in the description and from equal pin names on one device.
     ///
@@ -237,8 +238,8 @@ impl Chain {
         Ok(())
     }
 
-    /// Returns an error if two maps that are one map at run time have different definitions. A map
-    /// is given by the index of its program and its number in the object.
+    /// Returns an error if two maps that are one map at run time have different definitions. Each
+    /// map is given by the index of its program and its index in the object.
     fn check_alike(
         &self,
         loaded: &[Loaded],
@@ -289,7 +290,7 @@ impl Chain {
     }
 }
 
-/// Part of the error message about different maps that are pinned under one name.
+/// Text in the error message about maps with different definitions that are pinned under one name.
 const PINNED_ALIKE: &str = "both objects pin them by this name, and one map has";
 
 /// Moves a map to another group, together with all other maps of its former group.

@@ -18,8 +18,8 @@ use slowpath_stop::Stop;
 use slowpath_target::Target;
 use std::rc::Rc;
 
-/// Name of the built-in performance target that the search uses. Of its costs, only the number of
-/// instructions matters here.
+/// Name of the built-in performance target of the search. The search here uses only its count of
+/// instructions, not its other costs.
 const TARGET: &str = "ebpf";
 const COUNTED: &str = "instructions";
 

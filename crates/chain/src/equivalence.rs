@@ -67,7 +67,7 @@ pub enum EquivalenceError {
 }
 
 impl EquivalenceError {
-    /// Returns the code of the error's cause.
+    /// Returns the error code of the cause, such as `SP0301`.
     pub fn code(&self) -> codes::Code {
         match self {
             EquivalenceError::Lift(error) => error.code(),
@@ -78,7 +78,7 @@ impl EquivalenceError {
 
 /// Tries to prove that `specialised` does the same as `original` for all packets for which `facts`
 /// hold. Both programs use the same maps, with any content. If `stop` ends the proof early, the
-/// result contains only what is proved by then.
+/// result contains only the parts that are proved by then.
 ///
 /// The packet lengths and the stop condition in `options` are ignored; `facts` and `stop` replace
 /// them.

@@ -22,7 +22,7 @@ pub enum ChainError {
 }
 
 impl ChainError {
-    /// Returns the code of the error's cause.
+    /// Returns the error code of the cause, such as `SP0301`.
     pub fn code(&self) -> codes::Code {
         match self {
             ChainError::Line { .. } | ChainError::Whole(_) => codes::CHAIN_INVALID,

@@ -84,7 +84,7 @@ impl Default for FactsOptions {
 pub enum Outgoing {
     /// Some packets leave the program, and these facts hold for all of them.
     Packets(Box<Discovery>),
-    /// No packet leaves the program with a wanted result, for this reason.
+    /// No packet leaves the program with one of the wanted results, for this reason.
     Nothing(NothingLeaves),
 }
 
@@ -94,9 +94,8 @@ pub struct NothingLeaves {
     /// The branches that make packets end with other results. Each is the last branch before the
     /// program ends.
     pub ends: Vec<End>,
-    /// Branches that every packet would have to take to leave the program with a wanted result,
-    /// although no packet can take all of them. Empty if the results of the program already show
-    /// that no packet leaves.
+    /// Branches that a packet would have to take to leave with one of the results, but that no
+    /// packet can take together. Empty if the program's results already show that no packet leaves.
     pub why: Explanation,
     /// Conditions under which no packet leaves, as in [`Discovery::assumptions`].
     pub assumptions: Vec<String>,
@@ -105,7 +104,7 @@ pub struct NothingLeaves {
 /// Amount of work that a search for facts took.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Work {
-    /// Number of questions that the solver was asked.
+    /// Number of solver queries.
     pub queries: u64,
     /// Total wall-clock time in seconds.
     pub seconds: f64,
@@ -115,9 +114,9 @@ pub struct Work {
 
 /// Proved facts about all packets that leave a program with one of the wanted results.
 pub struct Discovery {
-    /// Facts about bytes and lengths of the leaving packets.
+    /// Facts about bytes and lengths of the packets that leave.
     pub facts: PacketFacts,
-    /// Ranges of the headroom and the metadata length of the leaving packets.
+    /// Ranges of the headroom and the metadata length of the packets that leave.
     pub packet_environment: PacketEnvironment,
     /// Conditions under which the facts hold, one sentence each. They come from reading the
     /// program, and from behaviour of the kernel on which runs rely.
@@ -145,8 +144,9 @@ impl Discovery {
         self.proof.queries()
     }
 
-    /// Explains a fact by the branches that all leaving packets take and from which the fact
-    /// follows, and by the instructions that wrote the bytes. Takes a few solver queries.
+    /// Explains a fact about the packets that leave. The explanation lists branches that all of
+    /// these packets take and that imply the fact, and the instructions that wrote the bytes. Takes
+    /// a few solver queries.
     ///
     /// # Errors
     /// If execution fails, the solver contradicts itself, or `stop` ends the work.
@@ -167,8 +167,9 @@ pub fn any_packet() -> PacketFacts {
     PacketFacts::lengths(least, greatest)
 }
 
-/// Returns whether the headroom, and whether the metadata length, is worth reporting. A range that
-/// holds for every packet, or for every packet just received, is not worth it.
+/// Returns two flags: true if the range of the headroom is worth reporting, and the same for the
+/// metadata length. A range that holds for every packet, or for every newly received packet, is not
+/// worth reporting.
 pub(crate) fn is_notable(environment: PacketEnvironment) -> (bool, bool) {
     let plain = [PacketEnvironment::ANY, Receive::PAGE.packet_environment()];
     let head_room = plain.iter().all(|plain| plain.head_room != environment.head_room);
@@ -312,7 +313,7 @@ fn discover(
     proof.prove(sampler, seen, bounds)
 }
 
-/// Returns the behaviours outside the model on which at least one run depends, by number.
+/// Returns the ids of the unmodelled behaviours on which at least one run depends.
 fn relied(unrolled: &Unrolled) -> BTreeSet<RelianceId> {
     let nodes = unrolled.dag.numbered_nodes();
     nodes.flat_map(|(node, _)| unrolled.executor.reliances(node)).map(|&(on, _)| on).collect()

@@ -25,8 +25,8 @@ const VALUES: &str = ".rodata.slowpath";
 /// Size of the generation counter in bytes.
 const BYTES: u32 = 8;
 
-/// For each program of a chain, the content of its maps, by map number (the position in the
-/// program's object).
+/// For each program of a chain, the content of its maps, by the index of the map in the program's
+/// object.
 pub type Contents = Vec<BTreeMap<u32, MapContent>>;
 
 /// Reads the content of maps of a chain from text in the format of `docs/reference/maps.md`. If
@@ -65,11 +65,10 @@ pub fn start_maps(chain: &Chain, loaded: &[Loaded], text: &str) -> Result<Value,
     Ok(start)
 }
 
-/// The objects of a chain joined into one, and all names by which its maps can be called.
+/// The objects of a chain joined into one object, with all names that users can give to its maps.
 struct Names {
     joined: Joined,
-    /// The joined object. For each alternative name of a map, it has an additional copy of the map
-    /// under this name.
+    /// The joined object. It has an additional copy of a map for each alternative name of the map.
     object: Object,
     /// For each alternative name of a map, the name that the map has in the joined object.
     further: BTreeMap<String, String>,
@@ -96,8 +95,8 @@ impl Names {
         Ok(Names { joined, object, further })
     }
 
-    /// Replaces alternative names of maps, which are keys of `given`, by the names in the joined
-    /// object.
+    /// Replaces the keys of `given`, which may be alternative names of maps, by the names in the
+    /// joined object.
     fn own<T>(&self, given: BTreeMap<String, T>) -> Result<BTreeMap<String, T>, Error> {
         const INNER: &str = ".inner";
         let mut own = BTreeMap::new();
@@ -132,8 +131,8 @@ pub fn joined(chain: &Chain, loaded: &[Loaded]) -> Result<Joined, ChainError> {
     }))
 }
 
-/// The decision whether a map with given content is frozen, so that programs may rely on this
-/// content.
+/// A map with given content, and the decision whether it is frozen. Programs may rely on the
+/// content of frozen maps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Given {
     /// Name of the map in its program's object.
@@ -149,7 +148,7 @@ pub struct FrozenMaps {
     /// Object of the program. It has additional maps: for the values of all frozen maps and for the
     /// generation counter.
     pub object: Object,
-    /// Content of the frozen maps, by their numbers in `object`.
+    /// Content of the frozen maps, by their indices in `object`.
     pub frozen: Frozen,
     /// Content of the frozen maps, by name. If there is a generation counter, its map is included
     /// with the value zero.
@@ -158,8 +157,8 @@ pub struct FrozenMaps {
 
 impl FrozenMaps {
     /// Finds the maps with given content on which a rewritten program can rely. Also returns, by
-    /// map number, the reasons why other maps are not suitable. The caller must know that no
-    /// program writes to the maps.
+    /// map index, the reasons why other maps are not suitable. The caller ensures that no program
+    /// writes to the maps.
     pub fn of(
         object: &Object,
         contents: &BTreeMap<u32, MapContent>,
@@ -209,14 +208,14 @@ impl FrozenMaps {
     }
 }
 
-/// Returns the content that the map with the generation counter has as long as no frozen map was
-/// changed.
+/// Returns the content of the map with the generation counter while no frozen map has changed:
+/// zeros.
 pub(crate) fn zero() -> MapContent {
     let zero = EntryValue::Bytes(vec![0; BYTES as usize]);
     MapContent { entries: vec![MapEntry { key: vec![0; 4], value: zero }], ..MapContent::default() }
 }
 
-/// Adds an array map with one element to an object, and returns the number of the map.
+/// Adds an array map with one element to an object, and returns the index of the map.
 fn add(object: &mut Object, name: &str, content: Vec<u8>) -> u32 {
     let taken = |name: &str| object.maps.iter().any(|map| map.name == name);
     let numbered = (2..).map(|number| format!("{name}{number}"));
@@ -236,8 +235,8 @@ fn add(object: &mut Object, name: &str, content: Vec<u8>) -> u32 {
     (object.maps.len() - 1) as u32
 }
 
-/// Removes maps to which some program of the chain may write from the given content. Also returns,
-/// for each program, the decision about each map with given content.
+/// Returns the given map content without the maps to which a program of the chain may write. Also
+/// returns, for each program, the decision about each map with given content.
 ///
 /// # Errors
 /// If maps that are shared have different definitions.
@@ -254,7 +253,7 @@ pub(crate) fn unwritten(
         let (mut left, mut given) = (BTreeMap::new(), Vec::new());
         for (&map, content) in contents {
             let group = groups.get(&(member, map as usize));
-            // All programs that share this map, with the number of the map in each.
+            // All programs that share this map, with the index of the map in each.
             let shared = groups.iter().filter(|(_, of)| Some(*of) == group).map(|(&at, _)| at);
             let mut users: Vec<(usize, usize)> = shared.collect();
             users.push((member, map as usize));
@@ -278,7 +277,7 @@ pub(crate) fn unwritten(
 }
 
 /// Selects the maps with given content that can be frozen, by name in the object. Also returns, by
-/// map number, the reasons why other maps cannot be frozen.
+/// map index, the reasons why other maps cannot be frozen.
 pub(crate) fn freezable(
     object: &Object,
     contents: &BTreeMap<u32, MapContent>,

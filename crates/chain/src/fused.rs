@@ -73,7 +73,8 @@ pub(crate) struct Fused {
     /// The original programs as separate programs, which are run in the kernel for comparison. An
     /// error states why they cannot be run there.
     pub apart: Result<Unfused, String>,
-    /// Packets and map contents from the proof on which the fused program should be run.
+    /// Test inputs (packets and map contents) from the proof, for runs of the fused program in the
+    /// kernel.
     pub test_inputs: Vec<TestInput>,
     /// Control-flow graphs of the fused program before and after it is optimised; `None` if graphs
     /// were not requested.

@@ -231,7 +231,8 @@ fn whole<'a>(program: &'a BpfProgram, block: &FlowBlock) -> impl Iterator<Item =
     block.slots.clone().filter(|&slot| program.insns[slot] != Insn::SecondSlot)
 }
 
-/// Returns the word with which reports describe the fate of a block of the original program.
+/// Returns the word that reports use for the fate of a block of the original program. `number` is
+/// the index of the block.
 fn fate(program: &BpfProgram, compared: &Compared, number: usize) -> &'static str {
     if compared.unreached.contains(&number) {
         return "unreached";

@@ -19,13 +19,13 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// The inverse share of the remaining time that may be spent on deciding whether a guard costs less
-/// than it saves: a quarter.
+/// Divisor of the remaining time: the decision whether a guard costs less than it saves may take a
+/// quarter of it.
 const PART: u32 = 4;
 /// Maximum time for deciding whether the checks of a guard cost less than they save.
 const TIME: Duration = Duration::from_secs(10);
-/// Maximum number of checks of a guard that are left out one at a time, to find out whether they
-/// pay.
+/// Maximum number of checks of a guard that are tested, by leaving out one at a time, for saving
+/// more than they cost.
 const TRIES: usize = 16;
 
 /// The program, the facts and the options that are needed to decide whether a guard (checks of
@@ -41,7 +41,7 @@ pub(crate) struct Subject<'a> {
     pub options: &'a LiftOptions,
 }
 
-/// The decision whether a program with a guard is used.
+/// The decision whether to use a rewritten program with its guard.
 pub(crate) enum Verdict {
     Pays,
     /// Another rewritten program (`made`) relies on fewer facts and is better, but is not proved
@@ -117,7 +117,8 @@ struct ProfitabilityCheck<'a> {
 
 /// A check that could be left out of a guard, so that the program relies on fewer facts.
 enum GuardCheck {
-    /// The checks of all packet bytes together. Checks of the packet length and of maps stay.
+    /// All checks of packet bytes together. Checks of the packet length and of maps stay in the
+    /// guard.
     Bytes,
     Compared(Comparison),
     Values(Field),
@@ -223,7 +224,7 @@ impl GuardCheck {
         made.changes.iter().filter(rests).count()
     }
 
-    /// Returns the number of instructions that the guard needs for this check.
+    /// Returns the number of instructions of the guard that this check takes.
     fn instructions(&self, guard: &Guard) -> usize {
         match self {
             GuardCheck::Bytes => guard.instructions(),

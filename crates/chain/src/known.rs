@@ -1,5 +1,4 @@
-//! Describes what is known before the first program of a chain runs: facts about packets, and
-//! content of maps.
+//! Knowledge before the first program of a chain runs: facts about packets, and content of maps.
 
 use crate::facts::any_packet;
 use crate::frozen::{self, read_contents};

@@ -73,7 +73,8 @@ pub(crate) fn joint_license(programs: &[Licensed<'_>]) -> Result<Option<String>,
     }
     let Some(first) = programs.first() else { return Ok(None) };
     if let Some(different) = programs.iter().find(|of| of.license != first.license) {
-        // It is the GPL if all licenses are compatible with it, otherwise the one that is not.
+        // The joint license is the GPL if all licenses are compatible with it, otherwise the
+        // incompatible license.
         let strict = programs.iter().find(|of| compatible(of) && !is_dual(of.license));
         let joint = other.map_or_else(
             || Some(strict.and_then(|of| of.license).unwrap_or("GPL")),
@@ -99,8 +100,8 @@ fn is_dual(license: Option<&str>) -> bool {
     license.is_some_and(|license| license.starts_with(DUAL) && is_gpl_compatible(license))
 }
 
-/// Returns true if the dual license `license` lets the user choose `other`. For example, `Dual
-/// MIT/GPL` leaves the choice of `MIT`.
+/// Returns true if `license` is a dual license under which the user may choose `other`. For
+/// example, `Dual MIT/GPL` permits the choice of `MIT`.
 fn leaves((license, other): (&str, &str)) -> bool {
     let choices = license.strip_prefix(DUAL).and_then(|both| both.strip_suffix("/GPL"));
     is_dual(Some(license)) && choices == Some(other)

@@ -1,4 +1,4 @@
-//! An object of a chain, as read from its file, with the number of the chain's program in it.
+//! An object of a chain, as read from its file, with the index of the chain's program in it.
 
 use slowpath_bpf::{Object, ProgramType};
 use std::sync::Arc;
@@ -16,7 +16,8 @@ impl Loaded {
     /// Combines an object with the index of its program.
     ///
     /// # Errors
-    /// A message if it is a program with a `struct __sk_buff`: chains consist of XDP programs.
+    /// Returns a message if the program gets a `struct __sk_buff`, because chains consist of XDP
+    /// programs.
     pub fn new(object: Arc<Object>, program: usize) -> Result<Loaded, String> {
         match object.programs.get(program) {
             Some(entry) if ProgramType::of(entry.kind).is_some() && !entry.kind.is_xdp() => {

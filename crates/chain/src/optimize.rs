@@ -51,7 +51,7 @@ pub enum OptimizeError {
 }
 
 impl OptimizeError {
-    /// Returns the code of the error's cause.
+    /// Returns the error code of the cause, such as `SP0301`.
     pub fn code(&self) -> codes::Code {
         match self {
             OptimizeError::Specialise(error) => error.code(),
@@ -86,8 +86,8 @@ pub fn optimize(
     optimize_for((object, program), (facts, None), (mode, Guards::All), options, stop)
 }
 
-/// Does the same as [`optimize`]. It can also use known content of maps (`frozen`), and lets the
-/// caller choose the policy for guards.
+/// Rewrites a program like [`optimize`], but also uses known content of maps (`frozen`), and lets
+/// the caller choose the policy for guards.
 ///
 /// # Errors
 /// See [`OptimizeError`].

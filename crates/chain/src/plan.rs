@@ -3,8 +3,8 @@
 //! [`Topology::parse`] reads the description. [`plan`] finds the packets that arrive at each node
 //! on all paths ([`arrivals`]), and rewrites programs for them ([`results`]). It chooses variants
 //! by ingress ([`choice`]), and ranks them by gain ([`ranking`]). Results depend on the content of
-//! programs and on facts, not on the position in the network. So a result serves all nodes and,
-//! from a cache on disk, all later plans.
+//! programs and on facts, not on the position in the network. So all nodes share results, and a
+//! cache on disk keeps them for later plans.
 //!
 //! After Krude, Eichholz, Winck, Wehrle and Mezini, "Optimizing Data Plane Programs for the
 //! Network" (NetPL 2019), "Future work".
@@ -49,14 +49,14 @@ use std::time::Instant;
 use subject::Linked;
 use variants::{NodePlan, variants};
 
-/// The inverse share of the total time that may be spent on finding the packets that arrive at all
-/// nodes: one half.
+/// Divisor of the total time: finding the packets that arrive at all nodes may take one half of it.
 const ARRIVING: u32 = 2;
-/// Maximum number of parts into which the remaining time is divided. Each node may use one part.
+/// Maximum number of parts into which the remaining time is divided. The work for one node may take
+/// one part.
 const PARTS: usize = 8;
 
-/// The inverse share of the remaining time that may be spent, at the end of planning, on source
-/// lines that establish facts: one half.
+/// Divisor of the remaining time: at the end of planning, finding the source lines that establish
+/// facts may take one half of it.
 const REASONS: u32 = 2;
 
 /// The result of planning which nodes of a network run rewritten programs.

@@ -59,9 +59,11 @@ impl Default for RewriteOptions {
 }
 
 impl RewriteOptions {
-    /// Sets the way in which packets are delivered. `name` is a name that [`Receive::parse`] reads.
+    /// Sets the way in which the driver delivers packets, by a name that [`Receive::parse`]
+    /// accepts.
     ///
-    /// # Errors If [`Receive::parse`] does not accept the name.
+    /// # Errors
+    /// If [`Receive::parse`] does not accept the name.
     pub fn receiving(self, name: &str) -> Result<RewriteOptions, String> {
         let receive = Receive::parse(name).map_err(|why| format!("--receive: {why}"))?;
         let condition = receive.condition(name);
@@ -262,8 +264,8 @@ pub fn rewrite(
 }
 
 /// Adds to each program's report the assumptions on which its results depend. Facts about its
-/// packets depend on the assumptions of earlier programs, and on their conditions in `own`. Removed
-/// branches also depend on the program's own conditions in `own`.
+/// packets depend on the assumptions of earlier programs. `own` contains further conditions of each
+/// program; they apply to facts at later programs and to branches removed from the program itself.
 fn rest_on_others(chain: &Chain, own: &[Vec<String>], report: &mut ChainReport) {
     let direct: Vec<Vec<String>> =
         report.programs.iter().map(|program| program.assumptions.clone()).collect();

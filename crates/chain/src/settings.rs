@@ -7,9 +7,9 @@ use slowpath_bpf::{BpfProgram, Object};
 use slowpath_codes as codes;
 use std::sync::Arc;
 
-/// Returns the assumptions about variables that a loader sets and that a program reads, one
-/// sentence each. Results about the program hold only under these assumptions. The sentences are in
-/// the order of the object's symbols and call the program `name`.
+/// Returns the assumptions about the values of variables that a loader sets and the program reads,
+/// one sentence each. Results about the program hold only under these assumptions. The sentences
+/// are in the order of the object's symbols and call the program `name`.
 pub(crate) fn settings(name: &str, object: &Object, program: &BpfProgram) -> Vec<String> {
     let variables = object.loader_variables_in(&program.insns).into_iter();
     variables.flat_map(|variable| object.settings_of(variable, Some(name))).collect()
@@ -18,7 +18,8 @@ pub(crate) fn settings(name: &str, object: &Object, program: &BpfProgram) -> Vec
 /// Sets variables of the programs of a chain, as [`slowpath::configured`] does for one object. If
 /// several programs have a variable of the same name, it is called `PROGRAM:NAME`.
 ///
-/// # Errors If [`slowpath::configured`] fails, or if shared maps have different definitions.
+/// # Errors
+/// If [`slowpath::configured`] fails, or if shared maps have different definitions.
 pub fn configured(
     chain: &Chain,
     loaded: &[Loaded],

@@ -19,8 +19,8 @@ use slowpath_stop::Stop;
 use std::sync::Arc;
 use thiserror::Error;
 
-/// Names of the two programs. The names of the programs' sections begin with them, as do the names
-/// of maps that the programs do not share.
+/// Names of the two compared programs. Section names, and names of maps that the programs do not
+/// share, start with the name of their program.
 const NAMES: [&str; 2] = ["first", "second"];
 
 /// Result of comparing two programs.
@@ -118,7 +118,7 @@ pub enum VerifyError {
 }
 
 impl VerifyError {
-    /// Returns the code of the error's cause.
+    /// Returns the error code of the cause, such as `SP0301`.
     pub fn code(&self) -> codes::Code {
         match self {
             VerifyError::Object(error) => error.code(),
@@ -128,9 +128,10 @@ impl VerifyError {
 }
 
 /// Compares two programs for the packets of a context. If `stop` ends the proof early, the result
-/// contains only what is proved by then.
+/// contains only the facts that are proved by then.
 ///
-/// # Errors See [`VerifyError`].
+/// # Errors
+/// See [`VerifyError`].
 pub fn verify(
     both: [&Loaded; 2],
     place: &ChainContext,
@@ -181,10 +182,9 @@ pub fn verify(
     Ok(VerifyReport { outcome, assumptions, undecided, shared, counterexample, proof })
 }
 
-/// Returns true if two maps are treated as one map that both programs share. They must have the
-/// same name and definition. Writable global data must also have the same initial content in both
-/// objects; its content during a run may still differ from that, because earlier runs may have
-/// changed it.
+/// Returns true if a map of each object can be treated as one map that both programs share. Both
+/// maps must have the same name, definition and initial content. During a run, writable global data
+/// may have other content, because earlier runs may have changed it.
 fn is_one(one: &MapDef, other: &MapDef) -> bool {
     let like = |map: &MapDef| {
         let inner = map.inner.as_deref().map(|inner| {
@@ -229,8 +229,8 @@ fn incomparable([first, second]: &[BpfProgram; 2]) -> Option<String> {
     })
 }
 
-/// Returns a reason if one of the programs uses a map of programs or of maps that an object fills:
-/// such programs cannot be compared. Returns `None` if they use no map of this kind.
+/// Returns the reason why two programs cannot be compared: one of them uses a map that holds
+/// programs or other maps, and the object lists these. Returns `None` if neither uses such a map.
 fn slots(object: &Object, programs: &[BpfProgram]) -> Option<String> {
     let used = programs.iter().flat_map(|program| &program.insns).find_map(|insn| match insn {
         Insn::LoadImm64 { value: Imm64::Map(map), .. } => {

@@ -1,5 +1,5 @@
-//! Reads YAML files that describe chains and topologies. Error messages state what should be
-//! written, rather than what the parser objects to.
+//! Reads YAML files that describe chains and topologies. Error messages state the expected text,
+//! not the parser's complaint.
 
 use crate::ChainError;
 use serde::de::DeserializeOwned;
@@ -33,7 +33,7 @@ pub(crate) fn line<T>(value: &Spanned<T>) -> u64 {
     value.referenced.line()
 }
 
-/// Converts an error of the YAML parser into a message for users, without the line number.
+/// Returns a message for users about an error of the YAML parser, without the line number.
 fn in_words(error: &Error, kind: &Kind) -> String {
     let Kind { name, foreign, other } = kind;
     match error {
@@ -78,8 +78,8 @@ fn in_words(error: &Error, kind: &Kind) -> String {
     }
 }
 
-/// Returns the message for a value that is not a number of the expected type. Returns `None` if the
-/// type is not a type of numbers.
+/// Returns the message for a value that is not a number of the type `of`. Returns `None` if `of` is
+/// not the name of a numeric type.
 fn number(of: &str) -> Option<&'static str> {
     Some(match of {
         "u16" => "a number from 0 to 65535 is expected here",

@@ -83,8 +83,8 @@ fn what_lies_around_packets_is_found_out() {
     assert_eq!(behind("marks", None), around((216, 216), (4, 8)));
 }
 
-/// Checks packets that are too long for one memory page, which options may declare to exist. They
-/// keep the headroom and metadata with which they arrived.
+/// Checks that packets too long for one memory page keep the headroom and metadata with which they
+/// arrived. Only some options permit packets of this length.
 #[test]
 fn packets_longer_than_a_page_have_the_room_that_they_arrived_with() {
     let long = PacketFacts::lengths(5000, 9000);
@@ -123,7 +123,7 @@ fn rewritten(names: &[&str], edge: &str, mode: Mode) -> Rewritten {
     rewritten_for(names, edge, mode, "native-page")
 }
 
-/// Same as [`rewritten`], for packets that are delivered in the way `receive`.
+/// Same as [`rewritten`], for packets that the driver delivers in the way `receive`.
 fn rewritten_for(names: &[&str], edge: &str, mode: Mode, receive: &str) -> Rewritten {
     let device = |number: usize| if edge.is_empty() { 0 } else { number };
     let programs = names.iter().enumerate().map(|(number, name)| {

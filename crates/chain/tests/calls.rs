@@ -11,7 +11,7 @@ use slowpath_stop::Stop;
 use std::collections::BTreeMap;
 
 /// For each program named `KIND_NAME_MORE`, where `KIND` is `kind`, tries to prove it equivalent to
-/// the program `NAME`. Returns each proof with the name of the former program.
+/// the program `NAME`. Returns each proof with the name of the program `KIND_NAME_MORE`.
 fn proofs(kind: &str) -> Vec<(String, Proof)> {
     let object = pairs::object("calls");
     let programs = pairs::programs(&object);
@@ -45,8 +45,8 @@ fn programs_that_print_or_tell_something_else_are_refuted() {
     }
 }
 
-/// Returns the sentence that reports a difference that the solver has found, but that running both
-/// programs does not confirm.
+/// Returns the sentence about a difference that the solver has found, but that runs of both
+/// programs do not confirm. `what` is the part of the state that differs.
 fn unconfirmed(what: &str) -> String {
     format!(
         "the solver says that {what} differs, but a run does not take the path that the solver found"

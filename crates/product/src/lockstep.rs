@@ -2,15 +2,15 @@
 //! are joined, so the work grows with the size of the programs, not with their number of paths.
 //!
 //! A pair of runs is one run of each program on the same packet; it has a position in each program.
-//! A run continues until it is before a block with several predecessors, at a branch on a term, or
-//! at its end. Branches on the same condition are taken together. For other branches, the solver is
-//! asked which sides are possible, and each possible side is followed. Pairs that wait at the same
-//! two blocks are joined into one pair. An unknown *shared by both programs* tells from which pair
-//! a run came (`join_points`). Values that differ between the joined pairs become choices by this
-//! unknown. So values that both programs compute alike stay the same term, however many paths lead
-//! there.
+//! A run continues until it reaches a block with several predecessors, a branch on a term, or the
+//! end of the program. Branches on the same condition are taken together. For other branches, the
+//! solver is asked which sides are possible, and each possible side is followed. Pairs that wait at
+//! the same two blocks are joined into one pair. An unknown *shared by both programs* tells from
+//! which pair a run came (`join_points`). Values that differ between the joined pairs become
+//! choices by this unknown. So values that both programs compute alike stay the same term, for any
+//! number of joined paths.
 //!
-//! The result is right for any order and any pairing of blocks (`order`). Each pair of runs is
+//! The result is sound for any order and any pairing of blocks (`order`). Each pair of runs is
 //! followed, or left out because the solver or the facts of its state rule it out. A property that
 //! holds for all values of the unknowns also holds for their values in real runs. A failed proof
 //! does not mean a difference, because joined states include runs that do not exist.
@@ -38,9 +38,8 @@ use slowpath_smt::{SolverError, TermId};
 /// The result of executing two programs in lockstep: all runs of both programs, joined at their
 /// ends.
 pub struct Lockstep {
-    /// For each program, one path that stands for all its runs. It contains the final state, the
-    /// conditions and uncertain assumptions of the runs, and the greatest number of instructions
-    /// that any run executes.
+    /// For each program, one path that represents all runs together: their final state, conditions
+    /// and uncertain assumptions, and the greatest number of instructions that any run executes.
     pub paths: [Path; 2],
     /// Greatest number of instructions that the second program executes in addition to those of the
     /// first program, for the same packet.
@@ -130,7 +129,7 @@ impl Runs<'_, '_> {
         Ok(())
     }
 
-    /// Builds the result from the pair that is at the end of both programs.
+    /// Builds the result from the joined pair of runs at the end of both programs.
     fn ended(&mut self, pair: Pair) -> Lockstep {
         self.move_pool_to(0);
         let mut known = self.join_points.known(pair.from);

@@ -100,8 +100,8 @@ impl Multiplications {
     }
 }
 
-/// Replaces unknowns by constants if the conditions require them to have one value. The path of one
-/// program may require a value that the other program does not test.
+/// Replaces an unknown by a constant if an equation among the conditions determines its value. This
+/// helps if only one of the two programs tests the value.
 fn with_constants(pool: &mut TermPool, conditions: &[TermId]) -> Vec<TermId> {
     let mut known = HashMap::new();
     let mut fixes = vec![false; conditions.len()];
@@ -142,7 +142,8 @@ fn factors(pool: &TermPool, term: TermId) -> Option<(TermId, TermId)> {
     (!small(a) && !small(b)).then_some((a, b))
 }
 
-/// Returns the widest of the terms `all` whose low bits are equal to `product`.
+/// Returns the widest product in `all` whose low bits are equal to `product`; `product` itself if
+/// no wider product exists.
 fn widest(pool: &mut TermPool, product: TermId, all: &[TermId]) -> TermId {
     let mut found = product;
     let Some((a, b)) = factors(pool, product) else { return product };
@@ -199,8 +200,8 @@ fn scaled(pool: &mut TermPool, product: TermId) -> Option<(TermId, u64)> {
     fits.then(|| (pool.extract(value, 0, 32), factor))
 }
 
-/// Returns the quotient that `dividend * reciprocal >> shift` computes; `None` if the expression is
-/// not a division.
+/// Returns the quotient that is equal to `dividend * reciprocal >> shift`; `None` if the expression
+/// is not equal to a division by a constant for all dividends.
 fn divisor(pool: &TermPool, dividend: TermId, reciprocal: u128, shift: u8) -> Option<Quotient> {
     let (power, greatest) = (1u128 << shift, u128::from(pool.domain(dividend).hi()));
     let least = power.checked_div(reciprocal)?;

@@ -30,10 +30,10 @@ pub struct Path {
     pub reliances: Vec<(RelianceId, TermId)>,
     /// Number of instructions that the path executes.
     pub instructions: u64,
-    /// Values of inputs for which the path is taken; `None` if the solver could not decide whether
-    /// such values exist.
+    /// Values of inputs for which a run takes the path; `None` if the solver could not decide if
+    /// any exist.
     pub model: Option<Model>,
-    /// Number of undecided queries about the path after the last decided query.
+    /// Number of consecutive undecided queries about the path, counted back from the last query.
     undecided_queries: u32,
 }
 
@@ -62,7 +62,7 @@ pub enum NextPath {
     Done,
 }
 
-/// The beginning of one or more paths that are not enumerated yet.
+/// The common beginning of paths that are not enumerated yet.
 struct Prefix {
     next: Destination,
     state: SymbolicState,
@@ -71,10 +71,10 @@ struct Prefix {
     reliances: Vec<(RelianceId, TermId)>,
     /// Counters that [`DrawSource`] keeps of the unknown values drawn so far.
     counts: Vec<u32>,
-    /// Values of inputs for which the prefix is taken; `None` if the solver could not decide
-    /// whether such values exist.
+    /// Values of inputs for which a run takes the prefix; `None` if the solver could not decide if
+    /// any exist.
     model: Option<Model>,
-    /// Number of undecided queries after the last decided query.
+    /// Number of consecutive undecided queries about the prefix, counted back from the last query.
     undecided_queries: u32,
     blocks: usize,
     instructions: u64,
@@ -98,14 +98,14 @@ pub trait DrawSource {
 
     /// Returns the counters of both programs after several paths have joined. `ways` contains both
     /// programs' counters on each path. After the join, equal counters again mean the same draw.
-    /// Returns `None` if there are no such counters.
+    /// Returns `None` if no counters have this property.
     fn join(&self, ways: &[[&[u32]; 2]]) -> Option<[Vec<u32>; 2]> {
         let (&first, others) = ways.split_first()?;
         others.iter().all(|&way| way == first).then(|| first.map(<[u32]>::to_vec))
     }
 }
 
-/// A source that returns these terms in order.
+/// A source of unknown values that returns the contained terms in order.
 pub struct FixedDraws(pub Vec<TermId>);
 
 impl DrawSource for FixedDraws {

@@ -16,7 +16,7 @@ const LEAST: Duration = Duration::from_millis(200);
 
 /// Maximum number of solver steps for a quick query; they take about 2 s. The query whether a path
 /// is possible is quick, because it may stay undecided. A quick query also gets at most an eighth
-/// of the remaining time. Each earlier undecided query halves both limits.
+/// of the remaining time. Each undecided query before it halves both limits.
 const QUICK_STEPS: u64 = 16_000_000;
 /// Maximum number of times that the limits of a quick query are halved.
 const HALVES: u32 = 6;

@@ -18,7 +18,7 @@ pub struct Side {
     /// Simplifies terms that symbolic execution left unresolved, on all joined paths together;
     /// `None` if each path is executed on its own.
     pub joined: Option<AllPaths>,
-    /// Number of block executions and joins so far. The next of them gets this number.
+    /// Number of block executions and joins so far, which identifies the next execution or join.
     points: u32,
 }
 
@@ -32,15 +32,15 @@ impl Side {
         Ok(Side { executor, start, resolver: Resolver::new(), joined: None, points: 0 })
     }
 
-    /// Returns a new number for the execution of a block or for a join.
+    /// Returns a new id for the execution of a block or for a join.
     pub(crate) fn new_point(&mut self) -> NodeId {
         let point = NodeId(self.points);
         self.points += 1;
         point
     }
 
-    /// Returns the successors of a block: first if its condition holds, then if it does not hold.
-    /// Both are equal after a jump.
+    /// Returns the two successors of a block: the one if its branch condition holds, then the other
+    /// one. After a jump, both are equal.
     pub(crate) fn targets(&self, block: BlockId) -> [Destination; 2] {
         match &self.executor.program().block(block).terminator {
             Terminator::Jump(edge) => [edge.target; 2],
@@ -48,8 +48,8 @@ impl Side {
         }
     }
 
-    /// Returns the bytes `offset` to `offset + bytes` of a memory region in the given state. The
-    /// program must hold the term pool.
+    /// Returns the `bytes` bytes of a memory region from `offset` on, in the given state, as one
+    /// term. The program must hold the term pool.
     ///
     /// # Errors
     /// The reason why the content is not known, in words.
@@ -69,8 +69,9 @@ impl Side {
         self.resolver.resolve(&mut self.executor, content).map_err(|error| error.to_string())
     }
 
-    /// Returns the environment of a concrete run. `values` are the values of all inputs, clamped to
-    /// their limits; addresses are left out. The run draws `unknowns`, and memory holds zeros.
+    /// Returns the environment of a concrete run, in which memory holds zeros. `values` contains
+    /// the values of all inputs; they are clamped to their limits, and addresses are left out. The
+    /// run draws the values in `unknowns`.
     pub fn environment(&self, values: &[u64], unknowns: Vec<u64>) -> Environment {
         let program = self.executor.program();
         let mut environment = Environment::with_fill(program, 0);

@@ -3,8 +3,9 @@
 //! variables.
 //!
 //! Two terms are equal if they have the same operator and equal operands. If the operators differ,
-//! the terms are equal if they are equal in both cases of the condition of a choice inside them.
-//! The check is incomplete: it does not find all equal terms.
+//! the comparison takes the condition of a choice inside the terms. The terms are equal if they are
+//! equal both for a true and for a false condition. The check is incomplete: it does not find all
+//! equal terms.
 
 use slowpath_smt::{Node, TermId, TermPool};
 use std::collections::HashMap;
@@ -26,8 +27,8 @@ const MAX_PAIRS: u32 = 200_000;
 pub struct TermPair {
     /// The two terms to compare.
     pub terms: (TermId, TermId),
-    /// Conditions, terms of 1 bit each, under which the equality matters. They select these two
-    /// terms in the choices ("if ... else") of larger terms that are compared.
+    /// 1-bit terms: the conditions under which the equality matters. Larger terms are being
+    /// compared, and in their choices ("if ... else") these conditions select the two terms.
     pub conditions: Vec<TermId>,
 }
 
@@ -37,8 +38,8 @@ pub struct StructuralEquality {
     /// For each pair of terms, sets of conditions. The terms are equal if all conditions of any set
     /// hold.
     equal: HashMap<(TermId, TermId), Vec<Vec<TermId>>>,
-    /// Pairs that were not found equal, each with the number of case distinctions that the
-    /// comparison was allowed to make.
+    /// Pairs that were not found equal, each with the maximum number of nested case distinctions in
+    /// the comparison.
     open: HashMap<TermPair, u32>,
     /// Innermost pairs that were not found equal, for the solver.
     undecided: Vec<TermPair>,
@@ -131,8 +132,8 @@ impl StructuralEquality {
         equal
     }
 
-    /// Returns the pairs of operands that have to be equal if both terms have the same operator;
-    /// otherwise `None`.
+    /// If both terms have the same operator, returns the pairs of operands whose equality implies
+    /// that the terms are equal. Otherwise, returns `None`.
     fn made_alike(
         &self,
         pool: &mut TermPool,
@@ -176,8 +177,8 @@ impl StructuralEquality {
         true
     }
 
-    /// Replaces a condition inside a term by a constant. Returns `None` if too many terms have been
-    /// visited.
+    /// Replaces a condition inside a term by a constant. Returns `None` if the comparisons have
+    /// visited too many terms.
     fn substitute(
         &mut self,
         pool: &mut TermPool,

@@ -14,7 +14,7 @@ pub enum Equivalence {
     Undecided,
     /// The programs differ for some packet, as running both of them confirms.
     Differs,
-    /// The comparison was stopped before it could decide.
+    /// The stop request ended the comparison before it was decided.
     Stopped,
 }
 

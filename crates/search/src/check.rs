@@ -51,15 +51,16 @@ pub struct PathChecker<S> {
     last_model: Model,
 }
 
-/// The path that was checked last, up to its first conflict. A check of another path goes on where
-/// the two paths part: slow paths usually differ in few branches.
+/// The path that was checked last, up to its first conflict. The check of another path reuses the
+/// common beginning of both paths, because slow paths usually differ in few branches.
 #[derive(Default)]
 struct Trail {
     path: Vec<ArcId>,
     /// The distinct conditions of the path that are not always true.
     steps: Vec<TrailStep>,
-    /// Facts that follow from the first conditions, each with their number. Facts are changed in
-    /// place between two entries, which costs less than an entry for each condition.
+    /// Snapshots of the facts: pairs of a number `n` and the facts that follow from the first `n`
+    /// conditions. Snapshots at intervals of [`FACTS_EVERY`] conditions cost less than one for each
+    /// condition.
     facts: Vec<(usize, Facts)>,
 }
 
@@ -70,12 +71,12 @@ struct TrailStep {
     position: u32,
 }
 
-/// Number of conditions from one entry of [`Trail::facts`] to the next. With debug assertions, the
-/// small programs of tests reach several entries.
+/// Number of conditions between two snapshots in [`Trail::facts`]. With debug assertions it is
+/// small, so that the small programs of tests reach several snapshots.
 const FACTS_EVERY: usize = if cfg!(debug_assertions) { 2 } else { 16 };
 
 impl Trail {
-    /// Shortens the trail to the arcs that it shares with `path`.
+    /// Shortens the trail to its longest common prefix with `path`.
     fn follow(&mut self, path: &[ArcId]) {
         let shared = self.path.iter().zip(path).take_while(|(a, b)| a == b).count();
         self.path.truncate(shared);
@@ -84,7 +85,8 @@ impl Trail {
         self.facts.truncate(self.facts.partition_point(|&(steps, _)| steps <= within));
     }
 
-    /// Adds a condition. `facts` follow from all conditions up to this one.
+    /// Adds a condition to the path. `facts` contains the facts that follow from all conditions
+    /// including the new one.
     fn push(&mut self, step: TrailStep, facts: &Facts) {
         self.steps.push(step);
         if self.steps.len().is_multiple_of(FACTS_EVERY) {
@@ -100,8 +102,8 @@ impl Trail {
         }
     }
 
-    /// Returns the facts that follow from the conditions of the path. The conditions do not
-    /// contradict each other.
+    /// Returns the facts that follow from the conditions of the path, which must not contradict
+    /// each other.
     fn facts(&self, pool: &TermPool) -> Facts {
         let (known, mut facts) = self.facts.last().cloned().unwrap_or((0, Facts::of_path()));
         for &TrailStep { term, position } in &self.steps[known..] {
@@ -191,9 +193,9 @@ impl<S: Solver> PathChecker<S> {
         Ok(found)
     }
 
-    /// Moves the resolver, which computes the values of terms along one path, to another path. The
-    /// trail moves as well: the reasons of its conditions are known only while the resolver is on
-    /// their path.
+    /// Moves the resolver, which computes the values of terms along one path, to another path.
+    /// Shortens the trail as well, because the resolver knows the reasons of conditions only on its
+    /// current path.
     fn follow(&mut self, unrolled: &Unrolled, path: &[ArcId]) {
         self.trail.follow(path);
         let step = |&arc: &ArcId| match unrolled.dag[arc].head {
@@ -279,10 +281,10 @@ impl<S: Solver> PathChecker<S> {
         self.with_length(unrolled, path, &conditions, length, (least, max_length))
     }
 
-    /// Returns a small set of reliances (assumptions about the device on which single runs depend)
-    /// that suffices for taking a path. Replaces the model and the conditions of `found` by those
-    /// of a run that takes the same path and relies on nothing else. The packet of this run is not
-    /// longer than the packet before.
+    /// Returns a small set of reliances (assumptions about the environment on which single runs
+    /// depend) that suffices for taking a path. Replaces the model and the conditions of `found` by
+    /// those of a run that takes the same path and relies on nothing else. The packet of this run
+    /// is at most as long as the previous one.
     ///
     /// # Errors
     ///
@@ -514,9 +516,9 @@ impl<S: Solver> PathChecker<S> {
     }
 
     /// Returns nogoods, sets of arcs that no packet takes together, for contradictory conditions.
-    /// With `shortest`, the conditions contradict each other only for packets shorter than this
-    /// length. `core` contains the indices of contradictory assumptions; the length limit is the
-    /// last assumption.
+    /// With `shortest` (the term of the packet length, and a length), the conditions contradict
+    /// each other only for packets shorter than this length. `core` contains the indices of
+    /// contradictory assumptions; the length limit is the last assumption.
     pub(crate) fn conflict(
         &mut self,
         unrolled: &mut Unrolled,
@@ -546,8 +548,9 @@ impl<S: Solver> PathChecker<S> {
         Ok(nogoods)
     }
 
-    /// Searches for contradictions like a known one elsewhere on a path. Other iterations of a loop
-    /// often take the same branches in the same direction, and fail for the same reason.
+    /// Searches for repetitions of a known contradiction at other positions of a path. Other
+    /// iterations of a loop often take the same branches in the same direction, and fail for the
+    /// same reason.
     ///
     /// `positions` are the positions of the contradictory conditions. The solver confirms each new
     /// contradiction before its nogood is added to `nogoods`.

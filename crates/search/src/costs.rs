@@ -12,7 +12,8 @@ use slowpath_exec::{ArcId, NodeId};
 use slowpath_ir::Program;
 use slowpath_target::{Context, CostModel, CostVector};
 
-/// Target of transitions that leave the program, in place of the number of a state.
+/// Value that stands for the target of transitions that leave the program, in place of a state
+/// index.
 pub(crate) const EXIT: u32 = u32::MAX;
 
 /// A step from one state of the cost automaton to the next.
@@ -22,8 +23,7 @@ pub(crate) struct Transition {
     pub arc: ArcId,
     /// State that the transition leads to.
     pub next: u32,
-    /// Index of a transition in the original graph. The new transition has the same cost as this
-    /// one.
+    /// Index of a transition of the original graph, from which this transition gets its cost.
     pub cost: u32,
 }
 
@@ -32,8 +32,8 @@ pub(crate) struct Transition {
 /// costs.
 #[derive(Clone, Debug)]
 pub struct CostGraph {
-    /// Index of each state's first transition, in topological order of states. One more entry marks
-    /// the end.
+    /// Index of each state's first transition, in topological order of states. A last additional
+    /// entry contains the number of transitions.
     first: Vec<u32>,
     /// Arc of the unrolled program that each transition follows.
     arcs: Vec<ArcId>,
@@ -114,7 +114,7 @@ impl CostGraph {
     }
 
     /// Creates a cost graph for a single component, without a fixed cost per packet. The arguments
-    /// are the lists of the fields with these names; `cost` is in ticks.
+    /// become the fields of the same names; `cost` contains the cost of each transition in ticks.
     #[cfg(test)]
     pub(crate) fn of_parts(
         first: Vec<u32>,
@@ -161,8 +161,8 @@ impl CostGraph {
         self.costs[component][transition]
     }
 
-    /// Returns the fixed cost that each packet has on a component, in ticks, whatever path it
-    /// takes.
+    /// Returns the fixed cost in ticks that each packet has on a component, independent of its
+    /// path.
     pub(crate) fn overhead(&self, component: usize) -> u64 {
         self.overhead[component]
     }
@@ -219,10 +219,10 @@ impl CostGraph {
         Some((total.saturating_add(self.overhead[component]), path))
     }
 
-    /// Returns, for each arc of a path, the highest cost on `component` of the paths that leave it
-    /// instead of taking the arc, in ticks. These paths use only allowed arcs after the common part.
-    /// `None`: no path leaves there. Costs include the fixed cost per packet. Takes time linear in
-    /// the number of states and transitions.
+    /// Returns, for each arc of a path, the highest cost in ticks on `component` of any path that
+    /// leaves the given path just before this arc. After the common part, these paths use only
+    /// allowed arcs. An entry is `None` if no path leaves there. Costs include the fixed cost per
+    /// packet. Takes time linear in the number of states and transitions.
     pub(crate) fn longest_leaving(
         &self,
         component: usize,

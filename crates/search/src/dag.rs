@@ -6,13 +6,13 @@ use slowpath_ir::BlockId;
 use slowpath_smt::TermId;
 use std::ops::Index;
 
-/// A copy of a basic block in the unrolled program. Nodes are numbered so that all arcs lead to
-/// larger numbers; node 0 is the entry.
+/// A copy of a basic block in the unrolled program. Nodes are in topological order, so all arcs
+/// lead to nodes with larger indices; node 0 is the entry.
 #[derive(Clone, Debug)]
 pub struct DagNode {
     /// Block of the original program of which the node is a copy.
     pub block: BlockId,
-    /// Arcs that leave the node. They lead to nodes with larger numbers.
+    /// Arcs that leave the node. They lead to nodes with larger indices.
     pub out: Vec<ArcId>,
 }
 
@@ -21,7 +21,7 @@ pub struct DagNode {
 pub enum Head {
     /// A node of the unrolled program.
     Node(NodeId),
-    /// An exit of the program, by its number.
+    /// An exit of the program, by its index.
     Exit(u32),
 }
 
@@ -55,7 +55,7 @@ impl Dag {
     /// Node at which every path begins.
     pub const ENTRY: NodeId = NodeId(0);
 
-    /// Returns all nodes with their numbers in topological order.
+    /// Returns all nodes with their ids, in topological order.
     pub fn numbered_nodes(&self) -> impl DoubleEndedIterator<Item = (NodeId, &DagNode)> {
         self.nodes.iter().enumerate().map(|(index, node)| (NodeId(index as u32), node))
     }

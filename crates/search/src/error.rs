@@ -26,7 +26,7 @@ pub enum SearchError {
          {iterations} iterations); state one: --unroll N@.{location}"
     )]
     UnboundedLoop {
-        /// Number of the first instruction in the loop's header.
+        /// Index of the first instruction in the loop's header.
         location: u32,
         /// Number of iterations unrolled before giving up.
         iterations: u32,
@@ -37,7 +37,7 @@ pub enum SearchError {
          iterations); limit it: --unroll N@.{location}"
     )]
     LoopTooLarge {
-        /// Number of the first instruction in the loop's header.
+        /// Index of the first instruction in the loop's header.
         location: u32,
         /// Maximum number of blocks in an unrolled program.
         nodes: usize,
@@ -53,7 +53,7 @@ pub enum SearchError {
     /// The user limits a loop at an instruction that is not part of any loop.
     #[error(".{location} is not in a loop, but --unroll names it")]
     NoLoopAt {
-        /// Number of the instruction that is outside of all loops.
+        /// Index of the instruction, which is outside of all loops.
         location: u32,
     },
     /// The stop condition became true before the analysis was complete.
@@ -65,7 +65,7 @@ pub enum SearchError {
 }
 
 impl SearchError {
-    /// Returns the code of the error's cause.
+    /// Returns the error code of the cause, such as `SP0301`.
     pub fn code(&self) -> codes::Code {
         match self {
             SearchError::Flow(error) => error.code(),
@@ -91,7 +91,7 @@ impl From<ExecError> for SearchError {
 }
 
 impl SearchError {
-    /// Returns the number of the instruction that the error refers to, if there is one.
+    /// Returns the index of the instruction that the error refers to, if there is one.
     pub fn location(&self) -> Option<u32> {
         match *self {
             SearchError::UnboundedLoop { location, .. }

@@ -31,10 +31,9 @@ pub struct Folded {
     max_states: usize,
 }
 
-/// Number of states that the graph with nogoods may always have, even if the graph without them is
-/// small.
+/// Constant part of the limit on the number of states of the graph with nogoods.
 const FEW_STATES: usize = 4_096;
-/// Number of additional states that folding may add for each state of the graph without nogoods.
+/// Number by which the limit on states grows for each state of the graph without nogoods.
 const GROWTH: usize = 8;
 
 impl Folded {
@@ -49,8 +48,8 @@ impl Folded {
         &self.graph
     }
 
-    /// Removes the paths with nogoods of `new` from the graph, as far as the number of states
-    /// permits; short nogoods come first. Each nogood is given by its arcs. Returns, for each
+    /// Removes the paths that contain a nogood in `new` from the graph, unless this needs too many
+    /// states; short nogoods come first. Each nogood is given by its arcs. Returns, for each
     /// nogood, true if the graph now excludes it.
     ///
     /// `plain` is the graph without any nogoods.

@@ -103,7 +103,8 @@ impl Gated {
     }
 }
 
-/// State of the computation of gates, node by node.
+/// State while the gates (conditions for reaching a node from its immediate dominator) are
+/// computed, node by node.
 struct GateBuilder {
     paths: AllPaths,
     reached: Vec<Option<Reached>>,

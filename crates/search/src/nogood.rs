@@ -34,8 +34,8 @@ pub struct Nogoods {
     all: Vec<Nogood>,
     by_arc: Vec<Vec<u32>>,
     /// For each arc, the indices of the nogoods that watch it. Each nogood watches two of its arcs,
-    /// like clauses in SAT solvers. If paths must take all its arcs but one, they must take at
-    /// least one of the watched arcs.
+    /// like clauses in SAT solvers. If all arcs of a nogood except one are required, then at least
+    /// one watched arc is required.
     watched: Vec<Vec<u32>>,
     /// For each arc, a lower bound for the length of packets that take it, in bytes.
     unit: Vec<u32>,
@@ -57,7 +57,8 @@ impl Nogoods {
         }
     }
 
-    /// Returns the number of learnt nogoods, without the initial lengths of single arcs.
+    /// Returns the number of learnt nogoods. The initial minimum lengths of single arcs do not
+    /// count.
     pub fn len(&self) -> usize {
         self.all.len()
     }
@@ -126,7 +127,7 @@ impl Nogoods {
         least
     }
 
-    /// Resets the numbers of their arcs on the path, for all nogoods that have arcs on it.
+    /// Resets the counter of arcs on the path (`counts`) for all nogoods that have arcs on it.
     fn forget(&mut self, path: &[ArcId]) {
         for &arc in path {
             for &index in &self.by_arc[arc.index()] {
@@ -174,7 +175,7 @@ impl Nogoods {
         &self.all[index as usize].arcs
     }
 
-    /// Returns the numbers of nogoods that exclude a path for packets of `length` bytes, in
+    /// Returns the indices of nogoods that exclude a path for packets of `length` bytes, in
     /// ascending order. Omits nogoods that the search graph excludes, and nogoods with more than
     /// `max_arcs` arcs.
     pub(crate) fn unfolded_in(&mut self, path: &[ArcId], length: u32, max_arcs: usize) -> Vec<u32> {
@@ -200,7 +201,7 @@ impl Nogoods {
     }
 
     /// Forbids arcs that packets of `length` bytes cannot take together with all `required` arcs.
-    /// Returns false if such packets cannot even take all required arcs.
+    /// Returns false if a nogood excludes the required arcs themselves.
     pub fn propagate(&self, required: &[ArcId], length: u32, status: &mut [ArcStatus]) -> bool {
         for &arc in required {
             for &index in &self.watched[arc.index()] {

@@ -39,8 +39,8 @@ use slowpath_target::{CostModel, CostVector, Slowness, Target};
 use std::collections::{BTreeSet, BinaryHeap, HashMap, HashSet};
 use std::ops::Range;
 
-/// Number of nogoods that a search takes from another one at a time. A group that makes the graph
-/// too large is folded only in part.
+/// Number of nogoods that a repriced search takes over from the previous search at a time. If a
+/// group makes the graph too large, only a part of the group is folded.
 const LEARNT_TOGETHER: usize = 64;
 
 /// The metric whose worst case the search bounds.
@@ -196,10 +196,10 @@ impl<S: Solver> Search<S> {
         Search::with_checker(unrolled, model, target, metric, packets.1, checker)
     }
 
-    /// Creates a search of the same program with other costs or another metric. It keeps terms,
-    /// nogoods and the solver with its learnt clauses, because none of them depends on costs. It
-    /// does not check the paths in `known` again; they come from this search, and their models meet
-    /// their conditions.
+    /// Creates a search of the same program with other costs or another metric. The new search
+    /// keeps terms, nogoods and the solver with its learnt clauses, because none of them depends on
+    /// costs. It does not check the paths in `known` again: this search has found them, so their
+    /// models meet their conditions.
     pub fn repriced(
         self,
         model: &CostModel,
@@ -334,8 +334,8 @@ impl<S: Solver> Search<S> {
         self.costs.path_cost(path)
     }
 
-    /// Returns the slowness of a path with this cost for packets of `length` bytes, and the number
-    /// of the component that causes it.
+    /// Returns the index of the component that limits a path with this cost, and the path's
+    /// slowness for packets of `length` bytes.
     pub fn slowness(&self, cost: &CostVector, length: u32) -> (usize, Slowness) {
         let size = (self.metric == Metric::BitRate).then_some(length);
         self.components()
@@ -344,9 +344,9 @@ impl<S: Solver> Search<S> {
             .unwrap_or((0, Slowness::zero()))
     }
 
-    /// Returns a small set of reliances (assumptions about the device on which single runs depend,
-    /// [`slowpath_ir::Op::Rely`]) that suffices for taking a path found by the search. Replaces the
-    /// path's model by the model of a run that relies on nothing else.
+    /// Returns a small set of reliances (assumptions about the environment on which single runs
+    /// depend, [`slowpath_ir::Op::Rely`]) that suffices for taking a path found by the search.
+    /// Replaces the path's model by the model of a run that relies on nothing else.
     ///
     /// # Errors
     ///

@@ -1,5 +1,5 @@
-//! Sets of paths in the branch and bound. A set is described by decisions about arcs: which ones
-//! its paths must take, and which ones they must not take.
+//! Sets of paths in the branch and bound. Decisions about arcs describe a set: its paths must take
+//! some arcs, and must not take others.
 
 use slowpath_exec::ArcId;
 use slowpath_target::{CostVector, Slowness};
@@ -74,8 +74,8 @@ pub struct Subproblem {
     /// Upper bound for the cost on `component` of the paths in the set that contain no nogood, in
     /// ticks.
     pub ticks: u64,
-    /// Number that decides between equally slow subproblems: the one created last comes first, so
-    /// that the search goes into the depth.
+    /// Serial number that decides between equally slow subproblems: the newest comes first, which
+    /// makes the search depth-first.
     pub serial: u64,
 }
 

@@ -14,8 +14,8 @@ use slowpath_smt::TermId;
 use slowpath_stop::Stop;
 use std::rc::Rc;
 
-/// Maximum numbers of iterations that the user states. They are for loops whose bound the analysis
-/// cannot derive, or whose derived bound is too high.
+/// Limits on loop iterations that the user states, for loops whose bound the analysis cannot
+/// derive, or whose derived bound is too high.
 #[derive(Clone, Debug, Default)]
 pub struct UnrollLimits {
     /// Limit for every loop that is not listed in `at` and for which the analysis cannot derive a
@@ -25,8 +25,8 @@ pub struct UnrollLimits {
     /// around the instruction, and to all inlined copies of this loop. It also cuts loops whose
     /// derived bound is higher.
     pub at: Vec<(u32, u32)>,
-    /// Instructions in loops for which the analysis is known to find no bound. It does not try to
-    /// find one for these loops.
+    /// Instructions in loops without a derivable bound, known from an earlier analysis. The
+    /// analysis does not try to derive a bound for these loops.
     pub underivable: Vec<u32>,
 }
 
@@ -394,9 +394,9 @@ impl Unroller<'_> {
         Ok(())
     }
 
-    /// Returns the edges over which a run can continue after a block, each with its number, the
-    /// state after it, and the condition for taking it. The condition is `None` unless both edges
-    /// are possible.
+    /// Returns the edges over which a run can continue after a block, each with its index in the
+    /// terminator, the state after it, and the condition for taking it. The condition is `None`
+    /// unless both edges are possible.
     fn ways(
         &self,
         state: SymbolicState,

@@ -1,5 +1,5 @@
-//! Tests the search on the example programs. If a program has few paths, the slowest path of the
-//! search must be the slowest of all paths, each checked separately.
+//! Tests the search on the example programs. For programs with few paths, a check of each single
+//! path must yield the same slowest path.
 
 use std::path::Path;
 use std::rc::Rc;

@@ -56,7 +56,7 @@ pub enum SolverError {
 }
 
 impl SolverError {
-    /// Returns the code of the error's cause.
+    /// Returns the error code of the cause, such as `SP0301`.
     pub fn code(&self) -> codes::Code {
         match self {
             SolverError::Unavailable { .. } | SolverError::NotACondition { .. } => {

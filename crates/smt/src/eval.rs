@@ -80,9 +80,9 @@ impl<'a> Evaluator<'a> {
     }
 }
 
-/// Returns the value of a term. Adds the values of the term and its subterms to `values`, unless
-/// they are there. `compute` returns the value of a term from the values of its operands, which
-/// `values` contains. [`Evaluator`] is better for few of a pool's terms.
+/// Returns the value of a term, and adds the missing values of the term and its subterms to
+/// `values`. `compute` gets `values`, a term and the values of its operands, and returns the term's
+/// value. [`Evaluator`] is faster if only few of a pool's terms are evaluated.
 pub(crate) fn evaluate(
     pool: &TermPool,
     root: TermId,

@@ -29,8 +29,9 @@ const FEW_ROUNDS: usize = 16;
 ///
 /// Returns `None` if no model is found within the number of rounds, or if the pool's stop condition
 /// holds. The running time is linear in the size of the conditions. Each change also takes time
-/// linear in the number of terms that depend on the changed input. A search that cannot satisfy the
-/// last violated condition ends before it evaluates the conditions before that one.
+/// linear in the number of terms that depend on the changed input. The search first evaluates the
+/// conditions from the last to the first, until one is violated. If it cannot satisfy this
+/// condition, it ends without evaluating the earlier ones.
 pub fn nearby_model(
     pool: &TermPool,
     start: &Model,

@@ -38,14 +38,14 @@ use watch::Watch;
 /// State of a Boolean variable, except its current value.
 #[derive(Clone, Copy, Debug)]
 struct Variable {
-    /// Decision level: number of decisions on the trail when the variable was assigned, including
-    /// its own.
+    /// Decision level: the number of decisions on the trail when the variable was assigned,
+    /// including a decision on the variable itself.
     level: u32,
     /// The clause that implied the value, or [`ClauseId::NONE`].
     reason: ClauseId,
     /// Last value of the variable, which the next decision on it repeats.
     phase: bool,
-    /// Number of the last check to which the variable was relevant.
+    /// Serial number of the last check to which the variable was relevant.
     query: u32,
 }
 

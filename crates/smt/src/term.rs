@@ -15,21 +15,22 @@ pub struct VarId(pub(crate) u32);
 pub struct ArrayId(pub(crate) u32);
 
 impl TermId {
-    /// Returns the index in the pool; indices are consecutive from zero.
+    /// Returns the index of the term in its pool; indices are consecutive from zero.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
 impl VarId {
-    /// Returns the index among the variables of the pool; indices are consecutive from zero.
+    /// Returns the index of the unknown in its pool; the indices of unknowns are consecutive from
+    /// zero.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
 impl ArrayId {
-    /// Returns the index among the arrays of the pool; indices are consecutive from zero.
+    /// Returns the index of the array in its pool; the indices of arrays are consecutive from zero.
     pub fn index(self) -> usize {
         self.0 as usize
     }

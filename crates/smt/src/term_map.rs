@@ -1,9 +1,10 @@
-//! A map from terms to values that is as fast as an array, and as sparse as the terms that it
-//! contains. Terms that were created together often occur together, so they share a page.
+//! A map from terms to values, stored as an array of pages. Access takes constant time, and only
+//! pages with a value take memory. Terms that were created together often occur together, so they
+//! share a page.
 
 use crate::term::TermId;
 
-/// Number of terms of a page, as a base-2 logarithm.
+/// Base-2 logarithm of the number of terms in a page.
 const PAGE_BITS: u32 = 8;
 const PAGE: usize = 1 << PAGE_BITS;
 
@@ -47,7 +48,7 @@ impl<T: Copy + Default> TermMap<T> {
     }
 }
 
-/// Returns the page of a term, and its place there.
+/// Returns the index of the page that contains a term, and the index of the term within this page.
 #[inline]
 fn split(term: TermId) -> (usize, usize) {
     (term.index() >> PAGE_BITS, term.index() % PAGE)

@@ -152,8 +152,8 @@ proptest! {
 proptest! {
     #![proptest_config(common::config(2000))]
 
-    /// Checks that a model found near another one meets all conditions. The bytes at unknown indices
-    /// can be the same, and have other permitted values at each of them.
+    /// Checks that a model found near another one meets all conditions. Two bytes at unknown
+    /// indices can be the same byte, although their terms permit different values.
     #[test]
     fn a_nearby_model_meets_all_conditions(
         domains in domains(0),

@@ -3,8 +3,8 @@
 //!
 //! Numbers are represented as sets ([`slowpath_domain::Domain`]), addresses as offsets into their
 //! object. Equal values have equal value numbers. Each value has the set of facts that it depends
-//! on ([`FactSet`]), so that a rewriting can name the facts it needs. Errors in the analysis cannot
-//! do harm: each rewritten program is separately proved equivalent.
+//! on ([`FactSet`]), so that a rewriting can name the facts that it needs. Errors in the analysis
+//! do not make results unsound, because each rewritten program is separately proved equivalent.
 
 mod arithmetic;
 mod branch;
@@ -121,8 +121,8 @@ impl<'a> Analysis<'a> {
         Step { inputs, numbers, block, place }.run(state, instr);
     }
 
-    /// Describes the look-up that a call of `bpf_map_lookup_elem` makes. Returns `None` if the
-    /// content of the map is not known.
+    /// Describes the map look-up of a call of `bpf_map_lookup_elem` in this state. Returns `None`
+    /// if the content of the map is not known.
     pub fn lookup(&self, state: &State) -> Option<Lookup<'a>> {
         lookup::lookup(state, &self.numbers, self.inputs)
     }
@@ -132,8 +132,8 @@ impl<'a> Analysis<'a> {
         lookup::map_argument(state, &self.numbers)
     }
 
-    /// Returns true if the value is what a call leaves in one of the registers R1 to R5, which
-    /// every call clobbers. Programs cannot read such a register.
+    /// Returns true if the value is the undefined content of a register R1 to R5 after a call.
+    /// Calls clobber these registers, so programs cannot read the value.
     pub fn is_clobbered(&self, value: &Value, is_call: impl Fn(BlockId, usize) -> bool) -> bool {
         match self.numbers.def(value.number) {
             numbers::Def::Result(block, place, 1..=5) => is_call(block, place),

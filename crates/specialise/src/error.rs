@@ -17,7 +17,7 @@ pub struct SpecialiseError {
 }
 
 impl SpecialiseError {
-    /// Returns the code of the error's cause.
+    /// Returns the error code of the cause, such as `SP0301`.
     pub fn code(&self) -> codes::Code {
         codes::NOT_REWRITABLE
     }

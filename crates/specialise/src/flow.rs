@@ -57,7 +57,7 @@ pub enum Part {
 /// Returns the basic blocks of a program, ordered by slot.
 ///
 /// # Errors
-/// As [`crate::specialise`].
+/// The same as those of [`crate::specialise`].
 pub fn blocks(program: &BpfProgram) -> Result<Vec<FlowBlock>, SpecialiseError> {
     let graph = Graph::of(program)?;
     let first = |block: &crate::graph::Block| {
@@ -99,7 +99,7 @@ pub struct Compared {
 /// Compares a program with its rewritten form.
 ///
 /// # Errors
-/// As [`crate::specialise`].
+/// The same as those of [`crate::specialise`].
 pub fn compare(program: &BpfProgram, made: &Specialised) -> Result<Compared, SpecialiseError> {
     let (before, after) = (blocks(program)?, blocks(&made.program)?);
     let parts = parts(program, made, &after);
@@ -171,8 +171,8 @@ fn copies(made: &Specialised, after: &[FlowBlock], parts: &[Part]) -> BTreeMap<u
     copies
 }
 
-/// Returns the edges of the original program that no packet takes. These are the edges not taken of
-/// branches with a known outcome, unless the rewritten program still contains the branch.
+/// Returns the edges of the original program that no packet takes: the other edge of each branch
+/// with a known outcome, unless the rewritten program still contains the branch.
 fn never(
     before: &[FlowBlock],
     made: &Specialised,

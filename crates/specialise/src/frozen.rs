@@ -18,18 +18,18 @@ use std::collections::{BTreeMap, BTreeSet};
 const MOST: u32 = 1024;
 /// Maximum total size in bytes of the values of all frozen maps.
 const LARGEST: u32 = 1 << 20;
-/// Only maps with numbers below this limit can be frozen, because sets of maps are 64-bit masks.
+/// Only maps with an index below this limit can be frozen, because sets of maps are 64-bit masks.
 const NUMBERS: u32 = 64;
 
 /// The frozen maps of an object, with their content.
 #[derive(Clone, Debug, Default)]
 pub struct Frozen {
-    /// The frozen maps, by their number in the object.
+    /// The frozen maps, by their index in the object.
     pub maps: BTreeMap<u32, FrozenMap>,
-    /// Number of an additional map that contains the values of all frozen maps. It is read-only and
-    /// has one element.
+    /// Index in the object of an additional map that contains the values of all frozen maps. It is
+    /// read-only and has one element.
     pub values: u32,
-    /// Number of the map whose only element contains the generation, a number that a control plane
+    /// Index of the map whose only element contains the generation, a number that a control plane
     /// sets before it changes a frozen map. The first 8 bytes are zero as long as the frozen
     /// content is valid. `None` if the program does not check the generation.
     pub generation: Option<u32>,
@@ -73,8 +73,8 @@ pub(crate) struct Candidates {
 }
 
 impl Frozen {
-    /// Creates frozen maps from the contents of maps, given by map number. Also returns the reasons
-    /// why other maps cannot be frozen, by map number.
+    /// Creates frozen maps from the contents of maps, given by map index. Also returns the reasons
+    /// why other maps cannot be frozen, by map index.
     pub fn of(
         maps: &[MapDef],
         contents: &BTreeMap<u32, MapContent>,
@@ -112,7 +112,7 @@ impl Frozen {
         bytes
     }
 
-    /// Returns the frozen map with this number; `None` if the map is not frozen.
+    /// Returns the frozen map with this index in the object; `None` if the map is not frozen.
     pub(crate) fn map(&self, number: u32) -> Option<&FrozenMap> {
         self.maps.get(&number)
     }
@@ -301,9 +301,9 @@ impl FrozenMap {
         (possible, possible && certain)
     }
 
-    /// Returns the bits that are equal in the values of all these entries. The values are read as
-    /// little-endian numbers of `bytes` bytes from `offset`. Returns `None` if there are no
-    /// entries, or if the bytes are not inside the value.
+    /// Returns the set of numbers that a load of `bytes` bytes at `offset` can read from the values
+    /// of these entries, as known bits (little-endian). Returns `None` if there are no entries, or
+    /// if the bytes are not inside the value.
     pub(crate) fn value(
         &self,
         entries: impl Iterator<Item = usize>,
@@ -324,7 +324,7 @@ impl FrozenMap {
     }
 }
 
-/// A mask, and the value that the bits of a byte under the mask must have.
+/// A condition on a byte: a mask, and the required value of the byte's bits under the mask.
 pub(crate) type MaskedByte = (u8, u8);
 
 /// Returns the prefix length of a trie key in bits, which the first 4 bytes of the key contain.

@@ -44,8 +44,9 @@ pub enum Form {
 }
 
 /// Fuses programs into one program called `name`. The first program in the list runs first. If no
-/// handover matches the return value of a program, the fused program returns this value. Section,
-/// type and number are those of the first program. All programs must use the same list of maps.
+/// handover matches the return value of a program, the fused program returns this value. The
+/// section, the type and the index in the object are those of the first program. All programs must
+/// use the same list of maps.
 ///
 /// # Errors
 /// If two handovers contradict each other, handovers form a cycle, no handover leads to a program,
@@ -76,9 +77,9 @@ pub fn form(programs: &[BpfProgram], handovers: &[Handover]) -> Form {
     }
 }
 
-/// Returns the position in which the fused program saves its context, in bytes below the frame
-/// pointer. It is below the data of all programs. Returns `None` if the stack has no room for it
-/// and for the frames of all called functions.
+/// Returns the distance in bytes from the frame pointer down to the slot in which the fused program
+/// saves its context. The slot is below the stack data of all programs. Returns `None` if the stack
+/// has no room for it and for the frames of all called functions.
 fn context(programs: &[BpfProgram]) -> Option<u32> {
     let (mut own, mut called) = (0, 0);
     for program in programs {
@@ -92,7 +93,7 @@ fn context(programs: &[BpfProgram]) -> Option<u32> {
 /// Fuses programs as [`fuse`] does, but in the given form.
 ///
 /// # Errors
-/// As [`fuse`].
+/// The same as those of [`fuse`].
 pub fn fuse_in_form(
     form: Form,
     programs: &[BpfProgram],
@@ -235,8 +236,8 @@ impl<'a> Fusion<'a> {
         self.push(Insn::Exit, None);
     }
 
-    /// Appends a function of a program. Its instructions stay the same, except that kernel
-    /// functions are renumbered.
+    /// Appends a function of a program. Its instructions stay the same, except for the indices of
+    /// kernel functions.
     fn copy(&mut self, number: usize, function: usize) {
         let program = &self.programs[number];
         let (first, end) = depth::range(program, function);
@@ -260,8 +261,8 @@ impl<'a> Fusion<'a> {
         );
     }
 
-    /// Returns the number of a kernel function in the fused program. `id` is its number in
-    /// `program`. Returns -1 if `program` has no name for it.
+    /// Returns the index of a kernel function in the fused program's list. `id` is the index in the
+    /// list of `program`. Returns -1 if this list has no entry `id`.
     fn kfunc(&mut self, program: &BpfProgram, id: i32) -> i32 {
         let name = usize::try_from(id).ok().and_then(|id| program.kfuncs.get(id));
         let Some(name) = name else { return -1 };

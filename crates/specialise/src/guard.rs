@@ -97,8 +97,8 @@ impl Builder {
         self.graph.blocks.len() - 1
     }
 
-    /// Adds a check that the frozen maps have not changed, which is the case while their generation
-    /// is 0.
+    /// Adds a check that the frozen maps have not changed: their generation, the first 8 bytes of
+    /// the map with index `map`, must be 0.
     fn check_generation(&mut self, map: u32, next: BlockId) -> BlockId {
         let value = Imm64::MapValue { map, offset: 0 };
         let (size, dst, base) = (Size::DW, PACKET, PACKET);

@@ -23,7 +23,7 @@ pub(crate) struct Effect {
 pub(crate) const UNKNOWN: Effect =
     Effect { arguments: 5, writes: true, moves_packet: true, returns_element: false };
 
-/// Returns the effects of the helper with this number.
+/// Returns the effects of the helper with this number in `enum bpf_func_id`.
 pub(crate) fn effect(number: i32) -> Effect {
     let Some(name) = helper_name(number) else { return UNKNOWN };
     let reads = |arguments| Effect {

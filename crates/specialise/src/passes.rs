@@ -1,5 +1,5 @@
 //! The passes, one in each file. A pass changes a program with the help of an analysis, and returns
-//! whether it changed anything. It records changes that depend on facts in the [`Log`].
+//! true if it changed anything. It records changes that depend on facts in the [`Log`].
 
 mod bounds;
 mod branches;

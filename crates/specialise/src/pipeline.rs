@@ -20,7 +20,7 @@ use slowpath_ir::{Field, PacketFacts};
 use slowpath_stop::{Reason as StopReason, Stop};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Maximum number of times that all passes run. Each time except the last one simplifies the
+/// Maximum number of rounds; each runs all passes. Each round except the last one simplifies the
 /// program, so only very large programs need more.
 const ROUNDS: usize = 64;
 
@@ -45,8 +45,7 @@ pub struct Specialised {
     /// Changes that facts about packets and maps made possible, in the order of the original
     /// program's slots.
     pub changes: Vec<ChangeRecord>,
-    /// Bounds on the number of iterations of loops, if they are known for packets for which the
-    /// facts hold.
+    /// Known bounds on the number of iterations of loops, for packets for which the facts hold.
     pub iterations: Vec<IterationBounds>,
     /// Helper calls whose results are known for packets for which the facts hold.
     pub results: Vec<KnownResult>,
@@ -57,7 +56,8 @@ pub struct Specialised {
     pub fields: Vec<Field>,
     /// True if the rewritten program relies on facts about the packet length.
     pub length: bool,
-    /// Numbers of the maps on whose content the rewritten program relies, in ascending order.
+    /// Indices in the object of the maps on whose content the rewritten program relies, in
+    /// ascending order.
     pub maps: Vec<u32>,
     /// Checks at the entry of the rewritten program; `None` if it has none.
     pub guard: Option<Guard>,
@@ -74,7 +74,7 @@ pub struct Guard {
     /// Values that the checks accept in packet fields with few possible values, in network byte
     /// order.
     pub values: BTreeMap<Field, BTreeSet<u64>>,
-    /// Number of the map whose only element contains the generation, a number that a control plane
+    /// Index of the map whose only element contains the generation, a number that a control plane
     /// sets before it changes a frozen map. The first 8 bytes of the element must be zero. `None`
     /// if no map is checked.
     pub generation: Option<u32>,
@@ -115,7 +115,7 @@ pub struct ChangeRecord {
     pub length: bool,
     /// True if the change relies on facts about the buffer space around the packet.
     pub room: bool,
-    /// Numbers of the maps on whose content the change relies, in ascending order.
+    /// Indices in the object of the maps on whose content the change relies, in ascending order.
     pub maps: Vec<u32>,
 }
 
@@ -158,7 +158,7 @@ impl<'a> Facts<'a> {
 /// program is correct as long as the maps have this content.
 ///
 /// # Errors
-/// As [`specialise`].
+/// The same as those of [`specialise`].
 pub fn specialise_for<'a>(
     object: &'a Object,
     program: &BpfProgram,
@@ -263,8 +263,8 @@ fn of_reason(facts: &PacketFacts, reason: FactSet) -> Vec<Field> {
     reason.fields().filter_map(|number| facts.values.keys().nth(number).copied()).collect()
 }
 
-/// Runs all passes until none of them changes the program. If time runs out, returns the result
-/// after the last time that all passes were complete.
+/// Repeats rounds of all passes until no pass changes the program. If time runs out, returns the
+/// result of the last complete round.
 fn rewrite(graph: Graph, inputs: &AnalysisInputs<'_>, stop: &Stop) -> (Graph, Log) {
     let mut best = (graph, Log::default());
     if has_legacy_access(&best.0) {
@@ -292,7 +292,7 @@ fn has_legacy_access(graph: &Graph) -> bool {
     insns.any(|instr| matches!(instr.op, Op::Insn(Insn::LoadPacket { .. })))
 }
 
-/// Runs all passes once. Returns true if any of them changed the program.
+/// Runs one round of passes. Returns true if any of them changed the program.
 fn round(
     graph: &mut Graph,
     inputs: &AnalysisInputs<'_>,

@@ -11,8 +11,8 @@ use slowpath_bpf::{BpfProgram, Object};
 use slowpath_ir::PacketFacts;
 use slowpath_stop::{Reason as StopReason, Stop};
 
-/// Returns the slot of an instruction of the program that may change the content of the map with
-/// number `map`. Returns `None` if the program certainly does not change it.
+/// Returns the slot of an instruction that may change the content of the map with index `map`.
+/// Returns `None` if the program certainly does not change this map.
 ///
 /// # Errors
 /// The outer error is about a jump to a slot without an instruction. The inner error is the reason
@@ -106,12 +106,13 @@ fn found(
     None
 }
 
-/// Returns true if the helper with this number may change the map that is its first argument.
+/// Returns true if the helper with this number (`enum bpf_func_id`) may change the map that is its
+/// first argument.
 fn takes_map(number: i32) -> bool {
     [helper::MAP_UPDATE_ELEM, helper::MAP_DELETE_ELEM].contains(&number)
 }
 
-/// Returns true if a value may point to an element of the map with this number.
+/// Returns true if a value may point to an element of the map with the index `map`.
 fn may_be(value: &Value, map: u32) -> bool {
     match value.kind {
         Kind::MapValue { map: found, .. } => found == map,

@@ -70,7 +70,7 @@ fn fitting(rng: &mut StdRng, facts: &PacketFacts) -> Vec<u8> {
     packet
 }
 
-/// Numbers of packets and instructions, and kinds of changes, over all random programs.
+/// Counts of packets and instructions, and the kinds of changes, over all random programs.
 #[derive(Default)]
 struct Tally {
     packets: usize,

@@ -44,8 +44,8 @@ fn chain(devices: &[&str], more: &str) -> Chain {
     Chain::parse(&(text + more)).expect("a chain")
 }
 
-/// Groups the maps of a chain, and returns the indices of the programs that have a map in the
-/// largest group.
+/// Returns the indices of the programs whose maps form the largest group of shared maps in a chain.
+/// `any` is passed to [`Chain::groups_across`].
 fn one(chain: &Chain, loaded: &[Loaded], any: bool) -> Vec<usize> {
     let groups = chain.groups_across(loaded, any).expect("they are alike");
     let with = |group: usize| {

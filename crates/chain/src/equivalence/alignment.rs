@@ -6,8 +6,8 @@ use slowpath_product::Order;
 use std::collections::HashMap;
 
 /// Returns the order in which the basic blocks of each program are executed. `origins` contains,
-/// for each instruction slot of the other program, the slot of the original that it comes from.
-/// Without an entry, the slot of the same number is used.
+/// for each instruction slot of the other program, the slot of the original that it comes from. If
+/// a slot has no entry, its own index is used.
 ///
 /// # Errors
 /// If a loop has several entries.

@@ -60,8 +60,8 @@ pub(super) fn differences(
     differences_at(pair, (path, other), all)
 }
 
-/// Returns the same as [`differences`] for all runs of both programs together, after they were
-/// executed in lockstep.
+/// Returns the same as [`differences`], but for all runs of both programs together. The programs
+/// were executed in lockstep before.
 ///
 /// # Errors
 /// Returns the reason, in words, why the differences cannot be listed.
@@ -173,8 +173,8 @@ pub(super) fn leaves_packet(member: &Member, path: &Path, pool: &TermPool) -> bo
     })
 }
 
-/// Returns bytes at an offset of a memory region, in a state of the specialised program. Before and
-/// after the call, the original program must own the pool of terms.
+/// Returns a term for bytes of a memory region in a state of the specialised program. Before and
+/// after the call, the original program owns the pool of terms.
 fn other_content(
     pair: &mut Pair,
     state: &SymbolicState,
@@ -218,8 +218,8 @@ fn both(
     }
 }
 
-/// Returns the difference between the four bytes that both programs leave at a constant offset in a
-/// memory region. The text `what` describes these bytes.
+/// Compares the four bytes at a constant offset in a memory region at the end of both programs.
+/// `what` describes these bytes in the returned difference.
 fn scalar(
     pair: &mut Pair,
     paths: (&Path, &Path),
@@ -257,8 +257,8 @@ fn extent(pair: &mut Pair, path: &Path) -> Result<Extent, String> {
     Ok(Extent { first: pool.sext(meta, 64), end: pool.sext(end, 64), unmoved })
 }
 
-/// Returns the condition under which a byte range that one of the programs has written has
-/// different final values.
+/// Returns the condition under which a byte range has different final values in both programs. At
+/// least one of the programs has written it.
 fn memory(
     pair: &mut Pair,
     key: &RegionKey,

@@ -11,23 +11,22 @@ use slowpath_smt::{Domain, TermId};
 use std::collections::HashMap;
 
 /// Identifies a value that a program receives from outside, such as a helper's result. The parts
-/// are the helper's number, the position among the calls of this helper, and the name of the
-/// result. Then come the position among the values with this name, and their range (width in bits,
-/// minimum, maximum).
+/// are the helper's index in `Draws::calls`, the position among the calls of this helper, and the
+/// name of the result. Then come the position among the values with this name, and their range
+/// (width in bits, minimum, maximum).
 type Key = (usize, u32, String, u32, (u8, u64, u64));
 
 /// The values that both programs have received from outside, such as results of helpers.
 #[derive(Default)]
 pub(super) struct Draws {
-    /// Number of each helper, by its name. The number is the helper's position in the list of call
-    /// counters.
+    /// Index of each helper in the list of call counters, by the helper's name.
     calls: HashMap<String, usize>,
     terms: HashMap<Key, TermId>,
 }
 
 impl DrawSource for Draws {
-    /// Returns the numbers of calls of each helper after paths have joined. The next call of a
-    /// helper gets a number that no incoming path has used. Returns `None` if the two programs have
+    /// Returns the call counters of all helpers, for both programs, after paths have joined: for
+    /// each helper, the maximum over the incoming paths. Returns `None` if the two programs have
     /// called a helper a different number of times on an incoming path, because later calls then no
     /// longer correspond.
     fn join(&self, ways: &[[&[u32]; 2]]) -> Option<[Vec<u32>; 2]> {

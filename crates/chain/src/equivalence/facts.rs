@@ -135,7 +135,7 @@ impl FactTerms {
     }
 }
 
-/// Returns what the facts say about single bytes of the packet, by offset.
+/// Returns the knowledge about single packet bytes that follows from the facts, by offset.
 fn known(facts: &PacketFacts) -> BTreeMap<u16, Known> {
     let bits = facts.bits.iter().map(|(&offset, &bits)| (offset, Known::Bits(bits)));
     let mut known: BTreeMap<u16, Known> = bits.collect();

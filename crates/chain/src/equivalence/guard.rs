@@ -16,8 +16,8 @@ use slowpath_specialise::Guard;
 use slowpath_stop::Stop;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Number from which artificial results are made; no XDP program returns them. A run with such a
-/// result has reached the copy of the original program. The packet length is added to the number.
+/// Base of an artificial result, which no XDP program returns: this number plus the packet length.
+/// A run with an artificial result has reached the copy of the original program.
 const REACHED_RESULT: i32 = 1 << 28;
 
 /// Tries to prove that a program with a guard (checks of packet facts at entry) does the same as
@@ -37,9 +37,9 @@ pub fn prove_guard(
     prove_guard_with_origins(object, original, (guarded, guard, None), options, stop)
 }
 
-/// Does the same as [`prove_guard`], with a hint: for each instruction slot of the guarded program,
-/// the slot of the original that it comes from. The hint is `None` if these slots are not known.
-/// See [`prove_with_origins`](super::prove_with_origins).
+/// Does the same as [`prove_guard`], with a hint that makes the proof faster. For each instruction
+/// slot of the guarded program, the hint contains the slot of the original that it comes from;
+/// `None` for no hint. See [`prove_with_origins`](super::prove_with_origins).
 ///
 /// # Errors
 /// If a program cannot be lifted.
@@ -91,8 +91,8 @@ fn add(proof: &mut Proof, more: Proof) {
     proof.counterexample = proof.counterexample.take().or(more.counterexample);
 }
 
-/// Returns instructions that stand for the copy of the original program in a guarded program. They
-/// get the context in `r1`, and return an artificial result instead of running the original.
+/// Returns instructions that replace the copy of the original program in a guarded program during a
+/// proof. They get the context in `r1` and return an artificial result ([`REACHED_RESULT`]).
 fn reached_epilogue() -> [Insn; 6] {
     let field =
         |dst, offset| Insn::Load { size: Size::W, signed: false, dst, base: Register::R1, offset };

@@ -21,12 +21,11 @@ pub(super) type RegionKey = (bool, String);
 pub(super) struct Member {
     pub side: Side,
     pub layout: Layout,
-    /// Behaviours outside the model for which the model only allows more runs than are possible. A
-    /// proof that holds for more runs also holds for the real ones, so it may ignore these
-    /// behaviours.
+    /// Unmodelled behaviours that the model over-approximates: it allows all real runs, and some
+    /// impossible ones. A proof for all of these runs also holds for the real ones, so it may
+    /// ignore these behaviours.
     pub wider: BTreeSet<RelianceId>,
-    /// Behaviours outside the model that have no effect as long as the program has not changed the
-    /// packet.
+    /// Unmodelled behaviours that have an effect only after the program has changed the packet.
     pub of_packet: BTreeSet<RelianceId>,
     /// Memory regions that both programs share, and the region that records helper calls.
     pub regions: BTreeMap<RegionKey, RegionId>,
@@ -46,8 +45,8 @@ pub(super) struct Pair {
     /// Terms that are known to be equal, such as results that both programs compute in different
     /// ways. `None` unless all paths are compared together.
     pub alike: Option<StructuralEquality>,
-    /// Memory regions that exist only for bookkeeping: in them, runs record the initial content of
-    /// maps that they have read.
+    /// Memory regions that exist only for bookkeeping. In these regions, runs record the initial
+    /// content of the maps that they read.
     pub notes: BTreeSet<RegionKey>,
 }
 
@@ -153,9 +152,9 @@ impl Pair {
 }
 
 impl Member {
-    /// Returns all memory writes of any run, if the program was executed in lockstep with the other
-    /// one. Writes that set up the initial memory are left out. The program must own the pool of
-    /// terms.
+    /// Returns the memory writes of all runs together, after the program was executed in lockstep
+    /// with the other program. Writes that set up the initial memory are left out. The program must
+    /// own the pool of terms.
     ///
     /// # Errors
     /// Returns the reason, in words, why the writes are not known.
@@ -174,8 +173,8 @@ impl Member {
     }
 }
 
-/// Returns the condition that the generation counter of maps is not zero. It is the first 8 bytes
-/// of the array.
+/// Returns the condition that the generation counter is not zero, which means that a frozen map has
+/// changed. The counter is in the first 8 bytes of the array.
 fn is_nonzero(pool: &mut TermPool, array: ArrayId) -> TermId {
     let mut all = pool.bool(true);
     for byte in 0..8 {
@@ -189,7 +188,8 @@ fn is_nonzero(pool: &mut TermPool, array: ArrayId) -> TermId {
 
 const LENGTH: &str = "length of the packet";
 
-/// Returns true if a memory region is not shared: each program has its own stack.
+/// Returns true if each of the two programs has its own copy of a memory region. Only stacks are
+/// private.
 fn private(region: &Region) -> bool {
     region.kind == RegionKind::Stack
 }
@@ -273,8 +273,8 @@ fn member(
     Ok(Member { side, layout, wider, of_packet, regions, prologue })
 }
 
-/// Returns the memory regions in which runs record the content of maps that they have read. They
-/// are not compared, because what they hold is initial content.
+/// Returns the memory regions in which runs record the content of maps that they read. The proof
+/// does not compare these regions, because they hold initial content.
 fn notes(lifted: &Lifted) -> Vec<RegionKey> {
     let regions = lifted.layout.maps.iter().filter_map(|map| map.first_access);
     regions.map(|region| key(&lifted.program.regions[region.index()])).collect()
@@ -291,8 +291,8 @@ fn matching(first: &Layout, second: &Layout) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the memory layout of a map, with all numbers of memory regions and inputs set to the
-/// same value. So the layouts in two programs can be compared.
+/// Returns the memory layout of a map with placeholders for the ids of memory regions and inputs.
+/// Layouts in two programs can then be compared.
 fn shape(map: &MapLayout) -> MapLayout {
     let any = RegionId(0);
     let mut shape = map.clone();

@@ -126,8 +126,8 @@ pub(super) fn confirm(
     Ok(Counterexample { what, packet: hex(&packet), room, maps, drawn, original, specialised })
 }
 
-/// Returns the numbers by which a solver's model represents pairs of words. In terms, an interned
-/// pair is a single number.
+/// Returns the numbers that a solver's model gives to interned pairs of words ([`Node::Intern`]),
+/// by pair.
 pub(super) fn interned(pool: &TermPool, terms: &[TermId], model: &Model) -> Interned {
     let mut evaluator = Evaluator::new(pool, model);
     let mut numbers = Interned::new();
@@ -183,8 +183,8 @@ fn length(member: &Member, environment: &Environment) -> usize {
     length.and_then(|&length| usize::try_from(length).ok()).unwrap_or(0)
 }
 
-/// Gives values to the packet bytes that the solver's model leaves open, so that the facts hold.
-/// Returns all bytes of the packet.
+/// Chooses values for the packet bytes that the solver's model does not assign, so that the facts
+/// hold. Returns all bytes of the packet.
 ///
 /// # Errors
 /// Returns a sentence if the facts do not hold for the resulting packet.
@@ -228,8 +228,8 @@ struct After<'a> {
     run: &'a Run,
 }
 
-/// Returns all bytes of shared memory that either run has written or that have initial content, as
-/// region and offset.
+/// Returns the region and offset of each byte of shared memory that a run has written, or that has
+/// a stated initial value.
 fn touched(ends: &[After<'_>; 2]) -> BTreeSet<(RegionKey, u64)> {
     let of = |end: &After<'_>| -> Vec<(RegionKey, u64)> {
         let places = end.run.written.keys().chain(end.environment.memory.keys());
@@ -238,12 +238,13 @@ fn touched(ends: &[After<'_>; 2]) -> BTreeSet<(RegionKey, u64)> {
     ends.iter().flat_map(of).collect()
 }
 
-/// Information with which the final memory of both runs is described in words.
+/// Information for describing the final memory of both runs in words.
 struct Seen<'a> {
     places: BTreeSet<(RegionKey, u64)>,
     /// Content of memory before the runs, by memory region and offset.
     before: &'a BTreeMap<RegionKey, BTreeMap<u64, u8>>,
-    /// Numbers that represent pairs of words in terms, by pair. They are the same in both runs.
+    /// Numbers of interned pairs of words ([`Node::Intern`]), by pair. Both runs use the same
+    /// numbers.
     interned: &'a HashMap<(u64, u64), u32>,
     /// The maps that are compared, each with a program that uses it.
     maps: Vec<(&'a MapLayout, &'a Member)>,
@@ -317,8 +318,8 @@ impl After<'_> {
         }
     }
 
-    /// Describes the content of a map in words, for all bytes that either run has written or that
-    /// have initial content.
+    /// Describes the content of a map in words, for all bytes that a run has written or that have a
+    /// stated initial value.
     fn map(&self, (layout, user): (&MapLayout, &Member), seen: &Seen<'_>) -> Vec<String> {
         let mut bytes = Bytes::new();
         for (key, at) in seen.places.iter().filter(|(key, _)| key.0 && !seen.notes.contains(key)) {

@@ -11,8 +11,8 @@ use slowpath_smt::Evaluator;
 
 /// Maximum number of test inputs of a proof.
 pub(super) const MAX_TEST_INPUTS: usize = 512;
-/// Maximum size in bytes of map values that are written completely. For larger values, only the
-/// known bytes are written.
+/// Maximum size in bytes of map values that a test input contains completely. Of larger values, it
+/// contains only the known bytes.
 const WHOLE: u32 = 256;
 
 /// A packet and map content on which both programs are run.
@@ -21,8 +21,8 @@ pub struct TestInput {
     /// The packet before the program runs. It satisfies the facts for which the programs were
     /// compared.
     pub packet: Vec<u8>,
-    /// Content of maps that leads the programs along the intended paths, in the same form as `maps`
-    /// of a witness (`docs/reference/json.md`).
+    /// Content of maps with which the packet takes the intended pair of paths, in the same form as
+    /// `maps` of a witness (`docs/reference/json.md`).
     pub maps: Value,
 }
 
@@ -61,8 +61,8 @@ pub(super) fn test_input(pair: &Pair, packets: Packets<'_>, path: &Path) -> Opti
     Some(TestInput { packet, maps: Value::Object(maps) })
 }
 
-/// Returns true if a map's entries are pairs of keys and values. The kernel manages the content of
-/// other maps itself.
+/// Returns true if a test input can state a map's content as pairs of keys and values. This
+/// excludes queues, stacks, maps of maps, and the inner maps of these.
 fn is_plain(map: &MapLayout) -> bool {
     !map.inner && !map.holds_maps() && entry_keys(map.kind) != EntryKeys::Order
 }

@@ -1,9 +1,9 @@
 //! Compares all paths of two programs together, for programs with many paths. It follows both
 //! programs in lockstep ([`slowpath_product::lockstep()`]) and compares their final states once.
 //!
-//! The result is a proof that the programs do the same, or nothing. A difference shows nothing,
+//! The result is a proof that the programs do the same, or nothing. A difference is inconclusive,
 //! because joined states include runs that do not exist. Without a proof, the comparison continues
-//! path by path, which also finds packets.
+//! path by path, which can also find a packet with different results.
 
 use super::test_inputs::MAX_TEST_INPUTS;
 use super::validation::{Together, Validation};
@@ -12,10 +12,10 @@ use slowpath_product::{Answer, Lockstep, Path, StructuralEquality, TermPair, loc
 use slowpath_smt::{SolverError, TermId};
 
 /// Number of pairs of paths that are compared one by one before all paths are compared together.
-/// For most programs, fewer pairs suffice.
+/// Most programs have fewer pairs.
 const ONE_BY_ONE: u64 = 64;
-/// The inverse share of the remaining time that may be spent on more test inputs after a proof: one
-/// eighth.
+/// Divisor of the remaining time: after a proof, the search for more test inputs may take one
+/// eighth of it.
 const PART: u32 = 8;
 
 impl Validation<'_, '_> {

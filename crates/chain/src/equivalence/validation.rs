@@ -10,7 +10,7 @@ use slowpath_smt::{SolverError, TermId};
 use slowpath_stop::Stop;
 use std::collections::BTreeSet;
 
-/// Progress of comparing all paths of two programs together, in contrast to path by path.
+/// Progress of the comparison that treats all paths of two programs together.
 pub(super) enum Together {
     NotTried,
     /// All paths were compared together, but they were not proved equal.
@@ -51,8 +51,7 @@ impl<'a, 'b> Validation<'a, 'b> {
         matches!(self.together, Together::Proved(_))
     }
 
-    /// Returns those of the differences that the conditions of the path `other` do not already
-    /// exclude.
+    /// Returns the differences that are still possible under the conditions of the path `other`.
     pub fn not_ruled_out(
         &mut self,
         other: &Path,
@@ -74,8 +73,8 @@ impl<'a, 'b> Validation<'a, 'b> {
         }
     }
 
-    /// Asks the solver whether the condition `what` is possible for a packet that takes the path
-    /// `other` and the original's path paired with it.
+    /// Asks the solver whether `what` can hold for a packet that takes the path `other` of the
+    /// specialised program. The conditions of `other` include those of the original's path.
     pub fn ask(&mut self, other: &Path, what: TermId) -> Result<Answer, SolverError> {
         self.tell_bits();
         let mut conditions = other.conditions.clone();
@@ -89,8 +88,8 @@ impl<'a, 'b> Validation<'a, 'b> {
         }
     }
 
-    /// Returns true if a packet that takes both paths may depend on behaviour that is not modelled.
-    /// For each such behaviour, adds a sentence to the reasons why the proof is undecided.
+    /// Returns true if runs of a packet along both paths may depend on unmodelled behaviour. For
+    /// each behaviour of this kind, adds a sentence to the reasons why the proof is undecided.
     pub fn relies(&mut self, path: &Path, other: &Path) -> Result<bool, SolverError> {
         let mut relies = false;
         let sides = [(&self.pair.original, path), (&self.pair.other, other)];

@@ -26,7 +26,8 @@ pub(super) struct Seen {
     pub bytes: Vec<u8>,
 }
 
-/// Statements about the bytes of leaving packets that hold for all samples, but are not proved yet.
+/// Candidates for facts: statements about packet bytes that hold for all sample packets, but are
+/// not proved yet.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Candidates {
     pub bits: BTreeMap<u16, KnownBits>,

@@ -16,15 +16,16 @@ use slowpath_smt::TermId;
 const DATA: u64 = 0;
 const DATA_END: u64 = 4;
 const DATA_META: u64 = 8;
-/// Maximum depth inside a result's term to which values that depend on the path (phis) are
-/// searched.
+/// Maximum depth at which phis (values that depend on the path) are searched inside the term of a
+/// program's result.
 pub(super) const WRAPPED: u32 = 4;
 
-/// The packet that leaves the program, as terms that are valid for all runs with a wanted result.
+/// The packet that leaves the program, as terms that are valid for all runs with one of the given
+/// results.
 pub(super) struct Departure {
     pub gated: Gated,
-    /// Conditions under which a run ends with a wanted result: that it takes certain paths and, if
-    /// necessary, that its result has a certain value.
+    /// Conditions under which a run ends with one of the given results: it takes certain paths and,
+    /// if necessary, its result has certain values.
     pub gates: Vec<Gate>,
     /// Length of the packet, as a term of 32 bits.
     pub length: TermId,
@@ -83,14 +84,15 @@ impl Departure {
         Ok(Some(Departure { gated, gates, length, start, metadata }))
     }
 
-    /// Returns the position of a byte of the leaving packet in the packet's memory region. `offset`
-    /// counts from the start of the packet when it leaves.
+    /// Returns the position, in the packet's memory region, of a byte of the packet as it leaves
+    /// the program. `offset` counts from the start of this packet.
     pub fn place(&self, executor: &mut Executor, offset: u16) -> TermId {
         let offset = executor.pool.constant(64, offset.into());
         executor.pool.add(self.start, offset)
     }
 
-    /// Returns the first bytes of the leaving packet, as one term for each byte.
+    /// Returns the first `count` bytes of the packet that leaves the program, one term for each
+    /// byte.
     pub fn bytes(
         &mut self,
         executor: &mut Executor,
@@ -108,8 +110,8 @@ impl Departure {
         Ok(bytes)
     }
 
-    /// Returns a minimum and a maximum length of the leaving packet in bytes, which follow from its
-    /// term without a solver query.
+    /// Returns bounds on the length in bytes of the packet that leaves the program: the minimum and
+    /// maximum of the length's term, without a solver query.
     pub fn lengths(&self, executor: &Executor) -> (u16, u16) {
         let domain = executor.pool.domain(self.length);
         let number = |length: u64| u16::try_from(length).unwrap_or(u16::MAX);
@@ -129,7 +131,7 @@ pub(super) fn result(
 }
 
 /// Finds the edges of the path graph over which a run may still end with one of `results`. The
-/// returned list has a flag for each edge, by its number.
+/// returned list has a flag for each edge, by edge index.
 ///
 /// The search works backwards from the exits. For each node, it keeps the result term that all
 /// paths from the node to an exit have in common, if there is one. On an edge into a node where

@@ -62,8 +62,8 @@ pub(super) fn ends(unrolled: &mut Unrolled, region: RegionId, results: &ResultSe
     ends.into_iter().take(MAX_ENDS).collect()
 }
 
-/// Returns the node at which a term gets its value from the path taken (a phi), and the edges that
-/// lead to this node. Looks at most `deep` levels inside the term.
+/// Finds a phi (a value that depends on the path) at most `deep` levels inside a term. Returns the
+/// node at which the phi merges paths, and the edges into this node.
 fn meeting(executor: &Executor, term: TermId, deep: u32) -> Option<(NodeId, Vec<ArcId>)> {
     if let Some(Varying::Merged { node, incoming }) = executor.path_dependence(term) {
         return Some((node, incoming.iter().map(|&(arc, _)| arc).collect()));
@@ -72,7 +72,7 @@ fn meeting(executor: &Executor, term: TermId, deep: u32) -> Option<(NodeId, Vec<
     executor.pool.children(term).find_map(|part| meeting(executor, part, deeper))
 }
 
-/// Lists the last branch on each path to a node. An entry is `None` if a path has no branch.
+/// Lists the last branch on each path to a node; `None` for a path without branches.
 fn branches(
     unrolled: &Unrolled,
     arriving: &[Vec<ArcId>],

@@ -7,7 +7,7 @@ use slowpath_search::SearchError;
 use slowpath_smt::SolverError;
 use thiserror::Error;
 
-/// Reason why no facts about leaving packets were found.
+/// Reason why no facts were found about the packets that leave a program.
 #[derive(Debug, Error)]
 pub enum FactsError {
     /// The program cannot be lifted, that is, translated to the intermediate representation.
@@ -25,7 +25,8 @@ pub enum FactsError {
     /// Some runs of the program are not analysed, so no fact is certain. The text is the reason.
     #[error("not all paths of the program were examined: {0}")]
     Unseen(String),
-    /// The leaving packet cannot be described as a term for the solver. The text is the reason.
+    /// The solver's terms cannot describe the packet that leaves the program. The text is the
+    /// reason.
     #[error("{0}")]
     NotExpressible(String),
     /// The solver could not decide whether any packet leaves the program. The text is the reason.
@@ -34,7 +35,7 @@ pub enum FactsError {
 }
 
 impl FactsError {
-    /// Returns the code of the error's cause.
+    /// Returns the error code of the cause, such as `SP0301`.
     pub fn code(&self) -> codes::Code {
         match self {
             FactsError::Lift(error) => error.code(),

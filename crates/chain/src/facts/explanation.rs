@@ -1,5 +1,6 @@
-//! Explains why a fact about leaving packets holds. It finds the branches from which the fact
-//! follows, because every leaving packet takes them, and the instructions that wrote the bytes.
+//! Explains why a fact about the packets that leave a program holds. An explanation consists of
+//! branches that all of these packets take and that imply the fact, and of the instructions that
+//! wrote the bytes.
 
 use super::error::FactsError;
 use super::fact::Fact;
@@ -51,7 +52,8 @@ impl InsnLocation {
     }
 }
 
-/// The parts of a program because of which a fact about leaving packets holds.
+/// The explanation of a fact about packets that leave a program: the branches and stores from which
+/// the fact follows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Explanation {
     /// Branches from which the fact follows, in the order of the program.
@@ -158,8 +160,8 @@ pub(super) fn never(proof: &mut Proof, core: &[usize]) -> Result<Explanation, Fa
     reasons(proof, &conditions, core)
 }
 
-/// Returns the branches whose conditions contradict each other. `core` lists the positions of
-/// contradictory conditions.
+/// Returns the branches that require contradictory conditions, after reducing `core` to fewer
+/// conditions. `core` lists the positions of contradictory conditions in `conditions`.
 fn reasons(
     proof: &mut Proof,
     conditions: &[TermId],

@@ -6,9 +6,9 @@ use super::proof::{Example, Proof};
 use super::samples::Sampler;
 use slowpath_smt::Model;
 
-/// Finds the minimum and maximum length of leaving packets, in bytes. The search starts with the
-/// bounds `known` and the sample packets `found`. It adds the shortest and the longest packet to
-/// `found`. If the solver cannot decide, the bounds are less exact.
+/// Finds the minimum and maximum length in bytes of the packets that leave a program. The search
+/// starts with the bounds `known` and the sample packets `found`. It adds the shortest and the
+/// longest packet to `found`. If the solver cannot decide, the bounds are less exact.
 pub(super) fn find(
     proof: &mut Proof,
     sampler: &Sampler,
@@ -74,9 +74,9 @@ fn short(length: u64) -> u16 {
     u16::try_from(length).unwrap_or(u16::MAX)
 }
 
-/// Guesses the minimum and maximum length of leaving packets, as a starting point for the search.
-/// The guess is the range of received lengths on all paths, plus the number of bytes that the
-/// program adds.
+/// Guesses the minimum and maximum length of the packets that leave a program, as a starting point
+/// for the search. The guess is the range of received lengths on all paths, plus the number of
+/// bytes that the program adds.
 fn hints(proof: &mut Proof) -> (u16, u16) {
     let executor = &mut proof.unrolled.executor;
     let Some(received) = executor.packet_length() else { return (0, u16::MAX) };

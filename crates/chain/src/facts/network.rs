@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 
 /// Size in bytes of the shortest Ethernet frame without its checksum (IEEE 802.3, 3.2.8).
 const SHORTEST: u16 = 60;
-/// Offset of the type field of an Ethernet frame. The next constant is the size of a VLAN tag,
-/// which moves all later fields.
+/// Offset in bytes of the type field of an Ethernet frame. A VLAN tag ([`TAG`] bytes) moves this
+/// field and all later ones.
 const TYPE: u16 = 12;
 const TAG: u16 = 4;
 /// Offsets of bytes that routers change in an Ethernet frame: time to live and checksum of IPv4,
@@ -18,8 +18,9 @@ const TAG: u16 = 4;
 const IPV4: [u16; 3] = [14 + 8, 14 + 10, 14 + 11];
 const IPV6: [u16; 1] = [14 + 7];
 
-/// Support for packets in fragments by the programs at both ends of a network. A program with this
-/// support sees only the first fragment of a packet. Its device decides how long this fragment is.
+/// Flags that tell whether the programs at the two ends of a network support packets in several
+/// fragments. A program with this support sees only the first fragment, whose length depends on the
+/// device.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Fragments {
     /// True if the program on the sending side of the network supports fragments.

@@ -1,7 +1,7 @@
-//! Finds the ranges of headroom and metadata length of leaving packets. Both follow from the
-//! distance by which the program has moved the packet's start, and from the metadata length in its
-//! state. Each query finds a packet outside the range seen so far, or shows that there is no such
-//! packet.
+//! Finds the ranges of the headroom and metadata length of the packets that leave a program. Both
+//! follow from the distance by which the program has moved the packet's start, and from the
+//! metadata length in its state. Each query finds a packet outside the range seen so far, or shows
+//! that there is no such packet.
 
 use super::error::FactsError;
 use super::proof::{Answer, Example, Proof};
@@ -11,13 +11,13 @@ use slowpath_smt::{Model, TermId};
 
 /// Maximum distance by which a program can move the start of a packet, in bytes.
 const FAR: u64 = 1 << 17;
-/// Number of queries that move one end of a range in small steps. All later queries halve the
-/// range.
+/// Number of queries that ask for any value beyond those seen so far. All later queries halve the
+/// remaining range.
 const STEPS: u32 = 4;
 
-/// Finds the headroom and metadata length of leaving packets. `arrived` contains the headroom and
-/// metadata of arriving packets. No leaving packet is shorter than `least` bytes. If a range is not
-/// found in time, it is unlimited.
+/// Finds the headroom and metadata length of the packets that leave a program. `arrived` contains
+/// the headroom and metadata of arriving packets. No packet that leaves is shorter than `least`
+/// bytes. A range that is not found in time is unlimited.
 ///
 /// The headroom is the headroom on arrival minus the distance by which the start has moved. The two
 /// ranges are combined as if they were independent of each other.
@@ -53,8 +53,8 @@ pub(super) fn find(
     Ok(left)
 }
 
-/// Returns the minimum and maximum of a term for leaving packets. Returns `None` unless it is
-/// proved that no value is greater than `most`.
+/// Returns the minimum and maximum value of a term over the packets that leave a program. Returns
+/// `None` unless the solver proves that no value is greater than `most`.
 fn range(
     proof: &mut Proof,
     sampler: &Sampler,
@@ -98,7 +98,7 @@ fn range(
     Ok(Some((low.proved, most - high.proved)))
 }
 
-/// The search for the minimum of a value over all leaving packets.
+/// The search for the minimum of a value over all packets that leave a program.
 struct LowerEnd {
     /// Proved lower bound: no packet has a lower value.
     proved: u64,
@@ -107,8 +107,8 @@ struct LowerEnd {
 }
 
 impl LowerEnd {
-    /// Returns the next value to ask about: the solver searches for a packet with at most this
-    /// value. Returns `None` if the minimum is found.
+    /// Returns the limit of the next query, in which the solver searches for a packet with at most
+    /// this value. Returns `None` if the minimum is found.
     fn guess(&self, step: u32) -> Option<u64> {
         let below = (self.proved < self.seen).then_some(self.seen.wrapping_sub(1))?;
         Some(if step < STEPS { below } else { self.proved + (below - self.proved) / 2 })

@@ -1,5 +1,5 @@
-//! Asks the solver questions about all leaving packets, and so proves or refutes candidates, which
-//! are proposed facts.
+//! Asks the solver about the packets that leave a program, to prove or refute candidates (proposed
+//! facts).
 
 use super::candidates::{Bounds, Candidates, Seen};
 use super::departure::Departure;
@@ -13,15 +13,16 @@ use slowpath_smt::{BitSolver, Evaluator, Model, Outcome, Solver, TermId};
 use slowpath_stop::Stop;
 use std::time::Duration;
 
-/// Maximum number of solver steps for a query, which is about 10 s. A query also takes at most a
+/// Maximum number of solver steps for a query; they take about 10 s. A query also takes at most a
 /// quarter of the remaining time.
 const LONGEST: u64 = 80_000_000;
-/// Minimum time limit of a query, also if a quarter of the remaining time is less.
+/// Minimum time limit of a query. It applies if a quarter of the remaining time is less.
 const LEAST: Duration = Duration::from_millis(50);
 /// Number of additional sample packets that are derived from each packet that refutes candidates.
 const VARIED: usize = 2;
 
-/// Answer of the solver to the question whether a leaving packet can fulfil some conditions.
+/// Answer of the solver to the question whether a packet that leaves the program can fulfil some
+/// conditions.
 pub(super) enum Answer {
     Sat(Model),
     /// No packet fulfils the conditions. The list has the positions of conditions that contradict
@@ -32,10 +33,10 @@ pub(super) enum Answer {
     Unknown(String),
 }
 
-/// Result of searching for a leaving packet that fulfils a condition.
+/// Result of searching for a packet that leaves the program and fulfils a condition.
 pub(super) enum Example {
-    /// A packet that fulfils the condition: the value of the requested term for this packet, and
-    /// the solver's model.
+    /// A packet fulfils the condition. The fields are the value of the requested term for this
+    /// packet, and the solver's model.
     Of(u64, Model),
     /// No packet fulfils the condition.
     None,
@@ -43,8 +44,8 @@ pub(super) enum Example {
     Unknown,
 }
 
-/// A formula for all runs that end with one of the wanted results, and the solver that answers
-/// questions about them.
+/// A formula for all runs of a program that end with one of the given results, and a solver that
+/// answers questions about these runs.
 pub(super) struct Proof {
     pub unrolled: Unrolled,
     pub departure: Departure,
@@ -78,8 +79,8 @@ impl Proof {
         self.unrolled.executor.pool.set_stop(stop.clone());
     }
 
-    /// Returns the conditions that leaving packets fulfil: first those of the paths, then those of
-    /// arriving packets.
+    /// Returns the conditions that hold for all packets that leave the program: first those of the
+    /// paths, then those of arriving packets.
     pub fn conditions(&self) -> Vec<TermId> {
         let gates = self.departure.gates.iter().map(|gate| gate.term);
         gates.chain(self.arrived.iter().copied()).collect()
@@ -89,7 +90,8 @@ impl Proof {
         self.solver.statistics().checks
     }
 
-    /// Asks the solver whether a leaving packet can fulfil `further` conditions.
+    /// Asks the solver whether a packet that leaves the program can fulfil the conditions in
+    /// `further`.
     pub fn ask(&mut self, further: &[TermId]) -> Result<Answer, FactsError> {
         let limit = self.stop.remaining().map(|left| (left / 4).max(LEAST).min(left));
         self.solver.set_time_limit(limit);
@@ -104,8 +106,8 @@ impl Proof {
         })
     }
 
-    /// Searches for a leaving packet that fulfils `condition`. If there is one, returns it with the
-    /// value that `term` has for it.
+    /// Searches for a packet that leaves the program and fulfils `condition`. The result contains
+    /// the value of `term` for this packet.
     pub fn example(
         &mut self,
         sampler: &Sampler,
@@ -119,15 +121,15 @@ impl Proof {
         })
     }
 
-    /// Returns the value of a term for the leaving packet that a model describes.
+    /// Returns the value of a term for the packet that a model describes.
     pub fn value(&self, sampler: &Sampler, term: TermId, model: &Model) -> u64 {
         let pool = &self.unrolled.executor.pool;
         let model = sampler.complete(pool, model.clone());
         Evaluator::new(pool, &model).value(term)
     }
 
-    /// Proves facts about all leaving packets. The candidates come from the sample packets `seen`.
-    /// Returns the candidates that are proved. If some stay undecided, also returns the reason.
+    /// Proves facts about all packets that leave the program. The candidates come from the sample
+    /// packets `seen`. Returns the proved candidates and, if some stay undecided, the reason.
     pub fn prove(
         &mut self,
         sampler: &mut Sampler,
@@ -190,7 +192,7 @@ impl Proof {
         Ok(proved)
     }
 
-    /// Asks the solver whether all candidates hold for all leaving packets.
+    /// Asks the solver whether all candidates hold for all packets that leave the program.
     fn step(&mut self, sampler: &mut Sampler, candidates: &Candidates) -> Result<Step, FactsError> {
         let pool = &mut self.unrolled.executor.pool;
         let wrong = self.packet.wrong(pool, candidates);
@@ -215,7 +217,8 @@ impl Proof {
     }
 }
 
-/// Answer of the solver to the question whether all candidates hold for all leaving packets.
+/// Answer of the solver to the question whether all candidates hold for all packets that leave the
+/// program.
 enum Step {
     /// All candidates hold.
     Proved,

@@ -21,7 +21,8 @@ enum Input {
     Byte(ArrayId, u64),
 }
 
-/// A generator of new packets from a given packet. All of them fulfil the same conditions.
+/// A generator that derives new packets from a given packet. All of these packets fulfil the same
+/// conditions.
 pub(super) struct Sampler {
     conditions: Vec<TermId>,
     length: TermId,

@@ -196,8 +196,8 @@ fn nothing_is_a_fact_when_there_is_no_time() {
     assert!(left.is_err());
 }
 
-/// Asks Z3 for a leaving packet that contradicts the discovered facts. Returns true if there is
-/// such a packet, and `None` if Z3 cannot decide.
+/// Asks Z3 for a packet that leaves the program and contradicts the discovered facts. Returns true
+/// if this packet exists, and `None` if Z3 cannot decide.
 fn refuted(found: &mut Discovery, z3: &mut Z3Solver) -> Option<bool> {
     let Discovery { facts, proof, .. } = found;
     let candidates = Candidates {
@@ -247,8 +247,8 @@ fn z3_refutes_no_fact() {
     Oracle::Z3.compared(decided, "programs with facts about what leaves them");
 }
 
-/// Returns what is known about the packets at each program of a chain. `text` is the description of
-/// the chain, whose programs are in the test object.
+/// Returns the known facts about the packets at each program of a chain. `text` is the description
+/// of the chain, whose programs are in the test object.
 fn along(text: &str) -> Vec<Reached> {
     let chain = crate::Chain::parse(text).expect("it is a chain");
     let object = object();
@@ -311,7 +311,8 @@ edges:
 }
 
 /// Runs the program in the concrete interpreter on the packet that a solver's model describes.
-/// Returns the program's result, and whether the leaving packet is the one that the terms predict.
+/// Returns the program's result, and true if the packet after the run is the one that the terms
+/// predict.
 fn replayed(found: &Discovery, model: &slowpath_smt::Model, lifted: &lift::Lifted) -> (u32, bool) {
     use slowpath_exec::concrete::{Environment, run};
     let Proof { unrolled, packet, .. } = &found.proof;

@@ -1,5 +1,5 @@
-//! Builds the conditions under which a leaving packet violates a candidate (a proposed fact), as
-//! terms for the solver.
+//! Builds the conditions under which a packet that leaves the program violates a candidate (a
+//! proposed fact), as terms for the solver.
 
 use super::candidates::Candidates;
 use slowpath_ir::{Field, KnownBits};
@@ -14,7 +14,7 @@ pub(super) struct Packet {
     /// First bytes of the packet, one term each. If a packet is shorter than this list, the terms
     /// beyond its end have no meaning.
     pub bytes: Vec<TermId>,
-    /// Minimum length of leaving packets, in bytes.
+    /// Minimum length in bytes of the packets that leave the program.
     pub min_length: u16,
 }
 
@@ -48,8 +48,8 @@ impl Packet {
         Some(others.iter().fold(first, |high, &low| pool.concat(high, low)))
     }
 
-    /// Returns the condition that known bits of a packet byte have other values. Returns `None` if
-    /// there is no term for the byte.
+    /// Returns the condition that a packet byte differs from its proposed known bits (`bits`).
+    /// Returns `None` if there is no term for the byte.
     pub fn wrong_bits(&self, pool: &mut TermPool, offset: u16, bits: KnownBits) -> Option<TermId> {
         let &byte = self.bytes.get(usize::from(offset))?;
         let mask = pool.constant(8, bits.mask.into());

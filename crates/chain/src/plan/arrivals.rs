@@ -14,7 +14,7 @@ use slowpath_stop::Stop;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// The inverse share of the remaining time that the analysis of one program may take: a quarter.
+/// Divisor of the remaining time: the analysis of one program may take a quarter of it.
 const PARTS: u32 = 4;
 
 /// A point in the tree of paths through a network: a node together with the sequence of nodes that
@@ -40,9 +40,9 @@ pub(super) struct Point {
 }
 
 impl Point {
-    /// Returns the facts about packets that arrive at this point. With `neighbours`, facts from
-    /// earlier programs on the path must not be used, so only facts that hold for any packet are
-    /// returned.
+    /// Returns the facts about packets that arrive at this point. If `neighbours` is true, returns
+    /// only facts that hold for any packet, because facts from earlier programs on the path must
+    /// not be used.
     pub fn known(&self, neighbours: bool) -> Cow<'_, PacketFacts> {
         let known = self.arriving.facts.as_ref().filter(|_| !neighbours);
         known.map_or_else(|| Cow::Owned(any_packet()), Cow::Borrowed)
@@ -165,8 +165,8 @@ impl Arrivals {
         }
     }
 
-    /// Returns what is known about packets at a point of the tree. `left` describes the packets
-    /// that leave the previous program; `None` if the previous node runs no program.
+    /// Returns the known facts about the packets at a point of the tree. `left` describes the
+    /// packets that leave the previous program; `None` if the previous node runs no program.
     fn arriving(
         &self,
         (topology, programs): (&Topology, &[Linked]),

@@ -169,7 +169,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Returns the maximum value of all possible groupings of all subsets of the classes.
+    /// Returns the greatest total value of any choice of groups, found by trying all choices.
     fn best(classes: usize, limit: usize, worth: &dyn Fn(&[usize]) -> i128) -> i128 {
         // Each class is in a group or in none, so a grouping is a number with base `limit + 1`.
         let choices = (limit + 1).pow(classes as u32);

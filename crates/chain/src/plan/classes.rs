@@ -1,6 +1,6 @@
 //! Groups the ingresses of a node into classes whose packets have the same known facts. A node
-//! tells packets apart only by their ingress. So the facts of a class have to hold for all packets
-//! of an ingress, on whatever path they came.
+//! distinguishes packets only by their ingress. So the facts of a class have to hold for the
+//! packets of an ingress on all paths.
 
 use super::arrivals::Point;
 use slowpath_ir::PacketFacts;

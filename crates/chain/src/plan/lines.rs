@@ -1,4 +1,5 @@
-//! Stores and restores the source lines of a program that establish facts about leaving packets.
+//! Stores and restores the source lines of a program that establish facts about the packets that
+//! leave it.
 
 use super::stored::StoredFacts;
 use crate::facts::{Discovery, Fact, listed};
@@ -13,7 +14,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Lines {
-    /// The facts about leaving packets; `None` if no facts were found.
+    /// The facts about packets that leave the program; `None` if no facts were found.
     facts: Option<StoredFacts>,
     /// Source lines that establish each fact, in the order of [`listed`]. They do not name their
     /// program yet, because several programs may have the same content.
@@ -21,7 +22,8 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// Finds the source lines for all facts about leaving packets, as long as there is time.
+    /// Finds the source lines for all facts about packets that leave the program, until `stop` ends
+    /// the work.
     pub fn of(found: &mut Discovery, program: &BpfProgram, stop: &Stop) -> Lines {
         let facts = found.facts.clone();
         let mut lines = BTreeMap::new();

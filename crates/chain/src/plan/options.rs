@@ -9,9 +9,8 @@ use std::path::PathBuf;
 pub struct PlanOptions {
     /// Mode of rewriting, which decides whether rewritten programs check the facts with guards.
     pub mode: Mode,
-    /// If true, only the program directly before a node is used to find facts about the node's
-    /// packets. That program may then receive any packets. If false, facts from the whole path are
-    /// used.
+    /// If true, facts about a node's packets come only from the program directly before the node,
+    /// which may receive any packets. If false, they come from the whole path.
     pub neighbours: bool,
     /// Maximum number of rewritten versions of the program on one node.
     pub variants: usize,

@@ -1,4 +1,4 @@
-//! Builds the report of a plan, and sorts the program variants that gain most to the top.
+//! Builds the report of a plan, and sorts the program variants by gain, the greatest first.
 
 use super::arrivals::{Arrivals, Point};
 use super::classes::Class;
@@ -152,13 +152,13 @@ fn never(topology: &Topology, path: &str, arrivals: &Arrivals, point: usize) -> 
     ))
 }
 
-/// Collects the sentences that `what` returns for some points of the tree of paths, without
-/// duplicates. `of` contains the indices of these points.
+/// Collects the sentences that `what` returns for the points with the indices in `of`, without
+/// duplicates. `points` is the tree of paths through the network.
 fn told(points: &[Point], of: &[usize], what: impl Fn(&Point) -> &Vec<String>) -> BTreeSet<String> {
     of.iter().flat_map(|&point| what(&points[point]).iter().cloned()).collect()
 }
 
-/// Returns the maximum of some costs. Returns `None` if one of them is unknown.
+/// Returns the greatest of some costs, or `None` if one of them is unknown.
 fn greatest<'a>(costs: impl Iterator<Item = &'a Result<Cost, String>>) -> Option<CostReport> {
     let known = costs.map(|cost| {
         let Cost { instructions, exact, .. } = cost.as_ref().ok()?;

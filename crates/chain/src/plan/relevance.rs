@@ -52,7 +52,8 @@ fn relied_on(facts: &PacketFacts, rewrite: &Rewrite) -> Vec<Fact> {
     relied
 }
 
-/// A node that packets have passed on their path, with what is known before and after its program.
+/// A node that packets have passed on their path, with the facts known before and after its
+/// program.
 pub(super) struct Passed<'a> {
     /// Index of the node in the topology.
     pub node: usize,
@@ -62,8 +63,8 @@ pub(super) struct Passed<'a> {
     pub arriving: Cow<'a, PacketFacts>,
     /// XDP actions with which the packets have left the program.
     pub on: &'a [Action],
-    /// Facts that hold after the program but not before it. Only facts whose origin is asked for
-    /// are listed.
+    /// Facts that hold after the program but not before it, among the facts that the caller asks
+    /// about.
     pub establishes: Vec<Fact>,
 }
 
@@ -127,7 +128,8 @@ pub(super) fn upstream_points(
     InFront { relevant, irrelevant }
 }
 
-/// Returns how similar two sets of facts are: the number of facts and known bits that both have.
+/// Returns a measure of how similar two sets of facts are: the number of common facts and common
+/// known bits.
 pub(super) fn alike(one: &PacketFacts, other: &PacketFacts) -> u64 {
     let common = one.join(other);
     let lengths = u64::from(common.min_length == one.min_length.max(other.min_length));
@@ -137,7 +139,7 @@ pub(super) fn alike(one: &PacketFacts, other: &PacketFacts) -> u64 {
         + lengths
 }
 
-/// Returns true if the facts exclude some packets that could arrive without them.
+/// Returns true if the facts exclude some packet that a device could deliver.
 pub(super) fn says_something(facts: &PacketFacts) -> bool {
     let any = any_packet();
     facts.says_more_than_length()

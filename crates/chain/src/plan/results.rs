@@ -1,4 +1,4 @@
-//! Computes what a plan needs to know about each program: facts about the packets that leave it,
+//! Computes the results that a plan needs for each program: facts about the packets that leave it,
 //! its rewritten version, and its maximum cost. Each result is computed once, or read from the
 //! cache, even if many paths and nodes need it.
 //!
@@ -26,8 +26,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Minimum ratio of the available time to the time that some work took. Work with this ratio had
-/// enough time: the time limits of its steps had no effect.
+/// Minimum ratio of available time to elapsed time at which work counts as unhurried. The time
+/// limits of single steps then had no effect.
 const UNHURRIED: u32 = 8;
 
 /// Facts about the packets that leave a program, such as their lengths and known bytes.
@@ -45,8 +45,8 @@ pub(super) struct OutgoingFacts {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum OutgoingPackets {
     Facts(StoredFacts),
-    /// No packet leaves the program. Each string names a branch after which all packets end, by its
-    /// source line and the result of the program that it leads to.
+    /// No packet leaves the program. Each string describes a branch before the end of the program:
+    /// its source line, and the result to which it leads.
     Never(Vec<String>),
     /// Nothing is known about the packets. The string is the reason.
     Unknown(String),
@@ -88,7 +88,7 @@ struct StoredRewrite {
     remarks: Vec<String>,
 }
 
-/// Computes the results that a plan needs, and keeps each of them for later requests.
+/// Computes the results that a plan needs about programs, and keeps each result for later requests.
 pub(super) struct Results<'a> {
     options: &'a PlanOptions,
     facts: FactsOptions,

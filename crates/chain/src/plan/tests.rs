@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-/// A topology in which packets of a firewall reach a load balancer on three paths. On the first
-/// path, packets stay unchanged. On the second path, a mark is changed on the way. The third path
-/// also has packets that have not passed a firewall.
+/// A topology in which packets of a firewall reach a load balancer on three paths: directly, across
+/// a network that may change bytes 62 to 85, and through a counter. On a fourth path, packets reach
+/// the counter without having passed the firewall.
 const THREE_WAYS: &str = "schema: 1
 programs:
 - {name: firewall, object: firewall.bpf.o}

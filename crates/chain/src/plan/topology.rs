@@ -90,8 +90,9 @@ pub struct Hop {
 impl Topology {
     /// Reads and checks the description of a topology.
     ///
-    /// # Errors If the text is not YAML with the keys of a topology, or uses an unknown name. If a
-    /// path has no nodes, has a node twice, or has a share of the traffic that is not positive.
+    /// # Errors
+    /// If the text is not YAML with the keys of a topology, or uses an unknown name. If a path has
+    /// no nodes, has a node twice, or has a share of the traffic that is not positive.
     pub fn parse(text: &str) -> Result<Topology, ChainError> {
         let description: TopologyDescription = read(text, &TOPOLOGY)?;
         if description.schema.value != SCHEMA {
@@ -267,7 +268,7 @@ fn ingress(name: &Spanned<String>) -> Result<String, ChainError> {
     Err(ChainError::at(line(name), what))
 }
 
-/// The names of nodes, programs or paths, which must differ from each other.
+/// The names of all nodes, programs or paths of a topology. Names within one set must differ.
 struct Names {
     kind: &'static str,
     known: Vec<(String, u64)>,

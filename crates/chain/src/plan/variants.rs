@@ -10,8 +10,8 @@ use crate::cost::Cost;
 use slowpath_ir::PacketFacts;
 use slowpath_stop::Stop;
 
-/// Part of a node's remaining time that one task may take, as a divisor. A task is rewriting one
-/// program or finding one cost.
+/// Divisor of a node's remaining time: one task may take a quarter of it. A task rewrites one
+/// program or finds one cost.
 const PARTS: u32 = 4;
 
 /// A rewritten version of a program for some classes of packets. The packets of a class arrive by

@@ -169,7 +169,8 @@ impl ProgramReport {
         }
     }
 
-    /// Adds to the report how the program was rewritten, and whether this was proved.
+    /// Adds the result of rewriting the program to the report: its changes, and whether they are
+    /// proved.
     pub(crate) fn optimized(
         &mut self,
         object: &Object,

@@ -123,7 +123,7 @@ pub(super) fn list_around(
     list
 }
 
-/// Formats a sentence that says why no packet passes from one program to another.
+/// Formats a sentence with the reason why no packet passes from one program to another.
 pub(super) fn why_never(
     name: &str,
     (from, program): &(String, &BpfProgram),

@@ -16,8 +16,8 @@ enum ConditionValue {
 }
 
 impl Runs<'_, '_> {
-    /// Returns the pairs of runs that follow after a branch. `due` lists the programs that are at a
-    /// branch, as indices 0 and 1.
+    /// Executes a branch, and returns the pairs of runs that continue after it. `due` lists the
+    /// indices (0 or 1) of the programs that are at a branch.
     pub fn branch(&mut self, mut pair: Pair, due: &[usize]) -> Result<Vec<Pair>, Failed> {
         let mut conditions = Vec::new();
         for &which in due {

@@ -7,7 +7,7 @@ use slowpath_exec::{ArcId, SymbolicState};
 use slowpath_smt::TermId;
 
 impl Runs<'_, '_> {
-    /// Joins pairs of runs that wait at the same block in each program into one pair.
+    /// Joins several pairs of runs into one. In each program, all of them wait at the same block.
     pub fn join(&mut self, mut pairs: Vec<Pair>) -> Result<Pair, Failed> {
         if pairs.len() == 1
             && let Some(mut only) = pairs.pop()

@@ -48,7 +48,7 @@ pub(super) struct Runs<'a, 'b> {
     /// For each program, the uncertain assumptions of its runs, each with a term that is 1 in the
     /// runs that rely on it.
     pub reliances: [Vec<(RelianceId, TermId)>; 2],
-    /// Number of paths into all join points so far.
+    /// Number of incoming paths of all join points so far.
     pub arcs: usize,
     /// Number of blocks executed so far.
     blocks: u64,
@@ -171,8 +171,8 @@ impl<'a, 'b> Runs<'a, 'b> {
         cursor.go(if value { taken } else { fallthrough }, &self.orders[which])
     }
 
-    /// Returns false if the solver shows that no run of a pair fulfils the conditions `further`,
-    /// otherwise true.
+    /// Returns false if the solver shows that no run of a pair fulfils the conditions in `further`.
+    /// Returns true otherwise, and if the solver cannot decide.
     pub fn possible(&mut self, pair: &Pair, further: &[TermId]) -> Result<bool, Failed> {
         let pool = &mut self.sides[self.pool_owner].executor.pool;
         let mut conditions: Vec<TermId> = pair.conditions.iter().chain(further).copied().collect();

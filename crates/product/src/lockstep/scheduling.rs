@@ -9,12 +9,13 @@ use slowpath_smt::TermId;
 /// Position of a program's runs between two steps of the execution.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Position {
-    /// Before the execution of this block.
+    /// The runs execute this block next.
     Block(BlockId),
-    /// After a block that ends with a branch. `terms` contains the condition of the branch twice:
-    /// as computed, and simplified for the runs that arrive.
+    /// The runs have executed a block that ends with a branch, but have not taken the branch.
+    /// `terms` contains the condition of the branch twice: as computed, and simplified for the runs
+    /// that arrive.
     Branch { block: BlockId, terms: [TermId; 2], taken: Destination, fallthrough: Destination },
-    /// At the end of the program.
+    /// The runs are at the end of the program.
     End,
 }
 
@@ -63,7 +64,7 @@ pub(super) enum NextStep {
 pub(super) struct PairPosition {
     /// Position of each program's block in the shared order.
     order: [u32; 2],
-    /// Number of the block in each program; `None` at the end of the program.
+    /// Index of the block in each program; `None` at the end of the program.
     blocks: [Option<u32>; 2],
 }
 
@@ -75,8 +76,8 @@ impl PairPosition {
 }
 
 impl Cursor {
-    /// Returns how far the runs have come, for comparisons: first the number of loop iterations,
-    /// then the position in the shared order.
+    /// Returns the progress of the runs as a key for comparisons: first the number of loop
+    /// iterations, then the position in the shared order.
     fn progress(&self, order: &Order) -> (u32, u32) {
         match self.at {
             Position::Block(block) | Position::Branch { block, .. } => {

@@ -1,26 +1,29 @@
 use super::*;
 use proptest::prelude::*;
 
-/// Condition of an arc: a variable and the least value that it must have, or must not have.
+/// Condition of an arc: the index of a variable, a limit, and true if the variable must be at least
+/// the limit, false if it must be below. `None` for an arc without a condition.
 type Bound = Option<(usize, u64, bool)>;
 
 const VARIABLES: usize = 3;
 
-/// Returns a strategy for paths: the arcs that each one shares with the path before, as a share of
-/// 256, and the other arcs with their conditions.
+/// Returns a strategy for sequences of paths. Each path is given by the part of the previous path
+/// that it keeps, in units of 1/256, and the conditions of the arcs after this part.
 fn paths() -> impl Strategy<Value = Vec<(u8, Vec<Bound>)>> {
     let bound = (0..VARIABLES, 1..40u64, any::<bool>());
     let arcs = prop::collection::vec(prop::option::weighted(0.8, bound), 0..60);
     prop::collection::vec((any::<u8>(), arcs), 1..20)
 }
 
-/// Adds a condition to the facts. Returns false if it contradicts them, and leaves them unchanged.
+/// Adds a condition to the facts and returns true. If the condition contradicts the facts, leaves
+/// them unchanged and returns false.
 fn assume(pool: &TermPool, facts: &mut Facts, term: TermId, position: usize) -> bool {
     facts.assume(pool, term, true, Some(position as u32)).is_ok()
 }
 
 proptest! {
-    /// Checks that a trail has the facts of its path, wherever the paths before parted from it.
+    /// Checks that a trail has the facts of its current path, after a sequence of paths with common
+    /// prefixes of any length.
     #[test]
     fn a_trail_has_the_facts_of_its_path(paths in paths()) {
         let mut pool = TermPool::new();

@@ -7,7 +7,7 @@ use slowpath_exec::{ArcId, NodeId};
 use std::rc::Rc;
 
 /// The nogoods of which a path has taken some arcs, in ascending order. Each pair contains the
-/// number of the nogood and the number of its arcs taken so far.
+/// index of the nogood and the number of its arcs taken so far.
 pub(super) type PartialMatches = [(u32, u32)];
 
 /// Identifier of a set of partial matches.

@@ -12,14 +12,15 @@ use crate::dag::{Dag, Head};
 use rustc_hash::FxHashMap;
 use slowpath_exec::{ArcId, NodeId};
 
-/// Target of transitions that would complete a nogood, in place of the number of a state.
+/// Value that stands for the target of transitions that would complete a nogood, in place of a
+/// state index.
 const RULED_OUT: u32 = u32::MAX - 1;
 
 /// A state of the product graph: a state of the plain cost graph, and the nogoods that a path to it
 /// has partly matched.
 #[derive(Clone, Copy, Debug)]
 struct ProductState {
-    /// Number of the corresponding state in the plain graph, which records no nogoods.
+    /// Index of the corresponding state in the plain graph, which records no nogoods.
     plain: u32,
     matches: MatchesId,
     /// Index of the state's first transition. The state has the same number and order of
@@ -201,7 +202,7 @@ impl Product {
         self.count(before, false, changes);
     }
 
-    /// Returns the number of the product state for a plain state and a set of partial matches.
+    /// Returns the index of the product state for a plain state and a set of partial matches.
     /// Creates the state if it does not exist.
     fn state(
         &mut self,

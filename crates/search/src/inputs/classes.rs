@@ -43,10 +43,10 @@ pub(super) fn leaves(unrolled: &Unrolled, slice: &Slice, most: u64) -> Option<Ve
     (0..inputs.terms.len()).map(leaf).collect()
 }
 
-/// Quickly estimates the number of combinations of values, as a base-2 logarithm. Does not group
-/// values into classes. An input that is used only in computations on this input alone counts as
-/// one value. For any other input, all candidate values count. Returns `None` in the same cases as
-/// [`leaves`].
+/// Quickly estimates the number of combinations of input values, as a base-2 logarithm, without
+/// grouping values into classes. An input that is used directly contributes the number of its
+/// candidate values. Other inputs, which are used only in computations on this input alone, count
+/// as having one value. Returns `None` in the same cases as [`leaves`].
 pub(super) fn least_bits(unrolled: &Unrolled, slice: &Slice, most: u64) -> Option<f64> {
     let inputs = Inputs::of(unrolled, slice, most)?;
     let bits = |index| {
@@ -222,7 +222,8 @@ impl Candidates {
     }
 }
 
-/// Sorter of the values of one input into classes that the program cannot tell apart.
+/// A classifier that sorts the values of one input into classes of values that the program cannot
+/// tell apart.
 struct ValueClassifier<'a> {
     inputs: &'a Inputs<'a>,
     index: usize,

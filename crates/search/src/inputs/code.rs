@@ -154,8 +154,8 @@ fn branch(unrolled: &Unrolled, node: &DagNode, places: &Places) -> Branch {
     }
 }
 
-/// Positions of the values of terms in the table that a run fills. All terms that do not affect
-/// branches share position 0.
+/// Positions of the values of terms in the table that a run fills. Terms that do not affect
+/// branches all have position 0.
 struct Places {
     of: HashMap<TermId, u32>,
     start: Vec<u64>,
@@ -254,7 +254,7 @@ struct Dominators {
     /// unreachable.
     immediate: Vec<Option<NodeId>>,
     depth: Vec<u32>,
-    /// Number of steps up the dominator tree that the computation may still take.
+    /// Remaining number of steps up the dominator tree that the computation of dominators may take.
     fuel: Cell<u64>,
 }
 

@@ -13,8 +13,8 @@ pub(super) type Contents = HashMap<ArrayId, Rc<[u8]>>;
 pub(super) enum Computation {
     /// An operator, such as an addition, applied to values in the table.
     Operation(Operation),
-    /// A read of a byte of known memory content. The number is the table position that contains the
-    /// byte's index.
+    /// A read of a byte of known memory content. The fields are the content, and the table position
+    /// that holds the byte's index.
     Content(Rc<[u8]>, u32),
 }
 

@@ -23,7 +23,7 @@ use slice::Slice;
 use slowpath_exec::ArcId;
 use slowpath_smt::{Model, Node, TermId, TermPool};
 
-/// Maximum number of combinations of values, as a base-2 logarithm. Often not all of them are
+/// Maximum number of combinations of values, as a base-2 logarithm. Often, not all combinations are
 /// needed.
 const MAX_BITS: f64 = 28.0;
 /// Maximum amount of memory for the paths found by running the program on all inputs, in 64-bit
@@ -85,7 +85,7 @@ pub(crate) struct Trial {
     decisions: Vec<u64>,
     decided: usize,
     found: HashMap<Box<[u64]>, Shortest>,
-    /// Number of 64-bit words stored in `found`.
+    /// Number of 64-bit words that the paths in `found` take.
     kept: usize,
     /// Number of operations that the trial has executed so far.
     work: u64,

@@ -41,8 +41,8 @@ impl<S: Solver> Search<S> {
         better
     }
 
-    /// Queues the set of all paths for packets of at least `length` bytes, with a coarse bound for
-    /// each component. Most of these sets never need a better bound.
+    /// Queues the set of all paths for packets of at least `length` bytes, once for each component
+    /// with a coarse bound. Most of these entries never need a better bound.
     pub(super) fn add_class(&mut self, length: u32) {
         let size = (self.metric == Metric::BitRate).then_some(length);
         for component in self.components() {
@@ -52,8 +52,9 @@ impl<S: Solver> Search<S> {
         }
     }
 
-    /// Queues a set of paths whose longest path is computed when the set reaches the front. `bound`
-    /// has upper bounds for the slowness and the cost of its paths.
+    /// Queues a set of paths without its longest path, which is computed when the set reaches the
+    /// front. The pair contains upper bounds for the slowness of its paths, and for their cost in
+    /// ticks.
     fn add_coarse(
         &mut self,
         length: u32,
@@ -102,10 +103,10 @@ impl<S: Solver> Search<S> {
     /// Splits a subproblem into parts that together contain all its paths except its longest path.
     ///
     /// Each part has the paths that leave the longest path at one of its nodes. They share the part
-    /// of the path before this node, so the best other way from there bounds them. Two passes over
-    /// the graph yield the bounds of all parts (Lawler, "A procedure for computing the K best
-    /// solutions to discrete optimization problems", Management Science 1972; here with lazy
-    /// evaluation).
+    /// of the longest path before this node, so the longest continuation that leaves there bounds
+    /// their cost. Two passes over the graph yield the bounds of all parts (Lawler, "A procedure
+    /// for computing the K best solutions to discrete optimization problems", Management Science
+    /// 1972; here with lazy evaluation).
     pub(super) fn leave(&mut self, subproblem: &Subproblem) {
         let &Subproblem { length, component, .. } = subproblem;
         if !self.restrict(length, &subproblem.decisions) {
@@ -150,9 +151,9 @@ impl<S: Solver> Search<S> {
         }
     }
 
-    /// Adds a set of paths to the queue unless it is empty. `limit` is the bound of a larger set
-    /// that contains this set. `serial` is the number of a set that was queued before without its
-    /// longest path.
+    /// Computes the longest path of a set of paths, and adds the set to the queue unless it is
+    /// empty. `limit` is the bound of a larger set that contains this set. `serial` is the serial
+    /// number of the set if it was in the queue before.
     pub(super) fn add(
         &mut self,
         length: u32,
@@ -194,9 +195,9 @@ impl<S: Solver> Search<S> {
         });
     }
 
-    /// Determines which arcs packets of `length` bytes can take on paths that agree with `decided`,
-    /// and stores their status. Considers one nogood at a time. Returns false if no path can
-    /// remain.
+    /// Determines the arcs that packets of `length` bytes can take on paths that agree with
+    /// `decided`, and stores the status of each arc. Considers one nogood at a time. Returns false
+    /// if no path can remain.
     fn restrict(&mut self, length: u32, decided: &Decisions) -> bool {
         self.status.fill(ArcStatus::Free);
         for (arc, &least) in self.nogoods.unit_lengths().iter().enumerate() {
@@ -226,8 +227,8 @@ impl<S: Solver> Search<S> {
         true
     }
 
-    /// Sets `allowed` to the arcs of paths that take all required arcs. Nodes are in topological
-    /// order, so such a path cannot skip a node that a required arc leaves.
+    /// Allows only arcs that can be on a path with all required arcs, which excludes arcs that skip
+    /// the tail of a required arc. Nodes are in topological order.
     fn allow(&mut self, required: &[ArcId]) {
         let dag = &self.unrolled.dag;
         // Number of required arcs whose tail comes before each node.

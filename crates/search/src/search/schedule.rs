@@ -15,7 +15,8 @@ pub(super) const TURN: u64 = 16;
 /// Number of steps of the search before the first turn of the trial, which runs the program on all
 /// combinations of inputs.
 const HEAD_START: u64 = 8 * TURN;
-/// Number of steps that checking a path counts as; each call of the solver counts as so many again.
+/// Number of steps for which a check of a path counts. Each solver call in the check counts for the
+/// same number of steps.
 const CHECK: u64 = TURN;
 
 /// A satisfiable path, found by running the program on all combinations of inputs, with its cost.
@@ -93,7 +94,8 @@ impl Schedule {
         self.trial_only
     }
 
-    /// Returns true if the program is being run on all inputs, or may still be.
+    /// Returns true if the trial, which runs the program on all inputs, is in progress or may still
+    /// begin.
     pub fn trying(&self) -> bool {
         matches!(self.closing, TrialPhase::Promising | TrialPhase::Trying(_))
     }

@@ -1,5 +1,5 @@
-//! Runs the turns of the trial, which runs the program on all values of its relevant inputs, and
-//! reports the paths that it finds.
+//! Runs the trial in turns with the search: runs the program on all values of its relevant inputs,
+//! and reports the paths that these runs take.
 
 use super::schedule::{Priced, TURN, TrialPhase};
 use super::{Bound, Event, Search};
@@ -18,8 +18,8 @@ const SLICE: u64 = 1 << 21;
 const PRICED: usize = 1 << 18;
 
 impl<S: Solver> Search<S> {
-    /// Estimates whether the program has few relevant inputs. Does nothing if this was estimated
-    /// before.
+    /// Estimates the number of relevant inputs, and plans a trial if it is small. Does nothing on
+    /// later calls.
     pub(super) fn plan(&mut self) {
         if !self.turns.is_unplanned() {
             return;
@@ -37,8 +37,8 @@ impl<S: Solver> Search<S> {
         matches!(self.turns.closing, TrialPhase::Closed { .. })
     }
 
-    /// Runs the program on some more combinations of inputs if this is due. When all have been
-    /// tried, reports a path. Returns `None` if the search continues instead.
+    /// Continues the trial if it is due: runs the program on more combinations of inputs or, when
+    /// all have been tried, reports a path. Returns `None` if the search continues instead.
     pub(super) fn run_trial(&mut self) -> Option<Result<Event, SearchError>> {
         if !self.turns.due() {
             return None;

@@ -182,8 +182,8 @@ struct Registers {
     length: Reg,
 }
 
-/// Builds a program from descriptions of its blocks. Each block has one instruction, whose number
-/// is the block's number.
+/// Builds a program from descriptions of its blocks. Each block has one instruction, with the same
+/// index as the block.
 pub fn program(specs: &[BlockSpec]) -> Program {
     let mut regs: Vec<RegInfo> = Vec::new();
     let mut named = |name: &str, width| {

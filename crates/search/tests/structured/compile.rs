@@ -49,7 +49,7 @@ pub(super) struct Compiler {
 
 const CLASSES: [&str; 5] = ["plain", "marks", "sensitive", "spaced", "far"];
 
-/// Compiles statements to a program. Each basic block has one instruction, with the same number as
+/// Compiles statements to a program. Each basic block has one instruction, with the same index as
 /// the block.
 pub fn compile(statements: &[Stmt], shape: Shape) -> Program {
     let mut regs: Vec<RegInfo> = Vec::new();

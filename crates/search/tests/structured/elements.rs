@@ -73,7 +73,7 @@ impl Compiler {
     }
 
     /// Ends the current basic block with a branch that skips the next statement if the pointer is
-    /// null. Returns the number of the block after that statement.
+    /// null. Returns the index of the block after this statement.
     fn unless_null(&mut self, handle: usize) -> usize {
         let (mut build, registers) = self.build();
         let handle = registers.handles[handle];

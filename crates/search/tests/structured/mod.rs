@@ -226,7 +226,7 @@ fn list(loops: usize, depth: usize) -> BoxedStrategy<Vec<Stmt>> {
 }
 
 /// Generates statements that write and read through a pointer to the packet or to the stack. A
-/// branch decides which of the two, so only single paths determine the memory.
+/// branch selects packet or stack, so the memory region is constant only on single paths.
 fn deferred() -> impl Strategy<Value = Vec<Stmt>> {
     let value = 0..VALUES;
     let parts = (cond(), value.clone(), cond(), simple(), simple(), list(0, 1));

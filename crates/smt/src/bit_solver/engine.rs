@@ -23,7 +23,7 @@ const LONGER: u64 = 20_000_000;
 pub(crate) struct Engine {
     blaster: Blaster,
     effort: Option<u64>,
-    /// Number of the SAT solver's steps that were subtracted from the budgets of earlier checks.
+    /// Number of SAT solver steps that the budgets of earlier checks have already been charged for.
     spent: u64,
     /// Literal of each translated condition.
     conditions: FastMap<TermId, Lit>,

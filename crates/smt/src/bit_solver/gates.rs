@@ -29,7 +29,8 @@ pub(super) struct Gates {
     gates: Vec<Gate>,
     known: FastMap<Gate, Lit>,
     true_literal: Lit,
-    /// Scratch memory of [`cone`](Self::cone): number of the last call that visited each variable.
+    /// Scratch memory of [`cone`](Self::cone): serial number of the last call that visited each
+    /// variable.
     visited: Vec<u32>,
     calls: u32,
 }

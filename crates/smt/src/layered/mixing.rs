@@ -12,7 +12,7 @@ const OPAQUE: u16 = 12;
 /// Minimum width of opaque terms in bits. An engine can enumerate the values of narrower terms.
 const MIN_WIDTH: u8 = 8;
 
-/// Cache of the mixing depth of each term of a pool.
+/// Cache of each term's mixing depth, a measure of how hard a SAT solver can invert the term.
 #[derive(Debug, Default)]
 pub(super) struct Mixing {
     depths: Vec<u16>,
@@ -42,8 +42,8 @@ impl Mixing {
     }
 }
 
-/// Returns the depth that an operator adds to its operands: roughly the number of adders in a
-/// chain.
+/// Returns the mixing depth that an operator adds to that of its operands: roughly the number of
+/// adders in a chain.
 fn cost(pool: &TermPool, term: TermId) -> u16 {
     let width = u16::from(pool.width(term));
     match *pool.node(term) {

@@ -17,8 +17,8 @@ use crate::term::{ArrayId, Node, TermId};
 /// all cached queries together.
 const MAX_PARTS: usize = 20_000;
 const MAX_TOTAL: usize = 2_000_000;
-/// Maximum number of conditions, values of models and positions of cores that are stored without a
-/// canonical form.
+/// Maximum size of [`QueryCache::repeated`]: the number of conditions, values of models and
+/// positions of cores in all entries.
 const MAX_REPEATED: usize = 1 << 16;
 
 /// An element of a canonical query: a term or a condition. Operands are given as indices of earlier
@@ -72,10 +72,10 @@ impl CachedOutcome {
 pub(super) struct QueryCache {
     answers: FastMap<CanonicalQuery, Entry>,
     parts: usize,
-    /// Outcomes that [`look_up`](Self::look_up) has returned, by the conditions themselves. They
-    /// spare the canonical form of conditions that many paths share.
+    /// Outcomes that [`look_up`](Self::look_up) has returned, by the conditions themselves.
+    /// Conditions that many paths share are found here without computing their canonical form.
     repeated: FastMap<Box<[TermId]>, CachedOutcome>,
-    /// Number of conditions in all keys of `repeated`, with the sizes of the outcomes.
+    /// Size of `repeated`: the number of conditions in all keys, plus the sizes of all outcomes.
     conditions: usize,
 }
 

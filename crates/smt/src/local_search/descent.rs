@@ -22,8 +22,8 @@ pub(super) struct Descent<'a, 'b> {
 }
 
 impl Descent<'_, '_> {
-    /// Returns changes of inputs, each with its new value. They set `condition` to 1 if no input
-    /// occurs in it twice. Returns `None` if no changes are found.
+    /// Returns inputs with new values that make `condition` true, unless an input occurs in it more
+    /// than once. Returns `None` if no changes are found.
     pub fn descend(&self, condition: TermId) -> Option<Vec<(Input, u64)>> {
         let mut work = vec![(condition, 1)];
         let mut changes = Vec::new();
@@ -102,7 +102,7 @@ impl Descent<'_, '_> {
     }
 
     /// Selects one of two operands to change, and returns it with its new value. `inverse` computes
-    /// the value that an operand needs from its current value and the value of the other operand.
+    /// the new value of an operand from its current value and the value of the other operand.
     fn either(
         &self,
         a: TermId,
@@ -125,8 +125,8 @@ impl Descent<'_, '_> {
         self.first_possible([(a, other(a)), (b, other(b))])
     }
 
-    /// Returns one of the operands, with a new value that makes `a < b` true or false as `less`
-    /// says. The comparison inverts the bits of `sign` first: no bit for unsigned numbers, the
+    /// Returns one of the operands, with a new value for which the truth value of `a < b` is
+    /// `less`. The comparison inverts the bits of `sign` first: no bit for unsigned numbers, the
     /// highest bit for signed numbers.
     fn ordered(&self, a: TermId, b: TermId, less: bool, sign: u64) -> Option<(TermId, u64)> {
         let m = mask(self.pool.width(a));
@@ -140,8 +140,7 @@ impl Descent<'_, '_> {
     }
 
     /// Returns the first change that is possible: the operand must not be constant, and its domain
-    /// must contain the new value. The number of the attempt decides which of the two changes comes
-    /// first.
+    /// must contain the new value. The second change comes first in every other attempt.
     fn first_possible(&self, mut ways: [(TermId, Option<u64>); 2]) -> Option<(TermId, u64)> {
         if self.attempt % 2 == 1 {
             ways.reverse();

@@ -19,12 +19,13 @@ pub(super) struct Network<'a> {
     domain: &'a dyn Fn(TermId) -> Domain,
     model: Model,
     values: TermMap<u64>,
-    /// For each term, the index in `parents` of the last evaluated term that uses it.
+    /// For each term, the index of the first entry of its list in `parents`.
     last_parent: TermMap<u32>,
-    /// Terms that use another one, each with the index of the next term that uses the same one.
+    /// Linked lists of the terms that use each term as an operand. Each entry contains a user, and
+    /// the index of the next entry of the same list.
     parents: Vec<(TermId, u32)>,
-    /// For each input, the terms that read it. A term stays in the list even if its index has
-    /// changed, so that it now reads another byte.
+    /// For each input, the terms that read it. A read of an array stays in the list of a byte even
+    /// after its index has changed and it reads another byte.
     inputs: FastMap<Input, Vec<TermId>>,
     /// Evaluated terms that are inputs, or numbers of interned pairs.
     leaves: Vec<TermId>,

@@ -37,9 +37,9 @@ impl ClauseSolver {
         self.sat.clause(&literals);
     }
 
-    /// Returns true if all assumptions can hold together with the clauses. The solver assigns only
-    /// the variables in `relevant`, and those that follow from them. Literals are numbers as in
-    /// DIMACS.
+    /// Returns true if all assumptions can hold together with the clauses. The solver decides only
+    /// the variables in `relevant`, and derives others by unit propagation. Literals are numbers as
+    /// in DIMACS.
     pub fn solve(&mut self, assumptions: &[i32], relevant: &[i32]) -> bool {
         let assumptions: Vec<Lit> = assumptions.iter().map(|&lit| self.literal(lit)).collect();
         let relevant: Vec<usize> =

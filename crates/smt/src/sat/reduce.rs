@@ -3,7 +3,7 @@
 use super::Sat;
 use super::arena::{Arena, ClauseId};
 
-/// Maximum number of decision levels of learnt clauses that are never deleted.
+/// Learnt clauses with at most this number of distinct decision levels are never deleted.
 const GLUE: u32 = 2;
 
 impl Sat {

@@ -15,8 +15,8 @@ const LATER_REDUCTION: u64 = 600;
 /// Decides when the search restarts and when learnt clauses are deleted.
 #[derive(Debug)]
 pub(super) struct RestartSchedule {
-    /// Mean number of decision levels in recently learnt clauses. `overall` is the mean over all
-    /// learnt clauses.
+    /// Mean number of decision levels in recently learnt clauses; the field `overall` is the mean
+    /// over all learnt clauses.
     recent_levels: f64,
     overall: f64,
     conflicts: u64,

@@ -1,4 +1,4 @@
-//! Simplifies bitwise operators on more than one bit. A mask with a constant becomes a
+//! Simplifies bitwise operators on more than one bit. An `and` or `or` with a constant becomes a
 //! concatenation of slices, and an operator on concatenations is applied to each part. So bytes
 //! that are combined with shifts and ors become plain concatenations.
 

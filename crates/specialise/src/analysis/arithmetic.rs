@@ -3,7 +3,8 @@
 use slowpath_bpf::insn::{AluOp, Condition, Size, SwapKind, Width};
 use slowpath_domain::{Domain, transfer};
 
-/// Applies an operation to the low bits of a value, and sets all higher bits of the result to zero.
+/// Applies an operation to the low 32 or all 64 bits of a value (`width`), and sets all higher bits
+/// of the result to zero.
 pub(super) fn in_width(domain: Domain, width: Width, of: impl Fn(Domain) -> Domain) -> Domain {
     match width {
         Width::W64 => of(domain),
@@ -11,7 +12,8 @@ pub(super) fn in_width(domain: Domain, width: Width, of: impl Fn(Domain) -> Doma
     }
 }
 
-/// Applies a byte swap to the low bytes of a value, and sets all higher bits of the result to zero.
+/// Applies a byte swap to the low `size` bytes of a value, and sets all higher bits of the result
+/// to zero.
 pub(super) fn swapped(domain: Domain, kind: SwapKind, size: Size) -> Domain {
     let bits = size.bits();
     let low = transfer::extract(domain, 0, bits);

@@ -134,7 +134,7 @@ fn is_address(kind: Kind) -> bool {
     }
 }
 
-/// Returns the state after a test had the outcome `holds`. Returns `None` if the outcome is
+/// Returns the state after a test with the outcome `holds`. Returns `None` if the outcome is
 /// impossible.
 pub(crate) fn assume(
     state: &State,
@@ -197,8 +197,9 @@ pub(crate) fn assume(
     Some(state)
 }
 
-/// Narrows numbers that have only a few possible values: removes the values for which the
-/// comparison does not have the outcome `holds`. `sides` contains the domains of both operands.
+/// Removes values for which the comparison does not have the outcome `holds` from the sets of
+/// possible values of numbers. Numbers without a set stay unchanged. `sides` contains the domains
+/// of both operands.
 fn one_of(
     state: &mut State,
     compared: Compared<'_>,
@@ -223,7 +224,7 @@ fn one_of(
 }
 
 /// Restricts all values with the given value number to a domain, and also the values from which
-/// they are computed. `reason` contains the facts on which this depends.
+/// they are computed. `reason` contains the facts on which the restriction depends.
 fn narrow(
     state: &mut State,
     numbers: &Numbers,
@@ -257,8 +258,8 @@ fn narrow(
     }
 }
 
-/// Returns the domains of both operands after a test had the outcome `holds`. Returns `None` if the
-/// test restricts neither of them.
+/// Returns the domains of both operands after a test with the outcome `holds`. Returns `None` if
+/// the test restricts neither of them.
 fn refined(test: &Test, holds: bool, a: Domain, b: Domain) -> Option<(Domain, Domain)> {
     // A 32-bit comparison only restricts numbers that fit in 32 bits.
     if test.width == Width::W32 && (a.hi() > mask(31) || b.hi() > mask(31)) {

@@ -75,8 +75,9 @@ impl Cells {
         self.0.get(&offset).filter(|cell| cell.bytes == bytes).map(|cell| cell.value)
     }
 
-    /// Returns the value number of `bytes` bytes at `offset`, which are part of a cell that
-    /// contains a number. Returns `None` if no cell contains all of them.
+    /// Returns the value number of the `bytes` bytes at `offset`, as a part of a cell's value.
+    /// Returns `None` unless one cell contains all these bytes and its value is a number, not an
+    /// address.
     pub fn part(&self, offset: i64, bytes: u8, numbers: &mut Numbers) -> Option<Number> {
         let (&at, cell) = self.0.range(..=offset).next_back()?;
         let place = u8::try_from(offset - at).ok()?;
@@ -85,8 +86,8 @@ impl Cells {
         number.then(|| numbers.part(cell.value.number, place, bytes))
     }
 
-    /// Returns the known bits of `bytes` bytes as a 64-bit number, with the facts on which they
-    /// depend.
+    /// Returns the known bits of the `bytes` bytes at `offset`, as a zero-extended 64-bit number,
+    /// with the facts on which they depend.
     pub fn bits(&self, offset: i64, bytes: u8) -> (Domain, FactSet) {
         let (mut zeros, mut ones, mut reason) = (0, 0, FactSet::NONE);
         if bytes < 8 {
@@ -140,8 +141,8 @@ fn byte(cell: &Cell, place: u8) -> (Domain, FactSet) {
     }
 }
 
-/// Returns the value number of a value of `bytes` bytes that is loaded from memory for the first
-/// time. `result` is the number of the load's result with all 64 bits.
+/// Returns the value number for the result of a load of `bytes` bytes whose memory content is
+/// unknown. `result` is the value number of the 64-bit register after the load.
 pub(crate) fn loaded(numbers: &mut Numbers, result: Number, bytes: u8) -> Number {
     if bytes == 8 { result } else { numbers.of(Def::Low(8 * bytes, result)) }
 }

@@ -21,7 +21,8 @@ pub(crate) struct FactSet {
     pub length: bool,
     /// True if the set contains the facts about the buffer space around the packet.
     pub buffer_space: bool,
-    /// Bit mask of maps. Bit `n` is set if the known content of map number `n` is in the set.
+    /// Bit mask of maps. Bit `n` is set if the set contains the known content of the map with index
+    /// `n`.
     maps: u64,
 }
 
@@ -62,12 +63,12 @@ impl FactSet {
     }
 
     /// Returns the set with only the fact about the content of a map. Returns the empty set if the
-    /// number is too large to be tracked.
+    /// index `number` is too large to be tracked.
     pub fn map(number: u32) -> FactSet {
         FactSet { maps: 1_u64.checked_shl(number).unwrap_or(0), ..FactSet::NONE }
     }
 
-    /// Lists the numbers of the maps in the set, in ascending order.
+    /// Lists the indices of the maps in the set, in ascending order.
     pub fn maps(self) -> impl Iterator<Item = u32> {
         (0..u64::BITS).filter(move |number| self.maps >> number & 1 == 1)
     }

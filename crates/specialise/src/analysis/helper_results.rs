@@ -24,7 +24,7 @@ pub(super) struct HelperEffect {
 
 impl HelperEffect {
     /// Predicts the effects of a call. `state` is the state before the call, and `called` is the
-    /// number of the helper. Returns `None` if nothing is known.
+    /// helper's number in `enum bpf_func_id`. Returns `None` if no effect can be predicted.
     pub fn by(state: &State, inputs: &AnalysisInputs<'_>, called: i32) -> Option<HelperEffect> {
         if called != helper::XDP_ADJUST_HEAD
             && called != helper::XDP_ADJUST_META
@@ -86,7 +86,7 @@ impl HelperEffect {
     }
 }
 
-/// Returns the range of the low 32 bits of a value, as signed numbers.
+/// Returns the range of the low 32 bits of a value, read as a signed number.
 fn distance(value: &Value) -> Range {
     let low = transfer::extract(value.domain(), 0, 32);
     let (least, most) = transfer::sext(low, 64).signed_range();

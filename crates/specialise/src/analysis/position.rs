@@ -13,7 +13,8 @@ use std::ops::{Add, Sub};
 
 /// Minimum packet length that the kernel enforces, in bytes (`ETH_HLEN`).
 const LEAST: i64 = 14;
-/// Maximum distance, in bytes, of a move of the packet's start or end that the analysis follows.
+/// Maximum distance in bytes of a move of the packet's start or end. The analysis assumes that a
+/// call with a larger distance may fail.
 const FAR: i64 = 1 << 17;
 /// Maximum length of metadata, in bytes.
 const METADATA: i64 = MAX_METADATA as i64;
@@ -27,7 +28,7 @@ impl Range {
         Range(self.0.min(other.0), self.1.max(other.1))
     }
 
-    /// Returns the range with its ends limited to the range `other`.
+    /// Returns the range with both ends clamped to the range `other`.
     fn clamp(self, other: Range) -> Range {
         Range(self.0.clamp(other.0, other.1), self.1.clamp(other.0, other.1))
     }

@@ -4,8 +4,7 @@ use super::fact_set::FactSet;
 use super::numbers::Number;
 use slowpath_domain::Domain;
 
-/// The set of 64-bit values that a register or stack slot can hold, as far as the analysis knows
-/// it.
+/// The set of 64-bit values that a register or stack slot can hold, according to the analysis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Kind {
     /// A number from this domain.
@@ -29,14 +28,14 @@ pub(crate) enum Kind {
     /// An address in the value of a map with one element, which contains global data such as
     /// `.rodata`.
     GlobalData {
-        /// Number of the map in the object.
+        /// Index of the map in the object.
         map: u32,
         /// Offset in bytes from the first byte of the map value.
         offset: i64,
     },
     /// The address of a map value that a look-up returned, plus an offset.
     MapValue {
-        /// Number of the map in the object.
+        /// Index of the map in the object.
         map: u32,
         /// Offset in bytes from the first byte of the map value.
         offset: i64,

@@ -60,7 +60,7 @@ pub enum FuseError {
 }
 
 impl FuseError {
-    /// Returns the code of the error's cause.
+    /// Returns the error code of the cause, such as `SP0301`.
     pub fn code(&self) -> codes::Code {
         match self {
             FuseError::Nothing

@@ -12,11 +12,11 @@ use slowpath_bpf::insn::{Call, Condition, Imm64, Insn, Register, Source, Width};
 /// Return value of a program whose tail call fails. It is not an XDP action.
 const FAILED: i32 = 0x5105;
 
-/// Returns programs that run the next program by a tail call. `array` is the number of the program
-/// array for these calls. A program has the same index in the array as in `programs`.
+/// Returns programs that run the next program by a tail call. `array` is the index in the object of
+/// the program array for these calls. A program has the same index in the array as in `programs`.
 ///
 /// # Errors
-/// As [`super::fuse`].
+/// The same as those of [`super::fuse`].
 pub fn tail_calls(
     programs: &[BpfProgram],
     handovers: &[Handover],

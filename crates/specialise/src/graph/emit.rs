@@ -8,8 +8,8 @@ use slowpath_bpf::insn::{Call, Imm64, Insn};
 use slowpath_bpf::{BpfProgram, Subprogram};
 use std::collections::BTreeMap;
 
-/// Returns true if a block only jumps to the unchanged copy of the original program, which runs if
-/// a guard fails. Jumps to this block can then lead directly to the copy.
+/// Returns true if a block consists only of a jump to the unchanged copy of the original program,
+/// which runs if a guard fails. Jumps to this block can then lead directly to the copy.
 fn jumps_to_original(graph: &Graph, block: BlockId) -> bool {
     graph.blocks[block].insns.is_empty() && graph.blocks[block].end == End::Original
 }

@@ -99,7 +99,7 @@ pub(crate) struct Block {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Graph {
     pub blocks: Vec<Block>,
-    /// The functions of the program, each with the number of its first block. The entry function
+    /// The functions of the program, each with the index of its first block. The entry function
     /// comes first.
     pub functions: Vec<(Subprogram, BlockId)>,
 }
@@ -116,7 +116,7 @@ pub(crate) struct Emitted {
 }
 
 impl Graph {
-    /// Returns the number of the first block of the entry function.
+    /// Returns the index of the first block of the entry function.
     pub fn entry(&self) -> BlockId {
         self.functions[0].1
     }

@@ -1,6 +1,6 @@
 //! Merges bounds checks on packet pointers. If facts say that packets are long enough for a later
-//! check, the first check also tests for the length of the later check. So the kernel's verifier
-//! learns at the first check what it would learn at the later one.
+//! check, the first check also tests for the length of the later check. So the first check already
+//! gives the kernel's verifier the knowledge of the later one.
 //!
 //! For each pointer, the verifier records how many bytes a check has proved
 //! (`find_good_pkt_pointers` of `kernel/bpf/verifier.c`). A check counts for all pointers that
@@ -78,8 +78,8 @@ pub(crate) fn merge_bounds_checks(graph: &mut Graph, analysis: &mut Analysis<'_>
     changed
 }
 
-/// Increases the constant by `more` if the last instruction adds a constant to the pointer. Returns
-/// true if it does.
+/// If the last instruction adds a constant to the pointer, increases the constant by `more` and
+/// returns true. Otherwise, returns false.
 fn moves_further(insns: &mut [Instr], pointer: Register, more: i32) -> bool {
     if let Some(Instr {
         op: Op::Insn(Insn::Alu { width: Width::W64, op: AluOp::Add, dst, src: Source::Imm(by) }),

@@ -1,6 +1,6 @@
 //! Turns branches with a known outcome into jumps. Some branches stay, because the kernel's
-//! verifier learns from them: bounds checks, and comparisons of numbers that are still used. Their
-//! other edge, which no packet takes, leads to a block that ends the program.
+//! verifier learns from them: bounds checks, and comparisons of numbers that are still used. The
+//! edge of these branches that no packet takes leads to a block that ends the program.
 
 use super::liveness::{self, Live};
 use super::log::{Change, Log};

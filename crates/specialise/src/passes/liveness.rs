@@ -93,7 +93,7 @@ impl Live {
         }
     }
 
-    /// Marks the bytes of the stack frame that a memory access may read as live.
+    /// Marks as live the bytes of the stack frame that a memory access may read.
     fn access(&mut self, held: &Held, base: Register, offset: i64, size: Size) {
         match kind(held, base) {
             Kind::Stack(at) => self.read(at + offset, size.bytes().into()),

@@ -16,8 +16,8 @@ use slowpath_ir::KnownBits;
 /// Maximum number of map entries whose keys are compared to replace a look-up.
 const FEW: usize = 8;
 
-/// Register that contains the address of the key. The following constants are other registers that
-/// the replaced call would overwrite, so they are free.
+/// Register that contains the address of the key. The next constants name registers that the
+/// replaced call would overwrite, so the key comparisons may use them.
 const KEY: Register = Register::R2;
 const PARTS: [Register; 3] = [Register::R3, Register::R4, Register::R5];
 const MASKED: Register = Register::R1;
@@ -130,8 +130,8 @@ impl Search {
         Some(search)
     }
 
-    /// Replaces the call of a look-up in the graph by the key comparisons. `values` is the number
-    /// of the map that contains the values.
+    /// Replaces the call of a look-up in the graph by the key comparisons. `values` is the index in
+    /// the object of the map that contains the values.
     fn put_in(self, graph: &mut Graph, (block, place): (BlockId, usize), values: u32) {
         let rest = graph.blocks[block].insns.split_off(place + 1);
         let origin = graph.blocks[block].insns.pop().map_or(0, |call| call.origin);

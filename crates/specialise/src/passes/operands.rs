@@ -88,9 +88,9 @@ fn shorten(insns: &mut [Instr], moves: &[(usize, (Register, i64))]) -> bool {
     changed
 }
 
-/// Returns true if the program already stores immediates to memory. Only then may the pass add such
-/// stores. Compilers for cpu=v3 and older do not emit them, and the driver of the SmartNIC, which
-/// may run the program, rejects them.
+/// Returns true if the program already stores immediates to memory. Only then may the pass add
+/// stores of immediates. Compilers for cpu=v3 and older do not emit them, and the driver of the
+/// SmartNIC, which may run the program, rejects them.
 fn stores_numbers(graph: &Graph) -> bool {
     let insns = graph.blocks.iter().flat_map(|block| &block.insns);
     insns
@@ -175,7 +175,8 @@ fn source(state: &State, src: &mut Source, width: Width, origin: usize, log: &mu
     }
 }
 
-/// Replaces a register by the register from which its value was copied. Returns true if it did.
+/// Replaces a register by the register from which its value was copied, if possible. Returns true
+/// if the register was replaced.
 fn copied(state: &State, reg: &mut Register) -> bool {
     let value = state.reg(*reg);
     let source = state.source_of(value).filter(|&source| source != *reg);

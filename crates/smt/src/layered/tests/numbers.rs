@@ -15,8 +15,8 @@ fn unsat(pool: &mut TermPool, conditions: &[TermId]) {
     assert!(matches!(outcome, Ok(Outcome::Unsat(_))), "{outcome:?}");
 }
 
-/// Returns the index of byte `place` of a map element in the array of all 16-byte elements. The
-/// number of the interned pair of `a` and `b` selects the element.
+/// Returns the array index of byte `place` of a 16-byte map element. The array contains all
+/// elements; the interned number of the pair (`a`, `b`) selects the element.
 fn element(pool: &mut TermPool, a: TermId, b: TermId, place: u64) -> TermId {
     let (zeros, number, low) = (pool.constant(28, 0), pool.intern(a, b), pool.constant(4, place));
     let rest = pool.concat(number, low);

@@ -34,7 +34,7 @@ fn text(key: &str) -> String {
 }
 
 /// Returns an object that contains a map of this kind and content. The map of all frozen values has
-/// number 1, and the map with the generation has number 2.
+/// index 1, and the map with the generation has index 2.
 fn configured(kind: MapKind, entries: &[(u32, u32)]) -> (Object, Frozen) {
     let def = MapDef { kind, key_size: 4, value_size: 4, max_entries: 16, ..MapDef::new("map") };
     let entry = |&(key, value): &(u32, u32)| MapEntry {
