@@ -227,7 +227,7 @@ $(DONE)/sdist: $(SOURCES) $(MODULES) $(DONE)/maturin $(DONE)/shared-files
 # The package of the editable build, so that tests need no build of its own.
 $(DONE)/test-wheel: $(DONE)/extension $(MODULES) $(DONE)/shared-files
 	@rm -rf $(TEST_WHEELS)
-	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/maturin build --quiet --profile quick --locked --out $(TEST_WHEELS)
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/maturin build --quiet --profile dev --locked --out $(TEST_WHEELS)
 	touch $@
 
 # --- checks --------------------------------------------------------------------------------------

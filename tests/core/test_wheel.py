@@ -16,9 +16,9 @@ from slowpath.shell.run import manual_pages
 from support import ROOT
 
 LARGEST = 48_000_000
-"""Maximum size in bytes of the installed package in the build profile `quick`.
+"""Maximum size in bytes of the installed package of `make setup`.
 
-The profile optimises little; debug information would double the size. `make wheel` checks the size
+That build optimises little; debug information would double the size. `make wheel` checks the size
 of the release.
 """
 OBJECT = "count_min.8.bpf.o"
