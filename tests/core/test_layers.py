@@ -79,7 +79,17 @@ def test_every_path_on_the_page_exists(name: str) -> None:
 def _files() -> Iterator[Path]:
     """Yield all paths in the repository's top folder and in the folders of its sources."""
     yield from ROOT.iterdir()
-    for folder in (".ci", "crates", "docs", "examples", "python", "research", "targets", "tests"):
+    for folder in (
+        ".ci",
+        "bench",
+        "crates",
+        "docs",
+        "examples",
+        "python",
+        "research",
+        "targets",
+        "tests",
+    ):
         yield from (ROOT / folder).rglob("*")
 
 
