@@ -270,14 +270,17 @@ campaign: export SLOWPATH_LOOP_PROGRAMS := 300
 campaign: export SLOWPATH_CPU_PROGRAMS := 200
 campaign: export SLOWPATH_LOADER_PROGRAMS := 250
 campaign: export SLOWPATH_MUTANTS := 2000
+campaign: export SLOWPATH_OPTIMIZED := 1200
+campaign: export SLOWPATH_SPECIALISED := 3000
 campaign: export SLOWPATH_P4_PAIRS := 2000
 campaign: export SLOWPATH_P4_PROGRAMS := 300
 campaign: setup $(DONE)/requirements | oracle
 	failed=()
 	run() { cargo test --locked --package "$$1" --test all -- --nocapture --test-threads=1 "$${@:2}" || failed+=("$$1"); }
-	run slowpath-kernel sequences:: c_programs:: veth:: loops:: interleavings:: loaders:: map_consistency:: p4_differential:: p4_expressions:: helpers:: skb::
+	run slowpath-kernel sequences:: c_programs:: veth:: loops:: interleavings:: loaders:: map_consistency:: p4_differential:: p4_expressions:: helpers:: skb:: packet:: generated::
 	run slowpath-rehearsal random_devices:: random_programs::
-	run slowpath-chain verify:: frozen:: facts::facts_hold_for_what_leaves_random_programs
+	run slowpath-chain verify:: frozen:: random_optimize:: profitable_guards:: facts::facts_hold_for_what_leaves_random_programs
+	run slowpath-specialise random_programs::
 	run slowpath-nfp translation::
 	run slowpath exhaustive::
 	run slowpath-search brute_force:: structured_programs::

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from compiler import needs_clang
+from compiler import answer_versions, needs_clang
 from support import CAMPAIGN, ROOT
 from warm_starts import ready_to_fork
 
@@ -64,6 +64,12 @@ def _no_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Turn the cache off: a cached result would hide the tested behaviour, such as progress."""
     os.environ["SLOWPATH_NO_CACHE"] = "1"
     os.environ["SLOWPATH_CACHE_DIR"] = str(tmp_path_factory.mktemp("cache"))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _clang(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Let scripts answer for the versions of clang, which commands ask for thousands of times."""
+    answer_versions(tmp_path_factory.mktemp("clang"))
 
 
 @pytest.fixture(autouse=True, scope="session")

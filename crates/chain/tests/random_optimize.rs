@@ -22,10 +22,10 @@ use std::time::Duration;
 
 /// Number of programs; `SLOWPATH_OPTIMIZED` sets another number. `SLOWPATH_FIRST_SEED` sets the
 /// seed of the first program [default: 0].
-const PROGRAMS: u64 = 120;
+const PROGRAMS: u64 = 60;
 /// Number of random programs that consist of helper calls in sequence; `SLOWPATH_OPTIMIZED` sets
 /// another number.
-const SEQUENCES: u64 = 60;
+const SEQUENCES: u64 = 30;
 /// Number of packets that are tried for each program and mode.
 const PACKETS: usize = 40;
 /// Number of test inputs from the proof that are tried for each program and mode. Each test input

@@ -13,14 +13,14 @@ use slowpath_bpf::Object;
 use slowpath_bpf::insn::{AluOp, Condition, Insn, Register, Size, Source, SwapKind, Width, encode};
 use slowpath_generate::{Features, Generated, Programs, programs};
 use slowpath_kernel::{Kernel, LoadError};
-use slowpath_oracle::Oracle;
+use slowpath_oracle::{Oracle, random_cases};
 use support::assemble::object as object_of;
 use support::random::{fill, mutated};
 use support::replay_pair::ReplayPair;
 use support::{hex, kernel, packets};
 
 /// Number of random programs.
-const PROGRAMS: u64 = 600;
+const PROGRAMS: u64 = 300;
 /// Number of packets for each program.
 const PACKETS: usize = 40;
 /// Approximate number of top-level statements of a program.
@@ -145,7 +145,7 @@ fn kernel_and_interpreter_agree_on_generated_programs() {
     let programs = Programs::new(Features { little_endian: true, ..Features::default() }, SIZE);
     let mut tally = Tally::default();
     let mut faults = Vec::new();
-    for seed in 0..PROGRAMS {
+    for seed in 0..random_cases(PROGRAMS) {
         let program = programs.from_seed(seed);
         tally.count(&program);
         if let Err(fault) = agree(&kernel, &program, seed, &mut tally) {

@@ -7,13 +7,13 @@ use rand::RngExt;
 use rand::rngs::StdRng;
 use slowpath_bpf::Object;
 use slowpath_kernel::Kernel;
-use slowpath_oracle::Oracle;
+use slowpath_oracle::{Oracle, random_cases};
 use support::pin::pin;
 use support::words::{Compared, Words};
 use support::{kernel, object, path};
 
 /// Number of sequences for each program.
-const SEQUENCES: usize = 1000;
+const SEQUENCES: u64 = 500;
 /// Number of sequences after which the maps are reset.
 const EPOCH: usize = 250;
 
@@ -41,10 +41,10 @@ fn packet(rng: &mut StdRng) -> Vec<u8> {
     packet
 }
 
-const WORDS: Words = Words { packets: SEQUENCES, epoch: EPOCH, packet, fill: |_, _| Ok(()) };
-
 fn agree(kernel: &Kernel, object: &Object, number: usize) -> Result<(), String> {
-    let Compared { packets, covered, blocks } = WORDS.compare(kernel, object, number)?;
+    let packets = random_cases(SEQUENCES) as usize;
+    let words = Words { packets, epoch: EPOCH, packet, fill: |_, _| Ok(()) };
+    let Compared { packets, covered, blocks } = words.compare(kernel, object, number)?;
     assert!(2 * covered > blocks, "only {covered} of {blocks} blocks were run");
     Oracle::Kernel.compared(packets, "packets that choose calls");
     Ok(())

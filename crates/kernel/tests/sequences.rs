@@ -18,7 +18,7 @@ use support::sequences::{check, features};
 use support::tally::{Class, Tally, setting};
 
 /// Number of programs. The environment variable `SLOWPATH_SEQUENCES` overrides it.
-const PROGRAMS: u64 = 150;
+const PROGRAMS: u64 = 100;
 /// A bound is computed only for every n-th program, where n is this number.
 const BOUND_EVERY: u64 = 2;
 /// Maximum number of steps for shrinking a failing program. A step can be slow, because the

@@ -24,7 +24,7 @@ use std::rc::Rc;
 use std::time::Duration;
 use target::target;
 
-const PROGRAMS: u64 = 400;
+const PROGRAMS: u64 = 300;
 /// Maximum number of paths after unrolling. The enumeration of more paths would take too long.
 const MOST_PATHS: u64 = 64;
 /// Minimum and maximum packet length in bytes.

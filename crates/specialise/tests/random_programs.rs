@@ -17,10 +17,10 @@ use slowpath_specialise::{Mode, specialise};
 use slowpath_stop::Stop;
 
 /// Number of random programs; the environment variable `SLOWPATH_SPECIALISED` sets another number.
-const PROGRAMS: u64 = 300;
+const PROGRAMS: u64 = 120;
 /// Number of programs made of sequences of helper calls; the environment variable
 /// `SLOWPATH_SPECIALISED` sets another number.
-const SEQUENCES: u64 = 300;
+const SEQUENCES: u64 = 120;
 /// Number of packets that are tried for each program and mode.
 const PACKETS: usize = 40;
 /// Approximate number of statements in a random program. Statements inside other statements do not
