@@ -14,7 +14,7 @@ use rand::RngExt;
 use rand::rngs::StdRng;
 use slowpath_kernel::{Kernel, LoadError};
 use slowpath_oracle::Oracle;
-use support::pin::pin;
+use support::pin::pin_here;
 use support::words::Words;
 use support::{kernel, object, path};
 
@@ -43,7 +43,7 @@ fn kernel_and_interpreter_agree_on_connections() {
         eprintln!("this kernel has no functions for connections (CONFIG_NF_CONNTRACK)");
         return;
     }
-    pin(0);
+    pin_here();
     let object = object(&path("tests/objects/conntrack.bpf.o"));
     for (number, program) in object.programs.iter().enumerate() {
         let compared = WORDS.compare(&kernel, &object, number);

@@ -12,7 +12,7 @@ use slowpath_bpf::{MapKind, Object};
 use slowpath_kernel::Kernel;
 use slowpath_oracle::Oracle;
 use slowpath_replay::Entry;
-use support::pin::pin;
+use support::pin::pin_here;
 use support::random::{fill, mutated};
 use support::replay_pair::ReplayPair;
 use support::{kernel, object, packets, path};
@@ -78,7 +78,7 @@ fn check(kernel: &Kernel, object: &Object, seed: u64) -> Result<(), String> {
 #[test]
 fn programs_lifted_with_map_content_match_the_kernel() {
     let Some(kernel) = kernel() else { return };
-    pin(0);
+    pin_here();
     let (mut faults, mut compared) = (Vec::new(), 0);
     for name in EXAMPLES {
         let object = object(&path(&format!("../../examples/{name}.bpf.o")));

@@ -7,7 +7,7 @@ use crate::support;
 use rand::RngExt;
 use rand::rngs::StdRng;
 use slowpath_oracle::Oracle;
-use support::pin::pin;
+use support::pin::pin_here;
 use support::words::Words;
 use support::{kernel, object, path};
 
@@ -28,7 +28,7 @@ const WORDS: Words = Words { packets: PACKETS, epoch: PACKETS / 3, packet, fill:
 #[test]
 fn kernel_and_interpreter_agree_on_merged_calls() {
     let Some(kernel) = kernel() else { return };
-    pin(0);
+    pin_here();
     let object = object(&path("tests/objects/merged.bpf.o"));
     for (number, program) in object.programs.iter().enumerate() {
         let compared = WORDS.compare(&kernel, &object, number);

@@ -8,7 +8,7 @@ use rand::rngs::StdRng;
 use slowpath_bpf::Object;
 use slowpath_kernel::Kernel;
 use slowpath_oracle::{Oracle, random_cases};
-use support::pin::pin;
+use support::pin::pin_here;
 use support::words::{Compared, Words};
 use support::{kernel, object, path};
 
@@ -53,7 +53,7 @@ fn agree(kernel: &Kernel, object: &Object, number: usize) -> Result<(), String> 
 #[test]
 fn kernel_and_interpreter_agree_on_sequences_of_calls() {
     let Some(kernel) = kernel() else { return };
-    pin(0);
+    pin_here();
     let object = object(&path("tests/objects/packet.bpf.o"));
     let mut faults = Vec::new();
     for (number, program) in object.programs.iter().enumerate() {

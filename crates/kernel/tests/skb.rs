@@ -17,7 +17,7 @@ use slowpath_oracle::{Oracle, random_cases};
 use slowpath_replay::{Entry, PathRecord, Replay, ReplayError};
 use support::assemble;
 use support::bounds::analyse;
-use support::pin::{each_on_every_cpu, pin};
+use support::pin::{each_on_every_cpu, pin_here};
 use support::tally::setting;
 use support::{hex, kernel, object, path};
 
@@ -188,7 +188,7 @@ fn bound_of(result: &Value) -> u64 {
 #[test]
 fn witnesses_of_tc_programs_take_their_path() {
     let Some(kernel) = kernel() else { return };
-    pin(0);
+    pin_here();
     let file = path("../../tests/objects/tc_mark.bpf.o");
     let data = std::fs::read(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
     let object = object(&file);
@@ -208,7 +208,7 @@ fn witnesses_of_tc_programs_take_their_path() {
 #[test]
 fn no_packet_exceeds_the_bound_of_a_tc_program() {
     let Some(kernel) = kernel() else { return };
-    pin(0);
+    pin_here();
     let object = object(&path("../../tests/objects/tc_mark.bpf.o"));
     let data = std::fs::read(path("../../tests/objects/tc_mark.bpf.o"));
     let bound = bound_of(&analyse(data.unwrap_or_else(|e| panic!("{e}"))));
@@ -328,7 +328,7 @@ fn the_kernel_accepts_the_same_helpers() {
 #[test]
 fn no_packet_exceeds_the_bound_of_programs_of_sockets() {
     let Some(kernel) = kernel() else { return };
-    pin(0);
+    pin_here();
     for (name, map) in [("cgroup_policy", Some("ports")), ("socket_dns", None)] {
         let file = path(&format!("../../tests/objects/{name}.bpf.o"));
         let data = std::fs::read(&file).unwrap_or_else(|e| panic!("{e}"));
@@ -450,7 +450,7 @@ fn random_program(rng: &mut StdRng) -> Vec<Insn> {
 #[test]
 fn random_programs_with_packet_loads_do_the_same_in_the_kernel() {
     let Some(kernel) = kernel() else { return };
-    pin(0);
+    pin_here();
     let (mut compared, mut reached) = (0, 0);
     let first = setting("SLOWPATH_FIRST_SEED", 0);
     for seed in first..first + setting("SLOWPATH_SKB_PROGRAMS", PROGRAMS) {

@@ -10,7 +10,7 @@ use rand::{RngExt, SeedableRng};
 use slowpath_kernel::Kernel;
 use slowpath_oracle::Oracle;
 use slowpath_replay::Entry;
-use support::pin::pin;
+use support::pin::pin_here;
 use support::replay_pair::ReplayPair;
 use support::{kernel, object, path};
 
@@ -63,7 +63,7 @@ fn compare(kernel: &Kernel, file: &str, number: usize) -> Result<BTreeSet<u64>, 
 #[test]
 fn changes_of_tries_are_allowed() {
     let Some(kernel) = kernel() else { return };
-    pin(0);
+    pin_here();
     let object = object(&path("tests/objects/tries.bpf.o"));
     /// Error numbers that updates and deletions in tries must return at least once: `-EINVAL`,
     /// `-ENOENT`, `-EEXIST` and `-ENOSPC`.

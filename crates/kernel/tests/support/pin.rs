@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
 
 /// Pins the calling thread to one of the CPUs that it may use. `number` modulo the number of these
 /// CPUs selects the CPU. Does nothing if the operating system does not allow it.
@@ -12,6 +12,14 @@ pub fn pin(number: usize) {
     let cpus: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect();
     let mut one = CpuSet::new();
     one.set(cpus[number % cpus.len().max(1)]);
+    let _ = sched_setaffinity(None, &one);
+}
+
+/// Pins the calling thread to the CPU on which it runs. Tests that run at the same time keep their
+/// own CPUs.
+pub fn pin_here() {
+    let mut one = CpuSet::new();
+    one.set(sched_getcpu());
     let _ = sched_setaffinity(None, &one);
 }
 
