@@ -34,8 +34,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 DONE := $(VENV)/done
 RUST_VERSION := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
-# One process more than CPUs, because many tests wait.
-PYTEST := $(BIN)/pytest --numprocesses $(shell n=$$(nproc); echo $$((n < 4 ? n + 1 : 4))) --dist loadfile
+# Tests that run at a time: one more than CPUs, because many tests wait.
+TESTS_AT_A_TIME := $(shell n=$$(nproc); echo $$((n < 4 ? n + 1 : 4)))
+PYTEST := $(BIN)/pytest --numprocesses $(TESTS_AT_A_TIME) --dist loadfile
 CARGO_TEST_FLAGS ?=
 PYTEST_FLAGS ?=
 BENCH_FLAGS ?=
@@ -253,6 +254,7 @@ TESTED := --workspace --exclude slowpath-python --exclude slowpath-nicsim --lock
 tests-of-rust: lint-rust
 	cargo test --no-run $(TESTED)
 
+test-rust: export RUST_TEST_THREADS := $(TESTS_AT_A_TIME)
 test-rust: | oracle
 	cargo test $(TESTED) $(CARGO_TEST_FLAGS)
 

@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 const RESULTS: [u32; 2] = [2, 3];
-const PROGRAMS: u64 = 20;
+const PROGRAMS: u64 = 30;
 const PACKETS: usize = 60;
 /// Minimum and maximum length of packets in bytes.
 const LENGTHS: (u16, u16) = (60, 130);
