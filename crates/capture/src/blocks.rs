@@ -17,8 +17,8 @@ const COMPRESSED: [&[u8]; 2] = [&[0x1f, 0x8b], &[0x28, 0xb5, 0x2f, 0xfd]];
 /// Magic number of pcapng files: the type of a section header block.
 const SECTION: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 
-/// Input of the pcap and pcapng parsers: the first bytes, which were already read to recognise the
-/// format, followed by the rest of the file.
+/// Input of the pcap and pcapng parsers. It starts with the bytes that were already read to
+/// recognise the format; the rest of the file follows.
 pub type Source = FullReader<io::Chain<io::Cursor<Vec<u8>>, Box<dyn Read + Send>>>;
 
 pub struct Blocks {
@@ -59,8 +59,8 @@ impl Blocks {
         self.offset
     }
 
-    /// Calls `read` with the next block of the file and returns its result. Returns `None` at the
-    /// end of the file.
+    /// Calls `read` with the next block of the file and returns the result of `read`. Returns
+    /// `None` at the end of the file.
     pub fn next<T>(
         &mut self,
         read: impl FnOnce(PcapBlockOwned<'_>) -> Result<T, Problem>,
@@ -104,7 +104,7 @@ impl Blocks {
     }
 }
 
-/// Returns the error for a failed read of the file, without a cause, because the parser does not
+/// Returns the error for a failed read of the file. It has no cause, because the parser does not
 /// report one.
 fn unread() -> Problem {
     Problem::Io(io::Error::other("reading fails"))

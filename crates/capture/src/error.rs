@@ -59,7 +59,7 @@ pub enum Problem {
     #[error("its packets have link type {link}, but XDP programs receive Ethernet frames; capture \
         on one device, not on all{}", of(*.interface))]
     OtherLink {
-        /// Name and number of the packets' link type.
+        /// Name and number of the link type of the packets.
         link: String,
         /// Number of the interface; `None` for pcap files, which have only one.
         interface: Option<u32>,

@@ -26,16 +26,16 @@ pub struct Interface {
     fcs_length: usize,
     /// Maximum number of bytes that are captured of a packet.
     snaplen: usize,
-    /// Number of time units per second; 0 if the unit that the file states is invalid.
+    /// Number of units of time stamps per second; 0 if the unit that the file states is invalid.
     pub units: u128,
     /// Number of seconds to add to the time stamps of packets.
     offset: i64,
 }
 
 impl Interface {
-    /// Returns the only interface of a pcap file. The lower half of `network` is the link type; its
-    /// upper four bits are the length of the frame check sequence in 16-bit words. Time stamps are
-    /// in nanoseconds if `has_nanoseconds`, else in microseconds.
+    /// Returns the only interface of a pcap file. The lower half of `network` is the link type. Its
+    /// upper four bits are the length of the frame check sequence, in 16-bit words. Time stamps are
+    /// in nanoseconds if `has_nanoseconds` is set, otherwise in microseconds.
     pub fn of_pcap(network: Linktype, has_nanoseconds: bool) -> Interface {
         let field = network.0.cast_unsigned();
         let fcs_length = if field & HAS_FCS_LENGTH == 0 { 0 } else { 2 * (field >> 28) as usize };
@@ -65,20 +65,20 @@ impl Interface {
         Interface { link, fcs_length: usize::from(bits / 8), snaplen, units, offset }
     }
 
-    /// Converts a time from the file's unit to nanoseconds. Returns `None` if the result is out of
-    /// range.
+    /// Converts a time stamp from the file's unit to nanoseconds. Returns `None` if the result is
+    /// out of range.
     pub fn nanoseconds(&self, ticks: u128) -> Option<u64> {
         let since = i128::try_from((ticks * SECOND).checked_div(self.units)?).ok()?;
         u64::try_from(since + i128::from(self.offset) * SECOND.cast_signed()).ok()
     }
 
-    /// Returns the number of captured bytes of a packet that had `wire` bytes on the wire. Used for
-    /// blocks that do not state the captured length.
+    /// Returns the number of captured bytes of a packet that had `wire` bytes on the wire. Needed
+    /// for blocks that do not state the captured length.
     pub fn captured(&self, wire: usize) -> usize {
         wire.min(self.snaplen)
     }
 
-    /// Returns the name of the link type if it is not Ethernet, and `None` if it is.
+    /// Returns the name of the interface's link type if it is not Ethernet, and `None` if it is.
     pub fn other_link(&self) -> Option<String> {
         (i32::from(self.link) != Linktype::ETHERNET.0).then(|| link::named(self.link))
     }

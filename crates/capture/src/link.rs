@@ -49,7 +49,8 @@ const NAMES: [(u16, &str); 25] = [
     (LINUX_SLL2, "LINUX_SLL2"),
 ];
 
-/// Returns the name and number of a link type, or only the number if the name is unknown.
+/// Returns the name and number of the link type `link`. Returns only the number if the name is
+/// unknown.
 pub fn named(link: u16) -> String {
     match NAMES.iter().find(|(number, _)| *number == link) {
         Some((_, name)) => format!("{name} ({link})"),
@@ -62,8 +63,8 @@ pub fn is_convertible(link: u16) -> bool {
     RAW.contains(&link) || [NULL, LOOP, LINUX_SLL, IPV4, IPV6, LINUX_SLL2].contains(&link)
 }
 
-/// Converts a captured packet to an Ethernet frame, and returns the frame with its length on the
-/// wire.
+/// Converts a captured packet to an Ethernet frame. Returns the frame and its length on the wire in
+/// bytes.
 ///
 /// Addresses that the capture does not contain are zero. The EtherType is 0 if the packet is too
 /// short to contain it, or if its protocol has no EtherType.

@@ -61,7 +61,7 @@ pub struct Capture {
     packets: u64,
     /// True if packets that are not Ethernet frames are converted to Ethernet frames.
     converts: bool,
-    /// True after the end of the file or an error. No more packets are read then.
+    /// True if no more packets are read, because the file has ended or an error has occurred.
     over: bool,
 }
 
@@ -143,8 +143,8 @@ fn at(packets: u64, offset: u64, problem: Problem) -> CaptureError {
     CaptureError { packets, offset, problem }
 }
 
-/// Returns the packet in a block of a capture file, or `None` if the block contains no packet. Adds
-/// interfaces that the block describes to `interfaces`.
+/// Returns the packet in a block of a capture file, or `None` if the block contains no packet. If
+/// the block describes an interface, adds it to `interfaces`.
 fn packet(
     interfaces: &mut Vec<Interface>,
     block: PcapBlockOwned<'_>,

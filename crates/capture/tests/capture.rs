@@ -225,7 +225,7 @@ fn other_files_are_refused() {
     assert_eq!(folder.code(), IS_A_DIRECTORY);
 }
 
-/// Generates undamaged capture files in both formats (pcap and pcapng).
+/// Generates undamaged capture files with random packets, in both formats (pcap and pcapng).
 fn files() -> impl Strategy<Value = Vec<u8>> {
     let packets =
         proptest::collection::vec((proptest::collection::vec(any::<u8>(), 0..90), 0u32..200), 0..6);

@@ -27,7 +27,7 @@ pub enum IngressError {
         most: u64,
     },
     /// The program changes the lengths of packets of different flows by different amounts.
-    /// Therefore the same steps cannot restore all of them in one buffer.
+    /// Therefore no single list of steps can restore all packets in one buffer.
     #[error(
         "it makes packets of one flow longer by {one} bytes and those of another by {other}: \
          slowpath cannot restore one buffer for all of them between runs"

@@ -1,5 +1,5 @@
-//! Describes the traffic that a program receives, and builds the packet that all flows share except
-//! for addresses and ports.
+//! Describes the traffic that a program receives. Builds the packet of this traffic; flows differ
+//! only in its addresses and ports.
 
 use std::net::Ipv4Addr;
 

@@ -10,8 +10,8 @@ use crate::error::IngressError;
 const PACKETS: usize = 64;
 
 /// Returns possible ways to undo a run's changes to the packet. A packet can grow or shrink at its
-/// start or at its end, and the kernel does not report at which. Therefore there can be one way for
-/// each end, and the caller has to try them.
+/// start or at its end, and the kernel does not report at which. Therefore there can be two ways,
+/// one for each end, and the caller has to try them.
 ///
 /// # Errors
 /// If packets grow by different lengths, or the kernel does not run them.
@@ -69,10 +69,9 @@ pub fn is_restored(feed: &Feed) -> Result<bool, TimingError> {
     Ok(true)
 }
 
-/// Differences between the packets before and after runs. They depend on an assumption: packets
-/// grow or shrink either at their start or at their end.
+/// Changes that runs make to their packets, assuming that packets grow or shrink only at one end.
 struct Change {
-    /// True if packets grow or shrink at their start, false for their end.
+    /// True if packets grow or shrink at their start; false if they do at their end.
     at_start: bool,
     growth: i64,
     metadata: u32,
@@ -85,7 +84,8 @@ impl Change {
         Change { at_start, growth, metadata, changed: vec![false; len] }
     }
 
-    /// Adds the changes of another run, given by the bytes of the packet before and after the run.
+    /// Adds the changes of another run. `before` and `after` are the packet before and after this
+    /// run.
     fn add(&mut self, before: &[u8], after: &[u8]) {
         let moved = if self.at_start { self.growth } else { 0 };
         for (at, (old, changed)) in before.iter().zip(&mut self.changed).enumerate() {

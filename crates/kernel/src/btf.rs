@@ -67,8 +67,8 @@ impl<'a> Writer<'a> {
         offset
     }
 
-    /// Writes the three words at the start of every BTF type. `flag` is the highest bit of the
-    /// second word, and `len` is its low 16 bits.
+    /// Writes the three 4-byte words at the start of a BTF type: its name, a word with `kind`,
+    /// `flag` (the highest bit) and `len` (the low 16 bits), and the word `third`.
     fn head(&mut self, name: StringId, kind: u32, flag: bool, len: usize, third: u32) {
         let name = self.string(self.btf.string(name));
         self.word(name);

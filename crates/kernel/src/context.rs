@@ -52,7 +52,7 @@ pub(crate) struct Layout {
     pub end: u32,
 }
 
-/// EtherType of experiments (`ETH_P_802_EX1`), for packets that are not IP packets.
+/// EtherType for experiments (`ETH_P_802_EX1`), which is given to packets that are not IP packets.
 const EXPERIMENT: u16 = 0x88b5;
 
 impl Context {
@@ -87,7 +87,8 @@ impl Context {
     }
 }
 
-/// Encodes those fields of a `struct __sk_buff` that a test run can set.
+/// Encodes the context structure that a test run takes, with values for the fields in [`SETTABLE`].
+/// `row` describes the program type, and thus the layout of this structure.
 pub(crate) fn encode_fields(row: &ProgramType, fields: &BTreeMap<String, u64>) -> Vec<u8> {
     let mut bytes = vec![0; row.size as usize];
     for (name, value) in fields.iter().filter(|(name, _)| SETTABLE.contains(&name.as_str())) {
@@ -112,7 +113,8 @@ pub(crate) fn decode_fields(row: &ProgramType, bytes: &[u8]) -> BTreeMap<String,
     SETTABLE.iter().filter_map(value).collect()
 }
 
-/// Decodes the packet's start and end from the `struct xdp_md` that a test run returned.
+/// Decodes the offsets of the packet's start and end from the `struct xdp_md` that a test run
+/// returned.
 pub(crate) fn decode(bytes: &[u8; SIZE]) -> Layout {
     let field = |name| {
         let at = XDP.field(name).map_or(SIZE, |field| field.offset as usize);

@@ -46,8 +46,8 @@ pub struct Tally {
 
 impl Tally {
     /// Returns true if this can be the tally of `times` runs that each execute the same blocks as
-    /// `first`. The order of the blocks does not matter. Runs that execute other blocks are
-    /// accepted with a probability of about 2^-32.
+    /// one run with the tally `first`. The order of the blocks does not matter. Runs that execute
+    /// other blocks are accepted with a probability of about 2^-32.
     pub fn is_multiple_of(&self, first: &Tally, times: u32) -> bool {
         self.fingerprint == first.fingerprint.wrapping_mul(times.into())
     }

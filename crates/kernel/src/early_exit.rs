@@ -6,7 +6,7 @@
 //! code. The verifier does not know the value of the word, so it keeps the code after each check.
 //!
 //! A program can exit early only in its entry function, and only where it holds no lock and no
-//! reference. The verifier rejects all other checks.
+//! reference. The verifier rejects checks at other instructions.
 
 mod rewrite;
 #[cfg(test)]

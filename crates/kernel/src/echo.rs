@@ -41,11 +41,11 @@ pub use recorder::{MARK, MOST_PACKETS, Mark, Recorded};
 /// different devices can be told apart.
 static DEVICES: AtomicU32 = AtomicU32::new(0);
 
-/// Length of an Ethernet header, and MTU of Ethernet, in bytes.
+/// Length of an Ethernet header in bytes. `USUAL_MTU` is the usual MTU of Ethernet in bytes.
 const ETHERNET: usize = 14;
 const USUAL_MTU: u32 = 1500;
-/// Real-time priorities of the threads that poll devices, and of the sender. The sender never
-/// sleeps, so the polling thread on the same CPU needs the higher priority.
+/// Real-time priority of the threads that poll devices. `SENDING` is that of the packet sender,
+/// which never sleeps. The polling thread on the same CPU therefore needs the higher priority.
 const POLLING: i32 = 2;
 const SENDING: i32 = 1;
 
@@ -76,7 +76,7 @@ pub struct Echo {
     _installed: Installed,
 }
 
-/// Numbers of packets at each stage of their way, since the devices were created.
+/// Counts of packets by the stage that they reached, since the devices were created.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EchoCounts {
     /// Packets for which the queue of the program's device had no room.
@@ -99,8 +99,8 @@ impl EchoCounts {
         self.arrived.saturating_sub(self.returned + self.lost_back)
     }
 
-    /// Returns the number of packets that need no more waiting: lost, recorded, or kept by the
-    /// program. It includes packets that the program is still processing.
+    /// Returns the number of packets for which the sender need not wait any longer: lost, recorded,
+    /// or kept by the program. It includes packets that the program is still processing.
     #[must_use]
     pub fn settled(&self) -> u64 {
         let Recorded { marked, unmarked } = self.recorded;
@@ -248,7 +248,7 @@ impl Echo {
 
     /// Runs `job` on a new thread that is pinned to the CPU of the sender. The job gets a port that
     /// sends copies of `packet`. The thread has real-time priority. A job should take less than a
-    /// second, because then the kernel interrupts the thread in favour of other work.
+    /// second, because the kernel interrupts longer jobs in favour of other work.
     ///
     /// # Errors
     /// If the thread cannot be started or pinned.

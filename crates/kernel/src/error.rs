@@ -52,7 +52,7 @@ pub enum LoadError {
     Rejected {
         /// Name of the program.
         program: String,
-        /// The verifier's message after the last instruction that it visited.
+        /// Message of the verifier that follows the last instruction that it visited.
         reason: String,
         /// Text in brackets: the last instruction that the verifier visited, its source line if
         /// known, and an earlier problem that may be the cause.
@@ -423,12 +423,13 @@ impl LinkError {
     }
 }
 
-/// Returns a hint as the text that follows a message. Returns an empty text if there is no hint.
+/// Formats a hint as the end of an error message. Returns an empty text if there is no hint.
 fn hint_suffix(hint: &str) -> String {
     if hint.is_empty() { String::new() } else { format!("; {hint}") }
 }
 
-/// Returns advice on a program that the kernel refused to load without a message of the verifier.
+/// Returns advice to the user if the kernel refused to load a program, and the verifier gave no
+/// message.
 fn load_hint(cause: &io::Error) -> &'static str {
     match cause.kind() {
         io::ErrorKind::PermissionDenied => "run as root, or with CAP_BPF and CAP_NET_ADMIN",

@@ -86,7 +86,8 @@ impl Kernel {
         self.load_reachable(object, program, reachable, &[])
     }
 
-    /// Finds the programs and maps that a program of any analysed type can reach.
+    /// Finds the programs and maps that a program can reach. The program can have any type that
+    /// slowpath analyses.
     pub(crate) fn reachable_any(
         &self,
         object: &Object,
@@ -310,7 +311,7 @@ fn static_functions(reachable: &reachable::Reachable) -> Vec<&str> {
     functions.filter(|f| !f.global).map(|f| f.name.as_str()).collect()
 }
 
-/// Puts maps and programs into those slots of a map that the object initialises.
+/// Fills the slots of a map for which the object names maps or programs as initial values.
 fn fill(
     map: &Map,
     maps: &BTreeMap<usize, Map>,

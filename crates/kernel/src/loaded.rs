@@ -21,8 +21,8 @@ const SHORTEST: usize = 14;
 /// free around it.
 const GROWTH: usize = 8192;
 
-/// Upper bound on the length of a packet in a `struct sk_buff` that a program makes longer
-/// (`SKB_MAX_ALLOC`), in bytes.
+/// Upper bound in bytes on the length to which a program can enlarge a packet in a `struct sk_buff`
+/// (`SKB_MAX_ALLOC`).
 const LONGEST: usize = 1 << 18;
 
 /// A program in the kernel, with its maps.
@@ -79,8 +79,8 @@ impl LoadedProgram {
         self.variant.row.length().is_none()
     }
 
-    /// Encodes a context as the structure that test runs of the program take, for a packet of `len`
-    /// bytes.
+    /// Encodes a context as the structure that test runs of this program type take. `len` is the
+    /// length of the packet in bytes.
     pub(crate) fn encode(&self, context: &Context, len: usize) -> Vec<u8> {
         if self.is_xdp() {
             context.encode(len).to_vec()

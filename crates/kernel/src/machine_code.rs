@@ -92,7 +92,8 @@ fn types(object: &Object, program: &BpfProgram) -> io::Result<(Option<Btf>, Owne
     Ok((Some(minimal), load_btf(&bytes)?))
 }
 
-/// Builds a record of `struct bpf_line_info` for each instruction, with its index as the column.
+/// Builds line records (`struct bpf_line_info`), one for each instruction, with the index of the
+/// instruction as column number.
 fn lines(insns: &[Insn]) -> Vec<u8> {
     let mut records = Vec::with_capacity(insns.len() * LINE);
     for (slot, insn) in insns.iter().enumerate() {

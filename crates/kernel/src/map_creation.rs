@@ -67,8 +67,8 @@ pub fn map(def: &MapDef, cpus: Cpus, btf: Option<BorrowedFd>) -> Result<Map, Loa
     Ok(map)
 }
 
-/// Creates an inner map for a map of maps. `max_entries` replaces the number of elements that the
-/// definition states.
+/// Creates an inner map for the map of maps `outer`. `max_entries` replaces the number of elements
+/// in the definition; `None` keeps it.
 fn inner(outer: &MapDef, cpus: Cpus, max_entries: Option<u32>) -> Result<Map, LoadError> {
     match &outer.inner {
         // No kernel supports maps of maps of maps; report it here.

@@ -29,7 +29,7 @@ const LOG_LINES: usize = 20;
 /// (`__bpf_prog_map_compatible` of the kernel's `kernel/bpf/core.c`).
 #[derive(Clone, Copy, Debug)]
 pub struct Variant {
-    /// Type of the program, as a row of the table of program types.
+    /// Description of the program's type, an entry of the table of all program types.
     pub(crate) row: &'static ProgramType,
     /// Attach type (`enum bpf_attach_type`).
     attach: u32,

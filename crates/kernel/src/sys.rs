@@ -152,9 +152,10 @@ pub struct MapSpec<'a> {
     pub max_entries: u32,
     pub flags: u32,
     pub extra: u64,
-    /// A map that serves as the template for the inner maps of a map of maps.
+    /// Inner map of a map of maps to create. All inner maps must have its type and sizes.
     pub inner: Option<BorrowedFd<'a>>,
-    /// BTF types of keys and values: file descriptor, type id of the key, and type id of the value.
+    /// BTF types of keys and values: file descriptor of the types, id of the key's type, and id of
+    /// the value's type.
     pub btf: Option<(BorrowedFd<'a>, u32, u32)>,
     /// Number of possible CPUs. Per-CPU maps have a value for each of them.
     pub cpus: Cpus,
@@ -196,8 +197,8 @@ impl Cpus {
         Cpus::parse(&list).ok_or_else(|| io::ErrorKind::InvalidData.into())
     }
 
-    /// Parses a list of CPU ranges, such as `0-3,8`. Returns the highest number plus one, because
-    /// numbers that are left out count, too.
+    /// Parses a list of CPU ranges, such as `0-3,8`. Returns the number of possible CPUs: the
+    /// highest CPU number plus one, which includes CPU numbers that the list leaves out.
     pub(crate) fn parse(list: &str) -> Option<Cpus> {
         let last = list.trim().rsplit([',', '-']).next()?;
         last.parse::<usize>().ok()?.checked_add(1).map(Cpus)
@@ -208,9 +209,9 @@ impl Cpus {
     }
 }
 
-/// Numbers of the map types that keep a value for each CPU.
+/// Type numbers of the maps that keep a value for each CPU.
 const PER_CPU: [u32; 4] = [5, 6, 10, 21];
-/// Numbers of those map types whose values are written as file descriptors, and read as ids.
+/// Type numbers of the maps whose values a process writes as file descriptors and reads as ids.
 const OF_FDS: [u32; 5] = [3, 4, 8, 12, 13];
 
 /// Returns true if maps of this type keep a value for each CPU.
@@ -329,8 +330,9 @@ impl RawMap {
         unsafe { bpf(Command::MapUpdateBatch, &mut attr) }.map(|_| ())
     }
 
-    /// Reads at most `most` elements in one call, from the start or from the position after an
-    /// earlier batch. Kernels before 5.6 and some map types do not support this.
+    /// Reads at most `most` elements in one call. Starts at the position `from`, which an earlier
+    /// call returned, or at the first element if it is `None`. Kernels before 5.6 and some map
+    /// types do not support this.
     pub fn lookup_batch(&self, from: Option<&[u8]>, most: usize) -> io::Result<Elements> {
         let mut keys = vec![0; most * self.key_size];
         let mut values = vec![0; most * self.value_size];

@@ -46,7 +46,7 @@ impl Attempt {
         }
     }
 
-    /// Returns the name of the operation that the kernel refuses, for the start of the message.
+    /// Returns the name of the operation that the kernel refuses, as the start of an error message.
     fn refused(self) -> &'static str {
         match self {
             Attempt::Namespace => "does not create a network namespace",
@@ -54,7 +54,7 @@ impl Attempt {
         }
     }
 
-    /// Returns the exact step that failed, for the message.
+    /// Returns the exact step of the operation that failed, as part of an error message.
     fn step(self) -> &'static str {
         match self {
             Attempt::Cpus => "it does not report the number of CPUs",

@@ -32,7 +32,7 @@ pub const ANY: u8 = 0x5a;
 const ETHERTYPE_MIN: u16 = 0x600;
 /// Largest length that test runs accept in the field `wire_len` (`GSO_LEGACY_MAX_SIZE`).
 const WIRE_LEN_MAX: u64 = 65536;
-/// Types of packets (`uapi/linux/if_packet.h`).
+/// Values of the field `pkt_type` (`uapi/linux/if_packet.h`).
 const PACKET_HOST: u64 = 0;
 const PACKET_MULTICAST: u64 = 2;
 const PACKET_OTHERHOST: u64 = 3;
@@ -65,8 +65,8 @@ pub fn context(witness: &Value) -> Context {
 /// the packet. If the witness leaves open the bytes that determine these fields, writes suitable
 /// bytes into `packet`.
 ///
-/// Also returns the fields that a test run cannot set to the content in the witness, with this
-/// content. The program may take the path even if these fields have other content.
+/// Also returns the fields that a test run cannot set to their numbers in the witness, with these
+/// numbers. The program may take the path even if these fields contain other numbers.
 pub fn skb_context(witness: &Value, packet: &mut [u8]) -> (Context, BTreeMap<&'static str, u64>) {
     let (mut context, mut unset) = (Context::default(), BTreeMap::new());
     let open = |range: Range<usize>| {
@@ -114,9 +114,9 @@ pub fn skb_context(witness: &Value, packet: &mut [u8]) -> (Context, BTreeMap<&'s
     (context, unset)
 }
 
-/// Returns the names of values on which the path of a witness depends, except for packet, maps and
-/// context. Such values are results of calls, and conditions at the program's start. Names of the
-/// program's maps are cut off.
+/// Returns the names of the values that decide the path of a witness, except for packet, maps and
+/// context. Such values are results of calls, and conditions at the program's start. The names do
+/// not include the names of the program's maps.
 pub fn open_dependencies(witness: &Value) -> BTreeSet<String> {
     let unknowns = witness["unknowns"].as_array().into_iter().flatten();
     let called = unknowns.filter_map(|unknown| {
@@ -276,7 +276,8 @@ pub struct Installed {
 }
 
 /// Fills the maps of a program with the content of a witness. Also fills ring buffers and opens
-/// readers of perf events, as its path requires. Device maps redirect to the loopback device.
+/// readers of perf events, as the path of the witness requires. Device maps redirect to the
+/// loopback device.
 ///
 /// # Errors
 /// If the program does not have a map of the witness, or the kernel rejects an element.

@@ -30,7 +30,7 @@ const PACKETS: u64 = 40;
 /// Number of successive packets that run on the same maps before the maps are reset.
 const EPOCH: u64 = 20;
 
-/// Returns a random packet that contains values with which the generated programs compare bytes.
+/// Returns a random packet. It contains bytes with which the generated programs compare.
 fn packet(rng: &mut StdRng) -> Vec<u8> {
     if rng.random_bool(0.2) {
         return mutated(rng, &packets());

@@ -23,7 +23,8 @@ const DATA: u64 = 0;
 const DATA_END: u64 = 4;
 const TX: u32 = 3;
 
-/// Joins two programs into one. The second program runs if the first one returns `result`.
+/// Joins two programs into one lifted program, in which the second program runs if the first one
+/// returns `result`.
 fn chain(objects: [&Object; 2], result: u32) -> Lifted {
     let [first, second] = objects;
     let parts = [Part { name: "first", object: first }, Part { name: "second", object: second }];

@@ -21,8 +21,8 @@ use support::{kernel, object, path};
 /// Number of packets for each program.
 const PACKETS: usize = 600;
 
-/// Returns a random packet of 8-byte words below 2^16. With small values, both connections and
-/// errors occur often.
+/// Returns a random packet that consists of 8-byte words below 2^16. With small values, both
+/// connections and errors occur often.
 fn packet(rng: &mut StdRng) -> Vec<u8> {
     let word = |rng: &mut StdRng| u64::from(rng.random::<u16>());
     (0..8).flat_map(|_| word(rng).to_le_bytes()).collect()

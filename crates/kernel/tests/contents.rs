@@ -1,5 +1,5 @@
-//! Tests the translation of programs (lifting) with given map content. The lifted program must have
-//! the same results as the kernel with the same content in its maps.
+//! Tests lifting (the translation of programs for the analysis) with given map content. The lifted
+//! program must have the same results as the kernel with the same content in its maps.
 
 use crate::support;
 

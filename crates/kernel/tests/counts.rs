@@ -10,7 +10,7 @@ use support::pin::each_on_every_cpu;
 use support::replay_pair::ReplayPair;
 use support::{examples, features, kernel, object, packets, path};
 
-/// Programs that this test skips: other tests run them, or the kernel should reject them.
+/// Programs that this test skips, because other tests run them or the kernel should reject them.
 const ELSEWHERE: [&str; 5] =
     ["kernel_function", "rejected", "on_devmap", "lifted_only", "undecided_every_long_key"];
 

@@ -134,8 +134,8 @@ static long count(void *map, void *key, void *value, u64 *n) { ++*n; return 0; }
 char _license[] SEC("license") = "GPL";
 SEC("xdp") int program(void *ctx) { u32 k = 0; u64 w = 1;"#;
 
-/// Programs whose bound is larger if other CPUs run them at the same time. Each item names a map
-/// that other CPUs change, and has the C statements that follow [`HEAD`].
+/// Programs whose bound is larger if other CPUs run them at the same time. Each pair contains the
+/// name of a map that other CPUs change, and the C statements that follow [`HEAD`].
 const SLOWER: &[(&str, &str)] = &[
     (
         "array",
@@ -194,8 +194,8 @@ const SLOWER_CALLS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Programs whose bound is the same with and without other CPUs. Each item has a description, and
-/// the C statements that follow [`HEAD`].
+/// Programs whose bound is the same with and without other CPUs. Each pair contains a description,
+/// and the C statements that follow [`HEAD`].
 const SAME: &[(&str, &str)] = &[
     (
         "one access",
@@ -252,8 +252,8 @@ fn guarantees_name_the_maps_that_other_cpus_must_not_change() {
     Oracle::Clang.compared(programs, "programs beside other CPUs");
 }
 
-/// Checks that the bound of a walk through a hash map, for any number of CPUs, depends on an
-/// assumption. While other CPUs insert elements, the walk has no limit.
+/// Checks the bound of an iteration over a hash map for any number of CPUs: it must depend on an
+/// assumption. While other CPUs insert elements, the iteration has no limit.
 #[test]
 fn walks_among_other_cpus_have_a_number_under_a_condition() {
     let Some(clang) = clang() else { return };

@@ -21,8 +21,8 @@ fn packet(length: u64, difference: i64, given: u64) -> Vec<u8> {
     packet
 }
 
-/// Fixes the results with this name to `value`. In the lifted program, the interpreter may choose
-/// any value for them.
+/// Sets each result with this name to `value`. In the lifted program, such results are unknown, and
+/// the interpreter may choose any value for them.
 fn fix_open_value(program: &mut Program, name: &str, value: u64) {
     let mut fixed = 0;
     for origin in program.blocks.iter_mut().flat_map(|block| &mut block.ops) {

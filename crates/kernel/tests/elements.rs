@@ -1,6 +1,6 @@
-//! Tests the kernel's memory for map elements, and the number of elements. The action of each
-//! program in `crates/slowpath/tests/objects/elements.bpf.c` shows the result. The test `maps.rs`
-//! of `crates/slowpath` checks how slowpath analyses the same programs.
+//! Tests the memory that the kernel uses for map elements, and the number of elements that fit into
+//! a map. The action of each program in `crates/slowpath/tests/objects/elements.bpf.c` shows the
+//! result. The test `maps.rs` of `crates/slowpath` checks how slowpath analyses the same programs.
 
 use crate::support;
 
@@ -106,7 +106,7 @@ fn tries_find_covering_prefixes() {
 }
 
 /// Checks the kernel's results for full and empty queues, stacks and ring buffers. Each program
-/// runs on new, empty maps.
+/// runs with new, empty maps.
 #[test]
 fn queues_are_full_and_empty_when_they_are() {
     let Some(kernel) = kernel() else { return };

@@ -76,8 +76,8 @@ fn elements_of_each_cpu_are_counted_apart() {
     }
 }
 
-/// Checks that a walk through a map can visit the same elements again if its callback updates the
-/// map.
+/// Checks that an iteration over a map can visit the same elements again if its callback updates
+/// the map.
 #[test]
 fn callbacks_visit_elements_that_they_insert() {
     let Some(kernel) = kernel() else { return };

@@ -72,7 +72,8 @@ fn ageing() -> Vec<Insn> {
     ]
 }
 
-/// Runs a packet `repeat` times on new maps. Returns the sums over the executed basic blocks.
+/// Runs a packet `repeat` times on new maps. Returns the counts of all runs together: instructions
+/// and fingerprint.
 fn tally(kernel: &Kernel, object: &Object, packet: &[u8], repeat: u32) -> Tally {
     let counted = kernel.load_fingerprinted(object, 0, &[]).unwrap_or_else(|e| panic!("{e}"));
     run(&counted, packet, repeat)

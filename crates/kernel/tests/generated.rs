@@ -68,7 +68,7 @@ impl Tally {
     }
 }
 
-/// Returns a random packet of words: constants that programs often compare with, in either byte
+/// Returns a random packet of words: constants with which programs often compare, in either byte
 /// order, and random numbers.
 fn edges(rng: &mut StdRng) -> Vec<u8> {
     const EDGES: [u32; 16] = [
@@ -112,7 +112,8 @@ fn log(kernel: &Kernel, object: &Object) -> String {
     }
 }
 
-/// Checks that packets have the same results in the kernel and in the interpreter.
+/// Checks that random packets have the same results in the kernel and in the interpreter. Adds the
+/// counts to `tally`.
 fn agree(kernel: &Kernel, program: &Generated, seed: u64, tally: &mut Tally) -> Result<(), String> {
     let object = Object::parse(&program.object()).map_err(|e| e.to_string())?;
     let lifted = ReplayPair::lifted(kernel, &object, 0)?;
@@ -159,7 +160,7 @@ fn kernel_and_interpreter_agree_on_generated_programs() {
     Oracle::Kernel.compared(tally.packets, "packets through random programs");
 }
 
-/// Returns the reason why the verifier rejects a program, if it does.
+/// Returns the reason why the verifier rejects a program, or `None` if it accepts the program.
 fn refusal(kernel: &Kernel, program: &Generated) -> Option<String> {
     let object = Object::parse(&program.object()).map_err(|e| e.to_string());
     match object.map(|object| kernel.load(&object, 0)) {
@@ -204,7 +205,7 @@ fn the_kernel_accepts_what_programs_shrink_to() {
     }
 }
 
-/// Returns the NFP driver's requirements on the operands of an instruction: for each register, the
+/// Returns the operands of an instruction that the NFP driver limits: each register with the
 /// maximum number of bits of its value.
 fn demands(insn: &Insn) -> Vec<(Register, u8)> {
     match *insn {
@@ -220,9 +221,9 @@ fn demands(insn: &Insn) -> Vec<(Register, u8)> {
     }
 }
 
-/// Adds checks of the NFP driver's requirements to a function. If an operand violates its
-/// requirement, the check jumps to a memory access that the verifier rejects. The checked register
-/// is saved in the stack slot `place`, which the function must not use.
+/// Adds checks of the NFP driver's limits on operands to a function. If an operand violates its
+/// limit, the check jumps to a memory access that the verifier rejects. The checked register is
+/// saved in the stack slot `place`, which the function must not use.
 fn demanding(function: &[Insn], place: i16) -> Vec<Insn> {
     let (size, base, offset) = (Size::DW, Register::FRAME, place);
     let width = Width::W64;
@@ -258,7 +259,7 @@ fn demanding(function: &[Insn], place: i16) -> Vec<Insn> {
     code
 }
 
-/// Changes the target of the jump at the slot `at` to the slot `to`.
+/// Makes the slot `to` the target of the jump at the slot `at`.
 fn lead(code: &mut [Insn], at: usize, to: usize) {
     let distance = to as i32 - at as i32 - 1;
     match &mut code[at] {

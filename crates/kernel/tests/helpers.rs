@@ -115,8 +115,8 @@ fn kernel_and_interpreter_agree_on_every_helper() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// Returns the cells in the first and second column of a table of the support matrix. `header` is
-/// the first row of the table.
+/// Returns the first two cells of each row in a table of the support matrix. `header` is the header
+/// row of the table.
 fn rows(matrix: &str, header: &str) -> Vec<(String, String)> {
     let table = matrix.split("\n\n").find(|table| table.starts_with(header)).unwrap_or("");
     let cells = |line: &str| {

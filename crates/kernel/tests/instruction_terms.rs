@@ -93,7 +93,8 @@ fn holds(cond: Condition, a: &BV, b: &BV) -> Bool {
     }
 }
 
-/// Returns `bits` bits of the stack cell, starting at an offset from the frame pointer.
+/// Returns `bits` bits of the 8-byte stack cell, starting at the byte `offset` from the frame
+/// pointer.
 fn read(cell: &BV, offset: i16, bits: u32) -> BV {
     let start = 8 * u32::from((offset + 8).unsigned_abs());
     cell.extract(start + bits - 1, start)
@@ -123,7 +124,7 @@ fn exchanged(op: AtomicOp, old: &BV, operand: &BV, expected: &BV) -> BV {
     }
 }
 
-/// Returns the values of `r3`, `r4`, `r0` and the stack cell after an instruction, for the given
+/// Returns the values of `r3`, `r4`, `r0` and the stack cell after an instruction, given their
 /// values before it. Returns `None` for jumps.
 fn effect(insn: Insn, [a, b, c, cell]: Values) -> Option<Values> {
     let r3 = match insn {
@@ -189,7 +190,8 @@ fn word(offset: u64) -> BV {
     (1..8).fold(byte(offset), |low, n| byte(offset + n).concat(low))
 }
 
-/// Translates a term to Z3, with one Z3 variable for each byte of the packet.
+/// Translates a term of the symbolic executor to Z3, with one Z3 variable for each byte of the
+/// packet.
 fn translated(pool: &TermPool, packet: ArrayId, root: TermId) -> BV {
     let mut done: HashMap<TermId, BV> = HashMap::new();
     let mut terms = vec![root];
@@ -271,7 +273,7 @@ fn always(condition: &BV, expected: &Bool) -> Result<(), String> {
 }
 
 /// Returns a program that executes `body`, and then compares one of its results with 8 bytes of the
-/// packet. `result` is the index of this result.
+/// packet. `result` is the index of this result among `r3`, `r4`, `r0` and the stack cell.
 fn comparing(body: &[Insn], result: usize) -> Vec<Insn> {
     let mut insns = vec![isa::load(Size::W, 6, 1, 0)];
     insns.extend(isa::operands());

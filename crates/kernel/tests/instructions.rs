@@ -53,8 +53,7 @@ fn other_kinds() -> Vec<Insn> {
     kinds
 }
 
-/// Returns instructions that slowpath rejects, because they do not occur in XDP programs of
-/// objects.
+/// Returns instructions that slowpath rejects, because compiled XDP programs do not contain them.
 fn refused() -> Vec<Insn> {
     let r0 = isa::reg(0);
     let imm = |value| Insn::LoadImm64 { dst: r0, value };
@@ -131,9 +130,8 @@ fn kernel_and_interpreter_agree_on_every_instruction() {
     Oracle::Kernel.compared(compared, "operands of instructions");
 }
 
-/// Checks that the results of instructions with constant operands are the same in the kernel and in
-/// the interpreter. The lifter computes the results of constant operands in advance, and removes
-/// dead code.
+/// Checks that instructions with constant operands have the same results in the kernel and in the
+/// interpreter. The lifter computes such results in advance, and removes dead code.
 #[test]
 fn kernel_and_interpreter_agree_on_known_operands() {
     const OPERANDS: [[u64; 3]; 4] = [

@@ -97,7 +97,8 @@ fn program(rng: &mut StdRng) -> (String, Vec<LoaderVariable>) {
     (text + "\treturn (x & 1) + 1;\n}\n", places)
 }
 
-/// Returns a setting for each variable: a random value, or the word `any` with probability `open`.
+/// Returns a setting for each variable, as the command line takes it: a random value, or with
+/// probability `open` the word `any`.
 fn values(rng: &mut StdRng, places: &[LoaderVariable], open: f64) -> Vec<String> {
     let mut value = |place: &LoaderVariable| {
         let max: u64 = match place.kind {

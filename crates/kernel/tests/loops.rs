@@ -24,8 +24,8 @@ use support::tally::{Class, Tally, setting};
 const PROGRAMS: u64 = 12;
 /// Number of packets for each program.
 const PACKETS: usize = 24;
-/// Time limit in seconds for the analysis of a program. The bound that is found by then is valid,
-/// too.
+/// Time limit in seconds for the analysis of a program. After this time, the best bound that was
+/// found is checked.
 const DEADLINE: f64 = 2.0;
 
 const HEAD: &str = r#"
@@ -296,8 +296,8 @@ fn no_packet_exceeds_the_bound_of_random_loops() {
 }
 
 /// Loops whose number of iterations is difficult to find. They compare the counter with its limit
-/// by `!=`, or by `<=` so that the counter may wrap around. Each item has the C statements and the
-/// number of iterations.
+/// by `!=`, or by `<=` so that the counter may wrap around. Each pair contains the C statements and
+/// the number of iterations.
 const ENDS: [(&str, u64); 3] = [
     ("u64 n = (p[3] & 15) ^ 7; LOOP for (u64 i = 0; i <= n; i++) { WORK(0); }", 16),
     (
@@ -353,7 +353,7 @@ fn a_loop_that_only_the_verifier_follows_to_its_end_has_a_bound() {
 }
 
 /// Checks that the verifier's instruction limit is not applied to loops around a BPF iterator. The
-/// verifier does not follow each of their iterations, which can be up to 2^23.
+/// verifier does not follow each of the up to 2^23 iterations.
 #[test]
 fn a_loop_around_an_iterator_has_no_limit_of_the_verifier() {
     let Some(clang) = clang() else { return };
@@ -383,8 +383,8 @@ SEC("xdp") int program(struct xdp_md *ctx)
     assert!(error.contains("has no bound that the analysis can derive"), "{result}");
 }
 
-/// Checks that the verifier's instruction limit is not applied to walks through maps. The verifier
-/// does not follow each call of a callback, and the loader may choose the map's size.
+/// Checks that the verifier's instruction limit is not applied to iterations over maps. The
+/// verifier does not follow each call of a callback, and the loader may choose the map's size.
 #[test]
 fn a_walk_has_no_limit_of_the_verifier() {
     let Some(clang) = clang() else { return };
@@ -407,7 +407,8 @@ SEC("xdp") int program(struct xdp_md *ctx)
     assert!(max.is_none_or(|max| max > u64::from(u32::MAX)), "{result}");
 }
 
-/// Checks that an error contains the verifier's reason, no matter how long its log is.
+/// Checks that the error for a rejected program contains the verifier's reason, even if the
+/// verifier's log is long.
 #[test]
 fn programs_that_the_verifier_follows_for_long_are_refused_for_its_reason() {
     let (Some(kernel), Some(clang)) = (kernel(), clang()) else { return };

@@ -56,8 +56,8 @@ fn analyse(program: usize) -> Value {
     }
 }
 
-/// Returns true if the program takes the slow path with the map content of a witness, for some
-/// order of the map's elements.
+/// Returns true if the program takes the slow path with the map content of a witness. Loads the
+/// program several times, because the path may depend on the order of the map's elements.
 fn taken(kernel: &Kernel, name: &str, witness: &Value) -> bool {
     let object = object(&file());
     (0..LOADS).any(|_| {

@@ -123,8 +123,8 @@ fn the_kernel_loads_what_is_written_and_it_does_the_same() {
     Oracle::Kernel.compared(loads, "programs that were written");
 }
 
-/// Returns true if a program calls helpers whose result differs from call to call, such as the
-/// time, the CPU, a random number, or a kernel table that both programs change.
+/// Returns true if a program calls helpers whose results can differ between two copies of the
+/// program: the time, the CPU, a random number, or a kernel table that both copies change.
 fn asks_for_chance(program: &BpfProgram) -> bool {
     use slowpath_bpf::insn::{Call, Insn};
     let changing = [5, 7, 8, 125, 160];

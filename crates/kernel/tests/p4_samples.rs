@@ -126,7 +126,8 @@ impl Given {
     /// Makes packets acceptable to test runs in the kernel: at least 14 bytes, from the loopback
     /// device.
     const IN_KERNEL: Given = Given { shortest: SHORTEST, port: Some(LOOPBACK) };
-    /// Makes packets so long that they can be sent even after a program has removed headers.
+    /// Extends packets to 64 bytes, so that they can be sent even after a program has removed
+    /// headers.
     const LONG: Given = Given { shortest: 64, port: Some(LOOPBACK) };
 }
 
@@ -182,9 +183,9 @@ fn reason(fault: &str) -> String {
     line.split_once(": ").map_or(line, |one| one.1).to_owned()
 }
 
-/// Runs a sample in the kernel and compares the sent packets with the expected ones. They may
-/// differ because the kernel does not accept the packets of the sample unchanged. Then compares
-/// kernel and DPDK on changed packets.
+/// Runs a sample in the kernel and compares the sent packets with the expected ones. The packets
+/// may differ because test runs accept only packets of at least 14 bytes, from one port. In this
+/// case, compares kernel and DPDK on packets that both accept.
 fn in_kernel(kernel: &Kernel, clang: &Clang, sample: &Sample) -> Outcome {
     let outcome = match sent_in_kernel(kernel, clang, sample, Given::IN_KERNEL) {
         Ok(sent) => agree(sample, Given::IN_KERNEL, &sent),

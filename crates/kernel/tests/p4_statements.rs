@@ -52,8 +52,8 @@ enum Condition {
 
 #[derive(Clone, Debug)]
 enum Stmt {
-    /// Assigns an expression to a variable, or only to the bits from the first to the second
-    /// number.
+    /// Assigns an expression to a variable. With two numbers, assigns only the bits from the first
+    /// to the second number.
     Assign(Place, Option<(u32, u32)>, Expr),
     /// Assigns with an operator such as `+=`.
     Change(Place, &'static str, Expr),

@@ -36,8 +36,8 @@ fn ok() -> [Insn; 2] {
     [isa::mov(0, 2), Insn::Exit]
 }
 
-/// Returns programs that are rejected. Each item has a name, the instructions, and two texts that
-/// the error must contain: the instruction and a part of the reason.
+/// Returns programs that are rejected. Each tuple contains a name, the instructions, and two texts
+/// that the error must contain: the instruction and a part of the reason.
 fn programs() -> Vec<(&'static str, Vec<Insn>, &'static str, &'static str)> {
     let [pass, exit] = ok();
     let (r10, imm) = (Register::FRAME, Source::Imm);

@@ -27,8 +27,8 @@ const SHRINKING_STEPS: usize = 150;
 /// Maximum time for shrinking a failing program.
 const SHRINKING_TIME: Duration = Duration::from_secs(20);
 
-/// Shrinks the failing program of a seed. Returns the smallest program that fails in the same way,
-/// with the failure, as text.
+/// Shrinks the failing random program of the seed `seed`. Returns a text with the smallest program
+/// that fails in the same way, and with its failure.
 fn shrink(kernel: &Kernel, sequences: &Sequences, seed: u64, class: Class) -> String {
     let mut tree = sequences.tree_from_seed(seed);
     let fault = |sequence: &Sequence| {

@@ -21,7 +21,7 @@ use support::pin::{each_on_every_cpu, pin_here};
 use support::tally::setting;
 use support::{hex, kernel, object, path};
 
-/// Number of packets for each program.
+/// Number of random packets for each program.
 const PACKETS: u64 = 12;
 
 fn programs() -> Object {
@@ -111,7 +111,7 @@ fn without_link_header(rng: &mut StdRng, packet: &mut Vec<u8>, context: &mut Con
     context.fields.remove("wire_len");
 }
 
-/// Returns a random packet with a context, for programs of the type `row`.
+/// Returns a random packet and its context, for programs of the type `row`.
 fn packet_for(row: &ProgramType, rng: &mut StdRng) -> (Vec<u8>, Context) {
     let mut packet = packet(rng);
     let mut context = context(rng, &packet);
@@ -250,7 +250,7 @@ fn object_of(kind: ProgramKind, insn: Insn) -> Object {
     object
 }
 
-/// Lifts the program of an object; returns the error, if any.
+/// Lifts the program of an object. Returns the error message, or `None` if lifting succeeds.
 fn fault(object: &Object) -> Option<String> {
     let linked = object.link(0, None).unwrap_or_else(|e| panic!("{e}"));
     lift(object, &linked, &LiftOptions::any_device()).err().map(|fault| fault.to_string())

@@ -29,9 +29,9 @@ fn empty(kernel: &Kernel, fragments: bool) -> LoadedProgram {
     load(kernel, &[set(Register::R0, Source::Imm(2)), Insn::Exit], fragments)
 }
 
-/// Loads a program that calls helpers such as `bpf_xdp_adjust_head`. `calls` has the number of each
-/// helper, and the number of bytes to pass to it. The program returns `XDP_PASS` if all calls
-/// succeed, and `XDP_DROP` if not.
+/// Loads a program that calls helpers such as `bpf_xdp_adjust_head`. Each pair in `calls` contains
+/// the number of a helper and the number of bytes to pass to it. The program returns `XDP_PASS` if
+/// all calls succeed, and `XDP_DROP` if not.
 fn adjusting(kernel: &Kernel, calls: &[(i32, i32)]) -> LoadedProgram {
     let mut insns = vec![set(Register::R6, Source::Reg(Register::R1))];
     for &(helper, by) in calls {
@@ -56,8 +56,8 @@ fn adjusting(kernel: &Kernel, calls: &[(i32, i32)]) -> LoadedProgram {
     load(kernel, &insns, false)
 }
 
-/// Loads a program that returns the lowest two bits of the packet's byte at offset `at`, and adds
-/// `more` to this byte.
+/// Loads a program that returns the lowest two bits of the packet's byte at offset `at`. The
+/// program also adds `more` to this byte.
 fn reading(kernel: &Kernel, at: i16, more: i32) -> LoadedProgram {
     let byte = |insn: fn(Register, Register, i16) -> Insn| insn(Register::R4, Register::R2, at);
     let insns = [

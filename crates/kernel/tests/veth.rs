@@ -183,8 +183,9 @@ struct Totals {
     beyond: usize,
 }
 
-/// Sends frames through a program on a device. Compares their instruction counts with three bounds:
-/// for any device, for this device, and for devices that put each frame into a page of its own.
+/// Sends frames through a program on a device. Compares the instruction counts of the frames with
+/// three bounds: for any device, for this device, and for devices that put each frame into a page
+/// of its own.
 fn check(
     (kernel, devices): (&Kernel, &Devices),
     (text, object): (&str, &Object),

@@ -7,7 +7,7 @@ use slowpath_kernel::{Mode, Namespace, VethChain};
 use slowpath_oracle::Oracle;
 use support::{kernel, object, path};
 
-/// Names of example programs that do not read the time and do not make packets longer.
+/// Names of example programs that neither read the time nor make packets longer.
 const EXAMPLES: [&str; 5] = ["alaw2ulaw", "ddos_filter", "firewall", "header_parser", "ipv6_lb"];
 
 /// Returns the shared test packets, cut or extended to several lengths.

@@ -61,8 +61,8 @@ impl InKernel {
     }
 }
 
-/// A program in the kernel. If it can exit early, the second field selects the instruction at which
-/// it does; else `None`.
+/// A program in the kernel. The second field selects the instruction at which the program exits
+/// early; it is `None` if the program cannot exit early.
 type Code = (LoadedProgram, Option<ExitSelector>);
 
 /// A path of a program that can be timed. A packet and map content that lead to the path identify
@@ -75,8 +75,8 @@ pub struct Case {
     pub(crate) packet: Vec<u8>,
     pub(crate) context: Context,
     pub(crate) answers: Vec<Answer>,
-    /// Indices of the map insertions that fail on this path because their maps were filled up. The
-    /// kernel's own calls fail, so no fixed results replace them.
+    /// Indices of the map insertions that fail on this path because their map is full. The map is
+    /// actually filled, so the kernel's calls fail, and no fixed results replace them.
     pub(crate) full: Vec<usize>,
     pub(crate) arrangement: Arrangement,
     pub(crate) draining: Option<Draining>,
@@ -86,22 +86,22 @@ pub struct Case {
     /// the maps, before the runs that are counted or timed.
     pub(crate) warmed: bool,
     pub(crate) subsequent_packets: Option<SubsequentPackets>,
-    /// Number of repeated runs whose counts confirmed that each of them took the path.
+    /// Number of repeated runs that were counted to confirm that each of them took the path.
     pub(crate) repetitions: u32,
     pub(crate) path: Option<PathId>,
     pub(crate) places: Arc<Places>,
     /// Indices of the executed instructions in order. `None` if kernel and interpreter took
     /// different paths, or if results of helper calls were replaced.
     pub(crate) trace: Option<Arc<[usize]>>,
-    /// The executed instructions of `trace`, in the form that the model of a CPU core uses.
+    /// The executed instructions of `trace`, as input for the model of a CPU core.
     pub(crate) flow: Option<Arc<Path>>,
     pub(crate) cut: Option<Cut>,
-    /// Changes of a run to the `struct sk_buff` of its packet; `None` for XDP programs.
+    /// Changes that a run makes to the `struct sk_buff` of its packet; `None` for XDP programs.
     pub(crate) skb: Option<SkbRun>,
 }
 
-/// The path of the packets after the first one, if the map changes of the first packet make them
-/// take another path.
+/// The path of the packets after the first one, if it differs because the first packet changed the
+/// maps.
 #[derive(Clone, Debug)]
 pub struct SubsequentPackets {
     pub(crate) action: u32,
@@ -137,20 +137,21 @@ pub(crate) struct Cut {
     /// Indices of the instructions at which the program may end early. Cases with the same indices
     /// run the same code.
     pub(crate) points: Arc<[usize]>,
-    /// Index into `points` of the instruction at which this case ends; `None` if it runs to the end
-    /// of the path.
+    /// Index into `points` of the instruction at which this case ends; `None` if this case covers
+    /// the whole path.
     pub(crate) at: Option<usize>,
 }
 
 impl Case {
-    /// Returns the way in which repeated runs are made to take the path, such as by undoing
-    /// changes.
+    /// Returns the way in which repeated runs are made to take the path, such as by undoing the
+    /// changes of the previous run.
     pub fn arrangement(&self) -> &Arrangement {
         &self.arrangement
     }
 
-    /// Returns the path in the form that the model of a CPU core uses. Returns `None` if kernel and
-    /// interpreter took different paths, or if results of helper calls were replaced.
+    /// Returns the executed instructions of the path, as input for the model of a CPU core. Returns
+    /// `None` if kernel and interpreter took different paths, or if results of helper calls were
+    /// replaced.
     pub fn flow(&self) -> Option<&Arc<Path>> {
         self.flow.as_ref()
     }
@@ -178,8 +179,8 @@ impl Case {
         self.skb.is_some()
     }
 
-    /// Returns the return value that a timed run must have. If this case covers only the beginning
-    /// of a path, it is the value with which runs end early.
+    /// Returns the return value that a timed run must have: that of the program on this path. If
+    /// this case covers only the beginning of a path, returns the value with which runs end early.
     pub(crate) fn expected_value(&self) -> u32 {
         if self.cut.as_ref().is_some_and(|cut| cut.at.is_some()) {
             EXIT_ACTION
@@ -194,8 +195,8 @@ impl Case {
         self.instructions
     }
 
-    /// Describes the path of the next packets, which find the maps as this packet left them.
-    /// Returns `None` if they take the same path as this packet.
+    /// Describes the path of the packets after the first one, which find the maps as the first one
+    /// left them. Returns `None` if they take the same path as the first one.
     pub fn subsequent_packets(&self) -> Option<&SubsequentPackets> {
         self.subsequent_packets.as_ref()
     }
@@ -206,8 +207,8 @@ impl Case {
         self.path
     }
 
-    /// Returns the names of BPF helpers whose results are replaced by fixed values that the path
-    /// needs. The kernel's helpers may return other results.
+    /// Returns the names of BPF helpers whose results are replaced, because the path needs fixed
+    /// values that the kernel's helpers may not return.
     pub fn answered(&self) -> Vec<&str> {
         sorted(self.answers.iter())
     }
@@ -218,8 +219,8 @@ impl Case {
         sorted(self.answers.iter().filter(|answer| !answer.is_called()))
     }
 
-    /// Like [`Case::load`], but loads the program several times, to get a cache-line offset that
-    /// few earlier loads had. Fills the maps only once.
+    /// Like [`Case::load`], but loads the program several times, until it has a cache-line offset
+    /// that few earlier loads had. Fills the maps only once.
     pub(crate) fn load_spread(&self, kernel: &Kernel) -> Result<InKernel, MeasureError> {
         let mut best: Option<(u32, Code)> = None;
         let started = Instant::now();

@@ -94,8 +94,8 @@ impl Cold {
         }
     }
 
-    /// Returns true if the packets of all flows take the path. Each packet runs at least twice, and
-    /// all of them together for at least [`COUNTING_TIME`].
+    /// Returns true if the packets of all flows take the path. To test this, runs each packet at
+    /// least twice, and all of them together for at least [`COUNTING_TIME`].
     fn takes_the_path(
         &self,
         (kernel, attachments): (&Kernel, &Attachments),
@@ -175,8 +175,8 @@ impl Cold {
 }
 
 /// Returns the program's changes to the packet that must be undone between two runs. These are all
-/// of its changes, even if the path does not depend on them: the packet's next flow has other bytes
-/// there.
+/// of its changes, even if the path does not depend on them, because the packet of the next flow
+/// differs in these bytes.
 fn undo(kernel: &Kernel, case: &Case) -> Result<Undo, MeasureError> {
     if let Arrangement::Restored(undo) = &case.arrangement {
         return if undo.elements.is_empty() {

@@ -1,5 +1,5 @@
-//! Makes cases for beginnings of a path, whose runs end early. Tests by counting how the runs of
-//! each case can be repeated.
+//! Makes cases for the beginnings of a path: runs of such a case end early. Counts runs to find out
+//! how each case can be repeated.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,18 +12,18 @@ use crate::case::{Arrangement, Case, Cut};
 use crate::error::MeasureError;
 use crate::trial::{ExpectedRun, Trial};
 
-/// Maximum number of changed map elements for which all subsets are tried: a wrapper restores the
-/// elements of the subset between runs, and leaves the others. With more elements, all or none are
-/// restored.
+/// Maximum number of changed map elements for which all subsets are tried. The wrapper program
+/// restores the elements of a subset between runs, and leaves the others changed. With more
+/// elements, either all or none are restored.
 const FEW_ELEMENTS: usize = 3;
-/// Duration for which runs of a path's beginning are counted, about as long as their later timing.
-/// It is short, because a path has many beginnings.
+/// Duration for which repeated runs of a path's beginning are counted, about as long as their later
+/// timing. It is short, because a path has many beginnings.
 const COUNTING_TIME: Duration = Duration::from_millis(4);
 
 /// A beginning of a path, or the whole path.
 struct Beginning {
-    /// Index of the early exit at which a run ends, among all possible exits; `None` for the whole
-    /// path.
+    /// Index of the early exit at which a run ends, in the list of possible early exits; `None` for
+    /// the whole path.
     at: Option<usize>,
     /// Number of instructions that a run must execute, including those of checks and of the early
     /// exit.
@@ -92,9 +92,9 @@ pub fn accepted(
     Ok(all)
 }
 
-/// Returns ways to repeat the beginnings of a path, in the order in which to try them. Each way
-/// undoes all or some of the changes that the whole path makes; those that undo more come first. A
-/// way that undoes nothing uses a wrapper, too: all times must include the wrapper's reading of the
+/// Returns possible ways to repeat the beginnings of a path, in the order in which to try them.
+/// Each way undoes some of the changes that the whole path makes; ways that undo more come first.
+/// Even to undo nothing, a wrapper is used: all times must include the wrapper's reading of the
 /// clock.
 fn arrangements(whole: &Arrangement) -> Vec<Arrangement> {
     let Arrangement::Restored(undo) = whole else { return vec![whole.clone()] };
@@ -130,8 +130,7 @@ fn arrangements(whole: &Arrangement) -> Vec<Arrangement> {
     candidates
 }
 
-/// An attempt to repeat the beginnings of a path with one arrangement. It tests which of them can
-/// be repeated.
+/// A test of which beginnings of a path can be repeated with one arrangement.
 struct Attempt<'a> {
     case: &'a Case,
     kernel: (&'a Kernel, &'a Attachments),

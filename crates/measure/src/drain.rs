@@ -12,8 +12,8 @@ use crate::error::MeasureError;
 /// runs.
 const MAX_CALLS: u32 = 500;
 
-/// The names of the ring buffers that must be emptied between calls, and the number of runs after
-/// which they must be emptied.
+/// The ring buffers to empty between calls, by name, and the number of runs after which they must
+/// be emptied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draining {
     /// Names of the ring buffers that the timed path writes to.
@@ -62,7 +62,7 @@ impl Draining {
         Ok((!found.written.is_empty()).then_some(found))
     }
 
-    /// Finds the ring buffers with these names in a loaded program.
+    /// Finds the ring buffers listed in this value in a loaded program.
     pub fn find_in(&self, program: &LoadedProgram) -> Result<Drains, MapError> {
         let all = program.rings()?.into_iter();
         let written = |ring: &Ring| self.written.iter().any(|name| name == ring.name());
@@ -77,7 +77,8 @@ impl Drains {
         }
     }
 
-    /// Returns the position of the next record in each ring buffer, in bytes.
+    /// Returns for each ring buffer the position at which the next record will be written, in
+    /// bytes.
     pub fn positions(&self) -> Vec<usize> {
         self.rings.iter().map(Ring::position).collect()
     }
@@ -108,8 +109,9 @@ impl Drains {
         }
     }
 
-    /// Times about `repeat` runs, without the fixed time of each call. If no wrapper reads the
-    /// clock inside a call, subtracts the time of a call with one run from each call.
+    /// Times about `repeat` runs in several calls, without the fixed time of each call. If no
+    /// wrapper reads the clock (`wrapped` is false), subtracts the time of a call with one run from
+    /// the time of each call.
     pub fn sample(
         &self,
         repeat: u32,

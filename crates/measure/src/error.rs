@@ -41,7 +41,7 @@ pub enum MeasureError {
         depends_suffix(.depends)
     )]
     NoTrace {
-        /// Inputs other than packet and maps that decide the path, such as the time.
+        /// Names of inputs, apart from packet and maps, that decide the path, such as the time.
         depends: Vec<String>,
     },
     /// A map did not accept the initial content that the user gave for a trace.
@@ -73,7 +73,7 @@ pub enum MeasureError {
         expected: u64,
         /// Number of instructions that the kernel executed.
         taken: u64,
-        /// Inputs, apart from packet and maps, that decide the path.
+        /// Names of inputs, apart from packet and maps, that decide the path.
         depends: Vec<String>,
     },
     /// No way was found to make repeated runs take the same path.
@@ -202,8 +202,8 @@ impl MeasureError {
     }
 }
 
-/// Formats the inputs that a path depends on as the end of an error message. Returns an empty text
-/// if there are none.
+/// Formats the names of inputs that a path depends on as the end of an error message. Returns an
+/// empty text if there are none.
 fn depends_suffix(depends: &[String]) -> String {
     match depends {
         [] => String::new(),

@@ -20,9 +20,9 @@ const MAX_BYTES: u64 = 64 << 20;
 /// (`alloc_htab_elem` of `kernel/bpf/hashtab.c`).
 const FULL: &str = "no: -E2BIG";
 
-/// Adds elements to the witness until each map is full for which an insertion must fail. Leaves out
-/// maps that are too large. Returns the indices of the insertions whose results need no
-/// replacement, because they fail by themselves.
+/// Adds elements to the witness, to fill each map for which an insertion must fail. Skips maps that
+/// are too large. Returns the indices of the insertions that fail by themselves, so that their
+/// results need no replacement.
 pub fn fill(object: &Object, witness: &mut Value) -> Vec<usize> {
     let unknowns = witness["unknowns"].as_array().cloned().unwrap_or_default();
     let mut instructions = Vec::new();
@@ -44,8 +44,9 @@ pub fn fill(object: &Object, witness: &mut Value) -> Vec<usize> {
     instructions
 }
 
-/// Returns the results of helper calls of `program` that must be replaced for the witness packet to take its
-/// path. Calls at the instruction indices `full`, which insert into full maps, are left out.
+/// Returns fixed results for the helper calls of `program` that the kernel would answer differently
+/// than the witness's path needs. Skips the calls at the instruction indices `full`, which insert
+/// into full maps.
 pub fn answers(program: &BpfProgram, witness: &Value, full: &[usize]) -> Vec<Answer> {
     let mut answers = witness::answers(program, witness);
     answers.retain(|answer| !full.contains(&answer.instruction));
@@ -53,7 +54,8 @@ pub fn answers(program: &BpfProgram, witness: &Value, full: &[usize]) -> Vec<Ans
 }
 
 /// Returns the map and the instruction index of an insertion that fails because the map is full.
-/// Returns `None` if the map cannot be filled.
+/// `unknown` is the item of a witness that states this failure. Returns `None` if the map cannot be
+/// filled.
 fn insertion<'a>(object: &'a Object, unknown: &Value) -> Option<(&'a MapDef, usize)> {
     let name = unknown["result"].as_str()?.strip_prefix("room in ")?;
     let map = object.maps.iter().find(|map| map.name == name)?;

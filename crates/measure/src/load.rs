@@ -23,12 +23,13 @@ pub enum Reference {
 }
 
 impl Reference {
-    /// All reference programs. Callers refer to them by the numbers -1 and -2.
+    /// All reference programs. Callers refer to the first one by the number -1, and to the second
+    /// one by -2.
     pub const ALL: [Reference; 2] = [Reference::Empty, Reference::Wrapped];
 }
 
-/// A program that is attached in the kernel, with its optional wrapper. A wrapper runs first and
-/// undoes changes of the previous run.
+/// A program that is attached in the kernel. An optional wrapper runs first and undoes changes of
+/// the previous run.
 #[derive(Debug)]
 struct Ready {
     program: InKernel,
@@ -83,8 +84,8 @@ impl Load {
         timing_thread.run_job(move |_| Load::new_on_thread((&kernel, &attachments), cases))?
     }
 
-    /// Loads cases for cold caches into the kernel, on the timing thread. Each case is followed by
-    /// a second case for comparison: an empty program that gets the same packets.
+    /// Loads cases for cold caches into the kernel, on the timing thread. After each case, adds a
+    /// second one for comparison: an empty program that gets the same packets.
     ///
     /// # Errors
     /// If the kernel rejects one of the programs.
@@ -167,7 +168,7 @@ impl Load {
     }
 
     /// Times the case at this index in one call with `repeat` runs, on the timing thread. If ring
-    /// buffers must be emptied, makes several calls, and leaves out their overhead.
+    /// buffers must be emptied, makes several calls, and excludes their overhead.
     ///
     /// # Errors
     /// If the case does not exist, or the kernel does not run it.

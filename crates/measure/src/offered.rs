@@ -24,7 +24,7 @@ use crate::error::MeasureError;
 /// Maximum number of packets that the sender makes up for after a delay. The sender leaves out the
 /// rest, because a longer burst would overflow queues that the offered rate does not fill.
 const CATCH_UP: u64 = 32;
-/// Time without a change of the counters after which packets under way count as lost or kept.
+/// Time after which packets under way count as lost or kept, if the counters have not changed.
 const SETTLING: Duration = Duration::from_millis(200);
 /// Pause between two readings of the counters.
 const PAUSE: Duration = Duration::from_millis(1);
@@ -52,7 +52,7 @@ pub struct Trial {
     pub latencies: Vec<u32>,
 }
 
-/// Counts of the packets that were due while [`pace`] was sending.
+/// Counts of the packets that were due while [`pace`] was sending packets at a rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Paced {
     /// Number of packets that were due.
@@ -134,7 +134,7 @@ pub fn pace(
 }
 
 /// Returns the minimum of `values`, the quantiles [`QUANTILES`], and the maximum. The quantile q is
-/// the smallest value such that at least the share q of all values is not greater.
+/// the smallest of the values for which at least a share q of all values is not greater.
 #[must_use]
 pub fn quantiles(mut values: Vec<u32>) -> Vec<u32> {
     values.sort_unstable();
@@ -352,8 +352,8 @@ mod tests {
         EchoCounts { arrived: 50, returned, recorded, ..EchoCounts::default() }
     }
 
-    /// Returns the counters that [`settled`] returns after 50 packets, if its readings are `states`
-    /// and then the last one again and again.
+    /// Returns the counters that [`settled`] returns after 50 packets, if it reads the counters
+    /// `states` one after the other. Further readings repeat the last one.
     fn after(states: &[EchoCounts]) -> EchoCounts {
         let mut readings = states.iter();
         let mut last = EchoCounts::default();

@@ -10,10 +10,9 @@ use slowpath_kernel::timing::{Attachments, TimingThread};
 use crate::error::MeasureError;
 use crate::references::{self, AttachedProgram, REGISTERS};
 
-/// Number of additions in the shorter and in the longer program, which are equal in all other
-/// respects. Therefore the overhead of a call and of the kernel's loop cancels out in the
-/// difference of their times. The longer program fits into the CPU's caches of decoded
-/// instructions.
+/// Number of additions in the shorter and in the longer of two programs that are otherwise equal.
+/// Therefore the overhead of a call and of the kernel's loop cancels out in the difference of their
+/// times. The longer program fits into the CPU's caches of decoded instructions.
 const ADDITIONS: [u16; 2] = [400, 1000];
 
 /// Programs that consist of additions, loaded into the kernel to measure the speed of the CPU.
@@ -105,8 +104,8 @@ mod tests {
     use super::*;
     use slowpath_bpf::insn::{AluOp, Register};
 
-    /// Returns, for each addition except the first few, how many additions earlier its destination
-    /// register was written last.
+    /// Returns, for each addition except the first few, the number of additions since its
+    /// destination register was last written.
     fn distances(registers: usize) -> Vec<usize> {
         let code = additions(60, registers);
         let target = |insn: &Insn| match insn {

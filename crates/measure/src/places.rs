@@ -14,8 +14,8 @@ use slowpath_kernel::listing::LINE;
 const STEP: usize = 4;
 const PLACES: usize = LINE as usize / STEP;
 
-/// Number of loads of a program at each cache-line offset. `None` stands for an offset without
-/// loads; the kernel does not use all offsets.
+/// Number of loads of a program at each cache-line offset. `None` stands for an offset at which the
+/// program was never loaded; the kernel does not use all offsets.
 #[derive(Debug, Default)]
 pub struct Places {
     visits: Mutex<[Option<u32>; PLACES]>,
@@ -25,13 +25,13 @@ pub struct Places {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Visits {
     pub times: u32,
-    /// True if all other offsets at which the program was loaded have at least as many loads.
+    /// True if the program was loaded at least as often at all other offsets that the kernel used.
     pub is_rarest: bool,
 }
 
 impl Places {
-    /// Returns the number of earlier loads that had the current cache-line offset of `program`.
-    /// Returns `None` if the kernel hides the address of the program.
+    /// Returns the number of earlier loads at the current cache-line offset of `program`. Returns
+    /// `None` if the kernel hides the address of the program.
     pub fn visits_at(&self, program: &LoadedProgram) -> Option<Visits> {
         let place = program.cache_line_offset()? / STEP;
         let mut visits = self.visits.lock().ok()?;

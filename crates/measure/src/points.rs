@@ -9,7 +9,8 @@ use slowpath_kernel::early_exit;
 
 /// Maximum number of points around the calls and loops of a path at which it is cut.
 const MAX_POINTS: usize = 24;
-/// Number of points below which points between source lines are added.
+/// Number of points around calls and loops that is enough. If there are fewer, points between
+/// source lines are added.
 const ENOUGH: usize = 10;
 
 /// A path of a program, with the instructions before which it can be cut.
@@ -33,8 +34,8 @@ impl<'a> CuttablePath<'a> {
         CuttablePath { program, trace, possible: trace.iter().map(possible).collect() }
     }
 
-    /// Returns the chosen points in ascending order. A point is the number of instructions that are
-    /// executed before it.
+    /// Returns the points at which the path is cut, in ascending order. A point is the number of
+    /// instructions that are executed before it.
     pub fn points(&self) -> Vec<usize> {
         let around: BTreeSet<usize> = self.calls().chain(self.loops()).collect();
         let mut chosen: BTreeSet<usize> =
@@ -74,8 +75,8 @@ impl<'a> CuttablePath<'a> {
         })
     }
 
-    /// Returns the points at which the source line changes. Returns all points if source lines are
-    /// unknown.
+    /// Returns the points at which the source line changes. If the source line of an instruction is
+    /// unknown, includes the point before it.
     fn lines(&self) -> impl Iterator<Item = usize> {
         let line = |at: usize| self.program.lines.get(self.trace[at]).and_then(Option::as_ref);
         (1..self.trace.len()).filter(move |&at| {
@@ -85,7 +86,7 @@ impl<'a> CuttablePath<'a> {
     }
 }
 
-/// Returns at most `most` of the points, evenly spaced.
+/// Returns at most `most` of the points, evenly spaced over the list.
 fn evenly(points: &[usize], most: usize) -> Vec<usize> {
     if points.len() <= most {
         return points.to_vec();

@@ -23,9 +23,9 @@ use crate::skb::{self, SkbRun};
 use crate::subsequent_packets::{Second, subsequent_packets};
 use crate::trial::{COUNTING_TIME, ExpectedRun, Trial};
 
-/// Results of running the packet of a path once, in kernel and interpreter.
+/// Results of running the packet of a path in kernel and interpreter.
 struct Followed {
-    /// Kernel and interpreter with the program. Their maps are as the run of the packet left them.
+    /// The program in kernel and interpreter. Its maps are as the run of the packet left them.
     replay: Replay,
     /// Changes that the packet's run made to packet and maps.
     effects: Effects,
@@ -116,8 +116,9 @@ impl Case {
     }
 
     /// Runs the packet in kernel and interpreter, and then a second time in the kernel. `expected`
-    /// is the number of instructions of the path, if it is known. `unset` has the fields of the
-    /// witness that the context lacks. Fails if the path depends on one of these fields.
+    /// is the number of instructions of the path, if it is known. `unset` contains the fields of
+    /// the witness that a test run cannot set, with their values. Fails if the path depends on one
+    /// of these fields.
     fn follow(
         &mut self,
         kernel: &Kernel,
@@ -197,7 +198,7 @@ impl Case {
         Ok(Followed { replay, effects, second: (tally, run) })
     }
 
-    /// Loads a version of the program that counts the executed blocks, and fills its maps from the
+    /// Loads a version of the program that counts the executed blocks. Fills its maps from the
     /// witness.
     pub(crate) fn counted(
         &self,
@@ -226,8 +227,9 @@ impl Case {
         })
     }
 
-    /// Finds the simplest preparation with which repeated runs take the path: none, undoing changes
-    /// to the packet, or undoing changes to packet and maps. Stores it in `self.arrangement`.
+    /// Finds the simplest preparation with which repeated runs take the path. Tries no preparation,
+    /// then undoing changes to the packet, and then undoing changes to packet and maps. Stores it
+    /// in `self.arrangement`.
     fn arrange(
         &mut self,
         (kernel, attachments): (&Kernel, &Attachments),
@@ -314,9 +316,9 @@ impl Case {
         })
     }
 
-    /// Returns the changes to queues and stacks that must be undone between two runs. If the
-    /// program pushed a value, it is popped, and if it popped a value, it is pushed. In a queue
-    /// this changes the order of the values. Counting shows if the path depends on their order.
+    /// Returns the changes to queues and stacks that must be undone between two runs. A pushed
+    /// value is popped, and a popped value is pushed. In a queue this changes the order of the
+    /// values. Counting shows if the path depends on their order.
     fn queue_undo(&self, effects: &Effects) -> Vec<ElementUndo> {
         let mut undo = Vec::new();
         for change in &effects.unreadable {
@@ -358,7 +360,7 @@ impl Case {
     }
 }
 
-/// Converts the executed instructions of a path into the form that the model of a CPU core uses.
+/// Converts the executed instructions of a path to the input of the model of a CPU core.
 fn flow(object: &Object, lifted: &Lifted, costs: &[CostEvent]) -> Path {
     let code = Code::new(lifted.code.clone(), object);
     let classes = &lifted.program.cost_classes;

@@ -1,11 +1,12 @@
-//! Explains why a path cannot be repeated, if the actual cause is unknown.
+//! Describes possible reasons why a path cannot be repeated, if the actual reason is unknown.
 
 use std::collections::BTreeSet;
 
 use slowpath_replay::Effects;
 
-/// Describes possible causes why a path cannot be repeated. `effects` are the changes that a run
-/// makes. `depends` names inputs other than packet and maps that decide the path, such as the time.
+/// Describes possible reasons why a path cannot be repeated. `effects` are the changes that a run
+/// makes. `depends` contains the names of inputs other than packet and maps that decide the path,
+/// such as the time.
 pub fn unknown(effects: &Effects, depends: &[String]) -> String {
     let maps: BTreeSet<&str> = effects.maps.iter().map(|change| change.map.as_str()).collect();
     let mut changed: Vec<String> = maps.into_iter().map(|map| format!("map {map}")).collect();

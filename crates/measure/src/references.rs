@@ -6,14 +6,14 @@ use slowpath_kernel::{Context, Kernel, LoadError, LoadedProgram, Variant};
 
 use crate::error::MeasureError;
 
-/// Registers that additions write to in turn. Each addition depends only on the sixth addition
+/// Registers to which additions write in turn. Each addition depends only on the sixth addition
 /// before it. Therefore the number of instructions that the CPU can issue limits their rate.
 pub const REGISTERS: [Register; 6] =
     [Register::R0, Register::R1, Register::R2, Register::R3, Register::R4, Register::R5];
 /// Packet for timed programs that do not read it.
 pub const PACKET: [u8; 60] = [0; 60];
-/// The return value `XDP_PASS` of `enum xdp_action`. For tc programs, it is `TC_ACT_SHOT`, which a
-/// test run does not carry out.
+/// The return value `XDP_PASS` of `enum xdp_action`. For tc programs, this number means
+/// `TC_ACT_SHOT`, which a test run does not carry out.
 pub const PASS: u32 = 2;
 
 fn alu(op: AluOp, dst: Register, src: Source) -> Insn {
@@ -29,8 +29,7 @@ pub fn empty(kernel: &Kernel, variant: Variant) -> Result<LoadedProgram, LoadErr
     kernel.load_generated("slowpath_empty", &pass(), variant)
 }
 
-/// Builds a program that adds `addend` to the registers `targets` in turn. It makes `count`
-/// additions in total.
+/// Builds a program of `count` additions. They add `addend` to the registers `targets` in turn.
 pub fn additions(count: usize, targets: &[Register], addend: Source) -> Vec<Insn> {
     let set = |&register: &Register| alu(AluOp::Mov, register, Source::Imm(3));
     let mut insns: Vec<Insn> = REGISTERS.iter().map(set).collect();

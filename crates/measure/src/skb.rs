@@ -36,8 +36,8 @@ const CLONE: &str = "clone_redirect";
 
 /// Length of an Ethernet header in bytes.
 const ETH_HLEN: usize = 14;
-/// EtherTypes for which the kernel makes test runs only with a whole network header. Each has the
-/// length of this header in bytes.
+/// EtherTypes for which the kernel makes test runs only if the packet contains the whole network
+/// header. Each pair also contains the length of this header in bytes.
 const HEADERS: [([u8; 2], usize); 2] = [([0x08, 0x00], 20), ([0x86, 0xdd], 40)];
 
 /// Lengthens a packet to the minimum length with which the kernel makes test runs of tc programs
@@ -50,7 +50,7 @@ pub fn lengthen(packet: &mut Vec<u8>) {
     }
 }
 
-/// Changes of a run to the `struct sk_buff` of its packet.
+/// Changes that a run makes to the `struct sk_buff` of its packet.
 #[derive(Clone, Debug, Default)]
 pub struct SkbRun {
     /// Names of the helpers that the run called, without `bpf_`. If the path is unknown, all
@@ -103,7 +103,7 @@ impl SkbRun {
         GEOMETRY.into_iter().filter(|name| self.calls.contains(*name)).collect()
     }
 
-    /// Returns a description for the wrapper of how to undo the changes of a run. `effects` are the
+    /// Returns the steps with which a wrapper undoes the changes of a run. `effects` are the
     /// changes that the interpreter knows.
     ///
     /// # Errors
@@ -141,8 +141,8 @@ impl SkbRun {
         Ok(undo)
     }
 
-    /// Returns true if a run leaves a state with which the next run may take another time on the
-    /// same path.
+    /// Returns true if a run leaves a state that may change the time of the next run on the same
+    /// path.
     pub fn leaves_state(&self) -> bool {
         self.lengths.0 != self.lengths.1
             || self.calls_any(&HASHES)

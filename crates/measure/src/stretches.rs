@@ -26,17 +26,16 @@ use crate::points::CuttablePath;
 pub struct Stretches {
     /// The stretches in execution order.
     pub stretches: Vec<Stretch>,
-    /// Indices of instructions before which the path cannot be cut, although it should be. Either
-    /// the kernel does not let the program end there, or the changes up to this point cannot be
-    /// undone.
+    /// Indices of instructions before which the path should be cut, but cannot be. Either the
+    /// kernel does not let the program end there, or the changes up to this point cannot be undone.
     pub uncut: Vec<usize>,
 }
 
-/// A piece of a path whose cost is the difference of two measured times.
+/// A piece of a path. Its cost is the difference of two measured times.
 #[derive(Clone, Debug)]
 pub struct Stretch {
-    /// Case that runs the path up to the end of the stretch. For the last stretch, this is the
-    /// whole path, including the inserted code that decides whether a run ends early.
+    /// Case that runs the path up to the end of the stretch; for the last stretch, this is the
+    /// whole path. Its runs include the inserted code that decides whether a run ends early.
     pub case: Arc<Case>,
     /// Number of times that a run of `case` executes inserted code that decides whether the run
     /// ends early.
@@ -113,9 +112,9 @@ impl Case {
     }
 }
 
-/// Returns the name of the called function if the main function makes exactly one call in the
-/// stretch. Also returns the index of an instruction whose source line describes the stretch. This
-/// is the call, or else an instruction of the line with the most instructions.
+/// Finds the name of the function that the stretch calls, if the main function makes exactly one
+/// call in it. Also returns the index of an instruction whose source line describes the stretch:
+/// the call, or else an instruction of the line with the most instructions.
 fn called(program: &BpfProgram, slots: &[usize]) -> (Option<String>, usize) {
     let end = program.subprograms.get(1).map_or(program.insns.len(), |function| function.first);
     let calls = slots.iter().filter_map(|&slot| match program.insns.get(slot) {
@@ -129,7 +128,8 @@ fn called(program: &BpfProgram, slots: &[usize]) -> (Option<String>, usize) {
     }
 }
 
-/// Returns the first executed instruction of the source line with the most executed instructions.
+/// Returns the index of the first executed instruction of that source line which has the most
+/// executed instructions.
 fn most_frequent_line(program: &BpfProgram, slots: &[usize]) -> usize {
     let mut lines: HashMap<(&str, u32), (usize, usize)> = HashMap::new();
     let mut best = (0, slots.first().copied().unwrap_or(0));

@@ -1,5 +1,5 @@
-//! Finds the path of the packets after the first one, if it differs because the first one changed
-//! the maps.
+//! Finds the path of the packets after the first one, if it differs because the first packet
+//! changed the maps.
 //!
 //! Each packet that arrives is new, no matter how the program changed the previous one. Only maps
 //! persist. Therefore this module always restores the packet and never restores map elements.
@@ -16,13 +16,13 @@ use crate::error::MeasureError;
 use crate::skb::SkbRun;
 use crate::trial::{COUNTING_TIME, ExpectedRun, FIRST_REPETITIONS, Trial};
 
-/// Counts of executed blocks and instructions of the second packet's run, and the result of the
-/// run.
+/// Results of the second packet's run: the counts of executed blocks and instructions, and the
+/// result of the test run.
 pub type Second = (Tally, TestRun);
 
 /// Finds the path of the packets after the first one. Returns `None` if they take the same path as
-/// the first one. `replay` has already run the first packet, and `second` has the results of the
-/// second one.
+/// the first one. `replay` has already run the first packet, and `second` contains the results of
+/// the second one.
 ///
 /// # Errors
 /// If kernel and interpreter give different results for the second packet.
@@ -106,8 +106,8 @@ fn case_of_second_packet(
     })
 }
 
-/// Returns the reason why the packets after the first one do not all take the same path. Returns
-/// `None` if they do.
+/// Returns the reason if the packets after the first one do not all take the same path, and `None`
+/// if they do.
 fn obstacle(
     (kernel, attachments): (&Kernel, &Attachments),
     case: &mut Case,

@@ -36,9 +36,9 @@ struct State {
     replay: Replay,
     tally: Tally,
     maps: Vec<TraceMap>,
-    /// Reason why the rest of the trace is not run; [`None`] as long as more packets can be run.
+    /// Reason why the rest of the packets is not run; [`None`] as long as more packets can be run.
     ended: Option<(codes::Code, String)>,
-    /// True if no more packets are run.
+    /// True if no more packets will be run.
     over: bool,
 }
 
@@ -108,8 +108,8 @@ impl Trace {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).capture.packets()
     }
 
-    /// Returns an example packet of path number `path` (from 1), with the map content before it, as
-    /// the JSON text of a witness. Returns `None` if the path has no example.
+    /// Returns the example packet that was kept for path number `path` (from 1), with the map
+    /// content before it, as the JSON text of a witness. Returns `None` if no example was kept.
     pub fn witness(&self, path: usize) -> Option<String> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.tally.witness(path).map(str::to_owned)

@@ -17,8 +17,8 @@ pub const FIRST_REPETITIONS: u32 = 128;
 /// Maximum number of repeated runs that are counted.
 const MAX_REPETITIONS: u32 = 1 << 20;
 
-/// An attached program that counts the executed blocks. A wrapper can undo its changes between
-/// runs.
+/// A program that counts the executed blocks, attached for repeated runs. An optional wrapper
+/// undoes its changes between runs.
 pub struct Trial {
     counted: CountingProgram,
     wrapper: Option<Wrapper>,
@@ -27,16 +27,16 @@ pub struct Trial {
     _attached: Attached,
 }
 
-/// Return value and instruction count that each repeated run must have, as on the expected path.
+/// Return value and instruction count of the expected path, which each repeated run must have.
 #[derive(Clone, Copy, Debug)]
 pub struct ExpectedRun {
     /// Return value of the program.
     pub value: u32,
-    /// Number of instructions that the program counts.
+    /// Number of instructions that the program counts in one run.
     pub instructions: u64,
 }
 
-/// Results of counted runs.
+/// Results of repeated runs with counting.
 #[derive(Clone, Copy, Debug)]
 pub struct TrialRun {
     /// Return value of the last run.
@@ -48,8 +48,9 @@ pub struct TrialRun {
 }
 
 impl Trial {
-    /// Attaches a program, whose maps are already filled, for counted runs. `undo` lists the
-    /// changes to undo between runs, and `drains` the ring buffers to empty between calls.
+    /// Attaches a program, whose maps are already filled, for repeated runs with counting. `undo`
+    /// contains the changes to undo between runs, and `drains` the ring buffers to empty between
+    /// calls.
     pub fn new(
         (kernel, attachments): (&Kernel, &Attachments),
         (counted, installed): (CountingProgram, Installed),

@@ -1,5 +1,5 @@
 //! Tests paths that change the packet or maps. Each repeated run must take the path of the first
-//! run. As each test expects, the changes must be undone, ring buffers must be emptied, or the path
+//! run. Depending on the test, changes must be undone, ring buffers must be emptied, or the path
 //! must be refused.
 
 use crate::support;
@@ -32,7 +32,7 @@ impl Changes {
     }
 
     /// Times runs of a program, and checks their return values. Returns the arrangement as text,
-    /// whether ring buffers are emptied, and the return value.
+    /// true if ring buffers are emptied, and the return value.
     fn outcome(&self, name: &str, maps: Value, unknowns: Value) -> (String, bool, u32) {
         let case = self.prepare(name, &maps, &unknowns).unwrap_or_else(|e| panic!("{name}: {e}"));
         let case = Arc::new(case);

@@ -54,10 +54,10 @@ fn written(cold: &Cold, number: usize) -> Vec<u8> {
     packet
 }
 
-/// Number of bytes that a lookup in the firewall's hash map touches if it finds no element: a bucket
-/// and another element.
+/// Number of bytes of memory that a failing lookup in the firewall's hash map touches: a bucket and
+/// another element.
 const IN_HASH: u64 = 16 + 64;
-/// Number of bytes that a lookup in the firewall's trie touches if it finds no element.
+/// Number of bytes of memory that a failing lookup in the firewall's trie touches.
 const IN_TRIE: u64 = 64;
 /// Maximum number of elements of the firewall's trie.
 const PREFIXES: u64 = 1024;
@@ -128,8 +128,8 @@ fn paths_without_look_ups_are_refused() {
     Oracle::Kernel.compared(1, "refusals of flows");
 }
 
-/// Builds a program that looks up two words of the packet, at the given offsets, in one hash map.
-/// It drops the packet if the map lacks one of the words.
+/// Builds a program that looks up two words of the packet, at the given offsets, in a hash map. The
+/// program drops the packet if the map does not contain both words.
 fn two_look_ups(offsets: [i16; 2]) -> Arc<Object> {
     let mut insns = vec![
         insn(0x61, 8, 1, 0, 0),

@@ -71,8 +71,8 @@ fn toggle() -> Arc<Object> {
     ])
 }
 
-/// Builds a program that passes the first packet unchanged. It changes all later packets, and drops
-/// those that already have the changed byte.
+/// Builds a program that passes the first packet unchanged. The program changes one byte of all
+/// later packets, and drops those that already have the changed byte.
 fn change_later_packets() -> Arc<Object> {
     counter(&[
         insn(0x55, 1, 0, 4, 0),
@@ -89,9 +89,9 @@ fn change_later_packets() -> Arc<Object> {
     ])
 }
 
-/// Builds a program that drops a packet if a byte of it, its number, equals that of the previous
-/// packet. The program increments the number in all other packets. A packet that is not restored
-/// would therefore pass again.
+/// Builds a program that compares one byte of each packet, its number, with that of the previous
+/// packet. The program drops packets with an equal number, and increments the number in all others.
+/// A packet that is not restored would therefore pass again.
 fn renumber() -> Arc<Object> {
     counter(&[
         insn(0x71, 2, 8, 14, 0),
@@ -106,8 +106,8 @@ fn renumber() -> Arc<Object> {
     ])
 }
 
-/// Builds a program that changes packets, and drops those that already have the changed byte. It
-/// does not change the counter.
+/// Builds a program that changes a byte of each packet, and drops packets that already have the
+/// changed byte. It does not change the counter in its map.
 fn change_packet() -> Arc<Object> {
     counter(&[
         insn(0x71, 2, 8, 14, 0),
@@ -119,8 +119,8 @@ fn change_packet() -> Arc<Object> {
     ])
 }
 
-/// Checks that all packets after the first one take the same path in the kernel, in the interpreter
-/// and in each repeated run.
+/// Checks that all packets after the first one take the same path, with the same instruction count
+/// and return value in the kernel, in the interpreter and in each repeated run.
 fn steady(
     (timing_thread, kernel): (&TimingThread, &Arc<Kernel>),
     object: &Arc<Object>,

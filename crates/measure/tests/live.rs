@@ -25,8 +25,8 @@ fn timing_thread() -> Option<(TimingThread, Arc<Kernel>)> {
     Some((timing_thread, kernel))
 }
 
-/// Verifies that live packets of 64 zeros take a path of the program, with the map content `maps`,
-/// so that they can be timed.
+/// Verifies that live packets of 64 zeros take a path of the program, so that the path can be
+/// timed. `maps` is the content of its maps.
 fn prepare(
     timing_thread: &TimingThread,
     kernel: &Arc<Kernel>,

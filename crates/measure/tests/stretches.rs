@@ -1,4 +1,5 @@
-//! Tests that the kernel ends a path at its cuts, and that the pieces add up to the whole path.
+//! Tests that the kernel ends runs of a path at the requested instruction, and that the pieces of
+//! the path add up to the whole path.
 
 use crate::support;
 
@@ -42,8 +43,8 @@ fn counted(
     Ok((tally.instructions, run.return_value))
 }
 
-/// Returns the possible exit points that the path passes exactly once. Each pair is the number of
-/// instructions before the point, and the index of its instruction.
+/// Returns the possible exit points that the path passes exactly once. Each pair contains the
+/// number of instructions before the point, and the index of the instruction at the point.
 fn passed_once(program: &BpfProgram, trace: &[usize]) -> Vec<(usize, usize)> {
     let places = exit_points(program);
     let once = |slot: usize| trace.iter().filter(|&&other| other == slot).count() == 1;

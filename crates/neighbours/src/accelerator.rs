@@ -1,5 +1,5 @@
-//! An accelerator in software. It serves bounded queues of requests in strict round-robin order,
-//! one request at a time.
+//! An accelerator in software. It serves several bounded queues of requests in strict round-robin
+//! order, one request at a time.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,19 +13,20 @@ use crate::spec::{ClientSpec, Service};
 use crate::traffic::Traffic;
 use crate::work::Served;
 
-/// Number of different payloads of a client whose requests a schedule generates.
+/// Number of different payloads for each client whose requests a schedule generates.
 const GENERATED: usize = 256;
 /// Capacity in requests of each queue that a schedule fills. Requests that find the queue full are
 /// dropped.
 const CAPACITY: u32 = 256;
 
-/// Source of the requests in a queue. A request is the index of a payload of the queue's client.
+/// Source of the requests in a queue. A request is an index into the payloads of the queue's
+/// client.
 pub enum Origin {
     /// Another thread sends the requests through a bounded queue.
     Thread(Receiver<usize>),
     /// The thread of the accelerator itself submits the requests ([`Accelerator::submit`]).
     Own(VecDeque<usize>),
-    /// A schedule generates the requests when they are due. No thread sends them.
+    /// A schedule generates the requests at the times when they are due. No thread sends them.
     Scheduled(Schedule),
 }
 
@@ -45,8 +46,8 @@ impl Schedule {
         Schedule { interval, due: Instant::now(), enabled: true, next: 0 }
     }
 
-    /// Returns the index of the next payload if a request is due, and `None` if not. The index is
-    /// below `payloads`.
+    /// Returns the index of the next payload if a request is due at the time `now`, and `None` if
+    /// not. The index is below `payloads`, the number of payloads.
     fn take(&mut self, now: Instant, payloads: usize) -> Option<usize> {
         if !self.enabled {
             return None;
@@ -83,9 +84,9 @@ pub struct Accelerator {
 }
 
 impl Accelerator {
-    /// Creates an accelerator for the service. `first` consists of the payloads of the first client
-    /// and the source of its requests. The first client has one queue. `others` describes clients
-    /// whose requests a schedule generates.
+    /// Creates an accelerator for the service. `first` is the first client, which has one queue:
+    /// its payloads and the source of its requests. `others` describes further clients, whose
+    /// requests a schedule generates.
     ///
     /// # Errors
     /// If the engine cannot be created, or there is not enough memory.
@@ -115,7 +116,8 @@ impl Accelerator {
         Ok(Accelerator { engine, clients, queues, next: 0 })
     }
 
-    /// Turns the requests of all clients except the first one on or off.
+    /// Turns the generated requests on or off. These are the requests of all clients except the
+    /// first one.
     pub fn enable_others(&mut self, enabled: bool) {
         let now = Instant::now();
         for queue in &mut self.queues {
@@ -162,7 +164,7 @@ impl Accelerator {
         None
     }
 
-    /// Returns, for each client, the totals of the requests that were served.
+    /// Returns the totals of the served requests, for each client in order.
     pub fn served(&self) -> impl Iterator<Item = Served> + '_ {
         self.clients.iter().map(|client| client.served)
     }

@@ -1,4 +1,4 @@
-//! Reads the clocks of a thread: wall-clock time and CPU time.
+//! Reads two clocks of a thread: wall-clock time and CPU time.
 
 use std::time::{Duration, Instant};
 

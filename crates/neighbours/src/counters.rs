@@ -56,10 +56,10 @@ mod linux {
     }
 
     const HARDWARE: u32 = 0;
-    /// Event numbers `PERF_COUNT_HW_INSTRUCTIONS`, `CPU_CYCLES`, `CACHE_REFERENCES` and
-    /// `CACHE_MISSES`.
+    /// Event numbers `PERF_COUNT_HW_INSTRUCTIONS`, `PERF_COUNT_HW_CPU_CYCLES`,
+    /// `PERF_COUNT_HW_CACHE_REFERENCES` and `PERF_COUNT_HW_CACHE_MISSES`.
     const EVENTS: [u64; 4] = [1, 0, 2, 3];
-    /// The flags `exclude_kernel` and `exclude_hv`, because counting in user mode needs no
+    /// The flags `exclude_kernel` and `exclude_hv`: counts only events in user mode, which needs no
     /// privileges.
     const USER_ONLY: u64 = 1 << 5 | 1 << 6;
 
@@ -93,7 +93,7 @@ mod linux {
     pub struct Counters([Option<File>; 4]);
 
     impl Counters {
-        /// Opens the hardware counters of the calling thread that the system supports.
+        /// Opens those hardware counters of the calling thread that the system supports.
         pub fn open() -> Counters {
             Counters(EVENTS.map(|event| open(event).ok()))
         }
@@ -111,7 +111,7 @@ mod linux {
         }
     }
 
-    /// Returns the reason why there are no hardware counters, and how to enable them. Returns
+    /// Returns the reason if there are no hardware counters, and a way to enable them. Returns
     /// `None` if there are counters.
     pub fn why_no_counters() -> Option<String> {
         let error = open(EVENTS[0]).err()?;

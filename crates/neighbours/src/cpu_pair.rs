@@ -23,7 +23,7 @@ use crate::error::NeighbourError;
 const ROUNDS: u64 = 100;
 /// Duration for which round trips of a cache line are timed.
 const TIME: Duration = Duration::from_millis(1);
-/// Number of iterations of a busy wait between two readings of the clock.
+/// Number of iterations of a busy wait after which the clock is read.
 const CHECK_INTERVAL: u32 = 1 << 10;
 /// Number of times that the arithmetic loop is timed; the shortest time counts.
 const LOOPS: usize = 10;
@@ -48,7 +48,8 @@ pub struct CpuPairObservation {
 #[repr(align(128))]
 struct Line(AtomicU64);
 
-/// Measures for some milliseconds how two CPUs affect each other.
+/// Measures for some milliseconds how much two CPUs affect each other. `one` and `other` are the
+/// numbers of the CPUs.
 ///
 /// # Errors
 /// If a thread cannot be started or pinned to its CPU.
@@ -89,7 +90,7 @@ pub fn observe_cpu_pair(one: usize, other: usize) -> Result<CpuPairObservation, 
 
 /// Writes odd numbers to the cache line, and waits until the other thread answers each with the
 /// next even number. Returns the mean time of a round trip in seconds, in the fastest series of
-/// `ROUNDS`. Returns `None` if the other thread did not answer in time.
+/// `ROUNDS` round trips. Returns `None` if the other thread did not answer in time.
 fn round_trip_time(line: &Line) -> Option<f64> {
     let start = Instant::now();
     let (mut at, mut least) = (0, None);

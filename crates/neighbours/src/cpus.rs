@@ -35,8 +35,8 @@ pub fn pin(_: usize) -> std::io::Result<()> {
     Err(std::io::ErrorKind::Unsupported.into())
 }
 
-/// Checks that each thread has its own allowed CPU. `requests` contains pairs of a thread's
-/// purpose, which error messages name, and a CPU.
+/// Checks that each thread has its own CPU, which it may use. `requests` contains a pair for each
+/// thread: its purpose, which error messages name, and its CPU.
 ///
 /// # Errors
 /// If there are fewer CPUs than requests, a CPU is not allowed, or one is used twice.

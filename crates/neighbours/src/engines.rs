@@ -1,5 +1,5 @@
-//! Processes the payloads of requests with zstd and a regex library, which stand for the hardware
-//! of an accelerator.
+//! Processes the payloads of requests. The libraries zstd and regex stand for the hardware of an
+//! accelerator.
 
 use regex::bytes::{Regex, RegexBuilder};
 use zstd::bulk::Compressor;
@@ -17,7 +17,7 @@ const LEVEL: i32 = 1;
 
 /// A library that processes payloads, with the state that it keeps between requests.
 pub enum Engine {
-    /// A matcher that counts how often any of the rules matches a payload.
+    /// A regex matcher. It counts the matches of all rules in a payload.
     Regex(Regex),
     /// A zstd compressor, with the buffer for its output.
     Compression { compressor: Compressor<'static>, out: Vec<u8> },
@@ -46,8 +46,8 @@ impl Engine {
         }
     }
 
-    /// Processes one payload. Returns the number of matches in the payload, or its compressed size
-    /// in bytes. Returns 0 if the compressed payload does not fit into the output buffer.
+    /// Processes one payload. Returns the number of regex matches in the payload, or its compressed
+    /// size in bytes. Returns 0 if the compressed payload does not fit into the output buffer.
     #[inline]
     pub fn serve(&mut self, payload: &[u8]) -> u64 {
         match self {
@@ -66,8 +66,8 @@ mod tests {
     use crate::spec::Service;
     use regex::bytes::RegexSet;
 
-    /// Tests that payloads have the stated number of matches, both if each rule matches separately
-    /// and if all rules match together.
+    /// Tests that payloads have exactly the stated number of matches, both if each rule matches
+    /// separately and if one matcher searches for all rules.
     #[test]
     fn all_matches_are_found() {
         for (size, mtbr, expected) in [(1458, 600.0, 87), (100, 9000.0, 90), (1458, 0.0, 0)] {

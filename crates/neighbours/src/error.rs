@@ -15,7 +15,7 @@ pub enum NeighbourError {
     TooFewCpus {
         /// Number of CPUs that the functions and competitors need, one for each thread.
         needed: usize,
-        /// The use of each needed CPU, in words.
+        /// The use of each needed CPU, in words, for the error message.
         purposes: Vec<String>,
         /// Numbers of the CPUs that the process may use.
         allowed: Vec<usize>,
@@ -26,7 +26,7 @@ pub enum NeighbourError {
         listed(.allowed)
     )]
     Cpu {
-        /// The use of the CPU, in words.
+        /// The use of the CPU, in words, for the error message.
         purpose: String,
         /// Number of the CPU.
         cpu: usize,
@@ -55,8 +55,8 @@ pub enum NeighbourError {
         /// Greatest allowed value.
         most: f64,
     },
-    /// Two parts of the description contradict each other, or packets of the described traffic are
-    /// impossible.
+    /// Two parts of the description contradict each other, or packets with the described properties
+    /// are impossible. The field is the error message.
     #[error("{0}")]
     Unfit(&'static str),
     /// There is not enough memory.
@@ -67,7 +67,7 @@ pub enum NeighbourError {
         /// Size of the memory in bytes.
         bytes: usize,
     },
-    /// The regex library or zstd failed.
+    /// The regex library or zstd failed. The field is its error message.
     #[error("{0}")]
     Library(String),
     /// A thread could not be started or pinned to its CPU.
@@ -78,10 +78,10 @@ pub enum NeighbourError {
         /// Error of the operating system.
         cause: std::io::Error,
     },
-    /// Work that the caller of this crate implements has failed.
+    /// Work that the caller passed in has failed. The field is the reason.
     #[error("{0}")]
     Given(String),
-    /// A thread ended before it was told to, which is a bug.
+    /// A thread ended before it was told to, which is a bug. The field is the name of the thread.
     #[error("{0} ended before it should; please report this")]
     Defect(String),
     /// The run ended early because the caller asked for this.
@@ -113,7 +113,8 @@ fn listed(cpus: &[usize]) -> String {
     if words.is_empty() { "none".to_owned() } else { words.join(", ") }
 }
 
-/// Checks that a number is between `least` and `most`.
+/// Checks that the number `value` is between `least` and `most`. `what` is the name of the
+/// quantity, for the error.
 ///
 /// # Errors
 /// If the number is not in this range, or is NaN.

@@ -91,8 +91,8 @@ pub fn rewrite_source(header: &mut Header, source: u32, port: u16) {
     put(header, UDP, port);
 }
 
-/// Decrements the time to live of a packet, and writes the address of the next hop. Returns false
-/// if the time to live has run out.
+/// Decrements the time to live of a packet, and writes the address of the next hop into the header.
+/// Returns false if the time to live has run out.
 #[inline]
 pub fn hop(header: &mut Header, next: u32) -> bool {
     if header[TTL] <= 1 {
@@ -107,8 +107,8 @@ pub fn hop(header: &mut Header, next: u32) -> bool {
     true
 }
 
-/// Returns the sum of the 16-bit words of `bytes`. The carry out of the lowest 16 bits is added
-/// back once. If the number of bytes is odd, the last byte is the high byte of a word.
+/// Returns the sum of the 16-bit words of `bytes`. Adds the carry out of the lowest 16 bits once.
+/// If the number of bytes is odd, the last byte is the high byte of a word.
 pub fn sum_of(bytes: &[u8]) -> u32 {
     let pairs = bytes.chunks_exact(2);
     let odd = pairs.remainder().first().map_or(0, |&high| u64::from(high) << 8);
@@ -128,7 +128,7 @@ fn udp_checksum(header: &Header, payload: u32) -> u16 {
     }
 }
 
-/// Returns the new checksum of a header in which the words `old` were replaced by `new`.
+/// Returns the new checksum of a header after the words `old` were replaced by the words `new`.
 fn updated(checksum: u16, old: &[u16], new: &[u16]) -> u16 {
     let removed = old.iter().map(|&word| u32::from(!word));
     let added = new.iter().map(|&word| u32::from(word));

@@ -16,7 +16,7 @@ use crate::work::{Served, Work};
 /// Number of packets that a thread processes in one turn ([`Work::turn`]). It is the usual burst
 /// size of a driver.
 const BURST: usize = 32;
-/// Number of attempts to send a request to a full queue before the turn ends.
+/// Number of attempts to send a request to a full queue. After these, the turn ends.
 const MAX_ATTEMPTS: usize = 1000;
 
 /// The header-processing stages of a network function, and the packets that they process.
@@ -58,7 +58,8 @@ fn process(stages: &mut [Box<dyn Stage>], header: &mut Header) -> bool {
     stages.iter_mut().all(|stage| stage.process(header) == Verdict::Pass)
 }
 
-/// The only thread of a network function that processes each packet to completion.
+/// The thread of a network function with a single thread, which processes each packet completely
+/// before the next one.
 struct RunToCompletion {
     front: Front,
     accelerator: Option<Accelerator>,
@@ -88,13 +89,13 @@ impl Work for RunToCompletion {
     }
 }
 
-/// The first of two threads of a network function in a pipeline. It processes packet headers, and
-/// sends requests to the second thread, the accelerator.
+/// The first of two threads of a pipelined network function. It processes packet headers, and sends
+/// requests to the second thread, the accelerator.
 struct Headers {
     front: Front,
     queue: SyncSender<usize>,
-    /// Index of the payload whose request did not fit into the queue to the accelerator; `None` if
-    /// all requests did.
+    /// Index of the payload whose request waits because the queue to the accelerator is full;
+    /// `None` if no request waits.
     waiting: Option<usize>,
 }
 
@@ -145,10 +146,11 @@ impl Work for AcceleratorThread {
     }
 }
 
-/// The CPU and the work of a thread.
+/// Number of the CPU on which a thread runs, and the work of the thread.
 pub type PinnedWork = (usize, Box<dyn Work>);
 
-/// Creates the threads of a network function, with the thread that processes headers first.
+/// Creates the work of all threads of a network function. The thread that processes headers comes
+/// first.
 ///
 /// # Errors
 /// If the description is invalid, or there is not enough memory.
@@ -178,7 +180,7 @@ pub fn function(spec: &FunctionSpec) -> Result<Vec<PinnedWork>, NeighbourError> 
     }
 }
 
-/// Creates the thread of an accelerator whose first client always has a request.
+/// Creates the work of the thread of an accelerator, whose first client always has a request.
 ///
 /// # Errors
 /// If the description is invalid, or there is not enough memory.

@@ -15,11 +15,11 @@ const LINE: usize = 64 / WORD;
 /// Number of memory accesses in one turn ([`Work::turn`]). It is small, so that accesses at a slow
 /// rate are spread evenly.
 const TURN: u64 = 64;
-/// Longest busy wait for a turn that is not due yet. After this time, a later call makes the
-/// accesses.
+/// Maximum duration of a busy wait for accesses that are not due yet. After this time, the turn
+/// ends without accesses.
 const MAX_WAIT: Duration = Duration::from_micros(50);
-/// Longest delay for which later turns make up. After a longer delay, the missed accesses are
-/// skipped.
+/// Maximum delay of accesses that later turns make up for. After a longer delay, the missed
+/// accesses are skipped.
 const MAX_DELAY: Duration = Duration::from_millis(1);
 
 /// A working set in memory, and the state of the accesses to it.

@@ -1,4 +1,4 @@
-//! Runs network functions, the subjects, and their competitors together for limited times, called
+//! Runs network functions (the subjects) and their competitors together for limited times, called
 //! blocks.
 
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
@@ -18,7 +18,7 @@ use crate::probe::Probe;
 use crate::spec::{MixSpec, WorkSpec};
 use crate::work::{Served, Work};
 
-/// Interval between two calls of the callback with which the caller can end a block early.
+/// Interval between two calls of the callback by which the caller can end a block early.
 const CHECK_INTERVAL: Duration = Duration::from_millis(10);
 /// Longest time to wait for all threads to start measuring.
 const MAX_WAIT: Duration = Duration::from_secs(2);
@@ -72,8 +72,9 @@ pub struct Mix {
 }
 
 impl Mix {
-    /// Allocates packets, tables and working sets, without running anything. [`WorkSpec::Given`]
-    /// refers to an element of `given` by its index. Each element can be used only once.
+    /// Allocates packets, tables and working sets, without running anything. `given` contains work
+    /// that the caller implements: a [`WorkSpec::Given`] refers to one element by its index. Each
+    /// element can be used only once.
     ///
     /// # Errors
     /// If the description is invalid, the process may not use the CPUs, or there is not enough
@@ -185,7 +186,8 @@ fn wait(time: Duration, go_on: &dyn Fn() -> bool) -> Result<(), NeighbourError> 
     }
 }
 
-/// Clocks, hardware counters and totals of work of a thread at one moment, read by that thread.
+/// Clocks, hardware counters and totals of work of a thread at one moment. The thread itself reads
+/// them.
 struct Snapshot {
     moment: Moment,
     served: Vec<Served>,

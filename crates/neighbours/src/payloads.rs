@@ -34,7 +34,7 @@ const MATCHES: [&[u8]; 8] = [
     b"UVW2024?",
     b"<X4711>",
 ];
-/// Maximum length of a match in bytes, including one byte of distance to the next match.
+/// Maximum length of a match in bytes. It includes one byte between a match and the next one.
 const SLOT: usize = 9;
 const LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz      ";
 

@@ -8,11 +8,11 @@ use crate::traffic::Traffic;
 
 /// Minimum and maximum size of a working set in bytes.
 const WORKING_SET: (f64, f64) = (4096.0, 68_719_476_736.0);
-/// Minimum and maximum rate, in accesses or requests per second.
+/// Minimum and maximum rate of memory accesses or requests, in each second.
 const RATES: (f64, f64) = (1.0, 1e10);
 /// Minimum and maximum capacity of a queue in requests.
 const QUEUE: (f64, f64) = (1.0, 65_536.0);
-/// Minimum and maximum number of request queues of an accelerator's client.
+/// Minimum and maximum number of request queues of one client of an accelerator.
 const QUEUES: (f64, f64) = (1.0, 64.0);
 
 /// A description of the subjects and competitors that run together. The speed of subjects is
@@ -32,7 +32,7 @@ pub struct MixSpec {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum WorkSpec {
-    /// A network function, with one or two threads.
+    /// A network function, which has one or two threads.
     Function(FunctionSpec),
     /// An accelerator on its own thread, which is always busy: its first client always has a
     /// request.
@@ -55,7 +55,7 @@ pub struct FunctionSpec {
     /// Number of the CPU for the accelerator's thread. It is `None` unless `pattern` is a pipeline.
     #[serde(default)]
     pub accelerator_cpu: Option<usize>,
-    /// Division of the function's work between threads.
+    /// Assignment of the function's work to threads.
     pub pattern: Pattern,
     /// Traffic whose packets the function processes.
     pub traffic: Traffic,
@@ -150,7 +150,7 @@ pub struct GivenSpec {
     pub work: usize,
 }
 
-/// Division of a network function's work between threads.
+/// Assignment of a network function's work to threads.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pattern {

@@ -1,5 +1,4 @@
-//! Hash tables of flows. They are the standard library's tables with a hash function that takes
-//! little time.
+//! Hash tables for flows. They are the tables of the standard library with a faster hash function.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hash, Hasher};

@@ -57,8 +57,8 @@ impl Traffic {
     }
 }
 
-/// Returns the flow with this number. Different numbers give different flows, whose addresses look
-/// random.
+/// Returns the flow with the number `number`. Different numbers give different flows, whose
+/// addresses look random. `seed` selects the flows.
 #[inline]
 pub fn flow_of(number: u64, seed: u64) -> FiveTuple {
     let drawn = mix(number.wrapping_add(seed.rotate_left(17)));

@@ -1,5 +1,5 @@
-//! Defines the work of a thread. A thread works in small turns; its progress is read between two
-//! turns.
+//! Defines the work of a thread. A thread works in small steps, called turns; its progress is read
+//! between two turns.
 
 use serde::Serialize;
 
@@ -30,10 +30,10 @@ impl Served {
     }
 }
 
-/// The work of a thread, which is done in small turns.
+/// The work of a thread, which is done in small steps, called turns.
 pub trait Work: Send {
-    /// Prepares for the next measured period. `competing` is true if competitors, which disturb the
-    /// measured threads, run in it.
+    /// Prepares for the next measured period. `competing` is true if competitors run during this
+    /// period, which disturb the measured threads.
     fn begin(&mut self, competing: bool);
 
     /// Does a small part of the work, which takes tens of microseconds. Does not wait longer than

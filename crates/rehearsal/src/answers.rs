@@ -1,5 +1,5 @@
-//! Replaces calls that return the time or a random number by fixed results, called answers. All
-//! copies of a program get the same answers, so that their results can be compared.
+//! Replaces calls that return the time or a random number by fixed results, called answers. The
+//! original and the rewritten program get the same answers, so that their results can be compared.
 
 use slowpath_bpf::BpfProgram;
 use slowpath_bpf::insn::{Call, Insn, helper_name};
@@ -31,7 +31,7 @@ pub struct Answers {
 
 impl Answers {
     /// Chooses fixed results for the calls of both programs. All calls of one helper get the same
-    /// result. `number` selects the results: other numbers give other results.
+    /// result. Each value of `number` gives other results.
     pub fn new(original: &BpfProgram, rewritten: &BpfProgram, number: u64) -> Answers {
         let answers = |program| answers(program, number);
         Answers { original: answers(original), rewritten: answers(rewritten) }
@@ -47,7 +47,7 @@ impl Answers {
     }
 }
 
-/// Returns true if calls of this helper can be replaced by fixed results.
+/// Returns true if calls of the helper named `helper` can be replaced by fixed results.
 pub fn is_answered(helper: &str) -> bool {
     ANSWERED.contains(&helper)
 }

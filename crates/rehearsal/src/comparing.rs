@@ -32,16 +32,16 @@ const MIN_RUN_RATIO: u32 = 4;
 const EPOCH: usize = 10_000;
 /// Minimum ratio of the time for running packets to the time for comparing maps and reloading.
 const MIN_EPOCH_RATIO: u32 = 10;
-/// Total size in bytes of remembered packets that forces a reload.
+/// Total size in bytes of the remembered packets above which the programs are reloaded.
 const MAX_HISTORY_BYTES: usize = 32 << 20;
-/// Maximum number of packets that are tried for each packet that should reach the original and the
-/// rewritten program. [`EXTRA_TRIES`] more may be tried in total.
+/// Number of attempts for each packet that should reach the original and the rewritten program: an
+/// upstream program may drop a generated packet. [`EXTRA_TRIES`] further attempts are allowed in
+/// total.
 const TRIES: u64 = 10;
-/// Number of packets that may be tried in total, in addition to [`TRIES`] for each packet that
-/// should reach the programs.
+/// Number of attempts that are allowed in total, in addition to [`TRIES`] for each packet.
 const EXTRA_TRIES: u64 = 1000;
-/// Maximum number of frames that may get lost. If more get lost, the comparison on the device ends
-/// without a result.
+/// Maximum number of frames that may get lost on a device. If more get lost, the comparison on this
+/// device ends without a result.
 const MAX_LOST: u32 = 20;
 
 /// State of the loop that compares the original with the rewritten program.
@@ -57,15 +57,15 @@ struct Work<'a> {
     epochs: u64,
     stop: &'a Stop,
     loaded_chain: LoadedChain<'a>,
-    /// All packets that may have changed maps since the last reload, in order.
+    /// Packets since the last reload that may have changed maps, in order.
     history: Vec<Arrival>,
     /// Total size in bytes of the packets in `history`.
     bytes: usize,
     /// Time at which the last reload ended.
     started: Instant,
-    /// Time that the last reload took.
+    /// Time at which the programs were last reloaded.
     loading: Duration,
-    /// Number of packets in `history` when the last comparison of maps found no difference.
+    /// Number of packets in `history` for which the maps are known to be equal in both programs.
     equal_until: usize,
     /// Time at which the last comparison of maps ended.
     maps_compared: Instant,
@@ -74,7 +74,7 @@ struct Work<'a> {
     /// Signatures of the paths that the original program took, as in the field `way` of
     /// [`Comparison::Ran`].
     ways: HashSet<(u32, i64, u64)>,
-    /// First error with which the kernel refused to run a packet; `None` if it ran all packets.
+    /// First error with which the kernel refused to run a packet; `None` if it has run all packets.
     refused: Option<String>,
     /// Number of frames that were sent but reached none of the programs.
     lost: u32,
@@ -83,15 +83,15 @@ struct Work<'a> {
     rehearsal: Rehearsal,
 }
 
-/// Effect of running one packet through the original and the rewritten program.
+/// Effect of sending one packet to the original and the rewritten program.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ran {
     /// The kernel did not run the original program on the packet.
     Nothing,
     /// The packet did not reach both the original and the rewritten program.
     Kept,
-    /// Both programs ran. The original took a path that it had taken before, or its results are not
-    /// predictable.
+    /// Both programs ran. The original took a path that it had taken before, or its results are
+    /// unpredictable.
     Known,
     /// Both programs ran. The original took a path for the first time.
     New,
@@ -201,13 +201,13 @@ pub struct Programs {
     pub original: BpfProgram,
     /// The rewritten program, without the programs that it tail-calls.
     pub rewritten: BpfProgram,
-    /// Names of called functions whose results are unpredictable, and which no fixed result
-    /// replaces.
+    /// Names of functions that the programs call, whose results are unpredictable and are not
+    /// replaced by fixed results.
     pub unpredictable: BTreeSet<String>,
 }
 
-/// The original and the rewritten program with the seed for their answers: fixed results that
-/// replace calls for the time and for random numbers.
+/// The original and the rewritten program, and the seed for the fixed results that replace their
+/// calls for the time and for random numbers.
 struct Calls {
     original: BpfProgram,
     rewritten: BpfProgram,
@@ -357,8 +357,9 @@ impl<'a> Work<'a> {
         Ok(ran)
     }
 
-    /// Remembers a packet, so that it can run again on new maps. On a device, this includes packets
-    /// that upstream programs keep, because these packets change the upstream programs' maps.
+    /// Remembers a packet, so that it can run again on new maps. On a device, also remembers
+    /// packets that upstream programs do not pass on, because they change the maps of upstream
+    /// programs.
     fn remember(&mut self, arrival: &Arrival) {
         self.bytes += arrival.len();
         self.history.push(arrival.clone());
@@ -399,16 +400,16 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// Records that two copies of the original gave different results, so that the programs cannot
-    /// be compared.
+    /// Records that two copies of the original program gave different results, so that the
+    /// comparison is not possible.
     fn cannot_compare(&mut self, difference: &Difference) {
         let reason = format!("two copies of the original program behave differently: {difference}");
         self.rehearsal.undetermined.get_or_insert(reason);
         self.history = Vec::new();
     }
 
-    /// Runs all packets again on new maps to confirm a difference. Records the difference, or that
-    /// it did not occur again.
+    /// Runs all packets again on new maps to confirm a difference. Records either the difference,
+    /// or that it did not occur again.
     fn confirm_difference(&mut self, difference: &Difference) -> Result<(), RehearsalError> {
         if let Some(difference) = self.loaded_chain.compare_control_maps()? {
             self.cannot_compare(&difference);

@@ -1,5 +1,5 @@
-//! Compares the original and the rewritten program on given packets with given map content, such as
-//! one packet for each path.
+//! Compares the original and the rewritten program on given packets, with given map content. The
+//! packets can be witnesses: one packet for each path.
 
 use std::collections::HashSet;
 

@@ -13,7 +13,7 @@ use crate::options::{Install, Role, Subject};
 use crate::program_harness::{Arrival, ProgramHarness, Ran, fill};
 use crate::run_environment::RunEnvironment;
 
-/// Maximum capacity in elements of a map that is compared.
+/// Maximum size of a map, in elements, for which its content is compared.
 const MAX_ELEMENTS: u32 = 1 << 18;
 
 /// All programs of the chain in the kernel, each with its own maps.
@@ -34,7 +34,7 @@ pub struct LoadedChain<'a> {
     _installed: Vec<Option<Installed>>,
 }
 
-/// Result of running a packet through the original and the rewritten program.
+/// Result of sending a packet to the original and the rewritten program.
 pub enum Comparison {
     /// The kernel did not run the original on the packet.
     Refused(RunError),
@@ -42,7 +42,7 @@ pub enum Comparison {
     Kept,
     /// The packet got lost: it reached neither a compared program nor an upstream program.
     Lost,
-    /// The packet reached some of the programs, but not all.
+    /// The packet reached some of the compared programs, but not all.
     PartlyDelivered,
     /// The two copies of the original gave different results.
     Undetermined(Difference),
@@ -167,7 +167,7 @@ impl<'a> LoadedChain<'a> {
         })
     }
 
-    /// Returns the names of the maps that are not compared.
+    /// Returns the names of the maps whose content is not compared.
     pub fn unread(&self) -> Vec<String> {
         let pairs = [
             (self.subject.original.0, self.original.loaded()),
@@ -188,8 +188,8 @@ impl<'a> LoadedChain<'a> {
         pass(self.subject, &self.upstream, packet)
     }
 
-    /// Runs a packet through the original, its second copy and the rewritten program, and compares
-    /// the results.
+    /// Runs a packet through the original, a second copy of it and the rewritten program, and
+    /// compares the results.
     pub fn compare(&self, arrival: &Arrival) -> Result<Comparison, RehearsalError> {
         let original = match self.original.run(arrival)? {
             Ran::Refused(fault) => return Ok(Comparison::Refused(fault)),
@@ -246,7 +246,7 @@ fn is_compared(map: &Map) -> bool {
     definition.kind.is_readable() && definition.max_entries <= MAX_ELEMENTS
 }
 
-/// Compares the content of the object's maps that both programs have.
+/// Compares the content of those maps that both programs have.
 fn compare_shared(
     object: &Object,
     first: &LoadedProgram,

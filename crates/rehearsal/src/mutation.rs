@@ -46,10 +46,10 @@ const SPECIAL: [u32; 24] = [
     0x8000_0000,
     0xffff_ffff,
 ];
-/// Packet lengths at which headers end.
+/// Packet lengths that are chosen often, because headers end there.
 const LENGTHS: [usize; 12] = [14, 18, 20, 34, 38, 42, 54, 58, 60, 62, 64, 74];
 
-/// A generator of packets that are mutants of known packets.
+/// A generator of packets. It changes known packets at random; the results are called mutants.
 pub struct Mutator {
     random: Random,
     known: Vec<Vec<u8>>,
@@ -57,14 +57,14 @@ pub struct Mutator {
     seeds: usize,
     /// Constants that programs compare with, and numbers next to them.
     numbers: Vec<u32>,
-    /// Offsets of the load instructions in programs. Most of them are offsets in packets.
+    /// Offsets of the load instructions in programs. Most of them are offsets of packet bytes.
     offsets: Vec<usize>,
 }
 
 impl Mutator {
-    /// Creates a generator that starts with the packets `seeds`, of at least 14 bytes each. Without
-    /// seeds, it starts with a packet of zeros. Mutants contain constants that the programs compare
-    /// with.
+    /// Creates a generator. It changes the packets `seeds`, of at least 14 bytes each, or without
+    /// seeds a packet of zeros. The changed packets contain constants with which the programs
+    /// compare.
     pub fn new(seed: u64, seeds: &[Vec<u8>], programs: &[BpfProgram]) -> Mutator {
         let mut known = seeds.to_vec();
         if known.is_empty() {
@@ -97,7 +97,8 @@ impl Mutator {
         }
     }
 
-    /// Returns a mutant of a random known packet. Some mutants are equal to the known packet.
+    /// Returns a mutant: a random change of a known packet. Some mutants are equal to the known
+    /// packet.
     pub fn mutant(&mut self) -> Vec<u8> {
         let chosen = self.random.below(self.known.len());
         let mut packet = self.known.get(chosen).cloned().unwrap_or_default();

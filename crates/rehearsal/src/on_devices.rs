@@ -11,7 +11,8 @@ use crate::packets::Packets;
 use crate::run_environment::{RunEnvironment, VethSettings};
 use crate::unpredictable::{link_all, unpredictable_calls};
 
-/// Restricts the lengths of the frames to send to those that the known facts about packets allow.
+/// Restricts the lengths of the frames that are sent on the devices. Only lengths that the known
+/// facts about packets allow remain.
 fn limited(devices: Devices, packets: Packets<'_>) -> Devices {
     let Some(facts) = packets.facts else { return devices };
     let (least, most) = devices.lengths;
@@ -20,7 +21,7 @@ fn limited(devices: Devices, packets: Packets<'_>) -> Devices {
 }
 
 /// Sends frames to both programs on each requested device, and records the results in `rehearsal`.
-/// If the machine does not support a device, the result contains the reason instead of failing.
+/// If the machine does not support a device, records the reason instead of failing.
 pub fn on_devices(
     kernel: &Kernel,
     subject: &Subject<'_>,

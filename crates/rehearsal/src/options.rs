@@ -9,7 +9,7 @@ use slowpath_bpf::lift::Receive;
 use slowpath_kernel::witness::Installed;
 use slowpath_kernel::{InstallError, LoadedProgram};
 
-/// Return values that send a packet to a device: `XDP_TX` and `XDP_REDIRECT`.
+/// Return values with which a program sends a packet to a device: `XDP_TX` and `XDP_REDIRECT`.
 const SENT: [u32; 2] = [3, 4];
 
 /// An upstream program, which runs before the two programs that are compared.
@@ -60,7 +60,7 @@ impl fmt::Display for Role {
 pub type Install<'a> =
     &'a (dyn Fn(Role, &LoadedProgram) -> Result<Option<Installed>, InstallError> + Sync);
 
-/// A group of packets to run with given map content.
+/// A group of packets that run with the same given map content.
 pub struct Cover<'a> {
     /// Packets of at least 14 bytes, in the order and the form in which they arrive at the compared
     /// programs.
@@ -104,12 +104,12 @@ pub struct Devices {
     pub generic: bool,
     /// Lengths of the shortest and the longest frame to send, in bytes.
     pub lengths: (usize, usize),
-    /// True to also send frames that are split into several buffers, if the programs support this.
+    /// True to also send frames that are split into several buffers, if all programs support this.
     pub pieces: bool,
 }
 
 impl Devices {
-    /// Sends 1000 frames of all lengths on each device.
+    /// Settings for sending 1000 frames of all lengths on each device.
     pub const ALL: Devices = Devices {
         frames: 1000,
         native: true,
@@ -118,7 +118,7 @@ impl Devices {
         pieces: true,
     };
 
-    /// Sends no frames.
+    /// Settings for sending no frames.
     pub const NONE: Devices = Devices { frames: 0, ..Devices::ALL };
 
     /// Selects the devices that deliver packets to the upstream programs as `receive` describes.

@@ -4,8 +4,8 @@ use slowpath_ir::{Field, PacketFacts};
 
 use crate::random::Random;
 
-/// Maximum number of passes over the facts. Several are needed because making one fact hold may
-/// violate another.
+/// Maximum number of passes over the facts. Several passes are needed because a change that makes
+/// one fact hold may violate another one.
 const MAX_PASSES: usize = 4;
 
 /// A description of the packets that arrive at the first program of the chain.
@@ -37,8 +37,8 @@ impl<'a> From<&'a Vec<Vec<u8>>> for Packets<'a> {
     }
 }
 
-/// Changes a packet as little as possible so that the facts hold. Returns `None` if this is not
-/// possible.
+/// Changes a packet as little as possible so that the facts hold for it. Returns `None` if this is
+/// not possible.
 pub fn adapt_to_facts(
     facts: &PacketFacts,
     mut packet: Vec<u8>,

@@ -38,7 +38,7 @@ impl Arrival {
 pub enum ProgramHarness {
     /// A program for test runs that does not count instructions.
     Plain(LoadedProgram),
-    /// A program for test runs that counts instructions.
+    /// A program for test runs that counts its executed instructions.
     Counted(Box<CountingProgram>),
     /// A program on a virtual device, behind its own copy of the upstream programs.
     OnVeth(Box<OnVeth>),
@@ -54,14 +54,14 @@ pub struct OnVeth {
     number: usize,
 }
 
-/// Result of running a program on a packet.
+/// Result of sending a packet to a program.
 pub enum Ran {
-    /// The program ran. The second field is the number of executed instructions, or 0 if they are
-    /// not counted.
+    /// The program ran. The second field is the number of executed instructions, which is 0 if they
+    /// are not counted.
     Done(TestRun, u64),
     /// The kernel did not run the program on the packet.
     Refused(RunError),
-    /// An upstream program did not pass the packet on to the program.
+    /// An upstream program did not pass the packet on, so the program did not run.
     Kept,
     /// The packet got lost: it reached neither this program nor an upstream program.
     Lost,

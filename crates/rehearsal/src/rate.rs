@@ -17,22 +17,21 @@ use crate::program_harness::{Arrival, fill};
 use crate::turns::{Figures, Turn};
 use crate::undo::{candidates, for_unchanged_packet};
 
-/// Maximum number of packets that are tried until one is found for which programs can be timed.
+/// Maximum number of packets that are tried until one is found on which the programs can be timed.
 const MAX_PACKETS: usize = 8;
 /// Number of untimed runs of a program before its time is measured. The first packet of a flow may
 /// take another path than later ones.
 const WARM_UPS: usize = 3;
 /// Number of repetitions in a first check that the packet is restored after each run. If a program
-/// moves the packet in its buffer and this is not undone, this number of runs moves it out of the
-/// buffer.
+/// moves the packet in its buffer and this is not undone, so many runs move it out of the buffer.
 const FEW: u32 = 4096;
-/// Number of repetitions from which the time of one run is estimated.
+/// Number of repetitions in the call from which the time of one run is estimated.
 const CALIBRATION: u32 = 512;
 /// Intended duration of one timed call (`BPF_PROG_TEST_RUN`, which repeats the program) in
 /// nanoseconds. It is shorter than a time slice of the scheduler.
 const CALL_NS: f64 = 1e6;
-/// Number of timed calls of each program in a round, which times every program once. Only the
-/// shortest one counts, because other activity on the machine can only make calls longer.
+/// Number of timed calls of each program in one round. Only the shortest call counts, because other
+/// activity on the machine can only make calls longer.
 const CALLS: usize = 5;
 /// Maximum number of runs of the program in one timed call of `BPF_PROG_TEST_RUN`.
 const MAX_REPETITIONS: u32 = 1 << 18;
@@ -59,9 +58,8 @@ struct Block<'a> {
     rounds: u32,
 }
 
-/// Times the original and the rewritten program on the first packet of `seeds` for which repeated
-/// runs take the same path. The inner result is an error with the reason if there is no such
-/// packet.
+/// Times the original and the rewritten program on the first packet of `seeds` on which repeated
+/// runs take the same path. If there is no such packet, the inner `Err` contains the reason.
 pub fn rate(
     kernel: &Kernel,
     subject: &Subject<'_>,
@@ -89,8 +87,8 @@ pub fn rate(
 }
 
 impl Setting<'_> {
-    /// Times the original and the rewritten program on a packet. The inner result is an error with
-    /// the reason if this is not possible.
+    /// Times the original and the rewritten program on a packet. If this is not possible, the inner
+    /// `Err` contains the reason.
     fn time(
         &self,
         arrival: &Arrival,
@@ -144,8 +142,8 @@ impl Setting<'_> {
         }
     }
 
-    /// Reloads the programs and times them alternately, over several rounds. Returns `None` if a
-    /// program does not return `value`.
+    /// Reloads the programs and times them alternately, over several rounds. `value` is the return
+    /// value that each run must have; returns `None` if a run returns another one.
     fn block(&self, block: &Block<'_>, value: u32) -> Result<Option<Vec<Turn>>, RehearsalError> {
         let roles = [Role::Original, Role::Rewritten, Role::Original];
         let mut loaded = Vec::new();
@@ -185,8 +183,8 @@ impl Setting<'_> {
     }
 
     /// Finds out how to undo a program's changes to the packet after each run, so that all runs
-    /// take the same path. Also returns the number of runs in a timed call. The inner result is an
-    /// error with the reason if the packet cannot be restored.
+    /// take the same path. Returns these steps and the number of runs in a timed call. If the
+    /// packet cannot be restored, the inner `Err` contains the reason.
     fn repeatable(
         &self,
         original: &LoadedProgram,
@@ -213,8 +211,8 @@ impl Setting<'_> {
         Ok(Err(failure))
     }
 
-    /// Verifies for both programs that `times` repetitions take the same path. The inner result is
-    /// an error with the reason if they do not.
+    /// Verifies that `times` repetitions of each program take the same path. If they do not, the
+    /// inner `Err` contains the reason.
     fn both_repeat(
         &self,
         arrival: &Arrival,
@@ -231,8 +229,8 @@ impl Setting<'_> {
         Ok(Ok(()))
     }
 
-    /// Repeats a program `times` times, and returns true if all runs take the same path. The inner
-    /// result is an error with the reason if the executed blocks of the program cannot be counted.
+    /// Repeats a program `times` times. Returns true if all runs take the same path. If the
+    /// executed blocks of the program cannot be counted, the inner `Err` contains the reason.
     fn repeats(
         &self,
         role: Role,

@@ -14,8 +14,8 @@ use crate::options::{Install, Subject};
 use crate::program_harness::Arrival;
 use crate::run_environment::RunEnvironment;
 
-/// Maximum total time for comparing maps after every single packet. When it is used up, maps are
-/// compared only at the end.
+/// Maximum total time for comparing the maps after every single packet. After this time, maps are
+/// compared only after the last packet.
 const MAX_TIME: Duration = Duration::from_secs(5);
 
 /// Result of running all packets again to confirm a difference between two programs.

@@ -39,8 +39,8 @@ pub struct VethSettings {
 }
 
 impl VethSettings {
-    /// Returns the settings of a virtual device that suits all these programs. Returns `None` if no
-    /// frame length is possible.
+    /// Returns the settings for a virtual device on which all of the programs can run. Returns
+    /// `None` if no frame length is possible.
     pub fn new(devices: &Devices, mode: Mode, programs: &[BpfProgram]) -> Option<VethSettings> {
         let fragments = devices.pieces && programs.iter().all(BpfProgram::accepts_fragments);
         let mtu = if mode == Mode::Generic || fragments { JUMBO } else { PAGE };
@@ -50,7 +50,7 @@ impl VethSettings {
     }
 
     /// Cuts or extends a packet to a frame length that the device can receive. About a third of the
-    /// frames keep the packet's length if possible.
+    /// packets keep their length if possible.
     pub fn frame(&self, mut packet: Vec<u8>, random: &mut Random) -> Vec<u8> {
         let (least, most) = self.lengths;
         let length = match random.below(3) {

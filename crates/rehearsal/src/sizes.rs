@@ -7,8 +7,8 @@ use slowpath_bpf::{MapKind, Object};
 /// Number of elements of a map in a rehearsal, if the object does not state its size.
 const ELEMENTS: u32 = 64;
 
-/// Returns the object with sizes for all maps whose size the object does not state, and the names
-/// of these maps.
+/// Returns a copy of the object in which all maps have a size, and the names of the maps whose size
+/// the object does not state.
 pub fn with_sizes(object: &Object) -> (Cow<'_, Object>, Vec<String>) {
     let open: Vec<usize> = object
         .maps
@@ -33,8 +33,8 @@ pub fn with_sizes(object: &Object) -> (Cow<'_, Object>, Vec<String>) {
     (Cow::Owned(sized), names)
 }
 
-/// Returns a note for the user about maps whose size was chosen. Returns `None` if `names` is
-/// empty.
+/// Returns a note for the user about the maps `names`, whose size was chosen. Returns `None` if
+/// there are no such maps.
 pub fn note(names: &[String]) -> Option<String> {
     let all = names.join(", ");
     let what = "elements here, because its own loader chooses their number";

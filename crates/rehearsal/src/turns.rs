@@ -6,13 +6,13 @@
 //! and the time of an empty program without a wrapper is added. The latter is the time of the
 //! kernel's own loop (`BPF_PROG_TEST_RUN` with `repeat`), which every test run includes.
 
-/// Minimum time of each program in nanoseconds, without the loop of `BPF_PROG_TEST_RUN`. If a
-/// program takes less, the ratio of times is not computed: the address of the code alone changes a
-/// time by half a nanosecond.
+/// Minimum time of each program in nanoseconds, without the loop of `BPF_PROG_TEST_RUN`. Below this
+/// time, the ratio of times is not computed, because the address of the code alone changes a time
+/// by half a nanosecond.
 const MIN_NS: f64 = 5.0;
 
-/// Times of all programs in one round, in nanoseconds for each run. A program is timed in several
-/// calls, each with many runs. The shortest mean over the runs of a call counts.
+/// Times of all programs in one round of measurement, in nanoseconds for each run. A program is
+/// timed in several calls, each with many runs. The time is the mean of the fastest call.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Turn {
     /// Time of the original program, in nanoseconds for each run.
@@ -36,7 +36,7 @@ pub struct Figures {
     pub original: f64,
     pub rewritten: f64,
     pub frame: f64,
-    /// Time in nanoseconds that restoring the packet takes in each run. It is already subtracted
+    /// Time in nanoseconds that restoring the packet adds to each run. It is already subtracted
     /// from the other times.
     pub restoring: f64,
     /// Time of the rewritten program divided by that of the original. Both times include the loop
@@ -53,8 +53,8 @@ pub struct Figures {
 }
 
 impl Turn {
-    /// Converts the time of a program with a wrapper, which restores the packet, to its time in the
-    /// kernel's loop without a wrapper.
+    /// Converts the time of a program with a wrapper, which restores the packet, to the time that
+    /// it would have in the kernel's loop without a wrapper.
     fn in_plain_loop(&self, time: f64) -> f64 {
         self.unwrapped + (time - self.empty).max(0.0)
     }
@@ -91,8 +91,8 @@ fn median(numbers: Vec<f64>) -> Option<f64> {
     quantile(numbers, 0.5)
 }
 
-/// Returns the quantile at `share` (0 to 1), interpolated between two neighbouring numbers. Returns
-/// `None` if there are no numbers.
+/// Returns the quantile of `numbers` for the given share (from 0 to 1), interpolated between two
+/// neighbouring numbers. Returns `None` if there are no numbers.
 fn quantile(mut numbers: Vec<f64>, share: f64) -> Option<f64> {
     numbers.sort_by(f64::total_cmp);
     let last = numbers.len().checked_sub(1)?;

@@ -7,7 +7,8 @@ use crate::program_harness::Arrival;
 
 /// Returns possible ways to undo a program's changes to its packet. The caller must try them,
 /// because a test run shows only by how much the packet grew, not at which end. If the packet keeps
-/// its length, the first way undoes nothing: the changed packet may take the same path again.
+/// its length, the first way undoes nothing: with the changed packet, the program may take the same
+/// path again.
 pub fn candidates(before: &Arrival, after: &TestRun) -> Vec<Undo> {
     let common = Undo {
         metadata_after: u32::try_from(after.metadata.len()).unwrap_or(u32::MAX),
@@ -24,15 +25,15 @@ pub fn candidates(before: &Arrival, after: &TestRun) -> Vec<Undo> {
     vec![Undo { head: -growth, ..common.clone() }, Undo { tail: growth, ..common }]
 }
 
-/// Returns an `Undo` that takes as much work as `undo`, but leaves the packet as it is if the
-/// program does not change it. It serves to time an empty program.
+/// Returns restoring steps for an empty program, so that their cost can be timed. They take as much
+/// work as `undo`, but do not change a packet that the program left as it was.
 pub fn for_unchanged_packet(undo: &Undo) -> Undo {
     let metadata_after = u32::try_from(undo.metadata.len()).unwrap_or(u32::MAX);
     Undo { head: 0, tail: 0, metadata_after, ..undo.clone() }
 }
 
-/// Returns the byte ranges in which two packets differ, each as its offset and its content in
-/// `before`.
+/// Returns the byte ranges in which two packets differ. Each pair contains the offset of a range
+/// and its bytes in `before`.
 fn changed(before: &[u8], after: &[u8]) -> Vec<(u32, Vec<u8>)> {
     let mut ranges: Vec<(u32, Vec<u8>)> = Vec::new();
     for (at, (&old, &new)) in (0..).zip(before.iter().zip(after)) {

@@ -37,8 +37,8 @@ fn on(native: bool, generic: bool) -> Options {
     Options { packets: 0, devices: Devices { frames: 300, native, generic, ..Devices::ALL }, ..FEW }
 }
 
-/// Returns options for a rehearsal with test runs, then with frames to virtual devices in native
-/// and generic XDP mode.
+/// Returns options for a rehearsal with test runs, and then with frames on virtual devices in
+/// native and generic XDP mode.
 fn with_test_runs() -> Options {
     Options { packets: 2000, ..on(true, true) }
 }
@@ -48,8 +48,7 @@ fn to(dst: Register, src: Register) -> Insn {
 }
 
 /// Builds a program that appends `bytes` bytes to the packet and sends it back. If there is no
-/// room, it passes the packet on. If `ignores_failure` is set, it then sends the packet back
-/// unchanged.
+/// room, the program passes the packet on, or with `ignores_failure` sends it back unchanged.
 fn trailer(bytes: i32, ignores_failure: bool) -> Object {
     let fails = Insn::Branch {
         width: Width::W64,
@@ -67,7 +66,8 @@ fn trailer(bytes: i32, ignores_failure: bool) -> Object {
     of_insns(&object("chain_second.bpf.o"), insns)
 }
 
-/// Builds a program that drops packets longer than `bytes` bytes. With `None`, it drops none.
+/// Builds a program that drops packets longer than `bytes` bytes. With `None`, the program drops no
+/// packets.
 fn longest(bytes: Option<i32>) -> Object {
     let load =
         |dst, offset| Insn::Load { size: Size::W, signed: false, dst, base: Register::R1, offset };
@@ -104,8 +104,8 @@ fn found(
     packet.what
 }
 
-/// Returns the mode of each device, with the number of frames that both programs treated in the
-/// same way.
+/// Returns the mode of each device, and the number of frames on which both programs gave the same
+/// results.
 fn agreed(done: &Rehearsal) -> Vec<(&'static str, u64)> {
     let OnDevice { why_not, .. } = done.devices.first().expect("devices");
     assert_eq!((&done.difference, why_not), (&None, &None));

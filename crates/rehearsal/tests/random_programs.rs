@@ -12,8 +12,8 @@ use slowpath_rehearsal::{Devices, Options, Rehearsal, Subject, rehearse};
 use slowpath_specialise::{Mode, specialise};
 use slowpath_stop::Stop;
 
-/// Number of random sequences of map operations: this many with maps that evict elements, and this
-/// many without.
+/// Number of random sequences of map operations. This number is tested with maps that evict
+/// elements, and the same number without.
 const SEQUENCES: u64 = 10;
 /// Number of packets that each sequence of map operations gets, enough to compare the maps more
 /// than once.

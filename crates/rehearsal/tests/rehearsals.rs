@@ -34,8 +34,8 @@ pub fn kernel() -> Option<Kernel> {
     Kernel::available().map_err(|reason| Oracle::Kernel.missing(reason)).ok()
 }
 
-/// Sets the element of the map `seen` so that the chain's second program returns another value for
-/// IPv4 packets. Leaves the maps of upstream programs as they are.
+/// Sets the element of the map `seen`, which makes the chain's second program return another value
+/// for IPv4 packets. Does not change the maps of upstream programs.
 pub fn seen(place: Role, loaded: &LoadedProgram) -> Result<Option<Installed>, InstallError> {
     let map = loaded.map("seen").filter(|_| !matches!(place, Role::Upstream(_)));
     map.map_or(Ok(()), |map| map.update(&[0; 4], &[1; 8]))?;

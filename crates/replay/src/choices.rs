@@ -19,12 +19,13 @@ const MAX_CHOICES: usize = 3000;
 /// Like [`MAX_CHOICES`], but for instrumented programs, which record their path.
 const MAX_CHOICES_FOR_PATH: usize = 20_000;
 
-/// Largest possible position of a map element in memory. The search takes open values with this
-/// maximum for positions, and tries only positions of initial elements for them.
+/// Largest possible position of a map element in memory. An open value with this maximum stands for
+/// a position. The search tries only the positions of initial elements for it.
 const LAST_PLACE: u64 = (1 << 33) - 1;
 
-/// Largest difference between the bounds of an open value for which all values between them are
-/// tried. An open value is a value that the interpreter cannot compute, such as the time.
+/// Maximum size of an open value's range for which all values are tried: the difference between the
+/// largest and the smallest value. An open value is a value that the interpreter cannot compute,
+/// such as the time.
 const SMALL_RANGE: u64 = 16;
 
 /// A run of the interpreter that agrees with the kernel's run, and the open values that lead to it.
@@ -33,11 +34,11 @@ pub struct Agreed {
     pub run: Run,
     pub choices: Vec<Choice>,
     pub touched: Vec<Touched>,
-    /// True if some bytes depend on values that the interpreter cannot compute. Then only the bytes
-    /// of the kernel's run are valid.
+    /// True if some bytes depend on values that the interpreter cannot compute. These bytes are
+    /// then valid only in the kernel's run.
     pub open_bytes: bool,
-    /// True if clocks or random numbers affect the path: with other values for them, the run took
-    /// another path.
+    /// True if clocks or random numbers affect the path: with other values of them, the interpreter
+    /// took another path.
     pub open_path: bool,
 }
 
@@ -50,10 +51,10 @@ pub enum Search {
     Differs {
         /// Difference between the kernel's run and the first tried run.
         difference: String,
-        /// Outcome of the first tried run; `None` if no run was tried.
+        /// Return value and packet of the first tried run; `None` if no run was tried.
         interpreter: Option<Outcome>,
-        /// Reason why another run, which was not tried, might agree with the kernel's run. `None`
-        /// if all possible runs were tried.
+        /// Reason why a run that was not tried might agree with the kernel's run. `None` if all
+        /// possible runs were tried.
         undecided: Option<&'static str>,
     },
 }
@@ -64,9 +65,10 @@ pub enum Search {
 type Pending = (usize, usize, Vec<u64>, Option<usize>);
 
 impl Pair {
-    /// Searches for a run of the interpreter that agrees with the kernel's run. To find bytes that
-    /// depend on open values, compares each run with a second run on other open values. Bytes may
-    /// be equal in both runs by chance, so the search is repeated with other sets of values.
+    /// Searches for a run of the interpreter that agrees with the kernel's run. Some bytes depend
+    /// on open values, which the interpreter cannot compute. To find these bytes, compares each run
+    /// with a second run on other open values. Bytes may be equal in both runs by chance, so the
+    /// search is repeated with other sets of values.
     ///
     /// # Errors
     /// If the interpreter cannot complete a run.
@@ -83,8 +85,8 @@ impl Pair {
     }
 
     /// Searches for a run of the interpreter that agrees with the kernel's run. To find bytes that
-    /// depend on open values, which the interpreter cannot compute, repeats runs with the values of
-    /// set number `set`. The returned flag is true if any run was repeated.
+    /// depend on open values, which the interpreter cannot compute, runs the program again with the
+    /// values of set number `set`. The returned flag is true if there was any such second run.
     fn search_against(
         &mut self,
         kernel: &Outcome,
@@ -165,9 +167,9 @@ impl Pair {
         Ok((Search::Differs { difference, interpreter, undecided }, any_open))
     }
 
-    /// Repeats a run with the values of set number `set` for those open values that have a large
-    /// range. The interpreter cannot compute open values. Returns `None` if the run uses no open
-    /// values with a large range.
+    /// Runs the program again, with other values for those open values that have a large range.
+    /// `set` is the number of the set of these values. Open values are values that the interpreter
+    /// cannot compute. Returns `None` if the run uses no open values with a large range.
     fn run_with_other_values(
         &mut self,
         set: usize,
@@ -187,9 +189,9 @@ impl Pair {
         self.interpret(&most, Some(set)).map(Some)
     }
 
-    /// Returns the changes to try next, each as the index of an open value and its new number. Open
-    /// values with small ranges and those with large ranges form two groups. In each group, changes
-    /// only values after the index `changed`, because later values depend on earlier ones.
+    /// Returns the changes to try next: each is the index of an open value and its new number.
+    /// Values with small ranges and values with large ranges form two groups. In each group,
+    /// changes only values after the index `changed`, because later values depend on earlier ones.
     fn changes(&self, drawn: &[Drawn], changed: Option<usize>) -> Vec<(usize, u64)> {
         let many = |&at: &usize| drawn[at].is_wide();
         let later = |at: &usize| match changed {
@@ -208,7 +210,7 @@ impl Pair {
         order.into_iter().flat_map(|at| values(at).into_iter().map(move |v| (at, v))).collect()
     }
 
-    /// Returns the keys in the kernel's hash maps as numbers. Keys of more than 8 bytes are left
+    /// Returns the keys in the kernel's hash maps, as numbers. Keys of more than 8 bytes are left
     /// out.
     fn numbers_of_keys(&self) -> Vec<u64> {
         let maps = self.lifted.layout.maps.iter().filter_map(|map| self.loaded.map(&map.name));
@@ -219,8 +221,8 @@ impl Pair {
         keys.filter(|key| key.len() <= 8).map(number).collect()
     }
 
-    /// Returns the numbers to try for a value that the interpreter cannot compute, such as a time,
-    /// in addition to the smallest possible one.
+    /// Returns the numbers to try for an open value, which the interpreter cannot compute, such as
+    /// a time. The smallest possible number is tried anyway and left out.
     fn alternatives(&self, drawn: &Drawn) -> Vec<u64> {
         let &Drawn { min, max, .. } = drawn;
         let many = drawn.has_large_range();
@@ -249,8 +251,9 @@ impl Pair {
         values.into_iter().filter(|value| (min + 1..=max).contains(value)).collect()
     }
 
-    /// Returns a closure that reads byte `i` of the path record that a run left in the
-    /// interpreter's memory. Returns `None` if the program does not record its path.
+    /// Returns a function that reads a byte of the path record, given the byte's index. The record
+    /// is that which `run` left in the interpreter's memory. Returns `None` if the program does not
+    /// record its path.
     fn recorded_by(&self, run: &Run) -> Option<impl Fn(u64) -> u8> {
         let path_record = self.path_record.as_ref()?;
         let map = self.lifted.layout.maps.iter().find(|map| map.name == path_record.map)?;
@@ -266,9 +269,9 @@ impl Pair {
         Some(format!("path {} in the kernel, {} here", hex(kernel), hex(&interpreter)))
     }
 
-    /// Returns a measure of the agreement between the path records of a run and of the kernel: the
-    /// number of equal bits at the start of the path, plus the number of equal bytes of results.
-    /// Returns 0 for programs that do not record their path.
+    /// Returns a measure of the agreement between two path records, that of the interpreter's run
+    /// and that of the kernel. It is the number of equal bits at the start of the path, plus the
+    /// number of equal bytes of results. Returns 0 for programs that do not record their path.
     fn common_results(&self, run: &Run) -> usize {
         let Some(interpreter) = self.recorded_by(run).filter(|_| self.path_bytes() > 0) else {
             return 0;

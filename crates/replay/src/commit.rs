@@ -11,8 +11,8 @@ use crate::entry::set_value;
 use crate::pair::Pair;
 
 impl Pair {
-    /// Copies the map content that a run left, so that the next run starts with it. Bytes that
-    /// depend on clocks or random numbers come from the kernel.
+    /// Copies the map content that a run left, so that the next run starts with it. Copies bytes
+    /// that depend on clocks or random numbers from the kernel.
     pub fn commit(&mut self, agreed: &Agreed) {
         let Agreed { run, touched, open_bytes, .. } = agreed;
         let lifted = self.lifted.clone();
@@ -55,8 +55,8 @@ impl Pair {
         }
     }
 
-    /// Renumbers the elements of queues after a run, so that the oldest element has number 0. The
-    /// next run of the interpreter expects this.
+    /// Renumbers the elements of queues after a run, so that the oldest element has the number 0,
+    /// as the next run of the interpreter expects.
     fn commit_queues(&mut self, run: &Run) {
         let lifted = self.lifted.clone();
         let regs = &lifted.program.regs;

@@ -21,7 +21,7 @@ pub struct Disagreement {
     pub program: String,
     /// Difference between the results of kernel and interpreter, in one sentence.
     pub difference: String,
-    /// Packet, context and maps before the run, as JSON in the form of a witness.
+    /// Packet, context and maps before the run, as JSON in the format of a witness.
     /// [`Replay::install`](crate::Replay::install) accepts it, to reproduce the run.
     pub reproducer: Value,
     /// Return value and packet of the kernel's run.
@@ -62,8 +62,8 @@ impl Disagreement {
 }
 
 impl Pair {
-    /// Returns the packet, the context and the maps before a run as JSON. The JSON has the form of
-    /// a witness with which the run can be repeated.
+    /// Returns the packet, the context and the maps before a run as JSON, in the format of a
+    /// witness. The run can be repeated with it.
     pub fn reproducer(&self, packet: &[u8], context: &Context) -> Value {
         let environment = json!([
             {"name": "ingress_ifindex", "value": context.ingress_ifindex},

@@ -7,7 +7,8 @@ use slowpath_ir::{DrawId, Op};
 
 use crate::pair::Pair;
 
-/// Largest difference between the bounds of an open value for which its range counts as small.
+/// Maximum size of an open value's range that counts as small: the difference between the largest
+/// and the smallest value.
 const FEW: u64 = 4096;
 
 /// Name of the open value that stands for a key which the kernel passes to a callback.
@@ -28,13 +29,13 @@ pub struct Drawn {
 }
 
 impl Drawn {
-    /// Returns true if the value has too many possible values to try them all.
+    /// Returns true if the range of the value is too large to try all values.
     pub fn has_large_range(&self) -> bool {
         self.max - self.min > FEW
     }
 
-    /// Returns true if the value is not a key and has a large range. Bytes that depend on such a
-    /// value are not compared with the kernel's. For keys, all keys in the maps are tried instead.
+    /// Returns true if the value has a large range and is not a key. Bytes that depend on such a
+    /// value are not compared with the kernel's. For a key, all keys in the maps are tried instead.
     pub fn is_wide(&self) -> bool {
         self.has_large_range() && !self.is_key
     }
@@ -77,7 +78,7 @@ impl Pair {
         ops.filter_map(|origin| drawn(origin.op)).collect()
     }
 
-    /// Combines open values, which the interpreter cannot compute, with the numbers that were
+    /// Combines the open values `drawn`, which the interpreter cannot compute, with the numbers
     /// `chosen` for them, in the same order.
     pub fn choices(&self, drawn: &[Drawn], chosen: &[u64]) -> Vec<Choice> {
         let choice = |(drawn, &value): (&Drawn, &u64)| {

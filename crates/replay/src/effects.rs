@@ -17,14 +17,14 @@ use crate::pair::{Pair, hex};
 pub struct Effects {
     /// Changed bytes of the original packet, including bytes that the program cut off.
     pub packet: Vec<PacketChange>,
-    /// Distances in bytes by which the run moved the start and the end of the packet.
+    /// Distances in bytes by which the run moved the packet's start and end.
     pub moved: Moved,
     /// Map elements that were changed, inserted or deleted.
     pub maps: Vec<MapChange>,
-    /// Changes that the run made or may have made, but that cannot be read back from the kernel.
+    /// Changes that the run made or may have made, but that no system call can read back.
     pub unreadable: Vec<Unreadable>,
-    /// Fields of `struct __sk_buff` that the run changed and that programs can set, with their
-    /// content before the run; for tc programs only.
+    /// Fields of `struct __sk_buff` that the run changed and that programs can set, each with its
+    /// number before the run. Empty for programs other than tc programs.
     #[serde(skip)]
     pub fields: Vec<(&'static str, u64)>,
 }
@@ -55,7 +55,7 @@ pub struct PacketChange {
 pub struct MapChange {
     /// Name of the map; for a map inside a map of maps, `OUTER.inner`.
     pub map: String,
-    /// Number of the changed inner map of a map of maps; `None` for other maps. See
+    /// Number of the changed map if it is an inner map of a map of maps; `None` for other maps. See
     /// [`Replay::changed_map`](crate::Replay::changed_map).
     pub inner: Option<usize>,
     /// Key of the element, serialised as hexadecimal digits.
@@ -87,8 +87,8 @@ fn optional_digits<S: Serializer>(
 }
 
 /// Helpers whose changes cannot be read back from the kernel, each with the type of the maps that
-/// it changes. An empty type stands for changes outside of maps. For `None`, the type is the last
-/// part of the call's cost class, which has the form `call.HELPER.TYPE`.
+/// it changes. An empty type stands for changes outside of maps. `None` means that the type is the
+/// last part of the call's cost class, which has the form `call.HELPER.TYPE`.
 const CALLS: [(&str, Option<&str>); 10] = [
     ("ringbuf_output", Some("ringbuf")),
     ("ringbuf_reserve", Some("ringbuf")),
@@ -152,8 +152,8 @@ impl Pair {
         layout.program_type.fields.iter().filter(is_settable).filter_map(changed).collect()
     }
 
-    /// Returns the bytes of the packet that a run changed. New values come from the kernel, but for
-    /// bytes that the program cut off they come from the interpreter.
+    /// Returns the bytes of the packet that a run changed. Their new values come from the kernel's
+    /// packet; for bytes that the program cut off, they come from the interpreter.
     fn changed_bytes(
         &self,
         packet: &[u8],

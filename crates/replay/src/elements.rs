@@ -25,8 +25,8 @@ const READABLE: [MapKind; 7] = [
 
 /// Lowest address of kernel memory, on x86-64 and on arm64 with at most 48 address bits.
 const KERNEL: u64 = 0xffff_0000_0000_0000;
-/// Distance in bytes above the start of a memory region up to which a number counts as an address
-/// in this region.
+/// Size in bytes of the address range that counts as part of a memory region, from the region's
+/// start.
 const REACH: u64 = 1 << 24;
 
 pub fn is_readable(kind: MapKind) -> bool {
@@ -36,12 +36,13 @@ pub fn is_readable(kind: MapKind) -> bool {
 /// A map element that a run wrote, with its values before and after the run.
 #[derive(Clone, Debug)]
 pub struct Touched {
-    /// Index of the element's map in the maps of the lifted program.
+    /// Index of the map that contains the element, among the maps of the lifted program.
     pub map: usize,
     /// Number of the element, which is its position in the interpreter's memory.
     pub number: u64,
     pub key: Vec<u8>,
-    /// Address that the interpreter uses for the inner map; `None` if the map is not an inner map.
+    /// Address that the interpreter uses for the map if it is an inner map of a map of maps; `None`
+    /// for other maps.
     pub map_address: Option<u64>,
     /// Value before the run; `None` if the element did not exist.
     pub before: Option<Vec<u8>>,
@@ -52,8 +53,8 @@ pub struct Touched {
 }
 
 impl Pair {
-    /// Returns the elements that a run wrote. Includes the elements written by `other`, a
-    /// repetition of the run in which clocks and random numbers had other values.
+    /// Returns the elements that a run wrote. `other` is a repetition of the run with other clocks
+    /// and random numbers; the elements that it wrote are included.
     pub fn touched(&self, run: &Run, other: Option<&Run>) -> Vec<Touched> {
         let mut all = Vec::new();
         for (index, layout) in self.lifted.layout.maps.iter().enumerate() {
@@ -81,8 +82,9 @@ impl Pair {
         all
     }
 
-    /// Returns the number and the key of each element of a map that a run wrote. For an inner map,
-    /// also returns the address that the interpreter uses for the map.
+    /// Returns the elements of a map that a run wrote. Each tuple contains the number and the key
+    /// of an element. For an inner map of a map of maps, it also contains the address that the
+    /// interpreter uses for the map.
     fn written(&self, layout: &MapLayout, run: &Run) -> BTreeSet<(u64, Vec<u8>, Option<u64>)> {
         let mut numbers = BTreeSet::new();
         for &(region, offset) in run.written.keys() {
@@ -109,8 +111,8 @@ impl Pair {
         elements.into_iter().filter_map(|e| Some((e.number, e.key?, e.map_address))).collect()
     }
 
-    /// Returns the position of an element's value in the interpreter's memory after `run`; if `run`
-    /// is `None`, before the next run.
+    /// Returns the position of an element's value in the interpreter's memory after `run`. If `run`
+    /// is `None`, returns the position before the next run.
     fn place(&self, layout: &MapLayout, run: Option<&Run>, number: u64) -> u64 {
         let (Some(moved), Some(run)) = (layout.moved, run) else { return number };
         let byte =
@@ -118,8 +120,8 @@ impl Pair {
         (0..8).fold(number, |place, n| place ^ byte(n) << (8 * n))
     }
 
-    /// Returns the interpreter's value of an element after `run`, or at the start of the next run
-    /// if `run` is `None`. Returns `None` if the element does not exist.
+    /// Returns the interpreter's value of an element after `run`. If `run` is `None`, returns the
+    /// value before the next run. Returns `None` if the element does not exist.
     fn value(
         &self,
         layout: &MapLayout,
@@ -141,8 +143,9 @@ impl Pair {
         })
     }
 
-    /// Describes the first of the elements in `touched` that differs between interpreter and
-    /// kernel. Returns `None` if they agree.
+    /// Describes the first of the elements in `touched` whose value differs between interpreter and
+    /// kernel. Returns `None` if all values agree. Where the repeated run `other` has other bytes,
+    /// any byte is accepted.
     pub fn differing_elements(&self, touched: &[Touched], other: Option<&Run>) -> Option<String> {
         for element in touched {
             let Touched { number, key, map_address, kernel, interpreter, .. } = element;
@@ -168,8 +171,8 @@ impl Pair {
         None
     }
 
-    /// Replaces addresses in the interpreter's value by the kernel's addresses at the same offsets.
-    /// Does not check that both addresses refer to the same object.
+    /// Replaces each address in the interpreter's value by the kernel's address at the same offset
+    /// of the value. Does not check that both addresses refer to the same object.
     fn with_kernel_addresses(&self, kernel: Option<&[u8]>, mut interpreter: Vec<u8>) -> Vec<u8> {
         let Some(kernel) = kernel.filter(|kernel| kernel.len() == interpreter.len()) else {
             return interpreter;

@@ -30,20 +30,22 @@ pub fn install_at(
     number
 }
 
-/// Writes the value of the element at the position `place` of a map.
+/// Writes the value of an element of a map. `place` is the position of the value in the memory of
+/// the map.
 pub fn set_value(layout: &MapLayout, place: u64, value: &[u8], environment: &mut Environment) {
     write(environment, layout.values, place << layout.element_bits, value);
 }
 
-/// Writes bytes to consecutive offsets of a region of the interpreter's memory, from `start` on.
+/// Writes bytes to a region of the interpreter's memory, at consecutive offsets that begin with
+/// `start`.
 pub fn write(environment: &mut Environment, region: RegionId, start: u64, bytes: &[u8]) {
     for (offset, &byte) in (0u64..).zip(bytes) {
         environment.memory.insert((region, start.wrapping_add(offset)), byte);
     }
 }
 
-/// Returns the number that the interpreter uses for the element with a key: the key itself, or an
-/// assigned number if the keys of this map are interned.
+/// Returns the number that the interpreter uses for the element with a key. This is the key itself,
+/// or an assigned number if the map's keys are interned (represented by numbers).
 fn number(
     layout: &MapLayout,
     map_address: Option<u64>,
@@ -69,8 +71,8 @@ fn number(
     number
 }
 
-/// Returns the number that the interpreter assigned to a pair of numbers; such pairs represent keys
-/// of maps. A new pair gets the next free number.
+/// Returns the number that the interpreter uses for a pair of numbers. Such pairs represent map
+/// keys. A new pair gets the next free number.
 pub fn intern(pair: (u64, u64), environment: &mut Environment) -> u64 {
     let free = environment.unnumbered.unwrap_or(0);
     let number = *environment.interned.entry(pair).or_insert(free);

@@ -71,9 +71,9 @@ pub enum ReplayError {
     /// Kernel and interpreter give different results for the packet.
     #[error("{0}; this is a defect of slowpath, please report it")]
     Disagreement(Box<Disagreement>),
-    /// Kernel and interpreter gave different results, but not all possible clock times, random
-    /// numbers and similar values were tried. With other values, they may agree. The interpreter's
-    /// maps were copied from the kernel again.
+    /// Kernel and interpreter gave different results. With other clock times, random numbers and
+    /// similar values they may agree, but not all values were tried. The interpreter's maps were
+    /// copied from the kernel again.
     #[error("{0}")]
     Undecided(Box<Disagreement>),
 }

@@ -10,8 +10,8 @@ use crate::entry::{Entry, install_at, set_value, write};
 use crate::error::ReplayError;
 use crate::pair::{Pair, is_queue};
 
-/// Types of maps whose values this module chooses itself, because they refer to devices or CPUs.
-/// The witness (the described map content) supplies only the keys.
+/// Types of maps whose values refer to devices or CPUs. This module chooses the values; the
+/// witness, which describes the map content, supplies only the keys.
 const CHOSEN: [MapKind; 3] = [MapKind::DEVMAP, MapKind::DEVMAP_HASH, MapKind::CPUMAP];
 
 impl Pair {
@@ -59,9 +59,8 @@ impl Pair {
         Ok(())
     }
 
-    /// Puts an inner map into a map of maps under `key`. `within` is the name of the inner map in
-    /// the last installed witness, the description of a run to be reproduced. Changes only the
-    /// interpreter.
+    /// Puts an inner map into a map of maps under `key`. `within` is the name that the last
+    /// installed witness uses for the inner map. Changes only the interpreter.
     fn put_inner_map(&mut self, layout: &MapLayout, key: &[u8], within: &str) {
         let witness = self.installed.len().saturating_sub(1);
         let known = self.inner.iter().position(|(of, name)| *of == witness && name == within);
@@ -78,8 +77,8 @@ impl Pair {
         }
     }
 
-    /// Fills the inner maps (maps inside a map of maps) with the content that the last installed
-    /// `witness` describes. Changes only the interpreter.
+    /// Fills the inner maps of a map of maps with the content that `witness` describes, the last
+    /// installed witness. Changes only the interpreter.
     fn install_into_inner(&mut self, layout: &MapLayout, witness: &Value) {
         let last = self.installed.len().saturating_sub(1);
         for entry in entries(witness, &layout.name) {
@@ -94,7 +93,7 @@ impl Pair {
         }
     }
 
-    /// Returns the address that the interpreter uses for the inner map with this number.
+    /// Returns the address that the interpreter uses for the inner map with the number `number`.
     fn address(&self, layout: &MapLayout, number: usize) -> Option<u64> {
         let outer = self.outer(layout)?;
         Some(self.base(outer.values)?.wrapping_add((number as u64) << outer.element_bits))
@@ -153,8 +152,8 @@ impl Pair {
         ReplayError::NoMap { program, map: name.to_owned() }
     }
 
-    /// Reads the number of elements of each map that evicts elements when it is full from the
-    /// kernel.
+    /// Reads from the kernel the number of elements of each map that evicts elements when it is
+    /// full.
     pub fn count_evicting(&mut self) -> Result<(), MapError> {
         let lifted = self.lifted.clone();
         for layout in lifted.layout.maps.iter().filter(|layout| layout.kind.evicts()) {

@@ -45,9 +45,9 @@ impl Pair {
         }
     }
 
-    /// Runs the program in the interpreter. Values that the interpreter cannot compute, such as
-    /// times, are taken from `choice` in the order of their use. When `choice` is used up, they get
-    /// their minimum. If `value_set` is given, unknown inputs get unusual values of this set
+    /// Runs the program in the interpreter. Some values cannot be computed, such as times: they are
+    /// taken from `choice` in the order of their use. When `choice` is used up, they get their
+    /// minimum. If `value_set` is given, unknown inputs get unusual values of this set
     /// ([`unusual_value`]).
     pub fn interpret(
         &mut self,
@@ -86,8 +86,8 @@ impl Pair {
         result
     }
 
-    /// Returns the keys that the program looks up for a packet in a map whose keys are interned,
-    /// which means that numbers represent them.
+    /// Returns the keys that the program looks up in a map when it processes a packet. Works for
+    /// maps whose keys are interned, which means that the interpreter represents them by numbers.
     pub fn keys(&mut self, layout: &MapLayout, packet: &[u8], context: &Context) -> Vec<Vec<u8>> {
         self.set_packet(packet, context);
         let (Ok(run), Some(present)) = (self.interpret(&[], None), layout.present) else {

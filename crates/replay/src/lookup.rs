@@ -51,8 +51,9 @@ impl Pair {
     }
 }
 
-/// Returns the region of the interpreter's memory that a lookup in a map reads first, and a number
-/// of bits. An element's number, shifted left by these bits, is its offset in this region.
+/// Returns the region of the interpreter's memory that every lookup in a map reads first, and a
+/// shift distance. An element's number, shifted left by this distance, is the element's offset in
+/// the region.
 fn first_read_region(layout: &MapLayout) -> (RegionId, u8) {
     match (layout.prefix_lengths, layout.present) {
         (Some(lengths), _) => (lengths, 1),
@@ -61,7 +62,8 @@ fn first_read_region(layout: &MapLayout) -> (RegionId, u8) {
     }
 }
 
-/// Returns the elements of a map that a run looks up, in order.
+/// Returns the elements of one map that a run looks up: those that it reads, in order, and then
+/// those that it only writes.
 fn lookups_of_map(layout: &MapLayout, run: &Run) -> Vec<Lookup> {
     let (region, shift) = first_read_region(layout);
     let inside = |place: &&(RegionId, u64)| place.0 == region;

@@ -1,4 +1,5 @@
-//! Describes the effects of a run on its packet, and compares them between kernel and interpreter.
+//! Describes the return value and the packet that a run leaves, and compares them between kernel
+//! and interpreter.
 
 use std::collections::BTreeMap;
 
@@ -73,7 +74,7 @@ impl Pair {
         }
     }
 
-    /// Reads a 4-byte word of the interpreter's memory as a run left it.
+    /// Reads a 4-byte word of the interpreter's memory at the end of a run.
     fn word(&self, run: &Run, region: RegionId, offset: u64) -> u32 {
         u32::from_le_bytes([0, 1, 2, 3].map(|n| self.byte(Some(run), (region, offset + n))))
     }
@@ -107,8 +108,9 @@ pub struct Moved {
     pub metadata: i64,
 }
 
-/// Returns true if the kernel's bytes agree with the interpreter's. Where `interpreter` and `other`
-/// differ, they depend on unknown values such as times, and any byte is accepted.
+/// Returns true if the kernel's bytes agree with the interpreter's. `other` is the result of a
+/// repeated run on other unknown values, such as times. Where it differs from `interpreter`, any
+/// byte is accepted.
 pub fn bytes_match(kernel: &[u8], interpreter: &[u8], other: &[u8]) -> bool {
     if interpreter.len() != other.len() {
         return true;
@@ -118,9 +120,9 @@ pub fn bytes_match(kernel: &[u8], interpreter: &[u8], other: &[u8]) -> bool {
         && kernel.iter().zip(expected).all(|(t, (a, b))| a != b || t == a)
 }
 
-/// Describes the difference between the outcomes of kernel and interpreter. Returns `None` if they
-/// agree. Where `interpreter` and `other` differ, they depend on unknown values such as times, and
-/// any value is accepted.
+/// Describes the difference between the results of kernel and interpreter. Returns `None` if they
+/// agree. `other` is the result of a repeated run on other unknown values, such as times. Where it
+/// differs from `interpreter`, any value is accepted.
 pub fn differing_outcome(
     kernel: &Outcome,
     interpreter: &Outcome,

@@ -47,11 +47,12 @@ pub struct Pair {
     pub cpus: usize,
     /// Guards that keep the content of installed witnesses in the kernel.
     pub installed: Vec<Installed>,
-    /// Inner maps of installed witnesses (descriptions of runs to be reproduced): the index of the
-    /// witness, and the name of the map in it. They are numbered after the maps of the object.
+    /// Inner maps of maps of maps in installed witnesses (descriptions of runs to be reproduced).
+    /// Each pair contains the index of the witness and the name of the map in it. They are numbered
+    /// after the maps of the object.
     pub inner: Vec<(usize, String)>,
     pub object_maps: usize,
-    /// True if the numbers of map elements must be read from the kernel before the next run.
+    /// True if the next run must first read from the kernel how many elements each map contains.
     pub recount: bool,
     /// Inputs that contain a time, each with the name of the helper that returns it.
     pub clocks: Vec<(InputId, String)>,
@@ -59,7 +60,7 @@ pub struct Pair {
     /// the memory region that contains the map's values.
     pub inserted: HashMap<RegionId, u64>,
     /// Elements of maps with eviction that are known to exist in the kernel before the current run.
-    /// Each is given by memory region and position.
+    /// Each pair contains the memory region of the map's values and the element's position.
     pub confirmed: HashSet<(RegionId, u64)>,
 }
 
@@ -147,16 +148,16 @@ impl Pair {
         inputs.position(|input| input.name == name).map(InputId::from)
     }
 
-    /// Returns a byte of the interpreter's memory as `run` left it. If `run` is `None`, returns the
-    /// byte at the start of the next run.
+    /// Returns a byte of the interpreter's memory at the end of `run`. If `run` is `None`, returns
+    /// the byte at the start of the next run.
     pub fn byte(&self, run: Option<&Run>, place: (RegionId, u64)) -> u8 {
         let written = run.and_then(|run| run.written.get(&place));
         let known = written.or_else(|| self.environment.memory.get(&place));
         known.copied().unwrap_or(self.environment.fill)
     }
 
-    /// Returns the map of maps to which the inner maps with this `layout` belong. Returns `None` if
-    /// `layout` is that of another map.
+    /// Returns the map of maps to which the inner maps with the layout `layout` belong. Returns
+    /// `None` if `layout` describes another map.
     pub fn outer(&self, layout: &MapLayout) -> Option<&MapLayout> {
         let outer = layout.name.strip_suffix(".inner").filter(|_| layout.inner)?;
         self.lifted.layout.maps.iter().find(|map| map.name == outer)
@@ -169,8 +170,8 @@ impl Pair {
         self.map_by_number(self.inner_map_number(layout, map_address)?)
     }
 
-    /// Returns the number of the inner map (a map in a map of maps) for which the interpreter uses
-    /// `map_address`.
+    /// Returns the number of an inner map of a map of maps. `map_address` is the address that the
+    /// interpreter uses for the inner map.
     pub fn inner_map_number(&self, layout: &MapLayout, map_address: u64) -> Option<usize> {
         let outer = self.outer(layout)?;
         let distance = map_address.checked_sub(self.base(outer.values)?)?;
@@ -182,7 +183,8 @@ impl Pair {
         self.object_maps + self.inner.len()
     }
 
-    /// Returns the map with this number, which is a map of the object or an inner map of a witness.
+    /// Returns the map with the number `number`: a map of the object, or after those an inner map
+    /// of a witness.
     pub fn map_by_number(&self, number: usize) -> Option<&Map> {
         let Some(index) = number.checked_sub(self.object_maps) else {
             return self.loaded.map_by_number(number);
@@ -221,8 +223,8 @@ pub fn is_queue(map: &MapLayout) -> bool {
 /// Number of different sets of values that [`unusual_value`] can return.
 pub const VALUE_SETS: usize = 4;
 
-/// Returns a value between `min` and `max` that is unlikely to occur by chance. Its bytes differ
-/// from those of small numbers. Different numbers of `set` give different values.
+/// Returns a value between `min` and `max` that is unlikely to occur by chance: its bytes differ
+/// from those of small numbers. Each number of `set` gives another value.
 pub fn unusual_value(set: usize, min: u64, max: u64) -> u64 {
     const BYTES: [u64; VALUE_SETS] = [
         0x3b5d_9f27_c3a1_e695,

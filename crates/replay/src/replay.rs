@@ -31,13 +31,13 @@ pub struct Step {
     pub instructions: u64,
     /// Number that identifies the path that the packet took through the program.
     pub path: PathId,
-    /// The interpreter's run, with the executed blocks and costs in order.
+    /// The interpreter's run, which lists the executed blocks and costs in order.
     pub run: Run,
     /// Values that the interpreter cannot compute, such as times, in the order of their use. Each
-    /// has the number that reproduces the kernel's run.
+    /// comes with the number that reproduces the kernel's run.
     pub choices: Vec<Choice>,
-    /// True if the kernel may have taken another path. The path then depends on a time or random
-    /// number, which cannot be observed.
+    /// True if the kernel may have taken another path, because the path depends on a time or random
+    /// number that cannot be observed.
     pub open_path: bool,
     /// Changes that the run made to the packet and to maps.
     pub effects: Effects,
@@ -117,8 +117,8 @@ impl Replay {
         &self.pair.lifted
     }
 
-    /// Declares that the program is instrumented and records its path. The search for values that
-    /// the interpreter cannot compute uses the record from then on.
+    /// Declares that the program records its path in a map. From then on, the search for values
+    /// that the interpreter cannot compute uses this record.
     pub fn use_path_record(&mut self, path_record: PathRecord) {
         self.pair.path_record = Some(path_record);
     }
@@ -159,8 +159,8 @@ impl Replay {
         Ok(self.pair.sync_maps()?)
     }
 
-    /// Returns the keys that the program looks up for a packet in a map whose keys are interned,
-    /// which means that numbers represent them.
+    /// Returns the keys that the program looks up in a map when it processes a packet. Works for
+    /// maps whose keys are interned, which means that the interpreter represents them by numbers.
     pub fn keys(&mut self, layout: &MapLayout, packet: &[u8]) -> Vec<Vec<u8>> {
         self.pair.keys(layout, packet, &Context::default())
     }
@@ -188,7 +188,7 @@ impl Replay {
         Some(PathId::of(&self.pair.interpret(&[], None).ok()?.path))
     }
 
-    /// Returns the kernel's map in which a run made the given change.
+    /// Returns the kernel's map that contains a changed element.
     pub fn changed_map(&self, change: &MapChange) -> Option<&Map> {
         match change.inner {
             Some(number) => self.pair.map_by_number(number),
@@ -216,9 +216,9 @@ impl Replay {
     }
 
     /// Like [`Replay::run`], but can also return the state before the run. It does so if
-    /// `needs_snapshot` returns true for the path and the number of instructions. The snapshot
-    /// contains packet, context and maps, in the form of a witness for [`Replay::install`]. Taking
-    /// it needs time proportional to the size of the maps.
+    /// `needs_snapshot` returns true for the path and the number of instructions. This snapshot
+    /// contains packet, context and maps, in the format of a witness for [`Replay::install`].
+    /// Taking it needs time proportional to the size of the maps.
     ///
     /// # Errors
     /// As [`Replay::run`].
@@ -301,8 +301,8 @@ impl Replay {
         })
     }
 
-    /// Copies the kernel's maps into the interpreter after a run that it did not reproduce. A queue
-    /// cannot be read, so its content is lost.
+    /// Copies the kernel's maps into the interpreter after a run that the interpreter did not
+    /// reproduce. A queue cannot be read, so its content becomes unknown.
     fn recover(&mut self) -> Result<(), ReplayError> {
         let queue = self.pair.lifted.layout.maps.iter().find(|layout| is_queue(layout));
         self.lost = queue.map(|layout| layout.name.clone());

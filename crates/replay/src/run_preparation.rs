@@ -19,8 +19,8 @@ const KEPT_FREE: u64 = 128;
 const NO_COMMON_LRU: u32 = 1 << 1;
 
 impl Pair {
-    /// Copies state that only the kernel knows into the interpreter before a run: the number of
-    /// free elements in maps, and the time.
+    /// Copies the state that only the kernel knows into the interpreter before a run: the time, and
+    /// the number of free elements in maps.
     pub fn prepare(&mut self) -> Result<(), MapError> {
         if self.recount {
             let lifted = self.lifted.clone();
@@ -92,8 +92,8 @@ impl Pair {
             || inserted.saturating_add(kept) >= map.definition().max_entries.into()
     }
 
-    /// Removes elements from the interpreter that the next run would look up, but that the kernel
-    /// has evicted. Records the other elements that the run would look up as confirmed to exist.
+    /// Removes elements from the interpreter that the kernel has evicted and that the next run
+    /// would look up. Records the other elements that the run would look up as confirmed to exist.
     ///
     /// # Errors
     /// If the interpreter cannot complete the run.
@@ -134,8 +134,8 @@ impl Pair {
         }
     }
 
-    /// Returns the elements among those in `read` that exist in the interpreter but were not
-    /// confirmed to exist in the kernel.
+    /// Returns the elements in `read` that exist in the interpreter, but that are not known to
+    /// exist in the kernel. Each pair contains a memory region and a position.
     pub fn unconfirmed_elements(&self, read: &[(RegionId, u64)]) -> HashSet<(RegionId, u64)> {
         let unconfirmed = |place: &&(RegionId, u64)| {
             !self.confirmed.contains(place) && self.byte(None, **place) != 0

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use slowpath_bpf::{FirstByte, ProgramType};
 use slowpath_kernel::Context;
 
-/// Offset of the EtherType in an Ethernet header, and length of this header, in bytes.
+/// Offset of the EtherType in an Ethernet header in bytes. `ETH_HLEN` is the length of this header.
 const TYPE: usize = 12;
 const ETH_HLEN: usize = 14;
 /// Smallest EtherType (`ETH_P_802_3_MIN`); smaller numbers are lengths.
@@ -14,13 +14,13 @@ const TYPE_MIN: u16 = 0x600;
 /// `ETH_P_802_3` and `ETH_P_802_2`, in the byte order of the field `protocol`.
 const RAW: u64 = 0x0100;
 const LLC: u64 = 0x0400;
-/// Types of packets (`uapi/linux/if_packet.h`). The loopback device has zeros as its address and as
-/// its broadcast address.
+/// Values of the field `pkt_type` (`uapi/linux/if_packet.h`). The loopback device has zeros as its
+/// address and as its broadcast address.
 const MULTICAST: u64 = 2;
 const OTHERHOST: u64 = 3;
 
-/// EtherTypes of IPv4 and IPv6, with the address family, and the offset and size of the source
-/// address in the header.
+/// EtherTypes of IPv4 and IPv6. Each is followed by the address family, and by the offset and size
+/// of the source address in the header.
 const NETWORKS: [(u16, u64, usize, usize); 2] = [(0x0800, 2, 12, 4), (0x86dd, 10, 8, 16)];
 
 /// Returns the values of the fields, by name. The packet has at least 14 bytes with a link layer
@@ -42,7 +42,8 @@ pub fn fields(row: &ProgramType, packet: &[u8], context: &Context) -> BTreeMap<S
     fields
 }
 
-/// Sets the fields of the socket of a test run, whose local address is the packet's source.
+/// Sets the address fields, which a program reads from the socket of a test run. The local address
+/// of this socket is the packet's source address.
 fn addresses(protocol: u16, packet: &[u8], fields: &mut BTreeMap<String, u64>) {
     let Some(&(_, family, start, size)) = NETWORKS.iter().find(|network| network.0 == protocol)
     else {

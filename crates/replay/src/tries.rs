@@ -18,7 +18,7 @@ const LENGTH: usize = 4;
 struct Trie {
     /// Keys of the elements; the index of a key is the position of its element in memory.
     keys: Vec<Vec<u8>>,
-    /// Indices of the elements in `keys`, by prefix length in bits and prefix.
+    /// For each prefix length in bits, the positions of the elements by prefix.
     places: BTreeMap<u32, HashMap<Vec<u8>, usize>>,
 }
 
@@ -26,12 +26,12 @@ struct Trie {
 #[derive(Clone, Debug, Default)]
 pub struct Tries {
     tries: HashMap<RegionId, Trie>,
-    /// Regions of the interpreter's memory that contain computed results of lookups.
+    /// Regions of the interpreter's memory that contain computed results of trie lookups.
     answers: BTreeSet<RegionId>,
 }
 
 impl Trie {
-    /// Returns the position of the element with a key. A new key gets the next free position.
+    /// Returns the position of the element with a key. Adds a new key at the next free position.
     fn place(&mut self, key: &[u8]) -> usize {
         let next = self.keys.len();
         let prefixes = self.places.entry(prefix_length(key)).or_default();
@@ -42,9 +42,8 @@ impl Trie {
         place
     }
 
-    /// Looks up a key: returns the position of the element with the longest prefix of the key;
-    /// `None` if no prefix matches. Prefixes that are longer than the key's own prefix length do
-    /// not count.
+    /// Returns the position of the element with the longest prefix of the key `key`; `None` if no
+    /// prefix matches. Prefixes that are longer than the key's own prefix length do not count.
     fn longest(&self, key: &[u8]) -> Option<usize> {
         let length = prefix_length(key);
         if u64::from(length) > 8 * key.len().saturating_sub(LENGTH) as u64 {
@@ -117,9 +116,9 @@ impl Tries {
         found_any
     }
 
-    /// Computes the results of lookups in a trie whose elements are identified by the numbers of
-    /// their interned keys. A result is the length in bits of the matching prefix plus 1, or 0 if
-    /// no prefix matches.
+    /// Computes the results of lookups in a trie whose elements are identified by keys, not by
+    /// positions. A result is the length in bits of the matching prefix plus 1, or 0 if no prefix
+    /// matches. Returns true if any new result is a match.
     fn answer_by_key(
         &self,
         layout: &MapLayout,
@@ -166,8 +165,8 @@ fn prefix_length(key: &[u8]) -> u32 {
     key.first_chunk().map_or(0, |length| u32::from_le_bytes(*length))
 }
 
-/// Returns the data of a trie key, without its length field. All bits after the first `bits` bits
-/// are cleared.
+/// Returns the first `bits` bits of a trie key's data; all later bits are zero. The data follows
+/// the key's length field.
 fn prefix(key: &[u8], bits: u32) -> Vec<u8> {
     let kept = |offset: u32| bits.saturating_sub(8 * offset).min(8);
     let bytes = (0u32..).zip(key.iter().skip(LENGTH));

@@ -116,8 +116,8 @@ fn a_wrong_model_is_reported_with_a_reproducer() {
     Oracle::Kernel.compared(2, "replayed packets");
 }
 
-/// Checks that a packet is undecided if all tried runs of the interpreter contradict guarantees of
-/// the kernel.
+/// Checks that the result for a packet is undecided if all tried runs of the interpreter contradict
+/// guarantees of the kernel.
 #[test]
 fn runs_without_a_possible_choice_are_undecided() {
     let Some(kernel) = kernel() else { return };

@@ -33,7 +33,7 @@ pub(super) enum Exits {
 
 /// The result of lifting a block for a given abstract state at its start.
 pub(super) struct LiftedBlock {
-    /// Number of the block's first instruction.
+    /// Number of the block's first instruction, counted over all programs that are lifted together.
     pub first: InsnIdx,
     pub insns: Vec<InsnIdx>,
     pub exits: Exits,
@@ -42,9 +42,9 @@ pub(super) struct LiftedBlock {
 }
 
 impl Lifter<'_> {
-    /// Lifts the block at a program point for the abstract state at its start. Calls `observe` with
-    /// the abstract values of `r0` to `r10` before each instruction of the first program, but not
-    /// of programs reached by tail calls.
+    /// Lifts the block at a program point for the abstract state at its start. Before each
+    /// instruction of the first program, calls `observe` with the abstract values of `r0` to `r10`.
+    /// Does not call it in programs that a tail call reaches.
     ///
     /// [`Lifter::take_work`] returns the block's operations and costs until the next block is
     /// lifted.
@@ -86,8 +86,8 @@ impl Lifter<'_> {
         })
     }
 
-    /// Converts the control transfer at the end of a block to [`Exits`], in which registers hold
-    /// the branch conditions.
+    /// Converts the control transfer at the end of a block to [`Exits`]: copies branch conditions
+    /// to registers.
     fn exits(&mut self, next: Next) -> Exits {
         match next {
             Next::On | Next::Exit => Exits::End,

@@ -7,12 +7,12 @@ use crate::lift::ir::emit::{Emitter, word};
 use crate::lift::layout::memory::chunks;
 use crate::lift::lifter::Lifter;
 
-/// Effect of a copy whose condition does not hold.
+/// Effect of a conditional copy on the destination if the condition does not hold.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::lift) enum Otherwise {
-    /// The bytes keep their values.
+    /// The bytes at the destination keep their values.
     Keep,
-    /// The bytes become zero.
+    /// The bytes at the destination become zero.
     Clear,
 }
 
@@ -79,9 +79,9 @@ impl Lifter<'_> {
         }
     }
 
-    /// Stores unknown values in place of `bytes` copied bytes, which are at most `most`. Marks the
-    /// values as determined ([`slowpath_ir::Draw::determined`]), because the kernel copies them
-    /// from memory.
+    /// Stores unknown values in place of copied bytes, because the copy is too large. The number of
+    /// bytes is `bytes`, at most `most`. Marks the values as determined
+    /// ([`slowpath_ir::Draw::determined`]), because the kernel copies them from memory.
     fn copy_unknown(&mut self, to: Operand, (bytes, most): (Operand, u32), copy: ConditionalCopy) {
         const WORD: u8 = 8;
         let store = |emit: &mut Emitter, inside, destination, size: u8, name: &str| {
@@ -109,7 +109,8 @@ impl Lifter<'_> {
         }
     }
 
-    /// Emits a copy of `bytes` bytes that takes effect only if `cond` is set.
+    /// Emits a copy of `bytes` bytes from the address `from` to the address `to`, which takes
+    /// effect only if `cond` is set.
     pub(super) fn copy_if(&mut self, cond: Operand, to: Operand, from: Operand, bytes: u32) {
         let copy = ConditionalCopy { cond, otherwise: Otherwise::Keep };
         self.copy_size(to, from, ArgumentSize::Constant(bytes), copy);
@@ -147,8 +148,8 @@ impl Lifter<'_> {
     }
 }
 
-/// Returns the name that reports use for `size` bytes at `offset` in the memory called `object`,
-/// whose size is `bytes`.
+/// Returns the name that reports use for `size` bytes at `offset` in an object in memory. The
+/// object is called `object` and has `bytes` bytes.
 fn chunk_name((offset, size): (u64, u8), bytes: u32, object: &str) -> String {
     match bytes {
         0..=8 => object.to_owned(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// Value of a map element.
+/// Value of a map element before the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EntryValue {
     /// Value bytes; missing bytes at the end are zero. For a per-CPU map, the value on the CPU that
@@ -59,7 +59,7 @@ pub struct InnerContent {
     /// Number of elements in addition to the listed ones. Their keys are unknown, and the program
     /// never looks them up.
     pub others: u64,
-    /// Maximum number of elements; `None` if it is that of the object's definition.
+    /// Maximum number of elements; `None` if the object's definition states the correct number.
     pub max_entries: Option<u32>,
 }
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use slowpath_ir::{CostClassId, CostEvent, InsnIdx};
 
-/// A collector of cost events of the current block. Also stores the names of all cost classes so
-/// far. A cost class is a kind of work for which the target description has one price.
+/// A collector of cost events of the current block. Also stores the names of all cost classes that
+/// have occurred. A cost class is a kind of work for which the target description has one price.
 #[derive(Debug, Default)]
 pub(super) struct Costs {
     classes: BTreeMap<String, CostClassId>,
@@ -19,8 +19,8 @@ impl Costs {
         self.events.clear();
     }
 
-    /// Adds a cost event: `insn` does one unit of work of the cost class `class`, whose price the
-    /// target states.
+    /// Adds a cost event to the block: the instruction `insn` does the work of the cost class
+    /// `class` once.
     pub fn add(&mut self, insn: InsnIdx, class: &str) {
         let next = CostClassId::from(self.classes.len());
         let class = match self.classes.get(class) {

@@ -14,10 +14,10 @@ pub struct LiftError {
     /// Section, instruction and source line, followed by a colon; empty if no single instruction is
     /// at fault.
     place: String,
-    /// 8-byte slot of the instruction in the linked program; `None` if no single instruction is at
-    /// fault.
+    /// Index of the instruction's 8-byte slot in the linked program; `None` if no single
+    /// instruction is at fault.
     pub insn: Option<usize>,
-    /// True if the error is about map content that the options give, which does not fit the maps.
+    /// True if the error is about map content from the user's options that does not fit the maps.
     /// The program itself is then not at fault.
     pub is_about_content: bool,
     /// Reason why lifting stopped early, such as an exhausted budget; `None` for other errors.

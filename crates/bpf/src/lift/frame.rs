@@ -24,7 +24,7 @@ pub(super) enum Phase {
     /// Second step of a call that may use one of several maps: the call for the map with this
     /// index.
     CallOnMap(u32),
-    /// Packet load of classic BPF: end the function, because the packet lacks the bytes.
+    /// Packet load of classic BPF: end the function, because the packet is too short.
     OutsidePacket,
     /// Loop around the callback of a helper: test whether there is another iteration.
     LoopTest,
@@ -64,7 +64,7 @@ pub(super) enum Phase {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct ProgramPoint {
     pub frame: FrameId,
-    /// 8-byte instruction slot in the frame's program.
+    /// Index of the instruction's 8-byte slot in the frame's program.
     pub slot: usize,
     pub phase: Phase,
 }
@@ -85,10 +85,10 @@ impl ProgramPoint {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Frame {
     pub unit: UnitId,
-    /// Program that the kernel started. After a tail call, it differs from `unit`, the program that
+    /// Program that the kernel started, before any tail call. The field `unit` is the program that
     /// is being executed.
     pub run: UnitId,
-    /// 8-byte slot of the function's first instruction.
+    /// Index of the slot of the function's first instruction.
     pub function: usize,
     /// Number of active functions that lead to this call: its caller, the caller's caller, and so
     /// on.
@@ -123,7 +123,8 @@ impl Frames {
         id
     }
 
-    /// Returns true if the function is executed by this frame or by one of its callers.
+    /// Returns true if a function is executed by this frame or by one of its callers. The function
+    /// starts at the slot `function` of the program `unit`.
     pub fn running(&self, mut frame: FrameId, unit: UnitId, function: usize) -> bool {
         loop {
             let current = &self.frames[frame];

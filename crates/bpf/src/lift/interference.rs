@@ -82,7 +82,8 @@ impl Lifter<'_> {
         }
     }
 
-    /// Records the shared memory that a call may read or write through its arguments.
+    /// Records the shared memory that a call of the helper `number` may read or write through its
+    /// arguments.
     pub(in crate::lift) fn note_shared_arguments(&mut self, number: i32) {
         let pointer = self.state.regs[1];
         match number {
@@ -149,8 +150,8 @@ impl Lifter<'_> {
         }
     }
 
-    /// Records that a call reads or changes the set of elements of a map. Also records whether
-    /// another CPU may have changed the set since an earlier call.
+    /// Records that a call reads or changes which elements a map contains. Also records whether
+    /// another CPU may have inserted or deleted elements since an earlier call.
     pub(in crate::lift) fn note_elements(&mut self, map: &MapOperand, access: Access) {
         let writes = matches!(access, Access::Insert);
         if writes && is_shared(&map.def) {
@@ -188,8 +189,8 @@ impl Lifter<'_> {
         self.state.accessed.note(elements);
     }
 
-    /// Returns true if other CPUs may have changed the elements of this map since earlier calls.
-    /// The earlier calls then do not determine the result of the current call.
+    /// Returns true if other CPUs may have inserted or deleted elements of this map since earlier
+    /// calls. The earlier calls then do not determine the result of the current call.
     pub(in crate::lift) fn has_unknown_elements(&self, map: &MapOperand) -> bool {
         self.open_elements == Some(map.id)
     }

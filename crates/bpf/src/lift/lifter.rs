@@ -91,7 +91,7 @@ impl Findings {
 pub(super) struct Lifter<'a> {
     pub object: &'a Object,
     pub options: &'a LiftOptions,
-    /// Row of the program's type.
+    /// Description of the program's type, an entry of the table of program types.
     pub program_type: &'static ProgramType,
     pub code: LinkedCode,
     pub frames: Frames,
@@ -105,23 +105,25 @@ pub(super) struct Lifter<'a> {
     pub costs: Costs,
     pub assumptions: BTreeSet<String>,
     pub missing_runs: MissingRuns,
-    /// Sentences that describe assumptions on which single runs of the program rely. The index of a
-    /// sentence is its [`RelianceId`].
+    /// Assumptions on which single runs of the program rely, as sentences. The index of a sentence
+    /// is its [`RelianceId`].
     pub reliances: Vec<String>,
-    /// Identifiers of reliances that only add runs: a run that relies on such a sentence may be
-    /// impossible on the device. See [`super::Lifted::over_approximating`].
+    /// Identifiers of those assumptions in `reliances` that only add runs to the model: a run that
+    /// relies on one of them may be impossible on the device. See
+    /// [`super::Lifted::over_approximating`].
     pub over_approximating: BTreeSet<RelianceId>,
-    /// Identifiers of reliances that matter only if the program changes the packet. See
-    /// [`super::Lifted::packet_reliances`].
+    /// Identifiers of those assumptions in `reliances` that matter only if the program changes the
+    /// packet. See [`super::Lifted::packet_reliances`].
     pub packet_reliances: BTreeSet<RelianceId>,
     /// Maps that other CPUs can change between two accesses of a run.
     pub interference: Interference,
-    /// Map whose set of elements another CPU may have changed before the call that is being lifted;
-    /// `None` if no map is concerned.
+    /// Map in which another CPU may have inserted or deleted elements before the call that is being
+    /// lifted; `None` if there is no such map.
     pub open_elements: Option<MapId>,
     /// Layouts of the maps that the program uses, by the name of the map.
     pub layouts: BTreeMap<String, MapLayout>,
-    /// Requirements found by lifting the program for the first time; empty during the first time.
+    /// Requirements that the first lifting of the program has found; empty during the first
+    /// lifting.
     first_findings: Findings,
     uses: MapUses,
     /// Bytes of stack frames found so far that functions read without writing them first.
@@ -196,8 +198,8 @@ impl<'a> Lifter<'a> {
         self.state = state;
     }
 
-    /// Starts to lift an instruction of the block and returns its number; an error if the time
-    /// budget is exhausted.
+    /// Starts to lift an instruction of the block and returns its number. Returns an error if the
+    /// time budget is exhausted.
     pub fn begin_insn(&mut self, at: ProgramPoint) -> Result<InsnIdx, Reason> {
         self.ticker.tick(&self.options.stop)?;
         let unit = self.unit(at);
@@ -208,7 +210,7 @@ impl<'a> Lifter<'a> {
         Ok(insn)
     }
 
-    /// Returns the index of the linked program (unit) that contains a program point.
+    /// Returns the index of the linked program that contains a program point.
     pub fn unit(&self, at: ProgramPoint) -> UnitId {
         self.frames.get(at.frame).unit
     }
@@ -218,23 +220,23 @@ impl<'a> Lifter<'a> {
         self.site
     }
 
-    /// Like [`Lifter::rely`], but records that a run may be impossible: if `sentence` is false for
-    /// the run, the run does not occur on the device. The lifted program still contains all
-    /// possible runs.
+    /// Like [`Lifter::rely`], for an assumption that may be false on the device. If `sentence` is
+    /// false for a run, the run cannot occur on the device. The lifted program nevertheless
+    /// contains all possible runs.
     pub fn rely_on_feasible(&mut self, cond: Operand, sentence: String) {
         let reliance = self.rely(cond, sentence);
         self.over_approximating.insert(reliance);
     }
 
-    /// Like [`Lifter::rely`], for a sentence that matters only if the packet was changed since the
-    /// device received it.
+    /// Like [`Lifter::rely`], for an assumption that matters only if the packet was changed since
+    /// the device received it.
     pub fn rely_on_packet(&mut self, cond: Operand, sentence: String) {
         let reliance = self.rely(cond, sentence);
         self.packet_reliances.insert(reliance);
     }
 
-    /// Records that runs in which the bit `cond` is set rely on the truth of `sentence`. Returns
-    /// the number of the sentence.
+    /// Records that runs in which the bit `cond` is set rely on the assumption `sentence`. Returns
+    /// the number of the assumption.
     pub fn rely(&mut self, cond: Operand, sentence: String) -> RelianceId {
         let known = self.reliances.iter().position(|known| *known == sentence);
         let index = known.unwrap_or_else(|| {
@@ -360,10 +362,10 @@ impl<'a> Lifter<'a> {
         self.starts_with_metadata() || self.makes_metadata()
     }
 
-    /// Returns true if a helper that moves the packet's start must copy the metadata byte by byte
-    /// in the model. If no function of the object reads the position of metadata, the program
-    /// cannot see it. Two programs that move the packet's start equally then have the same effect
-    /// on metadata.
+    /// Returns true if a helper that moves the packet's start must also move the metadata in the
+    /// model, byte by byte. This is unnecessary if no function of the object reads the position of
+    /// metadata. Two programs that move the packet's start equally then have the same effect on
+    /// metadata.
     pub fn moves_metadata(&self) -> bool {
         (self.starts_with_metadata() && self.reads_metadata())
             || self.code.program(0).runs_on_map_entry()

@@ -14,8 +14,8 @@ use crate::lift::options::LiftOptions;
 use crate::lift::placed_program::PlacedProgram;
 use crate::{BpfProgram, Object};
 
-/// One of the linked programs that are lifted together, with the number of its first instruction in
-/// the lifted program.
+/// One of the linked programs that are lifted together. Its instructions have consecutive numbers
+/// in the lifted program.
 struct Unit {
     program: BpfProgram,
     first_insn: usize,
@@ -33,7 +33,7 @@ pub(super) struct LinkedCode {
 }
 
 impl LinkedCode {
-    /// Creates the list of linked programs (units) with the program to lift, which is unit 0.
+    /// Creates the list of linked programs with one element, the program to lift. It is unit 0.
     pub fn new(program: BpfProgram) -> Self {
         let mut code = LinkedCode { units: Vec::new(), unit_of: HashMap::new() };
         code.add(program);
@@ -96,16 +96,16 @@ impl LinkedCode {
         InsnIdx::from(self.units[unit].first_insn + slot)
     }
 
-    /// Returns the index of the function that starts at an instruction slot, among the functions
-    /// whose addresses the linked program `unit` takes. `None` if the program takes no address of
-    /// this function.
+    /// Returns the index of a function among the functions whose addresses the linked program
+    /// `unit` takes. The function starts at the instruction slot `slot`. Returns `None` if the
+    /// program does not take its address.
     pub fn callback_number(&self, unit: UnitId, slot: usize) -> Option<u32> {
         let number = self.units[unit].callbacks.binary_search(&slot).ok()?;
         u32::try_from(number).ok()
     }
 
-    /// Returns the first instruction slot of a function, given its index among the functions whose
-    /// addresses the linked program takes.
+    /// Returns the first instruction slot of a function. `number` is the function's index among the
+    /// functions whose addresses the linked program `unit` takes.
     pub fn callback(&self, unit: UnitId, number: u32) -> Option<usize> {
         self.units[unit].callbacks.get(number as usize).copied()
     }

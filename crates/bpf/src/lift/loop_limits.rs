@@ -11,8 +11,8 @@ use crate::lift::visit_limits::{BlockOrPoint, Limit};
 pub(in crate::lift) const MAX_LOOPS: u64 = 8 << 20;
 
 impl Lifter<'_> {
-    /// Limits how often a run reaches the loop test of a helper that calls a callback at most
-    /// `iterations` times. The test is reached once more, when the loop ends.
+    /// Limits the number of times that a run reaches the loop test of a helper, which calls a
+    /// callback at most `iterations` times. The test is reached once more at the end of the loop.
     pub fn limit_callbacks(&mut self, at: ProgramPoint, number: i32, iterations: u64) {
         let by = if number == LOOP { "bpf_loop" } else { "bpf_for_each_map_elem" };
         let limit = Limit {
@@ -25,8 +25,8 @@ impl Lifter<'_> {
         self.visit_limits.set(at, limit);
     }
 
-    /// Limits the number of visits of a `may_goto` instruction. Every function call resets the
-    /// kernel's counter. The final visit, at which the counter is zero, is additional.
+    /// Limits the number of times that a run reaches a `may_goto` instruction. Every function call
+    /// resets the kernel's counter. The instruction is reached once more when the counter is zero.
     pub fn limit_may_goto(&mut self, at: ProgramPoint) {
         let function = self.frames.get(at.frame).function;
         let entry = ProgramPoint { frame: at.frame, slot: function, phase: Phase::Start };

@@ -11,9 +11,9 @@ use crate::lift::content::MapContent;
 use crate::lift::receive::Receive;
 use crate::{Btf, Variable};
 
-/// A rule by which one program runs after another: if the first program returns certain codes, the
-/// second one gets the packet. The second program runs with the same context, or on another device
-/// to which the packet is sent.
+/// A rule by which a second program runs after a first one: the first program returns one of
+/// certain codes. The second program gets the packet with the same context, or on another device to
+/// which the packet is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Handover {
     /// Program that runs first, by index in [`crate::Object::programs`].
@@ -65,10 +65,11 @@ pub struct LiftOptions {
     /// Rules by which programs run after other programs. If no rule applies to a return code, the
     /// run ends.
     pub handovers: Vec<Handover>,
-    /// Programs whose instructions have costs, by index in [`crate::Object::programs`]. Each
-    /// includes the targets of its tail calls. `None` means all programs.
+    /// Programs whose instructions have costs, by index in [`crate::Object::programs`]. The targets
+    /// of their tail calls have costs, too. `None` means all programs.
     pub costed_programs: Option<BTreeSet<usize>>,
-    /// True if other CPUs may change shared maps between two accesses of a run.
+    /// True if other CPUs may change maps that they share with the program, between two accesses of
+    /// a run.
     pub interleaved: bool,
     /// Read-only variables whose values are treated as unknown, so that
     /// [`crate::lift::path_deciding_variables`] finds those that affect paths.
@@ -112,8 +113,8 @@ impl LiftOptions {
         LiftOptions { receive, receive_after_network: receive, ..self }
     }
 
-    /// Returns the user's reason why an unsupported helper is harmless; `None` if the user did not
-    /// declare it harmless.
+    /// Returns the user's reason why the unsupported helper `name` is harmless; `None` if the user
+    /// did not declare it harmless.
     pub(super) fn assumed(&self, name: &str) -> Option<&str> {
         self.assumed_helpers.get(name).map(String::as_str)
     }

@@ -9,7 +9,8 @@ use crate::lift::ir::emit::word;
 use crate::lift::lifter::Lifter;
 
 impl Lifter<'_> {
-    /// Loads a packet address from the context field with the content `content`.
+    /// Loads a packet address from a context field. `content` selects the field, such as the
+    /// packet's start.
     pub fn context_pointer(&mut self, content: Content) -> Operand {
         let base = self.ir.base(self.ir.context);
         let field = self.program_type.offset(content);
@@ -38,8 +39,8 @@ impl Lifter<'_> {
         if self.is_sent() { self.received_register().into() } else { self.ir.base(self.ir.packet) }
     }
 
-    /// Returns the register with the address at which the received packet started. Used for packets
-    /// that are sent to other devices.
+    /// Returns the register with the address at which the received packet started. It is needed if
+    /// packets are sent to other devices.
     pub fn received_register(&mut self) -> Reg {
         self.ir.start("packet as received", 64, StartValue::Packet)
     }

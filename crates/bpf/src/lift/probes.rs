@@ -10,8 +10,8 @@ use crate::lift::state::value::AbstractValue;
 use crate::maps::Variable;
 use crate::{BpfProgram, Object};
 
-/// Returns the variables among `variables` that can affect the path of a run, in the same order.
-/// All must be read-only.
+/// Returns those of the `variables` that can affect the path of a run, in the same order. All
+/// `variables` must be read-only.
 ///
 /// Lifts the program with unknown values of all these variables, then follows the values to
 /// branches.
@@ -50,8 +50,9 @@ fn name_of(number: usize) -> String {
 }
 
 impl Lifter<'_> {
-    /// Returns an unknown 64-bit value for a load at a constant offset that reads a variable in
-    /// [`crate::lift::LiftOptions::probed_variables`]; `None` for other loads.
+    /// Returns an unknown 64-bit value if a load reads a variable in
+    /// [`crate::lift::LiftOptions::probed_variables`] at a constant offset. Returns `None` for
+    /// other loads.
     pub(in crate::lift) fn probe(&mut self, address: AbstractValue, bytes: u8) -> Option<Operand> {
         let AbstractValue::Data { map, offset: Some(offset) } = address else { return None };
         let end = u64::try_from(offset).ok()?.saturating_add(bytes.into());

@@ -11,20 +11,19 @@ pub const MAX_METADATA: u16 = 252;
 /// Minimum length of a packet after a helper has changed it, in bytes (`ETH_HLEN`).
 pub const ETH_HLEN: u16 = 14;
 
-/// Name of the input that contains the head room, in lifted programs and witnesses.
+/// Name of the input for the head room, in lifted programs and witnesses.
 pub const HEAD_ROOM: &str = "head room of the packet";
-/// Name of the input that contains the tail room, in lifted programs and witnesses.
+/// Name of the input for the tail room, in lifted programs and witnesses.
 pub const TAIL_ROOM: &str = "tail room of the packet";
-/// Name of the input that contains the metadata length in 4-byte words, in lifted programs and
-/// witnesses.
+/// Name of the input for the metadata length in 4-byte words, in lifted programs and witnesses.
 pub const METADATA_WORDS: &str = "words of metadata";
-/// Name of the input that says if the driver supports metadata, in lifted programs and witnesses.
+/// Name of the input that is 1 if the driver supports metadata, in lifted programs and witnesses.
 pub const METADATA_SUPPORT: &str = "driver supports metadata";
 
-/// Name of the input that contains the number of bytes behind the linear part of a packet, which
-/// programs with a `struct __sk_buff` cannot access directly.
+/// Name of the input for the number of bytes behind the linear part of a packet. Programs with a
+/// `struct __sk_buff` cannot access these bytes directly.
 pub const BEHIND_LINEAR: &str = "bytes after the linear part of the packet";
-/// Name of the input that contains the number of bytes behind the first 65535 bytes of a packet.
+/// Name of the input for the number of bytes behind the first 65,535 bytes of a packet.
 pub const BEHIND_LONGEST: &str = "bytes after the first 65535 bytes of the packet";
 
 /// Maximum length of a packet of `struct sk_buff` in bytes. The kernel builds packets of at most
@@ -43,7 +42,7 @@ const HEAD: u16 = 256 - 40;
 /// Tail room: the number of bytes after a packet by which its end can move outwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TailRoom {
-    /// Any number of bytes in a range; minimum and maximum, both included.
+    /// Any number of bytes from the first to the second value, both included.
     Bytes(u16, u16),
     /// The rest of a buffer of this size in bytes. Head room and packet occupy the first part of
     /// the buffer.
@@ -83,7 +82,7 @@ pub struct Environment {
     pub name: &'static str,
     /// Properties of arriving packets.
     pub receive: Receive,
-    /// Short description of the devices with this environment.
+    /// Short description of the devices that this environment describes.
     pub devices: &'static str,
     /// Kernel files (Linux 6.18) that the numbers come from.
     pub source: &'static str,
@@ -338,7 +337,8 @@ fn range(key: &str, value: &str, most: u16) -> Result<(u16, u16), String> {
     Ok((least, greatest))
 }
 
-/// Head room of packets, and the metadata in it. Ranges are in bytes and include both ends.
+/// Head room of packets, and length of the metadata in it. Ranges are in bytes and include both
+/// ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketEnvironment {
     /// Distance in bytes by which the packet's start can move outwards if there is no metadata. If
@@ -354,8 +354,8 @@ impl PacketEnvironment {
     pub const ANY: PacketEnvironment =
         PacketEnvironment { head_room: (0, u16::MAX), metadata: (0, MAX_METADATA) };
 
-    /// Returns the smallest ranges that include both descriptions, such as those of packets on two
-    /// paths.
+    /// Returns the smallest ranges that include the ranges of both values, such as those of packets
+    /// on two paths.
     #[must_use]
     pub fn join(self, other: PacketEnvironment) -> PacketEnvironment {
         let join = |a: (u16, u16), b: (u16, u16)| (a.0.min(b.0), a.1.max(b.1));

@@ -11,12 +11,12 @@ use crate::lift::frame::{FrameId, Frames};
 use crate::lift::state::value::AbstractValue;
 
 /// Knowledge about `r0` to `r10` before instructions. The key contains the stack frame, the number
-/// of the stretch, and the instruction slot. A stretch is a piece of one path without jump targets
-/// inside, so all its values belong to the same run.
+/// of a stretch, and the instruction slot. A stretch is a part of a path that contains no jump
+/// target, so its values belong to the same run.
 pub(super) type Before = BTreeMap<(FrameId, u32, usize), [AbstractValue; 11]>;
 
-/// Knowledge about the registers before one instruction, on one stretch of a path. A stretch is a
-/// piece of a path without jump targets inside.
+/// Knowledge about the registers before one instruction, in one stretch: a part of a path that
+/// contains no jump target.
 #[derive(Clone, Debug)]
 struct Instance {
     frame: FrameId,
@@ -137,8 +137,8 @@ impl RegisterValue {
 #[derive(Clone, Debug, Default)]
 pub struct Registers {
     slots: BTreeMap<usize, Vec<Instance>>,
-    /// For each stack frame, the first instruction slot of its function and the frame of its
-    /// caller.
+    /// For each stack frame, the first instruction slot of its function, and the frame of its
+    /// caller (`None` for the entry function).
     frames: Vec<(usize, Option<FrameId>)>,
 }
 
@@ -170,7 +170,7 @@ impl Registers {
     }
 
     /// Returns all offsets in a map element, in bytes, to which a register may point before the
-    /// instruction at a slot. Returns `None` if an offset is unknown.
+    /// instruction at a slot. Returns `None` if some offset is unknown.
     pub fn element_offsets(&self, slot: usize, register: u8) -> Option<BTreeSet<i64>> {
         let instances = self.slots.get(&slot)?.iter();
         let offset = |instance: &Instance| match instance.known.get(usize::from(register)) {
@@ -181,9 +181,9 @@ impl Registers {
     }
 
     /// Returns the distance in bytes from the first to the second of two pointers into the packet.
-    /// Each pointer is given as a slot and the register that holds it before the instruction at
-    /// this slot. Returns `None` unless the distance is the same constant on all paths through both
-    /// slots.
+    /// Each pair gives a pointer: an instruction slot, and the register that holds the pointer
+    /// before this instruction. Returns `None` unless the distance is the same constant on all
+    /// paths through both slots.
     pub fn packet_distance(&self, first: (usize, u8), second: (usize, u8)) -> Option<i64> {
         let (a, b) = (self.slots.get(&first.0)?, self.slots.get(&second.0)?);
         let packet =
@@ -213,8 +213,8 @@ impl Registers {
     }
 
     /// Returns the stack frames into which a register may point before the instruction at a slot.
-    /// Each frame is given by the first slot of its function, together with the pointer's offset
-    /// from the frame pointer in bytes (`None` if unknown).
+    /// Each pair contains the first slot of the frame's function, and the pointer's offset from the
+    /// frame pointer in bytes (`None` if unknown).
     pub fn stack_frames(&self, slot: usize, register: u8) -> Vec<(usize, Option<i64>)> {
         let instances = self.slots.get(&slot).map_or(&[][..], Vec::as_slice);
         let place = |instance: &Instance| {

@@ -52,7 +52,7 @@ impl Lifter<'_> {
         Some(id)
     }
 
-    /// Records the stack bytes that the call of helper `number` may read through its arguments.
+    /// Records the stack bytes that a call of the helper `number` may read through its arguments.
     pub(super) fn note_stack_arguments(&mut self, number: i32) {
         for register in 1..6 {
             let known = self.state.regs[usize::from(register)];
@@ -65,8 +65,8 @@ impl Lifter<'_> {
         }
     }
 
-    /// Returns the number of bytes that a helper reads at the address in a register; `None` if the
-    /// number is unknown.
+    /// Returns the number of bytes that the helper `number` reads at the address in a register;
+    /// `None` if it is unknown.
     fn read_through(&self, number: i32, register: u8) -> Option<u64> {
         let map = || match self.state.regs[1] {
             AbstractValue::Map(map) => self.object.maps.get(map as usize),
@@ -89,8 +89,8 @@ impl Lifter<'_> {
         }
     }
 
-    /// Stores unknown values, at the start of a function, in the stack bytes that it reads without
-    /// writing them first.
+    /// Stores unknown values in the stack frame of a function when it starts, in the bytes that it
+    /// reads without writing them first.
     pub(super) fn draw_uninit(&mut self, unit: UnitId, function: usize, depth: u8) {
         let Some(bytes) = self.uninit(unit, function) else { return };
         self.ir.enter(depth);

@@ -7,7 +7,8 @@ use slowpath_ir::{BlockId, VisitLimit};
 
 use crate::lift::frame::ProgramPoint;
 
-/// A block of the lifted program: its number or, while the number is unknown, its start point.
+/// A block of the lifted program, given by its number, or by its start point while the number is
+/// unknown.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::lift) enum BlockOrPoint {
     Block(BlockId),
@@ -35,8 +36,8 @@ impl VisitLimits {
         self.0.insert(at, limit);
     }
 
-    /// Returns the limits, with blocks given by number instead of start point. Drops limits of
-    /// blocks that do not exist.
+    /// Returns the limits, with blocks given by their numbers. Drops limits of blocks that do not
+    /// exist.
     pub fn resolved(&self, ids: &HashMap<ProgramPoint, BlockId>) -> Vec<VisitLimit> {
         let id = |place| match place {
             BlockOrPoint::Block(id) => Some(id),

@@ -29,8 +29,8 @@ pub struct Answer {
     pub helper: String,
     /// Return value of the call.
     pub result: u64,
-    /// Memory that the call writes. Each item has the register that holds the pointer argument, the
-    /// offset in bytes from this pointer, and a 4-byte word to store.
+    /// Memory that the call writes. Each tuple contains the argument register that holds the
+    /// pointer, the offset in bytes from this pointer, and the 4-byte word to store.
     pub writes: Vec<(u8, i16, u32)>,
 }
 

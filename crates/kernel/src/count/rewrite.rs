@@ -28,7 +28,8 @@ pub enum Weights {
 }
 
 impl Weights {
-    /// Returns the weight of the block that starts at a slot; `None` if blocks have no weights.
+    /// Returns the weight of the block that starts at the slot `start`; `None` if blocks have no
+    /// weights.
     fn weight(self, start: usize) -> Option<u32> {
         let Weights::Random(program) = self else { return None };
         let seed = (program as u64) << 32 ^ start as u64;
@@ -101,8 +102,8 @@ fn block_starts(program: &BpfProgram) -> Vec<usize> {
     starts
 }
 
-/// Two registers that inserted instructions can overwrite. If a register holds a value, it is saved
-/// on the stack at the given offset and restored.
+/// Two registers that inserted instructions can overwrite. A register that the program still needs
+/// is saved on the stack before these instructions, and restored after them.
 struct Scratch {
     registers: [Register; 2],
     saved: Vec<(Register, i16)>,
@@ -143,9 +144,8 @@ impl Scratch {
     }
 }
 
-/// Returns the slot of a block at which an addition to the counter has to save the fewest
-/// registers, and the registers that the addition overwrites. If several slots are equally good,
-/// returns the first one.
+/// Chooses the place in a block for the addition to the counter: the first slot at which the fewest
+/// registers must be saved. Returns this slot and the two registers that the addition overwrites.
 fn place(
     program: &BpfProgram,
     before: &[RegisterState],

@@ -52,8 +52,8 @@ pub fn cuttable(
     insert_and_replace(program, &added, &replacements(program, answers)?)
 }
 
-/// Returns the instructions for `if word == number return XDP_PASS`, where `word` is the map value
-/// that selects the exit.
+/// Returns the instructions of an early-exit check: `if selection == number return XDP_PASS`.
+/// `word` is the index of the map whose value is the selection; `scratch` is a free register.
 fn check(scratch: Register, word: u32, number: i32) -> [Insn; 6] {
     let value = Imm64::MapValue { map: word, offset: 0 };
     let width = Width::W64;

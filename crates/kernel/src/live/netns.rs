@@ -69,7 +69,8 @@ impl Netns {
     }
 
     /// Prepares a program for many runs. Before each run, a generated program writes the whole
-    /// packet anew. To measure the cost of this rewriting, prepare a minimal program in this way.
+    /// packet anew. To measure the cost of this rewriting, prepare a program that does nothing in
+    /// the same way.
     pub fn prepare_rewritten(
         self: &Arc<Netns>,
         program: &LoadedProgram,

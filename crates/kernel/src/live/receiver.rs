@@ -70,8 +70,8 @@ impl Receiver {
         self.pair.far
     }
 
-    /// Sends `frames` packets (0 counts as 1) in batches of `batch` (0 stands for 64), and waits
-    /// until they have arrived.
+    /// Sends `frames` packets (0 counts as 1) in batches of `batch` packets (0 stands for 64), and
+    /// waits until they have arrived.
     ///
     /// # Errors
     /// If the packet is too short or too long, the batch is too large, or a signal arrives.

@@ -111,8 +111,8 @@ impl Live {
     }
 
     /// Attaches a program in the driver of a new device, and prepares to send copies of `packet` to
-    /// it. Packets that the program redirects return to the sender if its maps name
-    /// [`Receiver::device`].
+    /// it. Packets that the program redirects return to the sender if the program's device maps
+    /// contain [`Receiver::device`].
     ///
     /// # Errors
     /// If the program cannot be attached, or no more devices can be created.
@@ -133,9 +133,9 @@ impl Live {
         self.netns.prepare_rewritten(program, packet, self.cpus)
     }
 
-    /// Runs a program on `frames` packets (0 counts as 1), in batches of `batch` (0 stands for 64).
-    /// The run uses the calling thread's CPUs and waits until sent packets have arrived. Each
-    /// packet has the metadata of the context and comes in on queue 0 of [`Live::device`].
+    /// Runs a program on `frames` packets (0 counts as 1), in batches of `batch` packets (0 stands
+    /// for 64). The run uses the calling thread's CPUs and waits until sent packets have arrived.
+    /// Each packet has the metadata of the context and comes in on queue 0 of [`Live::device`].
     ///
     /// # Errors
     /// If the context names another device, the packet is too short or too long, or the batch is

@@ -30,7 +30,7 @@ const ENOTSUPP: i32 = 524;
 /// Packets to send through a program in one live run.
 pub struct Sending<'a> {
     pub program: &'a PreparedProgram,
-    /// Device on which the packets seem to arrive.
+    /// Device that counts as the receiver of the packets.
     pub device: Device,
     pub packet: &'a [u8],
     pub context: &'a Context,

@@ -17,10 +17,10 @@ const ADDRESS: usize = 8;
 pub struct RawImage {
     /// The machine code of all functions, one after the other.
     pub code: Vec<u8>,
-    /// Address in the kernel's memory and size in bytes, for each function.
+    /// Address in the kernel's memory and size in bytes of the machine code of each function.
     pub functions: Vec<(u64, u32)>,
     /// Line records: source line and column, packed as in `struct bpf_line_info`, and the address
-    /// of their machine code.
+    /// of the machine code for this line.
     pub lines: Vec<(u32, u64)>,
 }
 

@@ -26,7 +26,8 @@ pub struct LiveSpec<'a> {
 }
 
 /// Runs a program on packets, and performs the returned action for each packet. Returns the time
-/// until the last packet is sent, by a clock that is never adjusted. That packet can arrive later.
+/// until the last packet is sent, measured with `CLOCK_MONOTONIC_RAW`. The last packet can arrive
+/// later.
 ///
 /// A signal ends the run early (EINTR). A retry here would send packets twice.
 pub fn test_run_live(spec: &LiveSpec) -> io::Result<Duration> {

@@ -6,7 +6,8 @@ mod linux {
 
     use libc::{CLOCK_MONOTONIC, CLOCK_MONOTONIC_RAW, SCHED_FIFO, SIG_BLOCK};
 
-    /// Returns the time in nanoseconds of a clock that is never adjusted. Returns 0 on an error.
+    /// Returns the time in nanoseconds of the clock `CLOCK_MONOTONIC_RAW`, which is never adjusted.
+    /// Returns 0 on an error.
     pub fn monotonic_raw() -> u64 {
         time(CLOCK_MONOTONIC_RAW)
     }

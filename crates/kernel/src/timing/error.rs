@@ -28,10 +28,10 @@ pub enum TimingError {
     /// program.
     #[error("there is too much {work} between two runs")]
     CodeTooLong {
-        /// Work that takes too much code, for the error message: an infinitive such as "to undo".
+        /// End of the phrase "too much …" in the error message, such as "to undo".
         work: &'static str,
     },
-    /// The program does not have a map that should be restored.
+    /// The program lacks a map whose elements should be restored.
     #[error("the program has no such map to restore")]
     NoMap,
     /// Changes of a run could not be undone before the next run.

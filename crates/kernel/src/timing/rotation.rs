@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Size in bytes of a field of the packet. A varying byte is written together with all bytes of its
-/// field: a load that is wider than the last store to its bytes waits until the store has reached
-/// the cache.
+/// Size in bytes of a field of the packet. If a byte of a field varies, all bytes of the field are
+/// written together: a load that is wider than the last store to its bytes waits until the store
+/// has reached the cache.
 const FIELD: u32 = 4;
 /// Offset in bytes of the first [`FIELD`]-byte field. Fields of IP and of the layers above start
 /// behind an Ethernet header of 14 bytes.
@@ -23,7 +23,7 @@ pub struct Rotation {
     /// rotation.
     varied: BTreeSet<u32>,
     /// For each bit of a packet's number, from the lowest one: the bits of packet 0 to flip if the
-    /// bit of the number is set. Each item is the offset of a byte and a mask.
+    /// bit of the number is set. Each pair contains the offset of a byte and a mask of its bits.
     flips: Vec<Vec<(u32, u8)>>,
 }
 
@@ -36,7 +36,7 @@ pub struct Shifted {
     pub mask: u64,
 }
 
-/// Consecutive packet bytes that are written by one store.
+/// Consecutive packet bytes that one store instruction writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Word {
     /// Offset of the first byte.
@@ -77,7 +77,7 @@ impl Rotation {
     }
 
     /// Returns the ranges of bytes that differ from the original packet, or between two packets of
-    /// the rotation. Each range is an offset and a length.
+    /// the rotation. Each pair contains the offset and the length of a range, in bytes.
     pub fn varied(&self) -> Vec<(u32, u32)> {
         ranges(self.varied.iter().copied())
     }
@@ -97,7 +97,7 @@ impl Rotation {
         }
     }
 
-    /// Returns the stores that write a packet of the rotation, in order.
+    /// Returns the stores that write a packet of the rotation, in the order of their offsets.
     pub(super) fn words(&self) -> Vec<Word> {
         let mut words = Vec::new();
         for (mut at, mut left) in ranges(self.bytes.keys().copied()) {

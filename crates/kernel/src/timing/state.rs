@@ -19,8 +19,8 @@ pub const NANOSECONDS: i16 = 8;
 pub const RUNS: i16 = 16;
 /// Offset in bytes, within the state, of the number of times that changes could not be undone.
 pub const FAILURES: i16 = 24;
-/// Offset in bytes, within the state, of the state of the random number generator. It selects the
-/// flow or the packet bytes of the next run.
+/// Offset in bytes, within the memory kept between runs, of the random number generator's state. It
+/// selects the flow or the packet bytes of the next run.
 pub const GENERATOR: i16 = 32;
 /// Offset in bytes, within the state, of a flag that is 1 once any run has started.
 pub const HAS_RUN: i16 = 40;

@@ -41,7 +41,8 @@ fn too_far() -> TimingError {
     TimingError::CodeTooLong { work: "to undo" }
 }
 
-/// Generates code that adds a value to a word of the state, the memory that is kept between runs.
+/// Generates code that adds a value to the word at the offset `word` of the state, the memory that
+/// is kept between runs.
 fn add_to(code: &mut Assembly, word: i16, value: Source) {
     code.load(Size::DW, Register::R1, STATE, word);
     code.alu(AluOp::Add, Register::R1, value);
@@ -78,7 +79,7 @@ pub fn after_run(
     after_first_ever(code, elements)
 }
 
-/// Generates the code of `elements` such that it is skipped before the very first run, but not
+/// Generates the code of `elements`, which is skipped only before the very first run. It also runs
 /// before the first run of a later system call.
 pub fn after_first_ever(
     code: &mut Assembly,
@@ -94,8 +95,8 @@ pub fn after_first_ever(
     Ok(())
 }
 
-/// Generates the code of `packet` such that it runs before each run except the first run of a
-/// system call.
+/// Generates the code of `packet`, which runs before each run except the first run of a system
+/// call.
 pub fn before_run(
     code: &mut Assembly,
     packet: impl FnOnce(&mut Assembly) -> Result<(), TimingError>,
@@ -179,9 +180,9 @@ fn restore_skb(code: &mut Assembly, undo: &Undo) -> Result<(), TimingError> {
     Ok(())
 }
 
-/// Generates code that writes `pieces`, which are pairs of offset and bytes. Offsets count from the
-/// address in the context field `between[0]`. The code writes only if all pieces end before the
-/// address in `between[1]`.
+/// Generates code that writes `pieces`, pairs of offset and bytes, into packet or metadata.
+/// `between` contains the offsets of two context fields, whose values are the start and the end of
+/// this memory. The code writes only if all pieces lie before the end.
 fn write(
     code: &mut Assembly,
     pieces: &[(u32, Vec<u8>)],
@@ -209,9 +210,9 @@ fn write(
     })
 }
 
-/// Generates code that tests if at least `end` bytes lie between the addresses in the context
-/// fields `between[0]` and `between[1]`. If so, the generated code executes `inside`, with the
-/// first address in `r2`. If not, it counts a failure.
+/// Generates code that tests if the memory between two addresses has at least `end` bytes.
+/// `between` contains the offsets of the context fields with these addresses. If so, the code
+/// executes `inside`, with the first address in `r2`. If not, it counts a failure.
 fn within(
     code: &mut Assembly,
     end: usize,

@@ -97,8 +97,8 @@ impl Wrapper {
         Ok(Wrapper { entry, state, is_clocked, _constants: constant_map })
     }
 
-    /// Returns true if the wrapper measures the times of runs. If not, the time of a call contains
-    /// the work of the wrapper.
+    /// Returns true if the wrapper itself measures the times of runs. If not, the time of the whole
+    /// call is measured, which contains the work of the wrapper.
     pub(super) fn is_clocked(&self) -> bool {
         self.is_clocked
     }

@@ -127,8 +127,8 @@ impl Facts {
     }
 }
 
-/// Returns those `needed` capabilities that are not in a bit mask. Returns none if the mask is
-/// unknown. For BPF, `CAP_SYS_ADMIN` implies all others.
+/// Returns those `needed` capabilities that are not in the bit mask `mask`. Returns no capabilities
+/// if the mask is unknown. For BPF, `CAP_SYS_ADMIN` implies all others.
 fn without(mask: Option<u64>, needed: &[Capability]) -> Vec<Capability> {
     let Some(mask) = mask else { return Vec::new() };
     let has = |capability: Capability| mask >> capability as u32 & 1 == 1;
@@ -137,7 +137,8 @@ fn without(mask: Option<u64>, needed: &[Capability]) -> Vec<Capability> {
     missing.collect()
 }
 
-/// Returns the first word after a name, from text with lines such as `CapEff: 000001ffffffffff`.
+/// Returns the first word after the name `name` in a text with lines such as `CapEff:
+/// 000001ffffffffff`.
 fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     text.lines().find_map(|line| line.strip_prefix(name)?.split_whitespace().next())
 }

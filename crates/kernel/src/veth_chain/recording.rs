@@ -100,7 +100,7 @@ pub struct Exits<'a> {
     pub next: BorrowedFd<'a>,
     /// Index of the program in the chain, from 0.
     pub program: usize,
-    /// Return values of the program with which the next program of the chain gets the packet.
+    /// Return values of the program after which the packet goes to the next program of the chain.
     pub results: &'a [u32],
     /// True if the program accepts packets in several buffers.
     pub fragments: bool,
@@ -143,8 +143,8 @@ pub fn recording(program: &BpfProgram, exits: &Exits) -> Result<BpfProgram, &'st
     Ok(recording)
 }
 
-/// Returns the instructions that replace an exit. They find the context at the stack offset
-/// `stack`.
+/// Returns the instructions that replace an exit of a program. `stack` is the stack offset at which
+/// the program's context is saved.
 fn exit(exits: &Exits, stack: i16) -> Result<Vec<Insn>, &'static str> {
     const FAR: &str = "there are too many results";
     let (result, context, record, length) =

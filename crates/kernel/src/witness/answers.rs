@@ -11,7 +11,7 @@ use slowpath_bpf::{BpfProgram, errno_name};
 
 use crate::count::Answer;
 
-/// Helpers whose result is a number that does not depend on the program, such as clocks.
+/// Helpers that return a time or a random number.
 const NUMBERS: [&str; 5] = [
     "bpf_ktime_get_ns",
     "bpf_ktime_get_boot_ns",
@@ -24,15 +24,15 @@ const NUMBERS: [&str; 5] = [
 const NUMA_NODE: &str = "bpf_get_numa_node_id";
 /// Register of the second argument of `bpf_fib_lookup`, and offset of the field `ifindex` in it.
 const IFINDEX: (u8, i16) = (2, 8);
-/// Number of the error for writing to a full ring buffer.
+/// Error number of a failed write to a full ring buffer.
 const EAGAIN: u64 = 11;
 /// The largest error number that helpers return.
 const MAX_ERRNO: u64 = 4095;
 
-/// Returns the results that helper calls of `program` must have on the path of a witness: clocks,
-/// random numbers, NUMA node, routes, and map updates that fail because the map is full. All other
-/// calls keep the kernel's result. So does an instruction that makes several calls with different
-/// results.
+/// Returns fixed results for helper calls of `program`, which they must have on the path of a
+/// witness: clocks, random numbers, NUMA node, routes, and map updates that fail because the map is
+/// full. All other calls keep the kernel's result. So does an instruction that makes several calls
+/// with different results.
 pub fn answers(program: &BpfProgram, witness: &Value) -> Vec<Answer> {
     let mut jiffies = initial(witness, "bpf_jiffies64 at the start").unwrap_or(0);
     let mut known: BTreeMap<usize, Vec<Answer>> = BTreeMap::new();
@@ -90,9 +90,10 @@ enum Change {
     Device(u32),
 }
 
-/// Parses one item of the witness's field `unknowns`, a value that a helper call returns on the
-/// path. Returns the instruction of the call and a part of its required result, or `None` if the
-/// kernel's result is kept. `jiffies` is the previous result of `bpf_jiffies64`, and is updated.
+/// Parses one item of the witness's field `unknowns`: a value that a helper call returns on the
+/// path. Returns the instruction slot of the call and a part of its required result, or `None` if
+/// the kernel's result is kept. `jiffies` is the previous result of `bpf_jiffies64`, and is
+/// updated.
 fn parse_unknown(unknown: &Value, jiffies: &mut u64) -> Option<(usize, Change)> {
     let instruction = usize::try_from(unknown["instruction"].as_u64()?).ok()?;
     let (call, result) = (unknown["call"].as_str()?, unknown["result"].as_str()?);

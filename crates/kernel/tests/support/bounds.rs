@@ -65,7 +65,8 @@ fn replay(kernel: &Kernel, original: &Arc<Object>, witness: &Value) -> Result<u6
     run.map(|(_, count)| count).map_err(|e| e.to_string())
 }
 
-/// Lists values on which a witness's path depends, but which cannot be set in the kernel.
+/// Returns the names of values on which a witness's path depends, but which a test run in the
+/// kernel cannot set.
 fn unknown_dependencies(result: &Value, witness: &Value) -> String {
     let mut dependencies: Vec<String> = open_dependencies(witness).into_iter().collect();
     let assumed = result["assumptions"].as_array().is_some_and(|list| !list.is_empty());

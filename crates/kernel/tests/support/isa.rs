@@ -1,5 +1,4 @@
-//! Lists every instruction of RFC 9669 and of CPU version 4, each in a small program of the same
-//! shape.
+//! Lists every instruction of RFC 9669 and of CPU version 4, each in a small test program.
 //!
 //! Each case is a piece of code. It starts with `r3` = a, `r4` = b, `r0` = c, and with an 8-byte
 //! cell on the stack that contains a. It leaves its results in these three registers and the cell.

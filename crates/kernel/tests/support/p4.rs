@@ -160,7 +160,8 @@ impl P4 {
         self.write_changed(entries, "", |_| ());
     }
 
-    /// Like [`P4::write`], but first applies `change` to the values for the map `changed`.
+    /// Like [`P4::write`], but first applies `change` to each value that is written to the map
+    /// `changed`.
     ///
     /// # Panics
     ///

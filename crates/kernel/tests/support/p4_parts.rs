@@ -97,8 +97,8 @@ fn shown(sent: Option<&Sent>) -> String {
     sent.map_or("nothing".to_owned(), |(port, packet)| format!("{port}: {}", hex(packet)))
 }
 
-/// Runs packets through a program in the kernel. Checks that it sends the expected packet for each,
-/// or none for `None`.
+/// Runs packets through a program in the kernel. Checks that the program sends the expected packet
+/// for each of them, or drops it if the expected packet is `None`.
 #[track_caller]
 pub fn sends(program: &P4, cases: &[(Vec<u8>, Option<Sent>)]) {
     for (packet, wanted) in cases {
@@ -108,8 +108,8 @@ pub fn sends(program: &P4, cases: &[(Vec<u8>, Option<Sent>)]) {
     Oracle::Kernel.compared(cases.len(), "P4 packets");
 }
 
-/// Runs packets through the pipeline of a P4 program in DPDK. Checks that it sends the expected
-/// packet for each, or none for `None`.
+/// Runs packets through the pipeline of a P4 program in DPDK. Checks that the pipeline sends the
+/// expected packet for each of them, or drops it if the expected packet is `None`.
 #[track_caller]
 pub fn sends_in_dpdk(text: &str, cases: &[(Vec<u8>, Option<Sent>)]) {
     if dpdk::driver().is_none() {
@@ -128,7 +128,8 @@ pub fn sends_in_dpdk(text: &str, cases: &[(Vec<u8>, Option<Sent>)]) {
     Oracle::Dpdk.compared(cases.len(), "packets of P4 programs");
 }
 
-/// Checks that a program sends each packet unchanged to the expected port, or drops it for `None`.
+/// Checks that a program sends each packet unchanged to the expected port, or drops it if the port
+/// is `None`.
 #[track_caller]
 pub fn chooses(program: &P4, cases: &[(Vec<u8>, Option<u32>)]) {
     let cases: Vec<_> = cases

@@ -49,13 +49,14 @@ struct Action {
 
 struct Generator {
     rng: StdRng,
-    /// Metadata fields, parameters and variables that have a value at the current place of the
-    /// program.
+    /// Metadata fields, parameters and variables that have a value at the point of the program for
+    /// which code is being generated.
     fields: Vec<Field>,
     /// First bit in the packet of each field of the header `h`, by the name of the field.
     bits: Vec<(String, u32)>,
     headers: Vec<(String, Vec<Field>)>,
-    /// Headers that are certainly valid at the current place of the program.
+    /// Headers that are certainly valid at the point of the program for which code is being
+    /// generated.
     valid: BTreeSet<String>,
     actions: Vec<Action>,
     functions: Vec<(String, Vec<Type>, Type)>,
@@ -767,8 +768,8 @@ V1Switch(P(), V(), I(), E(), C(), D()) main;
         Source { rng: &mut self.rng, fields: &[], shifts_wide: false }.number(ty)
     }
 
-    /// Returns a random value of a key as it stands in an entry. Returns it a second time as the
-    /// text by which duplicate entries are recognised.
+    /// Returns a random value of a table key as two texts. The first one goes into a table entry,
+    /// and the second one serves to recognise duplicate entries.
     fn value(&mut self, key: &Key, packet: usize) -> (String, String) {
         let ty = Type { signed: false, width: key.width };
         let number = match key.bit {
@@ -835,8 +836,8 @@ V1Switch(P(), V(), I(), E(), C(), D()) main;
         }
     }
 
-    /// Returns random statements in braces. Headers that the statements make valid do not count as
-    /// valid after the block, because it may be skipped.
+    /// Returns a block of random statements in braces. Headers that the block makes valid do not
+    /// count as valid after it, because the program may skip the block.
     fn block(&mut self, depth: u32) -> String {
         let (fields, valid) = (self.fields.len(), self.valid.clone());
         let mut text = String::from("{ ");

@@ -90,7 +90,7 @@ pub fn fill(
     Ok(())
 }
 
-/// Returns a random value of an element. It consists of random bytes or of small 4-byte numbers.
+/// Returns a random value of a map element. It consists of random bytes or of small 4-byte numbers.
 fn value(rng: &mut StdRng, layout: &MapLayout) -> Vec<u8> {
     let mut value = vec![0; layout.value_size as usize];
     if rng.random_bool(0.3) {

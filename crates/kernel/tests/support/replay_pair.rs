@@ -17,8 +17,8 @@ pub struct ReplayPair {
     pub lifted: Arc<Lifted>,
     /// Elements that were put into maps so far, each with the name of its map.
     pub installed: Vec<(String, Entry)>,
-    /// True if the last comparison was inconclusive. Helpers may have several results in the
-    /// interpreter; none of the tried combinations led to the kernel's result, but not all were
+    /// True if the last comparison was inconclusive. In the interpreter, helpers may have several
+    /// results. No tried combination led to the kernel's result, but not all combinations were
     /// tried.
     pub undecided: bool,
 }

@@ -25,13 +25,14 @@ pub struct Stf {
     /// Packets to send, each with its port and bytes.
     pub packets: Vec<(u32, Vec<u8>)>,
     pub expected: Vec<Expected>,
-    /// Name of the first command that needs more than tables at run time; `None` if there is none.
+    /// Name of the first command that table entries and packets cannot express; `None` if there is
+    /// none.
     pub unknown: Option<String>,
 }
 
 impl Stf {
-    /// Returns the table entries with the names that the tables and their actions have in the
-    /// program. p4c's compiler for eBPF joins names with `_`, and sets missing arguments to 0.
+    /// Returns the table entries with the names that tables and actions have in the P4 program.
+    /// p4c's compiler for eBPF joins names with `_`, and sets missing arguments to 0.
     pub fn entries_for(&self, tables: &[TableLayout]) -> Vec<Entry> {
         let joined = |name: &str| name.replace('.', "_");
         let mut entries = self.entries.clone();

@@ -42,8 +42,8 @@ pub struct Tally {
     pub exact: usize,
     pub conditional: usize,
     /// Number of witness packets that executed exactly the stated number of instructions. The other
-    /// witnesses are counted in `open`: their paths depend on values such as the time, which are
-    /// its keys.
+    /// witnesses are counted in `open`, by the names of the values on which their paths depend,
+    /// such as the time.
     pub replayed: usize,
     pub open: BTreeMap<String, usize>,
     /// Descriptions of the faults, by kind.

@@ -17,9 +17,10 @@ const CACHE_MULTIPLE: u64 = 2;
 const ELEMENT_OVERHEAD: u64 = 64;
 /// Memory in bytes of a bucket of a hash map (`struct bucket`).
 const BUCKET: u64 = 16;
-/// Maximum number of elements that are added to a map to fill it, if lookups find nothing in it.
+/// Maximum number of elements that are added to a map to fill it. Maps are filled if lookups find
+/// nothing in them.
 const MAX_OTHERS: usize = 1 << 16;
-/// Maximum number of elements of an array map for many flows. Such an array is filled as a whole.
+/// Maximum size of an array map, in elements. Arrays that many flows use are filled completely.
 const MAX_FILLED: u32 = 1 << 20;
 
 /// Elements that are added to one map, all with the same value.
@@ -43,7 +44,7 @@ pub struct Flows {
 
 impl Flows {
     /// Makes enough flows for their map elements to exceed a last-level cache of `cache_bytes`
-    /// bytes, but at most `most`.
+    /// bytes, but at most `most` flows.
     ///
     /// # Errors
     /// [`MeasureError::NotCold`] if an array is too large to be filled, or the path needs different
@@ -118,7 +119,8 @@ impl Flows {
     }
 }
 
-/// Returns the number of flows to make, a power of two, and the reason why there are not more.
+/// Returns the number of flows to make, a power of two, and the reason why this number cannot be
+/// larger.
 fn flow_count(
     probe: &Probe,
     free_bits: &FreeBits,
@@ -162,8 +164,8 @@ fn flow_count(
     (count.min(limit), reason)
 }
 
-/// Returns the maximum number of different memory places that the lookup of `target` can touch for
-/// different flows. These are map elements, or hash buckets if the map does not contain the
+/// Returns the maximum number of different places in memory that the lookup of `target` touches,
+/// over all flows. A place is a map element, or a hash bucket if the map does not contain the
 /// element.
 fn places(target: &Target, cpus: usize) -> usize {
     let elements = target.map.max_entries as usize;
@@ -188,7 +190,7 @@ fn size(target: &Target) -> u64 {
     }
 }
 
-/// Returns the keys that the packets of the first `count` flows look up where the witness packet
+/// Returns the keys that the first `count` flows look up at the point at which the witness packet
 /// looks up `target`. `number` is the index of `target` among the lookups of the witness packet.
 fn keys(target: &Target, free_bits: &FreeBits, number: usize, count: usize) -> BTreeSet<Vec<u8>> {
     let mut all = BTreeSet::new();
@@ -204,7 +206,7 @@ fn keys(target: &Target, free_bits: &FreeBits, number: usize, count: usize) -> B
     all
 }
 
-/// Returns additional elements for the maps in which the flows find nothing, so that their lookups
+/// Returns additional elements for the maps in which the flows find nothing. With them, the lookups
 /// search full maps. No flow looks up any of these elements.
 fn other_elements(probe: &Probe, free_bits: &FreeBits, count: usize) -> Vec<Fill> {
     let mut maps = BTreeSet::new();
@@ -248,8 +250,8 @@ fn fill_with_others(
     Fill { map: target.lookup.map.clone(), keys, value }
 }
 
-/// Returns the free bits that are flipped in the packet of flow number `flow`: bit `i` is flipped
-/// if bit `i` of this number is set.
+/// Returns the free bits to flip in the witness packet for the flow with index `flow`. Bit `i` of
+/// this index decides whether free bit `i` is flipped.
 fn flipped_bits(free_bits: &FreeBits, flow: usize) -> impl Iterator<Item = &Bit> {
     let bits = free_bits.bits.iter().enumerate();
     bits.filter(move |(number, _)| flow >> number & 1 == 1).map(|(_, bit)| bit)
@@ -274,8 +276,8 @@ fn indices(probe: &Probe, target: &Target) -> Result<BTreeSet<Vec<u8>>, MeasureE
     Ok((0..target.map.max_entries).map(|index| index.to_ne_bytes().to_vec()).collect())
 }
 
-/// Returns a rotation over the packets of `count` flows: copies of the probe's packet that differ
-/// in the free bits.
+/// Returns a rotation over the packets of `count` flows, which are the probe's packet with
+/// different free bits flipped.
 fn rotation(probe: &Probe, free_bits: &FreeBits, count: usize) -> Rotation {
     let offset = |offset: usize| u32::try_from(offset).unwrap_or(u32::MAX);
     let bits = free_bits.bits.iter().take(count.checked_ilog2().unwrap_or(0) as usize);

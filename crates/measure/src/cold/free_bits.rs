@@ -11,7 +11,7 @@ const SEARCHED_BYTES: usize = 256;
 /// Maximum number of free bits that change the same set of keys. It is the binary logarithm of the
 /// maximum number of flows. Small maps get fewer bits.
 pub const MAX_BITS: usize = 20;
-/// Maximum number of changes to the witness packet that make its lookups find different map
+/// Maximum number of changes to the witness packet that make two of its lookups find different map
 /// elements instead of the same one.
 const MAX_SPLITS: usize = 8;
 /// Number of random combinations with other free bits in which a candidate bit is tested.
@@ -22,7 +22,7 @@ const COMBINATIONS: usize = 4;
 pub struct Bit {
     /// Bits to flip, each given as the offset of its byte in the packet and a mask.
     pub flips: Vec<(usize, u8)>,
-    /// For each looked-up element, the change of its key when the bits are flipped, as a mask for
+    /// The change of each looked-up element's key when the bits are flipped, as a mask for
     /// exclusive-or.
     pub changes: Vec<Vec<u8>>,
 }
@@ -36,8 +36,8 @@ pub struct FreeBits {
     /// key.
     pub varies: Vec<bool>,
     /// For each map element that the program looks up: true if flipping several bits changes its
-    /// key in another way than the exclusive-or of the changes by single bits. This is allowed only
-    /// for array indices.
+    /// key in another way than flipping them one by one predicts (by exclusive-or of the changes).
+    /// This is allowed only for array indices.
     pub computed: Vec<bool>,
 }
 
@@ -133,8 +133,8 @@ pub fn combine(into: &mut [u8], from: &[u8]) {
     }
 }
 
-/// Bits of the packet, each as byte offset and mask. They are grouped by the set of looked-up
-/// elements whose keys they change; elements are given by their index in `Probe::targets`.
+/// Bits of the packet, each as byte offset and mask, grouped by the looked-up elements whose keys
+/// they change. The map's key is the list of these elements, as indices into `Probe::targets`.
 type Candidates = BTreeMap<Vec<usize>, Vec<(usize, u8)>>;
 
 /// Finds the bits of the packet that change the key of at least one looked-up element.
@@ -162,8 +162,8 @@ fn candidates(probe: &mut Probe) -> Result<Candidates, MeasureError> {
     Ok(found)
 }
 
-/// Tries to flip one bit of the packet so that the program looks up more different map elements.
-/// Returns the candidate bits of the changed packet, or `None` if there is no such bit.
+/// Tries to flip one bit of the packet so that the program looks up more different map elements
+/// than before. Returns the candidates in the changed packet, or `None` if there is no such bit.
 fn split_candidates(
     probe: &mut Probe,
     all: &Candidates,
@@ -178,9 +178,9 @@ fn split_candidates(
     Ok(None)
 }
 
-/// Tests if flipping a bit keeps the path, by itself and together with bits of `group`, which are
-/// known to be free. Returns the bit with the changes that it makes to keys, or `None` if it is not
-/// free.
+/// Tests if a bit is free: if flipping it keeps the path, both alone and together with bits of
+/// `group`, which are known to be free. Returns the bit with the changes that it makes to keys, or
+/// `None` if it is not free.
 fn test_free_bit(
     probe: &mut Probe,
     flip: (usize, u8),

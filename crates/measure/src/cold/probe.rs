@@ -41,15 +41,16 @@ pub struct Target {
     pub map: MapDef,
     /// Number of elements that the map contains. It is 0 for arrays.
     pub present: usize,
-    /// Number of map elements that the program looks up in the same map, including this one.
+    /// Number of map elements in the same map that the program looks up for the witness packet,
+    /// including this one.
     pub targets_in_map: usize,
     /// True if the witness does not contain the element, so that it must be created.
     pub added: bool,
 }
 
 impl Target {
-    /// Returns the number of different elements that the map can hold for this lookup, one for each
-    /// flow. Lookups in the same map share its free room. `usize::MAX` stands for no limit.
+    /// Returns the maximum number of flows for which the map can hold different elements for this
+    /// lookup. Lookups in the same map share its free room. `usize::MAX` stands for no limit.
     pub fn room(&self, cpus: usize) -> usize {
         let most = self.map.max_entries as usize;
         if self.value.is_none() || is_array(self.map.kind) {
@@ -67,12 +68,11 @@ impl Target {
 /// to the maps of both.
 #[derive(Debug)]
 pub struct Probe {
-    /// The witness packet, or a changed packet for which the program looks up more different
-    /// elements.
+    /// The witness packet, possibly changed so that the program looks up more different elements.
     pub packet: Vec<u8>,
     /// Byte offsets at which `packet` differs from the witness packet.
     pub moved: BTreeSet<usize>,
-    /// Map elements that the program looks up for `packet`, in order.
+    /// Map elements that the program looks up for `packet`, in the order of the lookups.
     pub targets: Vec<Target>,
     /// True if the interpreter follows the path to its end, because the path depends only on packet
     /// and maps. If false, the interpreter knows only the lookups before the point where it leaves
@@ -162,7 +162,7 @@ impl Probe {
     }
 
     /// Replaces `self.packet` by `packet`, if `packet` takes the path and looks up more different
-    /// map elements. Returns false if not. Many fields of a witness are zero, so several of its
+    /// map elements. Returns true if it did. Many fields of a witness are zero, so several of its
     /// lookups may find the same element.
     pub fn split_lookups(&mut self, packet: &[u8]) -> Result<bool, MeasureError> {
         for _ in 0..MAX_INTERPRETATIONS {
@@ -190,8 +190,8 @@ impl Probe {
         Ok(false)
     }
 
-    /// Returns a [`Target`] for each looked-up element. Elements that are new get the value that
-    /// all targets in the same map have. Returns `None` if these values differ.
+    /// Returns a [`Target`] for each element in `elements`. New elements get the value that all
+    /// targets in the same map have. Returns `None` if these values differ.
     fn targets_for(&self, elements: Vec<Lookup>) -> Option<Vec<Target>> {
         let target = |lookup: Lookup| {
             let mut in_map = self.targets.iter().filter(|target| target.lookup.map == lookup.map);
@@ -206,9 +206,9 @@ impl Probe {
         elements.into_iter().map(target).collect()
     }
 
-    /// Creates the looked-up elements. Each gets the value of the target in the corresponding
-    /// lookup of the original packet. Returns true if any element is new, and `None` if one cannot
-    /// be created.
+    /// Creates the elements that a changed packet looks up. Each gets the value of the target in
+    /// the corresponding lookup of the original packet. Returns true if at least one element is
+    /// new, and `None` if one cannot be created.
     fn create(&mut self, elements: &[Lookup]) -> Option<bool> {
         let mut values = Vec::new();
         for (lookup, target) in elements.iter().zip(&self.targets) {
@@ -235,8 +235,8 @@ impl Probe {
     }
 
     /// Creates an element in the maps of kernel and interpreter. Does nothing if `value` is `None`
-    /// or the element was created before. Returns true if it is new, and `None` if it cannot be
-    /// created.
+    /// or the element was created before. Returns true if the element is new, and `None` if it
+    /// cannot be created.
     fn put(&mut self, lookup: Lookup, value: Option<Vec<u8>>) -> Option<bool> {
         let Some(value) = value else { return Some(false) };
         let element = (lookup.map.clone(), lookup.key.clone());

@@ -1,4 +1,4 @@
-//! Loads cases into the kernel and times them on live packets, which really go where the program
+//! Loads paths into the kernel and times them on live packets, which really go where the program
 //! sends them.
 
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use slowpath_kernel::{Kernel, LoadedProgram, retry};
 use super::prepare::LiveCase;
 use crate::error::MeasureError;
 
-/// The program or network device that is timed on live packets.
+/// The program or network device whose time is measured with live packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LiveSubject {
     /// The program of the case, which processes packets that the kernel generates.
@@ -28,7 +28,7 @@ pub enum LiveSubject {
 }
 
 impl LiveSubject {
-    /// All subjects. Callers refer to them by their indices in this array.
+    /// All subjects. A caller refers to a subject by its index in this array.
     pub const ALL: [LiveSubject; 4] = [
         LiveSubject::Program,
         LiveSubject::Baseline,
@@ -51,7 +51,8 @@ pub struct LiveSample {
     pub lost: u64,
 }
 
-/// A set of live cases, loaded into the kernel. Each set has its own programs and devices.
+/// A set of paths to time with live packets, loaded into the kernel. Each set has its own programs
+/// and devices.
 #[derive(Debug)]
 pub struct LiveLoad {
     cases: Vec<Ready>,
@@ -84,7 +85,7 @@ struct Owner {
 }
 
 impl LiveLoad {
-    /// Loads live cases into the kernel. The work is done on the timing thread.
+    /// Loads paths that live packets take into the kernel. The work is done on the timing thread.
     ///
     /// # Errors
     /// If the kernel rejects one of the cases, or devices cannot be created.
@@ -112,8 +113,8 @@ impl LiveLoad {
         Ok(LiveLoad { cases: ready, drops, live })
     }
 
-    /// Times `subject` for the case at this index, on `frames` packets in batches of `batch`. The
-    /// work is done on the timing thread.
+    /// Times `subject` for the path at this index, on `frames` live packets in batches of `batch`.
+    /// The work is done on the timing thread.
     ///
     /// # Errors
     /// If the case does not exist or its packets have no receiver. Also if the program would
@@ -202,8 +203,9 @@ impl Ready {
         Ok(Ready { case, program, baseline, processed, receiver, received, _owners })
     }
 
-    /// Adds `frames` to `processed`, the number of packets sent so far. Fails without a change if
-    /// the sum exceeds the number of packets that were verified to take the path.
+    /// Adds `frames` to `processed`, the number of packets that the program has processed. Fails
+    /// without a change if the sum exceeds the number of packets that were verified to take the
+    /// path.
     fn charge(&self, processed: &AtomicU64, frames: u32) -> Result<(), MeasureError> {
         let most = self.case.counted;
         let add = |before: u64| {

@@ -1,4 +1,4 @@
-//! Prepares a live case: verifies by counting that live packets take the path.
+//! Prepares a path for timing with live packets: verifies by counting that they take the path.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,9 +14,9 @@ use crate::error::MeasureError;
 /// Number of packets in the trial run. It is much larger than the number of the kernel's packet
 /// buffers, so that each buffer is reused.
 const TRIAL_FRAMES: u32 = 4096;
-/// Minimum and maximum number of packets that are counted after the trial run, and intended
-/// duration of counting. Maps are not restored between packets. Therefore at most as many packets
-/// are timed later.
+/// Minimum number of packets that are counted after the trial run. `MAX_FRAMES` is the maximum, and
+/// `COUNTING_TIME` the intended duration. Maps are not restored between packets. Therefore no more
+/// packets are timed later than were counted.
 const MIN_FRAMES: u32 = 32_768;
 const MAX_FRAMES: u32 = 4_000_000;
 const COUNTING_TIME: Duration = Duration::from_millis(30);
@@ -94,8 +94,9 @@ impl LiveCase {
         &self.case
     }
 
-    /// Returns true if a program that runs first must rewrite each packet. The kernel reuses the
-    /// memory of packets, so the program's changes would make the next packet take another path.
+    /// Returns true if another program must rewrite each packet before the program runs. The kernel
+    /// reuses the memory of packets, so the program's changes would make the next packet take
+    /// another path.
     pub fn rewritten(&self) -> bool {
         self.rewritten
     }
@@ -113,7 +114,8 @@ impl LiveCase {
 }
 
 impl Case {
-    /// Fills the maps from the witness. Entries of device maps redirect to `device`.
+    /// Fills the maps of a program with the content of the witness. Entries of device maps redirect
+    /// to `device`.
     pub(super) fn install_live(
         &self,
         live: &Live,
@@ -148,9 +150,9 @@ impl Trial<'_> {
         Ok(counted.run_repeated(&self.case.packet, &self.case.context, 1)?.1)
     }
 
-    /// Runs live packets through the program. If `rewritten` is set, another program first rewrites
-    /// each packet. Returns the number of packets if all of them have the counts `expected`, and
-    /// `None` if not.
+    /// Runs live packets through the program, and counts the executed blocks and instructions. If
+    /// `rewritten` is set, another program first rewrites each packet. Returns the number of
+    /// packets if all of them have the counts `expected`, and `None` if not.
     fn repeats(&self, expected: &Tally, rewritten: bool) -> Result<Option<u32>, MeasureError> {
         let Case { packet, context, .. } = self.case;
         let counted = self.counted()?;
@@ -193,8 +195,8 @@ impl Trial<'_> {
         Ok(tally.is_multiple_of(expected, frames).then_some(frames))
     }
 
-    /// Verifies that `frames` packets take the path when a device receives them. Returns the reason
-    /// if they do not, and `None` if they do.
+    /// Verifies that `frames` packets take the path when a device receives them. Returns `None` if
+    /// they do, and otherwise the reason.
     fn receive(&self, expected: &Tally, frames: u32) -> Result<Option<String>, MeasureError> {
         let counted = self.counted()?;
         let mut receiver = match self.live.receiver(counted.loaded(), &self.case.packet) {

@@ -1,8 +1,8 @@
 //! Keeps example packets of paths, each with the map content before it.
 //!
-//! The first packet of a path is not typical, because maps fill up. Therefore the example is the
-//! last packet whose position among the packets of its path (from 1) is a power of two. Therefore
-//! the example is always in the second half of these packets.
+//! The first packet of a path is not typical, because maps fill up. The packets of a path are
+//! numbered from 1, and the example is the last one whose number is a power of two. The example is
+//! therefore always in the second half of these packets.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 const MAX_EXAMPLES: usize = 64;
 /// Maximum total size in bytes of all example packets with their map content.
 const MAX_BYTES: usize = 64 << 20;
-/// If there are too many examples, a path gets a new example only if at least one in this number of
-/// packets takes the path.
+/// Limit for replacing an example if there are too many examples: a path gets a new example only if
+/// at least one in this number of packets takes the path.
 const RARE: u64 = 1000;
 
 /// An example packet of a path, with the map content before it.

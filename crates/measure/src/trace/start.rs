@@ -24,8 +24,8 @@ pub struct TraceMap {
     pub others: u64,
 }
 
-/// Adds initial map content, which the user gave, to a witness that lacks it. The witness's path
-/// was found for this content. Maps that the program cannot reach are skipped.
+/// Adds initial map content, which the user gave, to a witness that lacks it. The path of the
+/// witness was found with this content. Maps that the program cannot reach are skipped.
 ///
 /// # Errors
 /// If the program cannot be linked.
@@ -48,7 +48,7 @@ pub fn with_content(
     Ok(witness)
 }
 
-/// Returns the entries that `content` has for a map, each with a name. If the map is a map of maps,
+/// Returns the entries of a map in `content`, each with the name of its map. For a map of maps,
 /// includes the entries of its inner maps, with the names that `content` uses for them.
 fn entries_of(content: &Value, map: &MapDef) -> impl Iterator<Item = (String, Value)> {
     let names = [map.name.clone(), format!("{}.inner", map.name)];

@@ -47,7 +47,8 @@ impl TraceFault {
 }
 
 impl Tally {
-    /// Counts a packet that was read. `converted` is its original link type if it was converted.
+    /// Counts a packet that was read from the file. `truncated` is true if it was captured only in
+    /// part. `converted` is its original link type if it was converted to an Ethernet frame.
     pub fn count_packet(&mut self, truncated: bool, converted: Option<&str>) {
         self.packets += 1;
         self.truncated += u64::from(truncated);
@@ -57,18 +58,17 @@ impl Tally {
         }
     }
 
-    /// Counts the most recent packet as one on which the kernel cannot run the program.
+    /// Counts the most recent packet as refused: the kernel cannot run the program on it.
     pub fn count_refused(&mut self, reason: String) {
         self.refused.add(self.packets, reason, None);
     }
 
-    /// Counts the most recent packet as one for which it is unknown if kernel and interpreter
-    /// agree.
+    /// Counts the most recent packet as undecided: it is unknown if kernel and interpreter agree.
     pub fn count_undecided(&mut self, reason: String) {
         self.undecided.add(self.packets, reason, None);
     }
 
-    /// Counts the most recent packet as one for which kernel and interpreter give different
+    /// Counts the most recent packet as a disagreement: kernel and interpreter give different
     /// results.
     pub fn count_disagreement(&mut self, disagreement: &Disagreement) {
         let report = Some(disagreement.report());
@@ -149,8 +149,7 @@ impl Tally {
     }
 }
 
-/// Returns the key with the greatest count. If several are equally frequent, returns the smallest
-/// one.
+/// Returns the key with the greatest count, or the smallest of several such keys.
 fn most_frequent(counts: &BTreeMap<u32, u64>) -> u32 {
     let best = counts.iter().rev().max_by_key(|&(_, &count)| count);
     best.map_or(0, |(&value, _)| value)

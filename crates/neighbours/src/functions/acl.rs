@@ -23,8 +23,8 @@ pub struct Rule {
     pub verdict: Verdict,
 }
 
-/// The header bits that a rule compares, given by the lengths of its address prefixes and whether
-/// it compares the destination port.
+/// The header bits that a rule compares: the lengths of its two address prefixes, and true if it
+/// also compares the destination port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Shape {
     source: u8,
@@ -40,12 +40,12 @@ impl Shape {
     }
 }
 
-/// All rules of an access control list that compare the same header bits, with their indices in the
-/// list.
+/// A hash table with all rules that compare the same header bits. Each rule has its index in the
+/// access control list.
 struct Tuple {
     shape: Shape,
     rules: Table<(u64, u16), (usize, Verdict)>,
-    /// Smallest index in the list among the rules of this table.
+    /// Smallest index in the access control list among the rules of this table.
     first: usize,
 }
 

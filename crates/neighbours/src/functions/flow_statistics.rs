@@ -4,16 +4,17 @@ use crate::header::{Header, flow, length};
 use crate::stage::{Stage, Verdict};
 use crate::tables::FlowTable;
 
-/// Packet and byte counts of one flow. `shortest` and `longest` are packet lengths in bytes.
+/// Packet and byte counts of one flow. The fields `shortest` and `longest` are packet lengths in
+/// bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Record {
     pub packets: u64,
     pub bytes: u64,
     pub shortest: u32,
     pub longest: u32,
-    /// Index of the flow's first packet among all packets.
+    /// Index of the flow's first packet, counted over the packets of all flows.
     pub first: u64,
-    /// Index of the flow's last packet among all packets.
+    /// Index of the flow's last packet, counted over the packets of all flows.
     pub last: u64,
 }
 

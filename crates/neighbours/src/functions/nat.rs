@@ -10,7 +10,7 @@ const POOL: u32 = 0x6440_0000;
 const FIRST_PORT: u16 = 1024;
 const PORTS: u32 = u16::MAX as u32 - FIRST_PORT as u32 + 1;
 
-/// A table with the translation of each flow. Addresses and ports are assigned in the order of the
+/// A table with the translated address and port of each flow. They are assigned in the order of the
 /// flows' first packets.
 #[derive(Debug, Default)]
 pub struct Nat {

@@ -13,11 +13,11 @@ use crate::stage::{Stage, Verdict};
 
 /// Number of address bits that form the index in the first table.
 const FIRST: u8 = 24;
-/// Bit that marks an entry of the first table as the index of a second table.
+/// Bit of an entry in the first table: the other bits are the index of a second table.
 const LONGER: u32 = 1 << 31;
 const MAX_PREFIXES: f64 = 1_000_000.0;
 
-/// A prefix of addresses with the next hop for packets to these addresses. The next hop is a number
+/// A prefix of addresses, and the next hop for packets to these addresses. The next hop is a number
 /// from 1 to 2^31 - 1.
 #[derive(Clone, Copy, Debug)]
 pub struct Route {
@@ -26,8 +26,7 @@ pub struct Route {
     pub next: u32,
 }
 
-/// A routing table, compiled for fast lookups. An entry of zero in its tables means that there is
-/// no route.
+/// A routing table, compiled for fast lookups. An entry of zero means that there is no route.
 pub struct Router {
     first: Vec<u32>,
     second: Vec<[u32; 256]>,

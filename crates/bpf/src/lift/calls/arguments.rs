@@ -1,5 +1,5 @@
-//! Handles the parts that calls of helpers and of kernel functions have in common: costs, and the
-//! knowledge about arguments.
+//! Handles the tasks that all calls of helpers and of kernel functions share: adding costs, and
+//! finding the sizes of buffers that arguments point to.
 
 use crate::lift::error::Cause;
 use crate::lift::frame::ProgramPoint;
@@ -10,8 +10,8 @@ use crate::maps::MapKind;
 use slowpath_codes as codes;
 use slowpath_ir::Operand;
 
-/// Maximum size in bytes of the buffer that a call gets. It is limited because the lifted program
-/// needs an operation for every 8 bytes.
+/// Maximum size in bytes of a buffer that a program passes to a call. It is limited because the
+/// lifted program needs an operation for every 8 bytes.
 const LARGEST: u32 = 4096;
 /// Size of a stack frame in bytes (`MAX_BPF_STACK`).
 const FRAME_SIZE: u32 = 512;

@@ -44,8 +44,8 @@ impl Lifter<'_> {
         Ok(self.leave(at))
     }
 
-    /// Ends the current function: a run continues after the call of the function, or ends the
-    /// program if no function called it.
+    /// Ends the current function. The run continues after the call of the function; if no function
+    /// called it, the program ends.
     pub fn leave(&mut self, at: ProgramPoint) -> Next {
         let Some(ret) = self.frames.get(at.frame).ret else {
             return self.hand_over(at, 0);

@@ -34,8 +34,8 @@ impl Lifter<'_> {
         Next::Branch(applies, at.with(Phase::Next(number)), at.with(Phase::Handover(number + 1)))
     }
 
-    /// Enters the program that receives the packet by handover `number`, possibly on another
-    /// device.
+    /// Enters the program that receives the packet by handover `number` (a transition to another
+    /// program), possibly on another device.
     pub fn run_next(&mut self, at: ProgramPoint, number: u32) -> Result<Next, Cause> {
         let lost = || Cause::new(codes::INTERNAL_ERROR, "a handover is lost", INTERNAL);
         let Handover { to, network, .. } = self.handover(at, number).ok_or_else(lost)?.clone();

@@ -21,7 +21,7 @@ use crate::lift::state::value::{AbstractValue, MapId};
 /// Registers of the lifted program for one call of a helper that loops. All blocks of the loop
 /// share these registers.
 struct LoopRegisters {
-    /// Number of iterations that have started so far.
+    /// Number of iterations that have started.
     count: Reg,
     /// Maximum number of iterations.
     limit: Reg,
@@ -309,8 +309,8 @@ impl Lifter<'_> {
         Ok(Some(self.map_in(1)?).filter(|used| used.class == MapClass::Hash))
     }
 
-    /// Returns the address of the buffer for the key that the callback of `bpf_for_each_map_elem`
-    /// receives.
+    /// Returns the address of the buffer for the element's key, which the callback of
+    /// `bpf_for_each_map_elem` receives as an argument.
     fn key_of_round(&mut self, used: &MapOperand) -> Operand {
         // Nested iterations need separate buffers.
         let depth = self.frames.get(self.at.frame).depth;
@@ -345,7 +345,8 @@ impl Lifter<'_> {
         false
     }
 
-    /// Sets argument register `number` of a callback to a value, with the abstract value `known`.
+    /// Sets argument register `number` of a callback to `value`. `known` is the abstract value of
+    /// this argument.
     fn pass(&mut self, number: u8, value: Operand, known: AbstractValue) {
         let reg = self.ir.reg(number);
         self.ir.emit.copy(reg, value);

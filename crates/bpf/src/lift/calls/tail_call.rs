@@ -61,7 +61,8 @@ impl Lifter<'_> {
         Ok(Next::Branch(allowed, at.with(Phase::Slot { map, number: 0 }), at.behind()))
     }
 
-    /// Returns the filled slots of a program array, each with the index of the program in it.
+    /// Returns the filled slots of a program array: for each, its index and the index of the
+    /// program in it.
     fn slots(&self, map: u32) -> Result<Vec<(u32, usize)>, Cause> {
         let def = self.map_def(map)?;
         let Some(content) = self.options.contents.get(&def.name) else {
@@ -146,8 +147,9 @@ impl Lifter<'_> {
         }
     }
 
-    /// Checks that the program with this index can be in a program array of the current program:
-    /// all programs of an array have one type (`__bpf_prog_map_compatible` of `kernel/bpf/core.c`).
+    /// Checks that the program with this index can be in a program array of the current program.
+    /// All programs of an array must have the same type (`__bpf_prog_map_compatible` of
+    /// `kernel/bpf/core.c`).
     fn check_called_type(&self, program: usize) -> Result<(), Cause> {
         let Some(called) = self.object.programs.get(program) else { return Ok(()) };
         if ProgramType::of(called.kind).is_some_and(|row| row.kind == self.program_type.kind) {
@@ -158,8 +160,8 @@ impl Lifter<'_> {
         Err(Cause::new(codes::REJECTED_BY_VERIFIER, text, VERIFIER))
     }
 
-    /// Resets the abstract state for a program that a tail call starts in place of the function at
-    /// call depth `depth`.
+    /// Resets the abstract state for a program that a tail call starts. The program replaces the
+    /// function at call depth `depth`.
     pub(super) fn restart(&mut self, depth: u8) {
         self.state = self.state.restarted(depth);
         let (context, r1) = (self.ir.base(self.ir.context), self.ir.reg(1));

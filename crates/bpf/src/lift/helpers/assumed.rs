@@ -44,8 +44,8 @@ impl Lifter<'_> {
         Ok(())
     }
 
-    /// Returns the hint for the error about an unsupported function, such as the option that
-    /// declares it harmless.
+    /// Returns the hint for the error about an unsupported function: the option with which the user
+    /// can declare it harmless, or the reason why this is not possible.
     pub(super) fn assume_hint(&self, name: &str) -> String {
         match self.never_harmless(name) {
             Some(objection) => {

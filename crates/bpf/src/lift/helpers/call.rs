@@ -24,7 +24,8 @@ impl Lifter<'_> {
         self.helper_on(at.with(Phase::Start), number)
     }
 
-    /// Returns the maps that a call may use, if it uses different maps on different paths.
+    /// Returns the set of maps that a call may use. Returns `None` if the call uses one known map,
+    /// or if the set is not certain.
     fn maps_of_call(&self, at: ProgramPoint, number: i32) -> Option<MapSet> {
         match self.state.regs[helper::map_register(number)] {
             AbstractValue::OneOfMaps(maps) => Some(maps),
@@ -60,7 +61,8 @@ impl Lifter<'_> {
         (maps.next(0).is_some() && !maps.mixes_inner_maps()).then_some(maps)
     }
 
-    /// Lifts the block that tests whether a call uses map `map`, one of several that are possible.
+    /// Lifts the block that tests whether a call uses the map with the index `map`, if the call may
+    /// use several maps.
     pub(in crate::lift) fn which_map(
         &mut self,
         at: ProgramPoint,
@@ -87,7 +89,8 @@ impl Lifter<'_> {
         Ok(Next::Branch(same, current, at.with(Phase::SelectMap(next))))
     }
 
-    /// Lifts the call of helper `number` for the runs in which it uses map `map`.
+    /// Lifts the call of the helper `number`, for the runs in which it uses the map with the index
+    /// `map`.
     pub(in crate::lift) fn on_map(
         &mut self,
         at: ProgramPoint,

@@ -42,8 +42,8 @@ impl Lifter<'_> {
         self.any_of(ERROR, errors)
     }
 
-    /// Returns an unknown choice between `number` and the values in `errors`. `errors[0]` is zero
-    /// and selects `number`.
+    /// Returns either `number` or one of the values in `errors`, chosen by an unknown value.
+    /// `errors[0]` is zero and selects `number`.
     pub(in crate::lift) fn number_or_error(
         &mut self,
         number: Operand,

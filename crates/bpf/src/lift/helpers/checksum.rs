@@ -24,7 +24,8 @@ impl Size {
         }
     }
 
-    /// Returns true if the size is not zero, false if it is zero, and `None` if this is unknown.
+    /// Returns true if the size is known not to be zero, false if it is known to be zero, and
+    /// `None` otherwise.
     fn any(self) -> Option<bool> {
         match self {
             Size::Constant(bytes) => Some(bytes > 0),
@@ -75,8 +76,8 @@ pub(super) fn diff(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Caus
     Ok(())
 }
 
-/// Returns the size that `register` contains, for the bytes at the address in register `address`.
-/// `None` if the size is neither constant nor small.
+/// Returns the size of the memory at the address in the argument register `address`. The size is in
+/// the register `register`. Returns `None` if it is neither constant nor small.
 fn size(lifter: &mut Lifter<'_>, address: u8, register: u8) -> Option<Size> {
     /// Maximum number of bytes if the size is not constant.
     const SMALL: u32 = 128;

@@ -29,10 +29,10 @@ pub(super) fn jiffies(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), C
     increasing(lifter, at, START_MAX, name, |_| ValueFormat::Number)
 }
 
-/// Lifts a helper whose result never decreases from one call to the next in the same run, such as a
-/// clock. The value at the start of the run is an unknown input of at most `start_max`. In reports,
-/// the increase since the previous call has the name `step_name`, and the format that `format`
-/// returns for this input.
+/// Lifts a helper whose result never decreases between calls in the same run, such as a clock. The
+/// value at the start of the run is an unknown input of at most `start_max`. The increase since the
+/// previous call is another unknown value. Reports call it `step_name`, and print it in the format
+/// that `format` returns for the input.
 fn increasing(
     lifter: &mut Lifter<'_>,
     at: ProgramPoint,

@@ -4,7 +4,8 @@ use super::skb_table::{CGROUP_SKB, SKB_HELPERS, SOCKET_FILTER};
 use super::table::{HELPERS, Helper, NETWORK, SOCKETS, TIMERS, XDP_ONLY};
 use crate::ProgramKind;
 
-/// Returns the table's entry for the helper with this number in programs of a type.
+/// Returns the table's entry for the helper `number` in programs of type `kind`; `None` if such
+/// programs may not call it, or it is unsupported.
 pub(in crate::lift) fn find(number: i32, kind: ProgramKind) -> Option<&'static Helper> {
     let row = |table: &'static [Helper]| {
         let index = table.binary_search_by_key(&number, |helper| helper.number).ok()?;
@@ -26,8 +27,8 @@ pub(in crate::lift) fn find(number: i32, kind: ProgramKind) -> Option<&'static H
         .or_else(|| row(HELPERS).filter(|_| !in_one(denied)))
 }
 
-/// Returns true if programs of type `kind` may not call the helper with this number, but programs
-/// of another type may. Always false for the helpers in [`TIMERS`].
+/// Returns true if programs of type `kind` may not call the helper `number`, but programs of
+/// another type may. Always false for the helpers in [`TIMERS`].
 pub(in crate::lift) fn is_of_other_type(number: i32, kind: ProgramKind) -> bool {
     let other = if kind.is_xdp() { ProgramKind::SchedCls } else { ProgramKind::Xdp };
     find(number, kind).is_none()

@@ -81,8 +81,8 @@ impl Lifter<'_> {
         Ok(Next::On)
     }
 
-    /// Assigns unknown values to `bytes` bytes at the address in an argument register; reports call
-    /// them `what`.
+    /// Assigns unknown values to the `bytes` bytes to which an argument register points, because
+    /// the call writes them. Reports call them `what`.
     fn written(&mut self, register: u8, bytes: u32, what: &str) {
         let (address, known) = (self.ir.value(register), self.state.regs[usize::from(register)]);
         self.havoc(address, bytes, what);

@@ -31,8 +31,8 @@ const OFFSET_MAX: u64 = 0xffff;
 const NEAR: u64 = 1 << (NEAR_BITS - 1);
 const NEAR_BITS: u8 = 18;
 
-/// Number that is added to offsets from the start of the received packet, so that they are never
-/// negative. Neither the start nor the end of the packet can move this far.
+/// Number that is added to offsets from the start of the received packet, to make them positive.
+/// Neither the start nor the end of the packet can move this far.
 const PLACES: u64 = 1 << 20;
 
 /// Name of the register for the head room of a packet that was sent to another device. The register
@@ -49,8 +49,7 @@ const SENT_LENGTH: &str = "length behind the network, plus one";
 struct Distance {
     /// Distance, sign-extended to 64 bits; meaningless unless `small` is set.
     value: Operand,
-    /// Condition that the distance is small enough to be possible, as a 1-bit operand. No packet's
-    /// start or end can move further.
+    /// Condition that a packet's start or end can move this far at all, as a 1-bit operand.
     small: Operand,
 }
 
@@ -67,7 +66,7 @@ impl Lifter<'_> {
         self.ir.emit.sub(end, data)
     }
 
-    /// Returns the signed 32-bit distance that the program passes in `r2`.
+    /// Returns the distance that the program passes in `r2`, a signed 32-bit number.
     fn distance(&mut self) -> Distance {
         if let AbstractValue::Const(value) = self.state.regs[2] {
             let value = i64::from(value as u32 as i32);
@@ -107,14 +106,14 @@ impl Lifter<'_> {
         Some(emit.select(ok, grows, word(0)))
     }
 
-    /// Returns the head room of the current device: the number of bytes before the start of the
-    /// received packet.
+    /// Returns the head room on the current device: the number of bytes in front of the packet when
+    /// it arrived there.
     fn room_before(&mut self) -> Operand {
         let before = self.room_before_first();
         self.since_sent(SENT_HEAD, before)
     }
 
-    /// Returns the head room, in bytes, on the device that received the packet first.
+    /// Returns the head room, in bytes, on the first device that received the packet.
     fn room_before_first(&mut self) -> Operand {
         let receive = self.options.receive;
         let environment = self.packet_environment();
@@ -162,7 +161,7 @@ impl Lifter<'_> {
         input
     }
 
-    /// Returns the length, in bytes, that the packet had on the device that received it first.
+    /// Returns the length in bytes that the packet had on the first device that received it.
     fn length_first(&mut self) -> Operand {
         let (least, most) = self.options.receive.length;
         let ir = &mut self.ir;
@@ -171,8 +170,8 @@ impl Lifter<'_> {
         ir.emit.unknown_input(length, 64)
     }
 
-    /// Returns the tail room of the current device: the number of bytes after the end of the
-    /// received packet.
+    /// Returns the tail room on the current device: the number of bytes behind the packet when it
+    /// arrived there.
     fn room_behind(&mut self) -> Operand {
         let behind = match self.options.receive.tail {
             TailRoom::TrimOnly => word(0),
@@ -201,8 +200,9 @@ impl Lifter<'_> {
         emit.select(full, word(0), room)
     }
 
-    /// Returns the value of a quantity on the device that currently has the packet. If the packet
-    /// was sent to another device, this is the register `name` minus one, otherwise `first`.
+    /// Returns the value of a quantity, such as the head room, on the current device. If the packet
+    /// was sent to this device, the register `name` contains the value plus one. Otherwise the
+    /// value is `first`.
     fn since_sent(&mut self, name: &str, first: Operand) -> Operand {
         if !self.rooms_differ() {
             return first;
@@ -214,7 +214,8 @@ impl Lifter<'_> {
         emit.select(never, first, number)
     }
 
-    /// Returns true if a sent packet may have different head or tail room than on the first device.
+    /// Returns true if a packet that is sent to another device may have different head or tail room
+    /// there than on the first device.
     fn rooms_differ(&self) -> bool {
         let (first, after) = (self.options.receive, self.options.receive_after_network);
         let fixed = after.head.0 == after.head.1 && matches!(after.tail, TailRoom::Buffer(_));
@@ -278,8 +279,8 @@ impl Lifter<'_> {
         }
     }
 
-    /// Returns a 1-bit operand that is set if an address is in the head room. If the packet may
-    /// have metadata, the address must leave room for `metadata` bytes in front of it.
+    /// Returns a 1-bit operand that is set if an address is in the head room. If `metadata` is
+    /// given, the address must leave room for this number of bytes in front of it.
     fn in_front(&mut self, address: Operand, metadata: Option<Operand>) -> Operand {
         let packet = self.received();
         let before = self.room_before();
@@ -291,7 +292,8 @@ impl Lifter<'_> {
         self.at_most(first, place)
     }
 
-    /// Returns the number of metadata bytes (`xdp_get_metalen` of `include/net/xdp.h`).
+    /// Returns the length of the metadata in bytes (`xdp_get_metalen` of `include/net/xdp.h`).
+    /// `data` is the start of the packet, and `meta` the start of the metadata.
     fn metadata_length(&mut self, data: Operand, meta: Operand) -> Operand {
         let length = self.ir.emit.sub(data, meta);
         if self.supports_metadata() {
@@ -493,8 +495,8 @@ pub(super) fn length(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Ca
     Ok(())
 }
 
-/// Returns the address of the `bytes` bytes at offset `r2` of the packet. Also returns the result
-/// of the call: 0, or an error if the bytes are not inside the packet.
+/// Returns the address of `bytes` bytes of the packet, which start at the offset in `r2`. Also
+/// returns the result of the call: 0, or an error if the bytes are not inside the packet.
 fn span(lifter: &mut Lifter<'_>, bytes: Operand) -> (Operand, Operand) {
     let data = lifter.context_pointer(Content::PacketStart);
     let end = lifter.context_pointer(Content::PacketEnd);
@@ -514,7 +516,7 @@ fn span(lifter: &mut Lifter<'_>, bytes: Operand) -> (Operand, Operand) {
 }
 
 /// Copies `r4` bytes between the packet and the buffer in `r3`. `r4` must be constant or bounded by
-/// the buffer's size. `direction` converts (packet, buffer) to (source, destination).
+/// the buffer's size. `direction` orders the pair (packet, buffer) as (source, destination).
 fn transfer(
     lifter: &mut Lifter<'_>,
     direction: impl Fn(Operand, Operand) -> (Operand, Operand),

@@ -78,15 +78,15 @@ impl Lifter<'_> {
         start.get(..size)
     }
 
-    /// Returns the data that an argument points to, up to the end of its map; `None` unless the
-    /// data is constant.
+    /// Returns the data from an argument's address to the end of its map; `None` unless the data is
+    /// constant.
     pub(super) fn constant_data(&self, register: u8) -> Option<&[u8]> {
         let known = self.state.regs[usize::from(register)];
         let AbstractValue::Data { map, offset: Some(offset) } = known else { return None };
         self.object.maps.get(map as usize)?.constant()?.get(usize::try_from(offset).ok()?..)
     }
 
-    /// Returns the number of consecutive argument registers, from `first` on, that the block writes
+    /// Returns the number of consecutive registers, from `first` on, to which the block has written
     /// before the current instruction. Later registers may be uninitialised.
     pub(super) fn registers_set(&self, first: u8) -> u64 {
         let unit = self.unit(self.at);

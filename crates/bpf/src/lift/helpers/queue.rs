@@ -46,8 +46,8 @@ impl Lifter<'_> {
         Ends { oldest, next }
     }
 
-    /// Returns the map that a call on a queue uses, and adds the cost of the call. Queues inside
-    /// maps of maps are not supported; `what` describes the call at the start of the error.
+    /// Returns the map on which a queue helper is called, and adds the cost of the call. Fails for
+    /// queues inside maps of maps; the error starts with `what`, a description of the call.
     fn queue(&mut self, at: ProgramPoint, what: &str) -> Result<MapOperand, Cause> {
         let map = self.map_in(1)?;
         self.call_cost(at, Some(map.def.kind));

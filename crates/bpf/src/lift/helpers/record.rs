@@ -34,16 +34,16 @@ enum Argument {
     /// All 64 bits of the register: a number, a map, or the address of a map value or kernel
     /// object.
     Whole(u8),
-    /// This many bytes at the address in the register.
+    /// The memory at the address in the register. The second field is its number of bytes.
     Bytes(u8, u32),
-    /// Bytes at the address in the first register. The second register contains the number of
+    /// The memory at the address in the first register. The second register contains its number of
     /// bytes.
     Sized(u8, u8),
 }
 
 use Argument::{Bytes, Low, Sized, Whole};
 
-/// The parts of a call to record, so that two programs can be compared.
+/// The data that the record of a call contains.
 enum Recorded {
     /// Nothing, because the call needs no record.
     Not,
@@ -53,8 +53,8 @@ enum Recorded {
     Unknown,
 }
 
-/// Recorded helpers with their arguments, sorted by number (`struct bpf_func_proto` of each helper,
-/// Linux 6.18).
+/// Helpers whose calls are recorded, with the recorded arguments, sorted by number (`struct
+/// bpf_func_proto` of each helper, Linux 6.18).
 #[rustfmt::skip]
 const RECORDED: &[(i32, &[Argument])] = &[
     (helper::TAIL_CALL, &[Whole(2), Low(3)]),
@@ -85,12 +85,12 @@ const RECORDED: &[(i32, &[Argument])] = &[
     (helper::number("bpf_tcp_raw_check_syncookie_ipv6"), &[Bytes(1, 40), Bytes(2, 20)]),
 ];
 
-/// The arguments that record the format string of `bpf_trace_printk` and `bpf_trace_vprintk`: its
-/// bytes and its size.
+/// Arguments from which the format string of `bpf_trace_printk` and `bpf_trace_vprintk` is
+/// recorded: its bytes and its size.
 const FORMAT: [Argument; 2] = [Sized(1, 2), Low(2)];
-/// Register of the first `bpf_trace_printk` argument after the format.
+/// Argument register of `bpf_trace_printk` for the first value that the format prints.
 const FIRST_PRINTED: u8 = 3;
-/// Maximum number of `bpf_trace_printk` arguments after the format.
+/// Maximum number of values that a call of `bpf_trace_printk` prints.
 const PRINTED: usize = 3;
 
 /// Helpers that need no record. All their effects are in the packet and in maps, or they have no
@@ -168,7 +168,7 @@ impl Lifter<'_> {
         Ok(())
     }
 
-    /// Records the output of `bpf_trace_printk`: its format and at most three arguments.
+    /// Records a call of `bpf_trace_printk`: the format and at most three printed values.
     fn record_printed(&mut self) {
         const NUMBER: i32 = helper::number("bpf_trace_printk");
         let Some(format) = self.constant_format() else { return self.record_open_format(NUMBER) };
@@ -189,8 +189,8 @@ impl Lifter<'_> {
         }
     }
 
-    /// Records the output of `bpf_trace_printk` if the format is not constant data, usually because
-    /// it is on the stack.
+    /// Records a call of `bpf_trace_printk` whose format is not constant data, usually because it
+    /// is on the stack.
     fn record_open_format(&mut self, number: i32) {
         let size = self.constant_size(2).ok().filter(|&size| size <= MOST);
         let Some(size) = size else { return self.rely_on_equal(&linked_code::name(number)) };
@@ -225,7 +225,7 @@ impl Lifter<'_> {
         self.append_words(&words);
     }
 
-    /// Records the output of `bpf_trace_vprintk`, if the array contains only numbers and addresses.
+    /// Records a call of `bpf_trace_vprintk`, if its array contains only numbers and addresses.
     fn record_printed_array(&mut self) {
         const NUMBER: i32 = helper::number("bpf_trace_vprintk");
         let forms = self.constant_format().and_then(printed_arguments);
@@ -237,7 +237,8 @@ impl Lifter<'_> {
         }
     }
 
-    /// Records an atomic operation; `known` is the abstract value of the address.
+    /// Records an atomic operation. `known` is the abstract value of the address on which it
+    /// operates.
     pub(in crate::lift) fn record_atomic(
         &mut self,
         insn: Insn,
@@ -330,8 +331,8 @@ impl Lifter<'_> {
         }
     }
 
-    /// Appends the bytes of a small buffer to `words`; register `size` contains the number of
-    /// bytes.
+    /// Appends the bytes of a small buffer to `words`. The argument register `register` contains
+    /// the address, and `size` is the register with the number of bytes.
     fn record_sized(&mut self, number: i32, (register, size): (u8, u8), words: &mut Vec<Operand>) {
         let Some(most) = self.room_at(register).filter(|&most| most <= MOST) else {
             self.rely_on_equal(&linked_code::name(number));

@@ -142,8 +142,8 @@ pub(super) fn fib_lookup(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<()
     Ok(())
 }
 
-/// Writes the results of a lookup to the parameter structure of the call. `fine` is set if the call
-/// returns `code` and not an error; `v4` is set for IPv4 addresses.
+/// Writes the results of a route lookup to the parameter structure of the call. `fine` is set if
+/// the call returns the result code `code`, and `v4` is set for IPv4 addresses.
 fn write_route(
     lifter: &mut Lifter<'_>,
     params: Operand,

@@ -29,8 +29,8 @@ const LINK_MAX: u64 = 128;
 /// Upper bound on the length of a packet after a helper has set it, for pages of 64 KiB
 /// (`SKB_MAX_ALLOC`).
 const LENGTH_MAX: u64 = 1 << 18;
-/// Maximum buffer size in bytes for which a copy of variable size copies single bytes. For larger
-/// buffers, such a copy stores unknown values.
+/// Maximum buffer size in bytes for which a copy of variable size copies each byte. For larger
+/// buffers, the copy stores unknown values.
 const SINGLE: u32 = 1024;
 /// `BPF_F_INVALIDATE_HASH`: flag with which the helper clears the packet's hash.
 const INVALIDATE_HASH: u64 = 2;
@@ -62,9 +62,8 @@ impl Lifter<'_> {
         }
     }
 
-    /// Models the effects that all helpers which may change the packet have in common. Pointers to
-    /// the packet become invalid, and its metadata may be lost or get any value
-    /// (`pskb_expand_head`).
+    /// Models the common effects of all helpers that may change the packet. Pointers to the packet
+    /// become invalid, and its metadata may be lost or get any value (`pskb_expand_head`).
     fn skb_changed(&mut self) {
         if self.reads_metadata() {
             let data = self.skb_data();
@@ -103,13 +102,15 @@ impl Lifter<'_> {
         error
     }
 
-    /// Sets `r0` to the result of a call, zero or an error, and forgets pointers to the packet.
+    /// Sets `r0` to the result of a call, which is zero or an error. Also forgets all pointers to
+    /// the packet, because the call may have moved it.
     fn skb_result(&mut self, result: Operand) -> Lifted {
         self.result(result, AbstractValue::NotStack);
         Ok(())
     }
 
-    /// Returns -EINVAL if the flags in a register contain bits outside `known`, otherwise `error`.
+    /// Returns -EINVAL if the flags in an argument register contain bits outside the mask `known`,
+    /// otherwise `error`.
     fn check_flags(&mut self, register: u8, known: u64, error: Operand) -> Operand {
         let flags = self.ir.value(register);
         let emit = &mut self.ir.emit;
@@ -119,7 +120,7 @@ impl Lifter<'_> {
     }
 
     /// Assigns unknown values to the first `bytes` bytes of the packet, if `cond` is set. The
-    /// kernel computes these bytes from the packet and from the position of its headers.
+    /// kernel computes the actual values from the packet and from the position of its headers.
     fn forget_first(&mut self, cond: Operand, bytes: u64) {
         let data = self.skb_data();
         self.ir.emit.computed = true;
@@ -405,9 +406,9 @@ pub(super) fn change_tail(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Lifted {
     lifter.skb_result(error)
 }
 
-/// If `ok` is set, makes the packet longer by `bytes` bytes after its first headers, or shorter if
-/// `bytes` is negative. The first `first` bytes of the packet, and the inserted bytes, get unknown
-/// values. `ok` must imply that the packet has enough bytes.
+/// If `ok` is set, makes the packet longer by `bytes` bytes, which are inserted after its first
+/// headers. A negative number makes it shorter. The first `first` bytes of the packet, and the
+/// inserted bytes, get unknown values. `ok` must imply that the packet has enough bytes.
 fn resize_header(lifter: &mut Lifter<'_>, ok: Operand, bytes: i64, first: u64) {
     let (data, end, length) = (lifter.skb_data(), lifter.skb_end(), lifter.packet_length());
     let emit = &mut lifter.ir.emit;
@@ -598,9 +599,9 @@ fn is_tag(lifter: &mut Lifter<'_>, protocol: Operand) -> Operand {
     emit.or(q, ad)
 }
 
-/// If `wanted` is set, removes the VLAN tag in the bytes of the packet (`__skb_vlan_pop`). Returns
-/// the error, a 1-bit operand that is set if the tag was removed, and the tag's control information
-/// (TCI).
+/// If `wanted` is set, removes the VLAN tag from the bytes of the packet (`__skb_vlan_pop`).
+/// Returns the error, a 1-bit operand that is set if the tag was removed, and the control
+/// information (TCI) of the tag.
 fn remove_tag(lifter: &mut Lifter<'_>, wanted: Operand) -> (Operand, Operand, Operand) {
     /// Number of bytes that the kernel needs in the linear part (`VLAN_ETH_HLEN`).
     const HEADER: u64 = 18;

@@ -30,7 +30,7 @@ const INGRESS: u64 = 1;
 const OTHERHOST: u64 = 3;
 
 impl Lifter<'_> {
-    /// Returns the address of a context field, and the range of numbers in it.
+    /// Returns the address of a context field, and the range of numbers that it can contain.
     ///
     /// # Panics
     /// If the context lacks the field, which is an error in the tables.
@@ -115,7 +115,8 @@ pub(super) fn csum_update(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Lifted {
     Ok(())
 }
 
-/// Writes `size` bytes at the address in `r2`: unknown bytes if `fine` is set, otherwise zeros.
+/// Writes `size` bytes at the address in `r2`: unknown values if `fine` is set, otherwise zeros.
+/// Reports call the unknown values `what`.
 fn write_or_clear(lifter: &mut Lifter<'_>, fine: Operand, size: u32, what: &str) {
     let (buffer, known) = (lifter.ir.value(2), lifter.state.regs[2]);
     for (offset, bytes) in chunks(size) {
@@ -204,8 +205,8 @@ pub(super) fn set_tstamp(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Lifted {
     Ok(())
 }
 
-/// Sets `r0` to the result of a redirect: `TC_ACT_REDIRECT` if `right` is set, otherwise
-/// `TC_ACT_SHOT`.
+/// Sets `r0` to the result of a redirect: `TC_ACT_REDIRECT` if `right` is set because the arguments
+/// are valid, otherwise `TC_ACT_SHOT`.
 fn redirected(lifter: &mut Lifter<'_>, right: Operand) -> Lifted {
     let result = lifter.ir.emit.select(right, word(REDIRECT), word(SHOT));
     lifter.result(result, AbstractValue::NotStack);

@@ -48,8 +48,8 @@ pub(super) fn look_up(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), C
     Ok(())
 }
 
-/// Sets `r0` to null or, only if `possible` holds, to the address of an object that no earlier call
-/// returned. Returns a 1-bit operand that is set if `r0` is not null.
+/// Sets `r0` to null, or to the address of an object that no earlier call returned. If `possible`
+/// is given and not set, `r0` is null. Returns a 1-bit operand that is set if `r0` is not null.
 pub(super) fn return_new_object(lifter: &mut Lifter<'_>, possible: Option<Operand>) -> Operand {
     let region = lifter.ir.region("kernel objects", RegionKind::Context);
     let count = lifter.ir.start_zero("kernel objects handed out", 16);

@@ -17,7 +17,7 @@ pub(in crate::lift) enum Lift {
     TailCall,
 }
 
-/// An entry of the table of helpers: a helper's number, the way to lift its calls, and a note for
+/// An entry of the table of helpers: the helper's number, the way to lift its calls, and a note for
 /// the documentation.
 pub(in crate::lift) struct Helper {
     pub number: i32,
@@ -33,8 +33,8 @@ pub(super) const fn plain(
     Helper { number: helper::number(name), lift: Lift::Plain(lift), note }
 }
 
-/// Numbers of the helpers for timers. Timer callbacks can interrupt programs that run while
-/// interrupts are enabled. slowpath therefore supports timers only in programs of other types.
+/// Numbers of the helpers for timers. Timer callbacks can interrupt programs of those types that
+/// run while interrupts are enabled. slowpath does not support timers in such programs.
 pub(in crate::lift) const TIMERS: &[i32] = &[
     helper::number("bpf_timer_init"),
     helper::number("bpf_timer_set_callback"),

@@ -154,7 +154,8 @@ impl Lifter<'_> {
         self.ir.emit.extract(value, 0, bits)
     }
 
-    /// Returns the low `bits` bits of an operand: of a register, or of a sign-extended immediate.
+    /// Returns the low `bits` bits of an instruction's source operand, which is a register or a
+    /// sign-extended immediate.
     pub(in crate::lift) fn source(&mut self, src: Source, bits: u8) -> Operand {
         match src {
             Source::Reg(reg) => self.low(reg, bits),
@@ -236,7 +237,7 @@ fn fold(width: Width, op: AluOp, a: u64, b: u64) -> Option<u64> {
     Some(value & mask)
 }
 
-/// Reverses the bytes of a value of this size.
+/// Returns `value` with its bytes in reverse order; `size` is its size.
 pub(in crate::lift) fn swap_bytes(emit: &mut Emitter, value: Operand, size: Size) -> Operand {
     let mut swapped = emit.extract(value, 0, 8);
     for byte in 1..size.bytes() {

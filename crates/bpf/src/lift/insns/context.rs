@@ -15,7 +15,7 @@ use crate::lift::state::value::AbstractValue;
 const NO_QUEUE: u64 = 0xffff;
 
 impl Lifter<'_> {
-    /// Checks a load of `bytes` bytes from an address with this abstract value.
+    /// Checks a load of `bytes` bytes from the context. The address has the given abstract value.
     ///
     /// # Errors
     /// If the verifier rejects the access, or slowpath does not model the field.
@@ -41,8 +41,8 @@ impl Lifter<'_> {
         if accepted { Ok(()) } else { Err(self.wrong_access(offset, bytes)) }
     }
 
-    /// Returns the number that memory contains after a store of `value`. A field of the context may
-    /// keep only the low bits of a stored number.
+    /// Returns the number that a context field contains after a store of `value`. Some fields keep
+    /// only the low bits of a stored number.
     ///
     /// # Errors
     /// If the verifier rejects the access.
@@ -99,8 +99,9 @@ impl Lifter<'_> {
     }
 
     /// Returns the number that the field `queue_mapping` contains after a store
-    /// (`bpf_convert_ctx_access`). The kernel compares a stored register with this limit as an
-    /// unsigned 64-bit number, and a stored constant as a signed number.
+    /// (`bpf_convert_ctx_access`). The kernel ignores stores of numbers from [`NO_QUEUE`] on. It
+    /// compares a register with this limit as an unsigned 64-bit number, and a constant as a signed
+    /// number.
     fn stored_queue(&mut self, source: Source, value: Operand, address: Operand) -> Operand {
         let low = self.ir.emit.extract(value, 0, 16);
         let low = self.ir.emit.zero_extend(low, 32);
@@ -116,8 +117,9 @@ impl Lifter<'_> {
         self.ir.emit.select(ignored, old, low)
     }
 
-    /// Returns the field that an access to the context touches. `None` if slowpath has no access
-    /// rules for this context; the access then stays inside the structure.
+    /// Returns the context field that an access of `bytes` bytes at `offset` touches. Returns
+    /// `None` if slowpath has no access rules for this context; the access then stays inside the
+    /// structure.
     fn checked_field(&self, offset: i64, bytes: u8) -> Result<Option<&'static Field>, Cause> {
         if self.program_type.fields.iter().all(|field| field.access == Access::Unchecked) {
             let end = offset.checked_add(bytes.into()).and_then(|end| u64::try_from(end).ok());

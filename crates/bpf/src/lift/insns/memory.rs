@@ -262,7 +262,7 @@ impl Lifter<'_> {
     }
 }
 
-/// Returns the number that stands for the address of a map in registers. It is not zero, and
+/// Returns the number that represents the address of a map in the model. It is not zero, and lies
 /// outside all packets and stacks.
 pub(in crate::lift) fn map_handle(map: u32) -> u64 {
     0x4d41_5000_0000_0000 | u64::from(map) << 8

@@ -61,8 +61,8 @@ impl Lifter<'_> {
         Ok(Next::Branch(ok, at.behind(), at.with(Phase::OutsidePacket)))
     }
 
-    /// Loads the bytes at an offset of at most 31 bits. Returns their value and a 1-bit operand
-    /// that is set if the packet has these bytes; the value is zero otherwise.
+    /// Loads bytes of the packet at an offset of at most 31 bits. Returns their value, and a 1-bit
+    /// operand that is set if the packet contains these bytes. If it does not, the value is zero.
     fn packet_bytes(&mut self, place: Operand, size: Size) -> (Operand, Operand) {
         let length = self.packet_length();
         let data = self.context_pointer(Content::PacketStart);

@@ -16,7 +16,7 @@ const BASE_MIN: u64 = 1 << 24;
 /// addresses.
 const BASE_MAX: u64 = (1 << 31) - 1;
 
-/// The value that a register of the lifted program has at the start of a run.
+/// Value of a register of the lifted program at the start of a run.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::lift) enum StartValue {
     Zero,
@@ -95,8 +95,8 @@ impl IrBuilder {
         self.calls = Some(calls);
     }
 
-    /// Selects the call depth of the following instructions, and thus the registers that `r6` to
-    /// `r9` stand for.
+    /// Sets the call depth for the following instructions, which determines the registers of the
+    /// lifted program for `r6` to `r9`.
     pub fn enter(&mut self, depth: u8) {
         self.depth = depth.into();
         // Frames of the same depth share registers and memory: only one of them is active.
@@ -157,8 +157,8 @@ impl IrBuilder {
         self.regions[region.index()].base.into()
     }
 
-    /// Returns the address of item `number` in a memory region of items that are `1 << bits` bytes
-    /// long.
+    /// Returns the address of an element in a memory region that is an array. `number` is the
+    /// element's index, and an element has `1 << bits` bytes.
     pub fn item(&mut self, region: RegionId, number: impl Into<Operand>, bits: u64) -> Operand {
         let base = self.base(region);
         let number = self.emit.zero_extend(number, 64);

@@ -11,16 +11,16 @@ use slowpath_ir::{
 pub(in crate::lift) struct Emitter {
     /// Registers of the lifted program.
     pub regs: Vec<RegInfo>,
-    /// Descriptions of the drawn values: unknown values that the program does not compute, such as
-    /// the time.
+    /// Descriptions of the unknown values that the program obtains from outside, such as the time.
     pub draws: Draws,
     ops: Vec<OriginOp>,
     insn: u32,
-    /// Name of the function that the current instruction calls, for descriptions of the unknown
-    /// values that the call yields.
+    /// Name of the function that the current instruction calls. It describes the unknown values
+    /// that the call returns.
     call: String,
-    /// True while unknown values are emitted that depend only on the program's memory, as a
-    /// checksum does, although the lifted program does not compute them; see [`Draw::determined`].
+    /// True while unknown values are emitted that stand for computed results, such as a checksum.
+    /// They depend only on the program's memory, although the lifted program does not compute them;
+    /// see [`Draw::determined`].
     pub computed: bool,
     temporaries: Temporaries,
 }
@@ -120,8 +120,8 @@ impl Emitter {
         self.store(addr, value);
     }
 
-    /// Emits an unknown value from 0 to `max`, which may differ each time the operation is
-    /// executed. Reports call it `result` and print it in the format `reading`.
+    /// Emits an unknown value from 0 to `max`, which may be different each time that the operation
+    /// is executed. Reports call it `result` and print it in the format `reading`.
     pub fn draw(&mut self, result: &str, reading: ValueFormat, width: u8, max: u64) -> Operand {
         self.draw_between(result, reading, width, (0, max))
     }

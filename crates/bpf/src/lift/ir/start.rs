@@ -26,8 +26,8 @@ impl IrBuilder {
         self.start(name, width, StartValue::Zero)
     }
 
-    /// Returns the register with this name, whose value at the start of a run is unknown and at
-    /// most `max`. Also returns the input that stands for this value.
+    /// Returns the register with this name. At the start of a run, it contains an unknown value of
+    /// at most `max`. Also returns the input that stands for this value.
     pub fn start_unknown(&mut self, name: &str, width: u8, max: u64) -> (Reg, InputId) {
         let input = self.input(&format!("{name} at the start"), width, 0, max, InputKind::Unknown);
         (self.start(name, width, StartValue::Unknown(input)), input)
@@ -46,9 +46,9 @@ impl IrBuilder {
         self.emit.binary(BinaryOp::Shl, words, word(2))
     }
 
-    /// Returns the length of a packet that may be longer than the modelled packet, whose length is
-    /// `length`. Only a modelled packet of maximum length can stand for a longer one, of up to
-    /// [`LARGEST`] bytes.
+    /// Returns the length of a packet that may be longer than packets in the model. `length` is the
+    /// length in the model. If this is the maximum, the actual length can be up to [`LARGEST`]
+    /// bytes.
     fn oversized(&mut self, length: Operand) -> Operand {
         let longest = u64::from(u16::MAX);
         let more = self.input(BEHIND_LONGEST, 64, 0, LARGEST - longest, InputKind::Unknown);
@@ -58,7 +58,8 @@ impl IrBuilder {
         self.emit.select(is_longest, sum, length)
     }
 
-    /// Returns the size in bytes of the linear part of a packet of `length` bytes.
+    /// Returns the size in bytes of the linear part of a packet, which programs can access
+    /// directly. `length` is the length of the packet in bytes.
     fn linear(&mut self, length: Operand) -> Operand {
         let behind = self.input(BEHIND_LINEAR, 64, 0, LARGEST, InputKind::Unknown);
         let behind = self.emit.unknown_input(behind, 64);
@@ -67,8 +68,8 @@ impl IrBuilder {
         self.emit.select(some, rest, word(0))
     }
 
-    /// Returns the operations before the first instruction of a program of the type `row`, for a
-    /// packet received as `receive` describes. Also returns the input that stands for the packet's
+    /// Returns the operations before the first instruction of a program of the type `row`, for
+    /// packets with the properties `receive`. Also returns the input that stands for the packet's
     /// length.
     pub fn prologue(&mut self, row: &ProgramType, receive: Receive) -> (Vec<OriginOp>, InputId) {
         let (min, max) = (u64::from(receive.length.0), u64::from(receive.length.1));

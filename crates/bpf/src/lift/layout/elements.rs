@@ -6,7 +6,7 @@ use slowpath_ir::RegionId;
 
 use crate::lift::layout::memory::{Keying, MapLayout, PRESENT};
 
-/// A map element with the parts that the known bytes of memory determine.
+/// A map element, as far as the known bytes of memory determine it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Element {
     /// Number that identifies the element in the map, see [`MapLayout`].
@@ -16,8 +16,8 @@ pub struct Element {
     /// Address of the inner map that contains the element, for maps in a map of maps. `None` for
     /// other maps, and for an unknown address.
     pub map_address: Option<u64>,
-    /// For an element of a map of maps: the number of the inner map in it, if known. The number
-    /// times the distance between elements is the inner map's offset from the start of
+    /// For an element of a map of maps: number of the inner map that is its value, if known. The
+    /// number times the distance between elements is the inner map's offset from the start of
     /// [`MapLayout::values`].
     pub inner_map: Option<u64>,
     /// True if the element exists, `None` if this is unknown; always true in arrays.
@@ -46,7 +46,8 @@ impl PartialValue {
         (0..self.size).map(|offset| self.known.get(&offset).copied())
     }
 
-    /// Returns each sequence of adjacent known bytes with its offset, in order.
+    /// Returns all runs of consecutive known bytes in order, each with the offset of its first
+    /// byte.
     pub fn runs(&self) -> Vec<(u32, Vec<u8>)> {
         let mut runs: Vec<(u32, Vec<u8>)> = Vec::new();
         for (&offset, &byte) in &self.known {
@@ -116,7 +117,8 @@ impl MapLayout {
         numbers.into_iter().map(element).collect()
     }
 
-    /// Returns the position of an element's value in the region of values; `None` if it is unknown.
+    /// Returns the position of an element's value in the region [`MapLayout::values`]; `None` if it
+    /// is unknown.
     fn position(&self, number: u64, bytes: &Bytes) -> Option<u64> {
         match (self.identity, self.moved) {
             (None, None) => Some(number),
@@ -131,7 +133,7 @@ impl MapLayout {
         }
     }
 
-    /// Returns the known part of an element's value.
+    /// Returns the value of an element, as far as its bytes are known.
     fn value(&self, number: u64, bytes: &Bytes) -> PartialValue {
         let size = if self.holds_maps() { 0 } else { self.value_size };
         let mut known = BTreeMap::new();

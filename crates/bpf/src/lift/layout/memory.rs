@@ -69,22 +69,22 @@ pub struct MapLayout {
     /// if all elements exist.
     pub present: Option<RegionId>,
     /// Region with the position of each element in [`MapLayout::values`], four bytes for each.
-    /// Exists only if elements with different numbers may be the same. Examples are keys that find
-    /// the same trie entry, and keys with the same map in a map of maps.
+    /// Exists only if different numbers may stand for the same element. Examples are keys that find
+    /// the same trie entry, and keys with the same inner map.
     pub identity: Option<RegionId>,
     /// Region that records moves of elements, eight bytes for each element: the exclusive-or of the
     /// element's number and its position, zero at the start. Exists only if replacing an element
     /// moves it.
     pub moved: Option<RegionId>,
-    /// Region with the result of the first access to each element, one byte for each element. The
-    /// byte is 1 if the element was absent at the start, and 2 if it existed; 0 before the first
-    /// access. At most `max_entries` elements are taken as existing, even if [`MapLayout::present`]
-    /// marks more.
+    /// Region with one byte for each element, which records whether the element existed at the
+    /// start of the run. The first access to the element sets the byte: 1 if the element was
+    /// absent, 2 if it existed. At most `max_entries` elements count as existing, even if
+    /// [`MapLayout::present`] marks more.
     pub first_access: Option<RegionId>,
-    /// Region with prefix lengths, two bytes for each key, for a longest-prefix-match trie with
-    /// several lookups. An entry contains the length in bits of the longest trie entry that is a
-    /// prefix of the key, plus one. It is zero if no trie entry is a prefix. The elements of
-    /// [`MapLayout::values`] are then the entries of the trie.
+    /// Region with the result of a lookup for each key, two bytes each, for a longest-prefix-match
+    /// trie with several lookups. A result is the length in bits of the found trie entry plus one,
+    /// or zero if no entry is a prefix of the key. The elements of [`MapLayout::values`] are then
+    /// the entries of the trie.
     pub prefix_lengths: Option<RegionId>,
     /// Number of free elements at the start of the program: elements that can be inserted before
     /// the map is full. `None` if the number is not tracked.
@@ -101,7 +101,7 @@ pub struct MapLayout {
     pub inner: bool,
 }
 
-/// Byte in [`MapLayout::first_access`] of an element that did not exist at the start.
+/// Value in [`MapLayout::first_access`] for an element that did not exist at the start of the run.
 pub(in crate::lift) const ABSENT: u64 = 1;
 
 pub(in crate::lift) const PRESENT: u64 = 2;
@@ -116,8 +116,8 @@ pub struct FreeElements {
     pub max_entries: u32,
 }
 
-/// Fill levels (numbers of elements at the start) of the maps in a map of maps. The region has four
-/// bytes for each map, at the position that the map's number selects
+/// Fill levels of the inner maps in a map of maps: their numbers of elements at the start. A memory
+/// region has four bytes for each inner map, at the position that the map's number gives
 /// ([`slowpath_ir::BinaryOp::Intern`] of its address and zero).
 ///
 /// The loader can give a map in a map of maps another size than the object defines. Only its number
@@ -129,9 +129,9 @@ pub struct MapFill {
     pub used: RegionId,
     /// Maximum number of elements in the object's definition.
     pub max_entries: u32,
-    /// Lower bound on fill levels. At this level, the map has room for everything that a run can
-    /// insert. A stored number below the bound stands for the bound, and a number above
-    /// `max_entries` for `max_entries`. `None` if all stored numbers are fill levels.
+    /// Smallest possible fill level. At this level, the map has room for all elements that a run
+    /// can insert. A stored number below this level stands for this level, and a number above
+    /// `max_entries` for `max_entries`. `None` if each stored number is a fill level.
     pub least: Option<u32>,
 }
 

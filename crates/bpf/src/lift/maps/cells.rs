@@ -16,22 +16,22 @@ pub(in crate::lift) enum Cell {
 }
 
 impl Lifter<'_> {
-    /// Returns a memory region for numbers that the model keeps for the map `map`. The region is
-    /// zero at the start, and its name contains `quantity`.
+    /// Returns a memory region for one kind of numbers that the model keeps for a map. `map` is the
+    /// map's name, and `quantity` that of the numbers. The numbers are zero at the start.
     pub(in crate::lift) fn zeroed(&mut self, map: &str, quantity: &str) -> RegionId {
         let region = self.ir.region(&format!("{map}.{quantity}"), RegionKind::Map);
         self.ir.regions[region.index()].content = Some(Vec::new());
         region
     }
 
-    /// Returns the number that represents an inner map of a map of maps, given the address of the
-    /// inner map.
+    /// Returns the number that stands for an inner map of a map of maps. `map_address` is the
+    /// address of the inner map.
     pub(in crate::lift) fn map_number(&mut self, map_address: Operand) -> Operand {
         self.ir.emit.interned(Some(map_address), &[])
     }
 
-    /// Returns the address of the 8-byte word with index `number` in the region `quantity` of the
-    /// map. The region is zero at the start.
+    /// Returns the address of one 8-byte number that the model keeps for a map: the number with
+    /// index `number` in the memory region `quantity`. It is zero at the start.
     pub(in crate::lift) fn word_of(
         &mut self,
         map: &MapOperand,
@@ -42,8 +42,8 @@ impl Lifter<'_> {
         self.ir.item(region, number, 3)
     }
 
-    /// Returns the storage of the number `quantity` that the model keeps for a map, such as the
-    /// number of updates. The number is zero at the start.
+    /// Returns the storage of a number that the model keeps for a map, such as the number of
+    /// updates. `quantity` is the name of the number, which is zero at the start.
     pub(in crate::lift) fn cell(&mut self, map: &MapOperand, quantity: &str) -> Cell {
         match map.map_address {
             None => {

@@ -130,14 +130,14 @@ fn known(kind: MapKind) -> Option<&'static MapSupport> {
     MAP_KINDS.iter().find(|known| known.kind == kind)
 }
 
-/// The way in which programs identify the entries of a map.
+/// The way in which programs identify an entry of a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryKeys {
     /// By an index below `max_entries`: every entry has a fixed position and is never evicted.
     Indices,
     /// By a key of any value.
     Keys,
-    /// By position in the order of removal, as in queues and stacks.
+    /// By position in the order in which entries are removed, as in queues and stacks.
     Order,
     /// Entries have no identity: a program cannot find an entry again.
     None,
@@ -196,7 +196,7 @@ pub(in crate::lift) fn class_of(def: &MapDef) -> Result<MapClass, Cause> {
 }
 
 /// Returns the binary logarithm of the distance in bytes between neighbouring elements in the
-/// memory of a map.
+/// memory region of a map.
 pub(in crate::lift) fn element_bits(def: &MapDef, class: MapClass) -> u8 {
     let bytes = match class {
         MapClass::Maps | MapClass::Programs => 8,

@@ -8,11 +8,11 @@ use crate::lift::lifter::Lifter;
 use crate::lift::maps::class::MapClass;
 use crate::lift::maps::operand::MapOperand;
 
-/// The map element that a key selects.
+/// The map element that a key selects, whether it exists or not.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::lift) struct ElementRef {
-    /// Set if the key is in range, such as an index below the size of an array; `None` if it always
-    /// is.
+    /// 1-bit operand that is set if the key is in range, such as an index below the size of an
+    /// array. `None` if every key is in range.
     pub in_range: Option<Operand>,
     /// Number of the element, as a 32-bit operand. It determines the position in the map's memory.
     pub number: Operand,
@@ -115,7 +115,7 @@ impl Lifter<'_> {
         }
     }
 
-    /// Loads bytes as 8-byte words, the last of which is zero-extended.
+    /// Loads `bytes` bytes as 8-byte words. The last word is zero-extended.
     fn words(&mut self, address: Operand, bytes: u32) -> Vec<Operand> {
         let mut words = Vec::new();
         for (offset, size) in chunks(bytes) {
@@ -126,7 +126,8 @@ impl Lifter<'_> {
         words
     }
 
-    /// Returns the address of the value at a position in the region that contains the map's values.
+    /// Returns the address of an element's value. `number` is the position of the value in the
+    /// region that contains the map's values.
     pub(in crate::lift) fn value_address(&mut self, map: &MapOperand, number: Operand) -> Operand {
         if let Operand::Const { value, .. } = number {
             let base = self.ir.base(map.layout.values);

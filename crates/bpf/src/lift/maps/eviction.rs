@@ -18,7 +18,8 @@ use crate::lift::maps::elements::ElementRef;
 use crate::lift::maps::operand::MapOperand;
 
 impl Lifter<'_> {
-    /// Returns the counter of the updates so far that took a free element of the map.
+    /// Returns the storage of a counter: the updates in this run that took a free element of the
+    /// map.
     fn updates(&mut self, map: &MapOperand) -> Cell {
         self.cell(map, "updates")
     }
@@ -35,8 +36,8 @@ impl Lifter<'_> {
         Some(self.ir.emit.not(none))
     }
 
-    /// Returns the storage of an upper bound: the number of elements that survived the last update
-    /// of a map and were not accessed since. Returns `None` if the bound is not tracked.
+    /// Returns the storage of an upper bound on a number of elements: those that survived the last
+    /// update of a map and were not accessed since. Returns `None` if the bound is not tracked.
     fn survivors(&mut self, map: &MapOperand) -> Option<Cell> {
         map.tracking.seen.then(|| self.cell(map, "survivors"))
     }
@@ -63,8 +64,8 @@ impl Lifter<'_> {
         self.ir.emit.store_if(cond, found, now);
     }
 
-    /// Returns a 1-bit operand that is set if an element still exists. `exists` is set if it
-    /// existed before; an update may have evicted it since.
+    /// Returns a 1-bit operand that is set if an element still exists. `exists` is set if the
+    /// element existed before the updates of this run, which may have evicted it.
     pub(in crate::lift) fn survives(
         &mut self,
         map: &MapOperand,

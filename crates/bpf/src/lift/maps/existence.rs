@@ -39,7 +39,7 @@ impl Lifter<'_> {
         }
     }
 
-    /// Marks an element as existing or absent, if `cond` is set.
+    /// Marks an element as existing or absent, if `cond` is set. `exists` selects between the two.
     pub(in crate::lift) fn set_exists(
         &mut self,
         map: &MapOperand,

@@ -1,4 +1,4 @@
-//! Computes an upper bound on the number of times that one run reaches given blocks.
+//! Computes an upper bound on the number of times that one run reaches certain blocks.
 
 use std::collections::BTreeMap;
 

@@ -126,8 +126,8 @@ fn too_large(layout: &MapLayout) -> LiftError {
     LiftError::content(codes::MAPS_DO_NOT_FIT, text, "slowpath keeps at most 64 MiB of a map")
 }
 
-/// Stores the values of map entries in the order of the list, at positions 0, 1 and so on. Used for
-/// queues, and for tries, where lookups return the position of an entry.
+/// Stores the values of map entries at positions 0, 1 and so on, in the order of the list. Used for
+/// queues, and for tries, in which lookups return the position of an entry.
 fn in_order(ir: &mut IrBuilder, layout: &MapLayout, content: &MapContent) -> Result<(), LiftError> {
     let mut bytes = Vec::new();
     for (place, entry) in (0u64..).zip(&content.entries) {
@@ -150,8 +150,8 @@ fn index_of(key: &[u8]) -> u32 {
     u32::from_le_bytes(bytes)
 }
 
-/// Numbers for the maps that maps of maps contain: first the maps of the object by index, then maps
-/// outside the object by name.
+/// Numbers of the maps that maps of maps can contain: first the maps of the object by index, then
+/// maps outside the object by name.
 pub(in crate::lift) struct MapNumbers<'a> {
     maps: &'a [MapDef],
     others: BTreeSet<&'a str>,
@@ -232,8 +232,8 @@ fn elements(
     }
 }
 
-/// Emits operations that store the initial numbers of elements and the sizes of the inner maps of
-/// `outer`.
+/// Emits operations that store, for each inner map of `outer`, its initial number of elements and
+/// its size.
 fn sizes(
     ir: &mut IrBuilder,
     (def, layout): (&MapDef, &MapLayout),
@@ -267,8 +267,8 @@ fn sizes(
     }
 }
 
-/// Returns the number of the element with a known key. `map_address` is the address of the inner
-/// map if `layout` represents all inner maps of a map of maps.
+/// Returns the number of the element with a known key. If `layout` represents all inner maps of a
+/// map of maps, `map_address` is the address of the inner map that contains the element.
 fn number(
     emit: &mut Emitter,
     layout: &MapLayout,

@@ -21,13 +21,14 @@ use crate::lift::maps::elements::ElementRef;
 use crate::lift::maps::operand::MapOperand;
 
 impl Lifter<'_> {
-    /// Returns the counter of the iterations over all elements of a map that the run has started.
+    /// Returns the storage of a counter: the iterations over all elements of a map that the run has
+    /// started.
     fn walks(&mut self, map: &MapOperand) -> Cell {
         self.cell(map, "walks")
     }
 
-    /// Returns the counter of the changes of a map that disturb a running iteration over its
-    /// elements.
+    /// Returns the storage of a counter: the changes of a map that may disturb a running iteration
+    /// over its elements.
     fn disturbances(&mut self, map: &MapOperand) -> Cell {
         self.cell(map, "disturbances")
     }
@@ -120,10 +121,10 @@ impl Lifter<'_> {
         (iterations, possible)
     }
 
-    /// Returns a 1-bit operand that is set if a change has disturbed an iteration over a map since
-    /// the iteration began. In this case, the run relies on the assumption that the kernel visits
-    /// the same elements. Returns `None` if the program never changes a map during an iteration
-    /// over it. `disturbances_at_start` is the number of disturbances when the walk began.
+    /// Returns a 1-bit operand that is set if a change has disturbed an iteration over a map. In
+    /// this case, the run relies on the assumption that the kernel visits the same elements.
+    /// `disturbances_at_start` is the number of disturbances when the iteration began. Returns
+    /// `None` if the program never changes a map during an iteration over it.
     pub(in crate::lift) fn disturbed(
         &mut self,
         map: &MapOperand,

@@ -5,20 +5,20 @@ use crate::btf::{Kind, TypeId};
 use crate::maps::MapDef;
 use crate::{Btf, Object};
 
-/// Knowledge about a lock in the values of a map.
+/// Knowledge about whether the values of a map contain a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::lift) enum Lock {
     Absent,
     Present,
-    /// Depends on the kernel or loader: the lock is inside a nested structure, or the value type
-    /// has the form that old loaders need.
+    /// This depends on the kernel or loader: the lock is inside a nested structure, or the value
+    /// type has the form that old loaders need.
     Perhaps,
 }
 
 /// Maximum nesting depth of types in which locks are searched for.
 const DEPTH: u32 = 8;
 
-/// Returns the knowledge about a lock in the values of a map.
+/// Finds out whether the values of a map contain a lock.
 pub(in crate::lift) fn lock_of(object: &Object, def: &MapDef) -> Lock {
     let Some(btf) = &object.btf else { return Lock::Absent };
     let Some(value) = def.value_type else {

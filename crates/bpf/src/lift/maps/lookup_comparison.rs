@@ -10,21 +10,20 @@ pub(in crate::lift) const LENGTH_BYTES: u32 = 4;
 /// keys are not compared with each other.
 const DATA_BYTES: u32 = 32;
 
-/// Maximum number of lookup instructions that are compared individually.
+/// Maximum number of lookup instructions for which [`LookupComparison::Sites`] is used.
 const SITES: usize = 8;
 
-/// Maximum number of earlier lookups that a lookup is compared with, for
-/// [`LookupComparison::Last`].
+/// Number of earlier lookups with which a lookup is compared in [`LookupComparison::Last`].
 pub(in crate::lift) const LAST: u64 = 8;
 
-/// Selection of the lookups in a longest-prefix-match trie whose results are compared with each
-/// other, because they must not contradict each other.
+/// The lookups in a longest-prefix-match trie whose results are compared with each other, because
+/// they must not contradict each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::lift) enum LookupComparison {
-    /// The lookups of the instructions with these numbers; a run executes each of them at most
+    /// The lookups by the instructions with these numbers; a run executes each of them at most
     /// once.
     Sites(BTreeSet<u32>),
-    /// All lookups; each is compared with this number of lookups before it.
+    /// All lookups. Each is compared with the given number of lookups before it.
     Last(usize),
     /// The results of lookups are not compared.
     None,

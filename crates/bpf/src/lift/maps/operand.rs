@@ -14,7 +14,7 @@ pub(in crate::lift) struct MapOperand {
     pub def: MapDef,
     pub class: MapClass,
     pub layout: MapLayout,
-    /// Address of the map, for an inner map of a map of maps.
+    /// Address of the map if it is an inner map of a map of maps, otherwise `None`.
     pub map_address: Option<Operand>,
     pub id: MapId,
     pub tracking: Tracking,
@@ -22,8 +22,9 @@ pub(in crate::lift) struct MapOperand {
 
 impl MapOperand {
     /// Returns the maximum number of elements; `None` if the object does not determine it. The
-    /// loader may give a map in a map of maps another size than the object defines. Arrays without
-    /// the flag `BPF_F_INNER_MAP` are an exception (`array_map_meta_equal`, `bpf_map_meta_equal`).
+    /// loader may give an inner map of a map of maps another size than the object defines. Arrays
+    /// without the flag `BPF_F_INNER_MAP` are an exception (`array_map_meta_equal`,
+    /// `bpf_map_meta_equal`).
     pub fn fixed_size(&self) -> Option<u32> {
         let same = self.def.kind == MapKind::ARRAY && self.def.flags & INNER_MAP == 0;
         let open = self.def.max_entries == 0 || (self.map_address.is_some() && !same);
@@ -45,8 +46,8 @@ impl MapOperand {
     }
 }
 
-/// Flag of arrays whose size may differ from other arrays in the same map of maps
-/// (`BPF_F_INNER_MAP`).
+/// Flag of arrays (`BPF_F_INNER_MAP`). With it, an array may have another size than other arrays in
+/// the same map of maps.
 pub(in crate::lift) const INNER_MAP: u32 = 1 << 12;
 
 /// Upper bound on `CONFIG_NR_CPUS`.

@@ -22,13 +22,14 @@ use crate::maps::MapDef;
 const USED: &str = "used";
 
 impl Lifter<'_> {
-    /// Returns the counter of the existing map elements that the run has accessed; `None` if they
-    /// are not counted.
+    /// Returns the storage of a counter: the existing elements of a map that the run has accessed.
+    /// Returns `None` if they are not counted.
     pub(in crate::lift) fn alive(&mut self, map: &MapOperand) -> Option<Cell> {
         map.tracking.walked.then(|| self.cell(map, "alive"))
     }
 
-    /// Decrements the number of accessed existing elements ([`Lifter::alive`]) if `deletes` is set.
+    /// Decrements the counter of accessed existing elements ([`Lifter::alive`]) if `deletes` is
+    /// set.
     pub(in crate::lift) fn decrement_alive(&mut self, map: &MapOperand, deletes: Operand) {
         let Some(alive) = self.alive(map) else { return };
         let before = self.read(alive);
@@ -37,9 +38,8 @@ impl Lifter<'_> {
         self.write(alive, after);
     }
 
-    /// Increments the number of accessed existing elements ([`Lifter::alive`]) if `adds` is set.
-    /// This is the case if the run inserts an element, or accesses an existing one for the first
-    /// time.
+    /// Increments the counter of accessed existing elements ([`Lifter::alive`]) if `adds` is set:
+    /// the run inserts an element, or accesses an existing one for the first time.
     pub(in crate::lift) fn increment_alive(&mut self, map: &MapOperand, adds: Operand) {
         let Some(alive) = self.alive(map) else { return };
         let before = self.read(alive);
@@ -102,8 +102,8 @@ impl Lifter<'_> {
         Some(FreeElements { free, max_entries: def.max_entries })
     }
 
-    /// Creates the memory region that contains, for each inner map of a map of maps, its number of
-    /// elements. Returns `None` if these numbers are not tracked.
+    /// Creates the memory region that contains the number of elements of each inner map of a map of
+    /// maps. Returns `None` if these numbers are not tracked.
     pub(in crate::lift) fn start_fill(
         &mut self,
         def: &MapDef,
@@ -120,9 +120,9 @@ impl Lifter<'_> {
         Some(MapFill { used, max_entries: def.max_entries, least })
     }
 
-    /// Looks up the number of elements in an inner map of a map of maps. Returns the layout of all
-    /// such numbers, the address of this number, and the number as a 32-bit operand. Returns `None`
-    /// if the numbers are not tracked.
+    /// Looks up the number of elements in an inner map of a map of maps. Returns a description of
+    /// the region with all such numbers, the address of this number, and the number itself as a
+    /// 32-bit operand. Returns `None` if the numbers are not tracked.
     fn used(&mut self, map: &MapOperand) -> Option<(MapFill, Operand, Operand)> {
         let (fill, map_address) = (map.layout.fill?, map.map_address?);
         let number = self.map_number(map_address);
@@ -144,8 +144,8 @@ impl Lifter<'_> {
         Some(self.ir.extra(&format!("{}.room", map.layout.name), 64))
     }
 
-    /// Returns a 1-bit operand that is set if an insertion fails because the map is full. The map
-    /// must not contain the key.
+    /// Returns a 1-bit operand that is set if the map is full, so that an insertion fails. The key
+    /// to insert must be absent.
     pub(in crate::lift) fn full(&mut self, map: &MapOperand) -> Operand {
         // A map that can hold every possible key has room for an absent key.
         let keys = 1u64.checked_shl(8 * map.def.key_size);
@@ -170,8 +170,8 @@ impl Lifter<'_> {
         self.ir.extra(&format!("{}.others", map.layout.name), 64)
     }
 
-    /// Updates the number of elements: counts an insertion if `inserts` is set, and a deletion if
-    /// `deletes` is set.
+    /// Updates the model's number of elements: increments it if `inserts` is set, and decrements it
+    /// if `deletes` is set.
     pub(in crate::lift) fn count(&mut self, map: &MapOperand, inserts: Operand, deletes: Operand) {
         self.increment_alive(map, inserts);
         self.decrement_alive(map, deletes);
@@ -191,9 +191,9 @@ impl Lifter<'_> {
         emit.copy(room, new_room);
     }
 
-    /// Returns a 1-bit operand that is set if an element exists. `exists` is set if the map's
-    /// memory marks it as existing at the start. When the run accesses the element for the first
-    /// time, ignores this mark if no more elements can exist besides the accessed ones.
+    /// Returns a 1-bit operand that is set if an element exists. `exists` is the mark in memory
+    /// that it exists at the start. The first access of the run to the element ignores this mark if
+    /// the map cannot contain more elements than the run has accessed.
     pub(in crate::lift) fn first_access(
         &mut self,
         map: &MapOperand,

@@ -32,9 +32,10 @@ struct Query {
 /// Key and result of a lookup, stored for comparison with later lookups.
 struct Found {
     query: Query,
-    /// Length of the found entry in bits, plus one; zero for no entry.
+    /// Prefix length of the entry that the lookup found, in bits, plus one; zero if it found none.
     entry: Operand,
-    /// Set if the run has made this lookup, and its key had a valid length.
+    /// 1-bit operand that is set if the run has made this lookup, and its key had a valid prefix
+    /// length.
     made: Operand,
 }
 
@@ -96,8 +97,8 @@ impl Lifter<'_> {
         Some((number, found))
     }
 
-    /// Changes the result `entry` of a lookup if it contradicts the results of the earlier lookups
-    /// in `before`, so that it agrees with all of them.
+    /// Makes the result of a lookup consistent with earlier lookups. If the prefix length `entry`
+    /// contradicts a result in `before`, changes it so that it agrees with all of them.
     fn agree_with_all(
         &mut self,
         map: &MapOperand,
@@ -112,7 +113,7 @@ impl Lifter<'_> {
         entry
     }
 
-    /// Returns `entry`, or "no entry" if the trie would have more than `max_entries` entries with
+    /// Returns `entry`, or "no entry" if the trie would need more than `max_entries` entries with
     /// it.
     fn if_there_is_room(&mut self, map: &MapOperand, query: &Query, entry: Operand) -> Operand {
         let Some(seen) = map.layout.first_access else { return entry };
@@ -125,8 +126,8 @@ impl Lifter<'_> {
         emit.select(too_many, word(0), entry)
     }
 
-    /// Returns the address of the byte that records the first access to a trie entry. Also returns
-    /// a 1-bit operand that is set if no earlier lookup of the run has found this entry.
+    /// Returns the address of the byte that records the first access of the run to a trie entry.
+    /// Also returns a 1-bit operand that is set if no earlier lookup has found this entry.
     fn entry_note(&mut self, seen: RegionId, number: Operand) -> (Operand, Operand) {
         let base = self.ir.base(seen);
         let emit = &mut self.ir.emit;
@@ -137,7 +138,8 @@ impl Lifter<'_> {
         (note, first)
     }
 
-    /// Loads the key of a lookup from an address; its data has `bytes` bytes.
+    /// Loads the key of a lookup from the address `key`. The key has `bytes` bytes without its
+    /// prefix length.
     fn query(&mut self, map: &MapOperand, key: Operand, bytes: u32) -> Query {
         let emit = &mut self.ir.emit;
         let length = emit.load(key, LENGTH_BYTES as u8);
@@ -162,9 +164,9 @@ impl Lifter<'_> {
         self.ir.start_zero(&format!("{}.{what}.{site}", map.layout.name), width)
     }
 
-    /// Moves each stored result to the next slot, so that the first slot is free and the oldest
-    /// result is lost. A later lookup with a key of valid length then relies on the assumption that
-    /// its result agrees with lost results.
+    /// Moves each stored result of a lookup to the next slot, which frees the first slot and drops
+    /// the oldest result. A later lookup with a key of valid length then relies on an assumption:
+    /// its result agrees with dropped results.
     fn shift_results(&mut self, map: &MapOperand, slots: &[u32], like: &Query, valid: Operand) {
         let Some(&last) = slots.last() else { return };
         let lost = self.ir.start_zero(&format!("{}.lost", map.layout.name), 1);
@@ -183,8 +185,8 @@ impl Lifter<'_> {
         }
     }
 
-    /// Records that the run relies on an assumption: the result of this lookup agrees with those of
-    /// earlier lookups in the trie. Used where the results of lookups are not compared.
+    /// Records that the run relies on an assumption: the result of this lookup agrees with earlier
+    /// lookups in the trie. Used if the results of lookups are not compared.
     pub(in crate::lift) fn look_up_alone(&mut self, map: &MapOperand) {
         if map.tracking.prefixes.is_none() {
             return;
@@ -197,7 +199,7 @@ impl Lifter<'_> {
 
     /// Returns the key and result of an earlier lookup, which are stored in registers. `site` is
     /// the number of the lookup instruction, or the position in the list of recent lookups. The
-    /// words of the key have the same widths as those of `like`.
+    /// stored key has words of the same widths as the key `like`.
     fn stored_result(&mut self, map: &MapOperand, site: u32, like: &Query) -> Found {
         let length = self.site_register(map, site, "length", 64).into();
         let entry = self.site_register(map, site, "entry", 64).into();
@@ -238,9 +240,8 @@ impl Lifter<'_> {
         emit.copy(made, valid);
     }
 
-    /// Returns the result of a lookup, changed so that it agrees with the earlier lookup `before`.
-    /// This is the earlier result if that entry and `entry` are both prefixes of both keys;
-    /// otherwise it is `entry`.
+    /// Makes the result `entry` of a lookup consistent with one earlier lookup. If both found
+    /// entries are prefixes of both keys, returns the earlier result, otherwise `entry`.
     fn agree(&mut self, query: &Query, entry: Operand, before: &Found) -> Operand {
         let mut differences = Vec::with_capacity(query.words.len());
         for (&a, &b) in query.words.iter().zip(&before.query.words) {
@@ -260,9 +261,9 @@ impl Lifter<'_> {
         emit.select(both, before.entry, entry)
     }
 
-    /// Returns a 1-bit operand that is set if an entry found for one key is also a prefix of
-    /// another key of `length` bits. `differences` contains the exclusive-or of the words of both
-    /// keys. "No entry" counts as a prefix of all keys.
+    /// Returns a 1-bit operand that is set if the entry found for one key is also a prefix of
+    /// another key, which has `length` bits. `differences` contains the exclusive-or of the words
+    /// of both keys. "No entry" counts as a prefix of all keys.
     fn covers(&mut self, entry: Operand, differences: &[Operand], length: Operand) -> Operand {
         let emit = &mut self.ir.emit;
         let none = emit.eq(entry, word(0));
@@ -280,9 +281,9 @@ impl Lifter<'_> {
         self.ir.emit.or(none, covers)
     }
 
-    /// Returns the number of bits of the word `value` that come after a prefix of `bits` bits, at
-    /// most the word's width. `number` is the index of the word in the key. The result has the
-    /// width of the word.
+    /// Returns the number of bits of one word of a key that lie after the key's first `bits` bits.
+    /// `number` is the index of the word in the key, and `value` the word. The result has the width
+    /// of the word.
     fn bits_after(&mut self, bits: Operand, number: u64, value: Operand) -> Operand {
         let emit = &mut self.ir.emit;
         let width = u64::from(emit.width(value));
@@ -296,8 +297,8 @@ impl Lifter<'_> {
         emit.extract(rest, 0, width as u8)
     }
 
-    /// Returns the number of a trie entry: the number of the key in which all bits after the
-    /// entry's prefix are zero.
+    /// Returns the number of a trie entry: the number of a key whose bits after the entry's prefix
+    /// are zero.
     fn entry_number(&mut self, query: &Query, entry: Operand, bytes: u32) -> Operand {
         let emit = &mut self.ir.emit;
         let bits = emit.sub(entry, word(1));

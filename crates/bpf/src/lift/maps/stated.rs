@@ -10,8 +10,8 @@ use crate::lift::ir::emit::word;
 use crate::lift::layout::memory::MapLayout;
 use crate::maps::MapDef;
 
-/// Emits operations that store the stated values. A number that can have any value becomes an
-/// input.
+/// Emits operations that store the values which the user states for variables. If the user allows
+/// any value, the value is an unknown input.
 pub(in crate::lift) fn install_stated(
     ir: &mut IrBuilder,
     maps: &[MapDef],

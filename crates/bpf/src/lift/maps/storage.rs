@@ -27,10 +27,10 @@ use crate::lift::maps::elements::ElementRef;
 use crate::lift::maps::operand::MapOperand;
 use crate::lift::state::value::AbstractValue;
 
-/// Smallest slot that belongs to no element at the start. It is the CPU's extra element for
-/// replacements.
+/// Smallest slot that belongs to no element at the start of a run. It is the CPU's extra element
+/// for replacements.
 const FREE: u64 = 1 << 32;
-/// Largest slot (position of a value in memory) that an update can give to an element of an LRU
+/// Largest slot (position of a value in memory) to which an update can move an element of an LRU
 /// map.
 const ANY: u64 = 2 * FREE - 1;
 
@@ -48,19 +48,19 @@ pub(in crate::lift) struct Update {
     pub written: Operand,
 }
 
-/// A free slot (position in the map's memory) for a new element. `cells` contains the numbers to
-/// update if an element takes this slot, each with its new value.
+/// A free slot (position in the map's memory) that a new element can take. `cells` contains the
+/// numbers in the model that change in this case, each with its new value.
 struct Taken {
     slot: Operand,
     cells: Vec<(Cell, Operand)>,
 }
 
 impl Lifter<'_> {
-    /// Returns a slot (position in the map's memory) that is free at the start, given its index
-    /// among the free slots.
+    /// Returns a slot (position in the map's memory) that is free at the start of a run. `number`
+    /// is its index among these slots.
     fn unused_slot(&mut self, map: &MapOperand, number: Operand) -> Operand {
-        /// Bit that is set in the indices of free slots. It distinguishes them from other numbers
-        /// that are interned together with a map's address.
+        /// Bit that is set in the indices of free slots. It distinguishes them from the other
+        /// numbers for which [`BinaryOp::Intern`] combines a number with a map's address.
         const OF_PLACE: u64 = 1 << 63;
         let Some(map_address) = map.map_address else {
             return self.ir.emit.add(number, word(FREE));
@@ -155,8 +155,9 @@ impl Lifter<'_> {
         }
     }
 
-    /// Returns an unknown slot (position in the map's memory). If `written` is set, the element
-    /// that owned the slot loses it. If `moves` is set, `element` becomes the new owner.
+    /// Returns an unknown slot (position in the map's memory). If `written` is set, the slot is
+    /// overwritten, so that its earlier owner loses it. If `moves` is set, `element` becomes the
+    /// new owner.
     fn any_slot(
         &mut self,
         map: &MapOperand,
@@ -230,8 +231,8 @@ impl Lifter<'_> {
         Taken { slot, cells: vec![(fresh, next), (cell, last)] }
     }
 
-    /// If `cond` is set, stores new values of numbers that the model keeps for a map. Called when
-    /// an element takes a slot in the map's memory.
+    /// If `cond` is set, stores new values of numbers that the model keeps for a map, because an
+    /// element takes a slot in the map's memory.
     fn store_cells(&mut self, cells: Vec<(Cell, Operand)>, cond: Operand) {
         for (cell, value) in cells {
             self.write_if(cond, cell, value);
@@ -282,8 +283,8 @@ impl Lifter<'_> {
         emit.and(exists, survives)
     }
 
-    /// Marks earlier pointers to values of a map as old, if an update with the flags `flags` can
-    /// replace elements.
+    /// Marks earlier pointers to values of a map as old, if an update with these flags can replace
+    /// elements.
     pub(in crate::lift) fn outdate(&mut self, map: &MapOperand, flags: AbstractValue) {
         /// Flags of an update that cannot replace an element (`BPF_NOEXIST`).
         const NOEXIST: AbstractValue = AbstractValue::Const(1);

@@ -14,8 +14,8 @@ pub(in crate::lift) struct Tracking {
     pub slots: bool,
     /// True to track the order in which new elements reuse the memory slots of deleted elements.
     pub reuse: bool,
-    /// Upper bound on the number of free elements at the start of the program. `None` means that
-    /// the number of free elements is not tracked.
+    /// Upper bound on the number of free elements at the start of the program. `None` if the number
+    /// of free elements is not tracked.
     pub room: Option<u32>,
     /// True to track the keys that a run has accessed, because it may access more keys than the map
     /// can hold.
@@ -33,7 +33,7 @@ pub(in crate::lift) struct Tracking {
 }
 
 impl Tracking {
-    /// Returns the properties to track so that the needs of two programs are met.
+    /// Returns the properties to track for two programs that use the same map.
     pub fn with(self, other: &Tracking) -> Tracking {
         Tracking {
             slots: self.slots || other.slots,

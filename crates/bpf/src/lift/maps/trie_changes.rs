@@ -24,8 +24,9 @@ impl Lifter<'_> {
     }
 
     /// Returns the result of a lookup in a trie that the run may have changed: the position of the
-    /// element, and a 1-bit operand that is set if the lookup finds one. `position` and `found` are
-    /// the result without changes. `valid` is set if the key's prefix length is valid.
+    /// found element, and a 1-bit operand that is set if the lookup finds one. `position` and
+    /// `found` are the result in the unchanged trie. `valid` is set if the key's prefix length is
+    /// valid.
     pub(in crate::lift) fn find_in_changed_trie(
         &mut self,
         map: &MapOperand,
@@ -59,8 +60,8 @@ impl Lifter<'_> {
         (position, found)
     }
 
-    /// Returns an unknown bit, which is 1 if the trie contains exactly the prefix to be updated or
-    /// deleted.
+    /// Returns an unknown bit, which is 1 if the trie contains an element with exactly the prefix
+    /// that is updated or deleted.
     fn has_prefix(&mut self, map: &MapOperand) -> Operand {
         let accessed = self.trie_accessed(map);
         let sentence = format!(

@@ -28,13 +28,13 @@ pub(in crate::lift) enum Access {
     Walk,
 }
 
-/// All calls of a program that use one map, or the inner maps of one map of maps.
+/// The calls in a program that use one map, or the inner maps of one map of maps.
 #[derive(Clone, Debug)]
 struct MapUsage {
     kind: MapKind,
     class: MapClass,
-    /// Maximum number of elements (`max_entries`), if it is known and equal for all maps that this
-    /// entry represents; otherwise `None`.
+    /// Maximum number of elements (`max_entries`). `None` if it is unknown, or not equal for all
+    /// maps that this value describes.
     entries: Option<u32>,
     /// Maximum number of elements in the object's definition, for inner maps of a map of maps;
     /// otherwise `None`. The inner maps of a running system can have other sizes.
@@ -70,14 +70,14 @@ impl MapUses {
         self.names.entry(map.id).or_insert_with(|| name.clone());
     }
 
-    /// Records that the program accesses values of maps through pointers that it may have obtained
-    /// before an update or deletion.
+    /// Records that the program accesses values of maps through pointers that may be old: it may
+    /// have obtained them before an update or deletion.
     pub fn note_old(&mut self, maps: impl IntoIterator<Item = MapId>) {
         self.old.extend(maps);
     }
 
-    /// Selects the properties that are tracked for each map. `contents` are the known contents of
-    /// maps, and `blocks` are all blocks of the program.
+    /// Selects the properties to track for each map. `contents` is the known content of maps, and
+    /// `blocks` are all blocks of the program.
     pub fn plan(&self, contents: &BTreeMap<String, MapContent>, blocks: &[Block]) -> TrackingPlan {
         let mut plan = TrackingPlan::new();
         let old: BTreeSet<&String> = self.old.iter().filter_map(|id| self.names.get(id)).collect();
@@ -92,9 +92,9 @@ impl MapUses {
     }
 }
 
-/// Selects the properties that are tracked for one map. `old` is set if the program may use
-/// pointers to values that it obtained before an update or deletion; `content` is the map's content
-/// if it is known.
+/// Selects the properties to track for one map. `old` is set if the program may use pointers to
+/// values that it obtained before an update or deletion. `content` is the map's content if it is
+/// known.
 fn tracking(
     used: &MapUsage,
     old: bool,

@@ -1,4 +1,5 @@
-//! Tests that the kinds of pointers are found along single paths through small programs.
+//! Tests that the kinds of pointers in registers are found along single paths through small
+//! programs.
 
 use super::{Offset, RegisterValue, Registers};
 use crate::insn::helper::XDP_ADJUST_HEAD;
@@ -158,7 +159,7 @@ fn stack_pointers_of_different_paths_are_one_of_several() {
     assert!([-8, -16].contains(&offset));
 }
 
-/// Returns true if a condition holds for two 64-bit numbers (RFC 9669, section 4.3).
+/// Returns true if the jump condition `cond` holds for two 64-bit numbers (RFC 9669, section 4.3).
 fn holds(cond: Condition, a: u64, b: u64) -> bool {
     match cond {
         Condition::Eq => a == b,
@@ -189,8 +190,8 @@ const CONDITIONS: [Condition; 11] = [
     Condition::Sle,
 ];
 
-/// Returns two truth values: a jump that compares two addresses in one frame may be taken, and it
-/// may fall through.
+/// Lifts a jump that compares the addresses at offsets `a` and `b` of one stack frame. Returns
+/// whether the jump may be taken, and whether it may fall through.
 fn outcomes(width: Width, cond: Condition, a: i32, b: i32) -> (bool, bool) {
     let known = of(&[
         reg(AluOp::Mov, 1, 10),

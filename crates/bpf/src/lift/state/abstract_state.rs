@@ -68,13 +68,14 @@ impl AbstractState {
         }
     }
 
-    /// Returns the bytes that the function at this call depth has written to its frame.
+    /// Returns the set of bytes that the function at this call depth has written to its stack
+    /// frame.
     pub fn written(&self, depth: u8) -> FrameBytes {
         self.written.get(usize::from(depth)).copied().unwrap_or_default()
     }
 
-    /// Returns the state after a tail call, by which another program starts in the frame at this
-    /// call depth. Moves the state of all outer frames from `self` to the result.
+    /// Returns the state after a tail call. The called program starts in the frame at call depth
+    /// `depth`. The state of all outer frames moves from `self` to the result.
     pub fn restarted(&mut self, depth: u8) -> AbstractState {
         let mut state = AbstractState::start();
         state.regs[10] = AbstractValue::Frame { depth, offset: Some(0) };
@@ -86,14 +87,14 @@ impl AbstractState {
         state
     }
 
-    /// Marks all bytes of the innermost frame, which is at this call depth, as not written.
+    /// Marks all bytes of the innermost frame, which has the call depth `depth`, as not written.
     fn begin_frame(&mut self, depth: u8) {
         self.written.resize(depth.into(), FrameBytes::default());
         self.written.push(FrameBytes::default());
     }
 
-    /// Joins the state of another path at the merge point `here` into this state; returns true if
-    /// this state changed.
+    /// Joins the state of another path into this state. `here` is the point at which the paths
+    /// merge. Returns true if this state changed.
     pub fn join(&mut self, other: &AbstractState, here: MergePoint) -> bool {
         let before = self.clone();
         let joined = |holder| Origin::Joined(here, holder);
@@ -122,8 +123,8 @@ impl AbstractState {
         *self != before
     }
 
-    /// Returns true if both states have the same saved registers of callers, spilled registers and
-    /// call arguments. The registers of the current frame may differ.
+    /// Returns true if two states can differ only in the registers of the current frame: saved
+    /// registers of callers, spilled registers and call arguments are equal.
     pub fn agrees_beyond_registers(&self, other: &AbstractState) -> bool {
         (&self.saved, &self.spilled, &self.arguments)
             == (&other.saved, &other.spilled, &other.arguments)
@@ -171,8 +172,8 @@ impl AbstractState {
         self.arguments.get(&(call, number)).copied().unwrap_or(AbstractValue::Unknown)
     }
 
-    /// Models the entry of a called function at this call depth. The registers `r6` to `r9` are
-    /// uninitialised in its frame.
+    /// Models the entry of a called function at the call depth `depth`. The registers `r6` to `r9`
+    /// are uninitialised in its frame.
     pub fn call(&mut self, depth: u8) {
         self.saved.push([self.regs[6], self.regs[7], self.regs[8], self.regs[9]]);
         self.regs[6..10].fill(AbstractValue::Unknown);
@@ -182,8 +183,8 @@ impl AbstractState {
         self.begin_frame(depth);
     }
 
-    /// Models the return from a function to the caller's frame at this call depth. Forgets `r1` to
-    /// `r5`.
+    /// Models the return from a function to its caller, which has the call depth `depth`. Forgets
+    /// `r1` to `r5`.
     pub fn ret(&mut self, depth: u8) {
         if let Some(saved) = self.saved.pop() {
             self.regs[6..10].copy_from_slice(&saved);
@@ -224,7 +225,7 @@ impl AbstractState {
         }
     }
 
-    /// Returns the abstract value that a load of `bytes` bytes from `address` has.
+    /// Returns the abstract value of the result of a load of `bytes` bytes from `address`.
     pub fn load(&self, address: AbstractValue, bytes: u8) -> AbstractValue {
         match address {
             AbstractValue::Frame { depth, offset: Some(offset) } if bytes == 8 => {

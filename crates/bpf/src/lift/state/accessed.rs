@@ -15,9 +15,9 @@ pub struct Interference {
     /// their values. The model assumes that these values have not changed, even with
     /// [`crate::lift::LiftOptions::interleaved`].
     pub read_by_calls: BTreeSet<String>,
-    /// Maps of [`Interference::maps`] over which `bpf_for_each_map_elem` iterates, with the maximum
-    /// number of iterations if no other CPU inserts elements. Iterations over elements that other
-    /// CPUs insert are not modelled.
+    /// Maps of [`Interference::maps`] over which `bpf_for_each_map_elem` iterates. The value is the
+    /// maximum number of iterations if no other CPU inserts elements. Iterations over elements that
+    /// other CPUs insert are not modelled.
     pub walks: BTreeMap<String, u32>,
 }
 
@@ -28,7 +28,7 @@ pub(in crate::lift) enum Shared {
     Bytes { map: MapId, from: i64, end: i64 },
     /// Bytes in the values of an unknown map.
     AnyBytes,
-    /// The set of elements that exist in a map, not their values.
+    /// The set of elements that exist in a map, without their values.
     Elements(MapId),
 }
 
@@ -95,8 +95,8 @@ impl SharedSet {
 pub(in crate::lift) struct Accessed {
     /// Memory accessed on at least one path.
     any: Rc<SharedSet>,
-    /// If the run holds a lock: the map whose values it protects, and the bytes accessed on all
-    /// paths since the lock was taken.
+    /// While the run holds a lock: the map whose values the lock protects, and the bytes accessed
+    /// on all paths since the run took the lock.
     locked: Option<(MapId, Rc<BTreeSet<Shared>>)>,
 }
 
@@ -144,8 +144,8 @@ impl Accessed {
         self.any.overlaps(access)
     }
 
-    /// Records that the run takes the lock that protects the values of a map; `None` if the map is
-    /// unknown.
+    /// Records that the run takes a lock. `map` is the map whose values the lock protects, or
+    /// `None` if it is unknown.
     pub fn lock(&mut self, map: Option<MapId>) {
         self.locked = map.map(|map| (map, Rc::default()));
     }

@@ -1,5 +1,6 @@
-//! Identifies the origins of pointers into the packet. The distance between two pointers with the
-//! same origin is known (`id` of packet pointers in the kernel's verifier).
+//! Identifies the origins of pointers into the packet: the addresses from which their offsets are
+//! counted. The distance between two pointers with the same origin is known (`id` of packet
+//! pointers in the kernel's verifier).
 
 use crate::lift::frame::FrameId;
 
@@ -10,7 +11,7 @@ pub(in crate::lift) enum ValueLocation {
     Register(usize),
     /// A register of a caller's frame, by call depth and register number minus 6.
     Saved(usize, usize),
-    /// A stack slot, by call depth and offset from the frame pointer.
+    /// A register that was spilled to the stack, by call depth and offset from the frame pointer.
     Spilled(u8, i64),
     /// An argument of a call that becomes several basic blocks, by the call's instruction slot and
     /// the register number.
@@ -22,8 +23,9 @@ pub(in crate::lift) enum ValueLocation {
 pub(in crate::lift) enum Origin {
     /// The packet's first byte (field `data` of the context).
     First,
-    /// The result of the addition instruction at a slot, in a stack frame.
+    /// The result of an addition, given by stack frame and instruction slot.
     Sum(FrameId, usize),
-    /// The join of several pointers at a point where paths merge, given by frame and slot.
+    /// The join of several pointers at a point where paths merge. The first field is this point,
+    /// given by frame and slot; the second one is the location of the value there.
     Joined((FrameId, usize), ValueLocation),
 }

@@ -53,8 +53,8 @@ impl MapSet {
     /// have more.
     pub const INNER: u32 = u128::BITS;
 
-    /// Returns the set that contains only the map with this number; `None` if there is no such
-    /// number.
+    /// Returns the set that contains only the map with the number `number`; `None` if the number is
+    /// too large for a set.
     pub fn of(number: u32) -> Option<MapSet> {
         match number.checked_sub(MapSet::INNER) {
             None => Some(MapSet { of_object: 1 << number, inner: 0 }),
@@ -77,7 +77,7 @@ impl MapSet {
         lowest(self.of_object, from).or_else(|| Some(MapSet::INNER + lowest(self.inner, inner)?))
     }
 
-    /// Returns true if the set contains inner maps of more than one map of maps.
+    /// Returns true if the set contains inner maps of several maps of maps.
     pub fn mixes_inner_maps(self) -> bool {
         self.inner.count_ones() > 1
     }
@@ -101,7 +101,8 @@ pub(in crate::lift) enum AbstractValue {
     /// The address of a function, given by its index among the functions whose addresses the linked
     /// program takes.
     Function(u32),
-    /// The address of one of several functions; bit `n` stands for the function with index `n`.
+    /// The address of one of several functions. Bit `n` is set if it may be the function with index
+    /// `n`.
     OneOfFunctions(u128),
     /// An address in a stack frame, relative to the frame pointer.
     Frame {
@@ -201,7 +202,7 @@ impl AbstractValue {
         }
     }
 
-    /// Returns true if the value may be a pointer into a map element.
+    /// Returns true if the value may point into a map element.
     fn may_be_value(self) -> bool {
         matches!(
             self,
@@ -229,7 +230,8 @@ impl AbstractValue {
         }
     }
 
-    /// Returns the address of the map with this number in a [`MapSet`].
+    /// Returns the abstract value for the address of a map. `number` is the map's number in a
+    /// [`MapSet`].
     pub fn of_number(number: u32) -> AbstractValue {
         match number.checked_sub(MapSet::INNER) {
             None => AbstractValue::Map(number),
@@ -266,8 +268,8 @@ impl AbstractValue {
         }
     }
 
-    /// Returns true if the value is an address, and an added number cannot change the memory region
-    /// to which it points.
+    /// Returns true if the value is an address that stays in its memory region when a number is
+    /// added.
     pub fn is_pointer(self) -> bool {
         matches!(
             self,

@@ -19,7 +19,7 @@ use crate::lift::state::abstract_state::AbstractState;
 use crate::lift::state::value::AbstractValue;
 use crate::{BpfProgram, Object};
 
-/// Maximum number of paths to one block that are followed separately.
+/// Maximum number of paths to one block that are followed separately; further paths are joined.
 const PATHS: usize = 64;
 /// Number of blocks between two checks of the time budget.
 const TURNS: u32 = 16;

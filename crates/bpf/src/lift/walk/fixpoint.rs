@@ -25,7 +25,7 @@ pub(in crate::lift) struct Blocks {
     pub blocks: Vec<Block>,
     /// Call depth of each block, by block number.
     pub depths: Vec<u8>,
-    /// Numbers of blocks by start point.
+    /// Numbers of blocks, by the program point at which the block starts.
     pub ids: HashMap<ProgramPoint, BlockId>,
 }
 
@@ -73,9 +73,9 @@ struct Fixpoint {
 }
 
 impl Fixpoint {
-    /// Returns the number of the block that starts at a point, and adds the block if it is new.
-    /// `state` is the abstract state at the end of the predecessor, which starts at `from`. `from`
-    /// is `None` for the start of the program.
+    /// Returns the number of the block that starts at a point, and adds the block if it is new. The
+    /// block is reached from the block that starts at `from`, with the abstract state `state`.
+    /// `from` is `None` for the start of the program.
     fn reach(
         &mut self,
         lifter: &Lifter<'_>,

@@ -9,9 +9,8 @@ use std::rc::Rc;
 use crate::lift::frame::{FrameId, ProgramPoint};
 use crate::lift::state::abstract_state::AbstractState;
 
-/// Number of changes after which the join of the states at a block's incoming edges also includes
-/// the previous join. From then on, states can only become less precise, which guarantees
-/// termination.
+/// Number of changes of a block's incoming states after which their join also includes the previous
+/// join. From then on, states can only become less precise, which guarantees termination.
 const PATIENCE: u32 = 16;
 
 /// Result of storing an abstract state at an incoming edge of a block.
@@ -50,8 +49,8 @@ impl IncomingStates {
         change
     }
 
-    /// Returns the join of the states at all edges into the block at the merge point `here`.
-    /// `before` is the result of the last join.
+    /// Returns the join of the states at all incoming edges of a block. `here` is the point at
+    /// which the block starts, and `before` is the result of the previous join.
     pub fn joined(&self, here: (FrameId, usize), before: Option<&AbstractState>) -> AbstractState {
         let before = before.filter(|_| self.changes > PATIENCE);
         let mut states = before.into_iter().chain(self.edges.iter().map(|(_, state)| &**state));

@@ -23,7 +23,7 @@ pub(super) struct Order {
     /// Rank (position in reverse postorder) of the instruction at each slot, by linked program
     /// (unit).
     ranks: HashMap<UnitId, Vec<usize>>,
-    /// For each frame, the positions of the calls that lead to it.
+    /// For each frame, the positions of the active calls that lead to it, outermost first.
     calls: HashMap<FrameId, Vec<(UnitId, usize)>>,
 }
 
@@ -54,8 +54,8 @@ impl Order {
         place
     }
 
-    /// Returns the rank of an instruction, its position in reverse postorder. A slot outside the
-    /// program comes last.
+    /// Returns the position of an instruction in reverse postorder, called its rank. A slot outside
+    /// the program comes last.
     fn rank(&mut self, lifter: &Lifter<'_>, unit: UnitId, slot: usize) -> usize {
         let ranks = self.ranks.entry(unit).or_insert_with(|| ranks(lifter.code.program(unit)));
         ranks.get(slot).copied().unwrap_or(usize::MAX / 4)

@@ -10,7 +10,7 @@ fn r(number: u8) -> Register {
 }
 
 /// Lifts a program that consists of the instructions `body` and returns 0. Returns the error
-/// message if lifting fails.
+/// message, or `None` if lifting succeeds.
 fn fault(kind: ProgramKind, body: &[Insn]) -> Option<String> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/alaw2ulaw.bpf.o");
     let object = Object::parse(&std::fs::read(path).expect("the example")).expect("an object");
@@ -109,8 +109,8 @@ fn helpers_belong_to_types_of_programs() {
     assert!(unknown.is_some_and(|fault| fault.contains("bpf_skb_under_cgroup is not supported")));
 }
 
-/// Returns the error message for a program that executes one instruction with the context in `r6`;
-/// `None` if lifting succeeds.
+/// Lifts a program that executes one instruction with the context in `r6`. Returns the error
+/// message, or `None` if lifting succeeds.
 fn with_context(kind: ProgramKind, insn: Insn) -> Option<String> {
     let r6 = Insn::Alu { width: Width::W64, op: AluOp::Mov, dst: r(6), src: Source::Reg(r(1)) };
     fault(kind, &[r6, insn])

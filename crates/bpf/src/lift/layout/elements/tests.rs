@@ -33,9 +33,9 @@ fn hash(key_size: u32, keying: Keying) -> MapLayout {
     }
 }
 
-/// Numbers the words of a map key as a lifted program does with `BinaryOp::Intern`: each pair of a
-/// prefix's number and the next word gets a number. Returns the numbers of all pairs, and the
-/// number of the whole key.
+/// Assigns numbers to the words of a map key, as a lifted program does with `BinaryOp::Intern`.
+/// Each pair of the previous number and the next word gets a number. Returns the numbers of all
+/// pairs, and the last number, which stands for the whole key.
 fn intern(words: &[u64]) -> (Interned, u32) {
     let mut interned = HashMap::new();
     let mut number = 100;

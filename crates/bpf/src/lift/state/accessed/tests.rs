@@ -1,7 +1,7 @@
 use super::*;
 
-/// Returns test data: all ranges of up to five bytes in two maps, and every other form of shared
-/// memory.
+/// Returns test data: all ranges of up to five bytes in two maps, and one value of every other kind
+/// of shared memory.
 fn all() -> Vec<Shared> {
     let mut all = vec![Shared::AnyBytes];
     for map in [0, 1].map(MapId::of_object) {
