@@ -109,7 +109,7 @@ Noise alone exceeds it in at most one of 20 cases.
 
 
 class RequestTime(NamedTuple):
-    """Time that the accelerator needs for a request, by match ratio and packet size."""
+    """Time that an accelerator needs for a request, by match ratio and packet size."""
 
     base: float  # time without matches
     per_match: float  # time for each match per MB
@@ -130,7 +130,7 @@ class RequestTime(NamedTuple):
         return np.asarray(base + (self.per_match + self.per_match_and_byte * size) * mtbr)
 
     def outside(self, mtbr: Floats) -> Mask:
-        """Return true for match ratios outside the measured range."""
+        """Return, for each match ratio, true if it is outside the measured range."""
         return np.asarray((mtbr < self.lowest) | (mtbr > self.highest))
 
     def scaled(self, factor: float) -> "RequestTime":
@@ -217,7 +217,7 @@ def fit_request_time(profile: AcceleratorProfile) -> RequestTime:
 
 
 def _falls(design: Floats, found: Floats) -> bool:
-    """Return true if a fitted line falls by more than its scatter explains.
+    """Return true if a fitted line falls by more than the scatter of the points explains.
 
     The test is a t test of the slope.
     """
@@ -232,7 +232,7 @@ def _falls(design: Floats, found: Floats) -> bool:
 
 
 class IdentificationError(ValueError):
-    """Raised if co-runs do not determine a function's waiting times; the text has the reason."""
+    """Raised if measurements next to other clients do not determine a function's waiting times."""
 
 
 class CoRun(NamedTuple):
@@ -247,8 +247,9 @@ _HALVINGS = 50
 
 
 class Waits(NamedTuple):
-    """Waiting times per request, for several durations of a full round over the other clients.
+    """Measured waiting times of a function at an accelerator, by the others' round time.
 
+    The round time is the time in which the accelerator serves each queue of the other clients once.
     The other clients always have a request.
     """
 
@@ -256,9 +257,9 @@ class Waits(NamedTuple):
     wait: Floats
 
     def at(self, round_time: Floats) -> Floats:
-        """Return the waiting time for a duration of a full round, by linear interpolation.
+        """Return the waiting time for a round time, by linear interpolation.
 
-        It is constant outside the measured durations.
+        It is constant outside the measured round times.
         """
         return np.asarray(np.interp(round_time, self.round_time, self.wait))
 
@@ -272,10 +273,10 @@ class Others(NamedTuple):
 
 
 def measured_waits(solo: float, runs: Sequence[CoRun]) -> Waits:
-    """Return the measured waiting times of requests, by the duration of a full round.
+    """Derive waiting times from measurements next to other clients that keep the accelerator busy.
 
-    The function ran next to clients that always have a request; a round serves each of their
-    queues.
+    `solo` is the throughput of the function alone. The waiting times are by round time: the time in
+    which the accelerator serves each queue of the other clients once.
 
     Raises:
         IdentificationError: if the co-runs are all alike, or the function does not wait.
@@ -313,9 +314,9 @@ def waits_of(solo: float, runs: Sequence[CoRun]) -> Waits:
 
 
 def others_round_time(others: Others) -> Floats:
-    """Return, by row, the time for which the accelerator serves the other clients in a full round.
+    """Return, by row, the time in which the accelerator serves each queue of other clients once.
 
-    In a full round, each queue of the other clients has a request.
+    Clients that send no requests do not count.
     """
     present = np.where(others.rate > 0, others.queues * others.request_time, 0.0)
     return np.asarray(present.sum(axis=-1))
@@ -383,9 +384,10 @@ def co_runs_of(mixes: Mixes) -> CoRuns | None:
 
 
 def waits_by(runs: CoRuns) -> Waits | None:
-    """Return the waiting times that measurements next to a busy client show.
+    """Return the waiting times derived from measurements next to a busy client.
 
-    Return None if the function does not wait, or if whole rounds predict its throughput better.
+    Return None if the function does not wait, or if the assumption that it waits for whole rounds
+    predicts its throughput better.
     """
     round_time, added = runs.queues * runs.request_time, 1 / runs.throughput - 1 / runs.alone
     found = _waits(round_time, added)

@@ -1,9 +1,10 @@
 """Finds the resource that limits a function, and the traffic at which this resource changes.
 
-In both patterns, the bottleneck is the resource with the least partial throughput: the function's
-throughput with contention for this resource only (`model.py`). Without the bottleneck, the
-next resource limits the function: the next stage of a pipeline, or the remaining time in
-run-to-completion. In both patterns, the margin is *next partial throughput / throughput - 1*.
+In both execution patterns (pipeline and run-to-completion), the bottleneck is the resource with the
+least partial throughput: the function's throughput with contention for this resource only
+(`model.py`). Without the bottleneck, the next resource limits the function: the next stage of a
+pipeline, or the remaining time in run-to-completion. In both patterns, the margin is *next partial
+throughput / throughput - 1*.
 
 A sweep determines the bottleneck at the points of a grid. Where two neighbours differ, bisection
 locates the change: to one flow or byte, as these are whole numbers, or to 12 digits. Models can
@@ -50,7 +51,7 @@ class Setting(NamedTuple):
     others: tuple[Kind, ...]
 
     def map(self, change: Callable[[Kind], Kind]) -> "Setting":
-        """Return the setting with all its functions replaced by the results of `change`."""
+        """Return the setting with `change` applied to each of its functions."""
         return Setting(change(self.target), tuple(change(other) for other in self.others))
 
 
@@ -210,7 +211,7 @@ def grid(swept: Swept) -> list[float]:
 
 
 def with_attribute(setting: Setting, attribute: Attribute, value: float) -> Setting:
-    """Return the setting with a new value of a traffic attribute, for all of its functions."""
+    """Return the setting in which a traffic attribute has this value for all functions."""
     return setting.map(lambda kind: _with(kind, attribute, value))
 
 
@@ -281,7 +282,7 @@ def crossings(
 
 
 def _between(low: float, high: float, *, whole: bool) -> float | None:
-    """Return a value between `low` and `high`; None if they are close enough to stop bisection."""
+    """Return a value between `low` and `high` for bisection; None if they are close enough."""
     if whole:
         return float((low + high) // 2) if high - low > 1 else None
     if high - low <= _DIGITS * max(abs(low), abs(high)):

@@ -174,7 +174,7 @@ class Table(NamedTuple):
     remark_lines: Mapping[str, str] = {}  # `line N` by key; empty for JSON and Parquet
 
     def names(self) -> tuple[str, ...]:
-        """Return the names of the rows: their cells in the column `row`, or else their numbers."""
+        """Return the names of the rows: cells of the column `row`, or row numbers without it."""
         if ROW not in self.header:
             return tuple(str(number) for number in range(1, len(self.rows) + 1))
         return tuple(str(row.get(ROW) or "").strip() for row in self.rows)

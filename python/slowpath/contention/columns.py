@@ -224,7 +224,7 @@ def missing_column_error(table: Table, column: Column) -> InputError:
 
 
 def _misnamed(table: Table, column: Column) -> str | None:
-    """Return the name of a column with the same meaning in another unit or spelling, or None."""
+    """Return the name of a table column that is `column` in another unit or spelling; else None."""
     for name in table.header:
         plain = name.lower().replace(" ", "_").replace("-", "_")
         if plain in (column.name, *column.other_units):
@@ -261,7 +261,7 @@ class Origin(NamedTuple):
 
 
 class MemoryProfile(NamedTuple):
-    """Rows of a function's throughput with competitors for caches and memory.
+    """Measured throughputs of a function with competitors for caches and memory, one per row.
 
     `columns` has the function's own traffic (`columns.TRAFFIC`), and the memory accesses of the
     competitors: their counters (`columns.COUNTERS`, and possibly `columns.DMA`) or one score
@@ -285,7 +285,7 @@ class AcceleratorProfile(NamedTuple):
 
 
 class CoRuns(NamedTuple):
-    """Rows of a function's throughput next to one accelerator client that is always busy."""
+    """Measured throughputs of a function next to one accelerator client that is always busy."""
 
     origin: Origin
     rows: tuple[str, ...]
@@ -304,7 +304,7 @@ class Clients(NamedTuple):
 
 
 class Query(NamedTuple):
-    """Inputs of predictions: the traffic, and the total contention that competitors cause.
+    """Inputs of predictions, by row: the traffic, and the total contention by all competitors.
 
     `mtbr` and `queued` (sum of the competitors' 1 / throughput at the accelerator) are None without
     an accelerator. `clients` describes these competitors one by one. Without `clients`, they count
@@ -347,13 +347,13 @@ class Mixes(NamedTuple):
 
     @property
     def clients(self) -> Clients:
-        """Clients of the accelerator in these mixes, one per mix; rate 0 stands for none."""
+        """Other client of the accelerator in each mix; rate 0 stands for no client."""
         queues, time, rate = (one[:, None] for one in (self.queues, self.request_time, self.rate))
         return Clients(np.maximum(queues, 1), np.where(queues > 0, time, 1.0), rate)
 
     @property
     def query(self) -> Query:
-        """Query whose predictions can be compared with the throughput measured in these mixes."""
+        """Query for the same traffic and competitors, to compare predictions with these mixes."""
         return Query(
             self.origin.files[0],
             self.rows,

@@ -216,7 +216,7 @@ def _sweep_warnings(setting: "Setting", sweep: "DiagnosedSweep | None") -> Itera
 
 
 def _inputs(setting: "Setting") -> dict[str, list[float]]:
-    """Return the inputs of the target's model in a setting: traffic and contention."""
+    """Return the inputs of the target function's model, by column: traffic and contention."""
     from slowpath.contention.columns import MTBR
     from slowpath.contention.prediction import query_with_competitors
 

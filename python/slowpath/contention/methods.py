@@ -68,7 +68,7 @@ def fit_slomo(profile: MemoryProfile, solo: float | None = None) -> Slomo:
 
 
 def solo_throughput(profile: MemoryProfile) -> float | None:
-    """Return the median throughput of a function alone; None if no row lacks competitors."""
+    """Return the median throughput of a function alone; None if all rows have competitors."""
     contention = [values for name, values in profile.columns.items() if name not in TRAFFIC_NAMES]
     without = ~np.any(contention, axis=0)
     return float(np.median(profile.throughput[without])) if without.any() else None
@@ -97,7 +97,7 @@ class Partial(NamedTuple):
 def predict_by(
     method: Method, model: FunctionModel, query: Query, confidence: float
 ) -> Predictions:
-    """Predict throughput for a query by a method; baselines return NaN as `low` and `high`.
+    """Predict throughput for a query by a method; intervals of baselines are NaN.
 
     Raises:
         InputError: if SLOMO has to extrapolate, but the profile has no row without competitors.
@@ -171,7 +171,7 @@ def scale_to_solo(
 def solo_warnings(
     model: FunctionModel, query: Query, found: Predictions, confidence: float
 ) -> list[str]:
-    """Return warnings if the given solo throughput contradicts the profile, or cannot be checked.
+    """Return warnings if the query's solo throughput contradicts the profile or is unverifiable.
 
     `found` has the predictions for the query.
     """
@@ -291,7 +291,7 @@ def _held_out(model: FunctionModel, mixes: Mixes) -> Floats:
 
 
 def _stages(model: FunctionModel, mixes: Mixes) -> Indices:
-    """Return, for each mix, the fold whose memory model was trained without the mix's competitors.
+    """Return, by mix, the fold whose memory model was trained without the mix's competitors.
 
     The result is `_UNSEEN` for a mix whose competitors are in no training row.
     """

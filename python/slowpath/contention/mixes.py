@@ -141,7 +141,7 @@ def _own(kinds: Sequence[Kind], names: Sequence[str], needed: set[int]) -> dict[
 
 
 def _groups(kinds: Sequence[Kind], kind: Indices) -> list[Indices]:
-    """Return groups of row indices; all rows of a group share model and accelerator use."""
+    """Group the indices of rows: functions of a group have the same model and accelerator use."""
     found = dict[tuple[int, bool], list[int]]()
     for row, at in enumerate(kind):
         one = kinds[at]
@@ -167,7 +167,7 @@ def _query(
 
 
 def _queued(kinds: Sequence[Kind], rows: _Rows) -> tuple[Floats, Clients]:
-    """Return, by row, the time that other clients are served before a request, and these clients.
+    """Return, by row, the time that a request waits for other clients, and these clients.
 
     The request is one of the row's function. The time is 0 for functions without an accelerator.
     """
@@ -198,7 +198,7 @@ def _queued(kinds: Sequence[Kind], rows: _Rows) -> tuple[Floats, Clients]:
 
 
 def _idle_clients(rows: int, clients: int) -> Clients:
-    """Return clients of an accelerator that send nothing, for tables without other clients."""
+    """Return placeholders for accelerator clients, which send no requests."""
     shape = (rows, clients)
     return Clients(np.ones(shape), np.ones(shape), np.zeros(shape))
 
@@ -218,7 +218,7 @@ def _rates(kinds: Sequence[Kind], rows: _Rows, users: Indices) -> Floats:
 
 
 def _clients(kinds: Sequence[Kind], rows: _Rows, at: int) -> list[int]:
-    """Return the functions in the row's mix that use the accelerator, the row's function first."""
+    """Return the functions in a row's mix that use the accelerator; the row's own is first."""
     own = int(rows.kind[at])
     others = [kind for kind in rows.mixes[rows.mix[at]] if kinds[kind].accelerated]
     others.remove(own)

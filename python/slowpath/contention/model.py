@@ -64,7 +64,7 @@ def run_to_completion(parts: Floats, solo: Floats) -> Floats:
 
 
 def summed(parts: Floats, solo: Floats) -> Floats:
-    """Return the throughput if the drops of all resources add up, but at least zero.
+    """Return the throughput if the losses by contention for each resource add up; at least 0.
 
     The formula is T_solo - sum dT_k.
     """
@@ -95,7 +95,7 @@ _ADDED = ("irt", "l2crd", "l2cwr", "memrd", "memwr", "wss_mb", "dma_mb", "score"
 
 
 def contention_at(own: OwnContention, flows: float, size: float) -> dict[str, float]:
-    """Return the columns that describe a function as a competitor, from the most similar traffic.
+    """Return the contention that a function causes, measured under the most similar traffic.
 
     Similarity is the distance between the logarithms of flows and packet size. Values are neither
     interpolated nor extrapolated.
@@ -226,17 +226,17 @@ class FunctionModel(NamedTuple):
         return self.memory.origin.function or self.memory.origin.files[0]
 
     def without_competitors(self, columns: Columns) -> dict[str, Floats]:
-        """Return the same traffic with the least contention that occurs in the training rows."""
+        """Return columns with the same traffic, and the least contention in the training rows."""
         return {
             name: values if name in TRAFFIC_NAMES else np.full_like(values, self.range.least[name])
             for name, values in columns.items()
         }
 
     def margin_beyond(self, confidence: float) -> float:
-        """Return the half width of intervals outside the training range, for log throughput.
+        """Return the half width of intervals of log(throughput) outside the training range.
 
-        It follows from errors at held-out ends of axes. Without these, intervals reach to a
-        factor of ten on both sides.
+        It follows from errors on the lowest and highest rows of each axis, which were held out.
+        Without such errors, intervals reach to a factor of ten on both sides.
         """
         errors = self.choice.end_errors
         quantile = residual_quantile(errors, confidence) if len(errors) else _UNKNOWN
@@ -318,7 +318,7 @@ _FEW = 3
 
 
 def described(names: Iterable[str], values: Values, model: FunctionModel) -> str:
-    """Describe inputs outside the measured range of a model: their values, and this range.
+    """Return a text on inputs outside the measured range of a model: values and this range.
 
     An example is `wss_mb 12 (measured: 0 to 6)`. Only the first inputs are described.
     """

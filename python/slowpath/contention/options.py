@@ -90,7 +90,7 @@ def read_beside(text: str | None) -> list[str]:
 
 
 def read_recipe(name: str) -> str:
-    """Return `name`, after checking that it is the name of a memory model.
+    """Check that `name` is the name of a memory model, and return it.
 
     Raises:
         OptionError: if no memory model has this name.
@@ -174,7 +174,7 @@ class ProgressLine(LiveLine):
 
 @contextmanager
 def interruptible(work: str) -> Iterator[ProgressLine]:
-    """Show a progress line within the context; the first signal raises `KeyboardInterrupt`.
+    """Show a progress line in a `with` block; the first signal raises `KeyboardInterrupt`.
 
     A training has no results before its end. Later signals do not disturb the cleanup.
     """

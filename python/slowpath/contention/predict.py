@@ -191,7 +191,7 @@ def _report(
 def _about_alone(
     given: Namespace, model: "FunctionModel", query: "Query", found: "Predictions"
 ) -> Iterator[Coded]:
-    """Yield warnings if solo throughput is missing, or differs from that of the profile."""
+    """Yield warnings if solo throughput is missing in the query, or differs from the profile's."""
     from slowpath.contention.methods import solo_warnings
 
     if given.method != _SLOMO:

@@ -61,7 +61,7 @@ _SAME = 1e-9
 
 
 def error_known(value: float, low: float, high: float) -> bool:
-    """Return true if an interval has a width; it has none if no error of a held-out row is known.
+    """Return true if an interval has a width; without known errors, its ends are equal.
 
     Models of made-up tables can predict all held-out rows exactly.
     """
@@ -128,9 +128,12 @@ def _composed(model: FunctionModel, query: Query, confidence: float) -> Predicti
 
 
 def _mark(outside: list[list[str]], rows: Mask) -> None:
-    """Note, for the given rows, that the accelerator's match ratio is outside the training range.
+    """Mark rows whose match ratio at the accelerator is outside the training range.
 
-    The note replaces the one that only the combination of values is unusual.
+    `outside` has the list of unusual columns of each row.
+
+    The column `mtbr` is added to the lists, and replaces `TOGETHER` (an unusual combination of
+    values).
     """
     for row in np.flatnonzero(rows):
         outside[row] = [*(one for one in outside[row] if one != TOGETHER), "mtbr"]
@@ -287,24 +290,23 @@ def contention_of(model: FunctionModel, file: str) -> OwnContention:
 
 
 def _columns(flows: float, size: float, contention: Mapping[str, float]) -> dict[str, Floats]:
-    """Return the columns of a query with one row: flows, packet size, and contention."""
+    """Return a query's columns with one row: flows, packet size, and contention."""
     row = {**dict(zip(TRAFFIC_NAMES, (flows, size), strict=True)), **contention}
     return {name: np.array([value]) for name, value in row.items()}
 
 
 def _rate(model: FunctionModel, columns: Mapping[str, Floats]) -> float:
-    """Return the throughput, for a query with one row, if only memory limits it."""
+    """Return the throughput, for columns with one row, if only memory limits the function."""
     return float(np.exp(model.stage.log_throughput(columns))[0])
 
 
 def _queued(
     clients: Sequence[tuple[int, RequestTime, float]], mtbr: float, size: float
 ) -> tuple[float, Clients]:
-    """Return the time that the first client's requests wait behind those of other clients.
+    """Return the time that requests of the first client wait for other clients, and these clients.
 
-    The time is the sum over the queues of the first client. Each client is described by its number
-    of queues, its request time and its maximum rate. The second result describes the other
-    clients.
+    The time is the sum over the queues of the first client. Each client is given by its number of
+    queues, its request time and its maximum rate.
     """
     queues = np.array([float(count) for count, _, _ in clients])
     times = np.array([float(time.at(np.array(mtbr), np.array(size))) for _, time, _ in clients])

@@ -118,7 +118,7 @@ def reciprocal(unit: str, other: str) -> bool:
 
 
 def _plain(unit: str) -> str:
-    """Return a unit without spaces, brackets and plural endings, for comparisons."""
+    """Return a unit without spaces, brackets and plural endings, to compare spellings."""
     parts = unit.translate({ord(one): "" for one in " ()"}).split("/")
     return "/".join(part if len(part) == 1 else part.removesuffix("s") for part in parts)
 
@@ -362,7 +362,7 @@ def _contention(table: Table) -> Sequence[Column]:
 
 
 def origin_of(table: Table) -> Origin:
-    """Return the function, device and units of a table, as stated or as known if published."""
+    """Return the origin of a table: stated in its remarks, or known for published tables."""
     return published_origin(table) if is_published(table) else stated_origin(table)
 
 

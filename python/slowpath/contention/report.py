@@ -91,7 +91,7 @@ def predictions_parquet(file: str, answer: PredictionReport) -> None:
 
 
 class _Subject(TypedDict):
-    """Properties of a report that are the same for all rows."""
+    """Keys of the JSON document that are the same for all rows of the prediction."""
 
     function: str | None
     device: str | None
@@ -170,9 +170,10 @@ def throughput_unit(unit: str | None) -> str:
 
 
 def interval_lines(confidence: float, known: int, unknown: int) -> Iterator[Line]:
-    """Yield sentences about intervals: how many values have one, and how many do not.
+    """Yield sentences on the meaning of intervals, and on rows without an interval.
 
-    `confidence` is the coverage of the intervals, in percent.
+    `confidence` is the coverage of the intervals in percent; `known` and `unknown` are the numbers
+    of rows with and without an interval.
     """
     if known:
         yield Line(f"low and high are the ends of the {confidence:g} % interval.")

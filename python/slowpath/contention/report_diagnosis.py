@@ -53,7 +53,7 @@ CHANGE = ("throughput", "gain", "low", "high", "bottleneck", "margin")
 
 
 def diagnosis_csv(report: DiagnosisReport) -> Iterator[str]:
-    """Yield CSV lines: the present setting (`now`), each change (`what-if`), each swept value."""
+    """Yield CSV lines for the present setting (`now`), changes (`what-if`) and swept values."""
     yield csv_line(COLUMNS)
     yield _csv("now", None, report["now"])
     for change in report["what_if"]:
@@ -149,7 +149,7 @@ def resources(report: DiagnosisReport) -> list[tuple[str, ...]]:
 
 
 def changes(report: DiagnosisReport) -> list[tuple[str, ...]]:
-    """Return a table row for each change: the change, then the columns in `CHANGE`."""
+    """Return a table row for each hypothetical change: the change, then the columns in `CHANGE`."""
     return [_change(one) for one in report["what_if"]]
 
 
@@ -178,7 +178,7 @@ def pieces(sweep: DiagnosedSweep) -> list[list[SweptPoint]]:
 
 
 def stretches(sweep: DiagnosedSweep) -> list[tuple[str, str, str, str, str]]:
-    """Return a table row for each piece of a sweep.
+    """Return a table row for each piece of a sweep, in which the bottleneck stays the same.
 
     Its columns are first and last value, bottleneck, and throughput at both values.
     """
@@ -269,7 +269,10 @@ def _curve(points: list[SweptPoint]) -> Curve:
 
 
 def _band(found: list[Diagnosed]) -> tuple[list[float], list[float]]:
-    """Return lower and upper ends of intervals; the throughput itself if an error is unknown."""
+    """Return the lower and the upper ends of the intervals, to draw a band.
+
+    Both ends are the throughput itself where the error is unknown.
+    """
     low = [one["throughput"] if one["low"] is None else one["low"] for one in found]
     high = [one["throughput"] if one["high"] is None else one["high"] for one in found]
     return low, high

@@ -46,7 +46,7 @@ class Evaluation(NamedTuple):
     confidence: float  # coverage of intervals, as a share
 
     def shown(self) -> list[Evaluated]:
-        """Return the models to draw: the chosen one, or those that `--recipe` names."""
+        """Return the models to draw: the one chosen among all, or those that `--recipe` names."""
         return [one for one in self.models if one.chosen is not None] or [*self.models]
 
     def rows(self, one: Evaluated) -> Iterator[tuple[str, float, float, float, float]]:
@@ -142,7 +142,7 @@ def explanation(report: Evaluation) -> str:
 
 
 def choices(chosen: dict[str, int]) -> str:
-    """Return a sentence with the number of cross-validation folds that chose each model."""
+    """Return a sentence that says, for each model, how many cross-validation folds chose it."""
     names = ", ".join(f"{name} {count}" for name, count in sorted(chosen.items()))
     return f"Models that were chosen, with their number of folds: {names}."
 

@@ -143,7 +143,7 @@ def _origin(file: str, part: str, saved: SavedRows) -> Origin:
 
 
 def _columns(file: str, part: str, saved: SavedRows, allowed: Sequence[set[str]]) -> dict[str, Any]:
-    """Return checked columns of a section of a model file, such as `memory`."""
+    """Check the columns in a section of a model file (such as `memory`), and return them."""
     names = {*saved["columns"]}
     if names not in allowed:
         nearest = min(allowed, key=lambda one: len(one ^ names))
@@ -337,7 +337,7 @@ def _document(file: str) -> SavedModel:
 
 
 def _checks(model: FunctionModel) -> list[Checked]:
-    """Return reference predictions of the memory model, which readers of the file compare."""
+    """Return reference predictions of the memory model, to check the model after reading."""
     count = len(model.memory.rows)
     rows = sorted({round(at) for at in np.linspace(0, count - 1, _CHECKS)})
     predicted = np.exp(model.stage.log_throughput(model.memory.columns))

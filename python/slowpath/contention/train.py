@@ -55,7 +55,7 @@ def train(given: Namespace, reporter: Reporter) -> ExitCode:
 
 
 def _warnings(model: "FunctionModel", declared: "Declared | None") -> Iterator[Coded]:
-    """Yield warnings about contradictory or missing evidence for the execution pattern."""
+    """Yield warnings if evidence for the execution pattern is contradictory or missing."""
     reason = model.pattern_reason
     if reason is None:
         return

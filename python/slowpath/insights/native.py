@@ -381,7 +381,7 @@ def bind_externals(
 def _own() -> tuple[int, int, int]:
     """Return the addresses of three functions that replace external ones; `_OWN` defines them.
 
-    They are `refused` (for functions that are not allowed), `silent` and `once`.
+    They are `refused` (for functions that are not allowed), `silent` and `once`, in this order.
     """
     module = llvm.parse_assembly(_OWN)
     engine = llvm.create_mcjit_compiler(module, machine())

@@ -188,7 +188,7 @@ class Limits(NamedTuple):
 
 
 class Work(NamedTuple):
-    """A compiled source with its compiler settings, and limits on time and memory."""
+    """A compiled source, with the compiler settings and the limits on time and memory."""
 
     source: "Source"
     clang: "Clang"

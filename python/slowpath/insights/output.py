@@ -35,7 +35,7 @@ def check_output(output: str | None, read: Sequence[str]) -> None:
 def extrapolation_warnings(
     file: str, what: str, unusual: Sequence[tuple[str, Sequence[str]]]
 ) -> Iterator[Coded]:
-    """Yield a warning about items, such as functions, whose values lie outside of measurements.
+    """Yield a warning about items (such as functions) with values outside the measured range.
 
     Args:
         file: name of the file with the items.
@@ -66,7 +66,7 @@ def stop_warnings(file: str, reason: str | None) -> list[Coded]:
 
 
 def rounded(number: float, digits: int = 6) -> float:
-    """Round a number to significant digits that are the same on every machine."""
+    """Round a number to `digits` significant digits, so that reports are equal on every machine."""
     return float(f"{number:.{digits}g}")
 
 

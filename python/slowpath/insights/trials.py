@@ -112,7 +112,7 @@ class Series:
         return next((found for _, found in self.successes()), None)
 
     def successes(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Yield index and result of each attempt that succeeds."""
+        """Yield (index, result) of each attempt that succeeds."""
         start, hanging, dead, left = 0, 0, 0, self._seconds
         while dead < _DEATHS:
             start = self._next(start)
@@ -151,7 +151,7 @@ class Series:
         self.given_up = True
 
     def _next(self, at: int) -> int:
-        """Return the index of the next attempt, from `at` on, whose call has killed no process."""
+        """Return the index of the first attempt from `at` on whose call has killed no process."""
         left = range(at, len(self._attempts))
         return next(
             (one for one in left if not self._fates.doomed(self._attempts[one])),
@@ -299,7 +299,7 @@ calls."""
 def leave_network() -> bool:
     """Enter a network namespace with only an unused loopback; return true if the kernel allows it.
 
-    The result is cached, so that a second call, also in a child process, returns the first result.
+    The result is cached: further calls, also in child processes, return the first result.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     return bool(libc.unshare(_NETWORK) == 0)

@@ -56,7 +56,7 @@ class Model(Table):
 
     @property
     def segments(self) -> list[Segment]:
-        """Segments by ascending x, each with its function, parameters and their intervals."""
+        """Segments by ascending x, each with its function, its parameters and their intervals."""
         return self.document["segments"]
 
     @property
@@ -132,7 +132,7 @@ class Model(Table):
 
     @property
     def rows(self) -> list[Row]:
-        """The rows of `--format csv`, one for each segment."""
+        """Rows of a table with one row for each segment, as in `--format csv`."""
         from slowpath.models.files import document_of
         from slowpath.models.report import csv_report
 
@@ -208,8 +208,8 @@ def fit(  # noqa: PLR0913 - one for each option of the command
         search: method that finds segments: `dynamic`, `exhaustive` or `extrema`.
         monotone: restrict the model to rise (`increasing`) or fall (`decreasing`) with x.
         non_negative: restrict the model to values of zero or more.
-        least_parameter: minimum size of parameters, in units in which the largest x and the
-            median of y are one.
+        least_parameter: minimum absolute value of each parameter, in units in which the largest x
+            and the median of y are one.
         metric: reported error: `smape`, `mape` or `rmse`.
         confidence: confidence level of intervals, in percent.
         seed: seed of the random numbers for intervals.

@@ -26,7 +26,7 @@ even distances, then around the best point."""
 
 
 class Side(NamedTuple):
-    """One side of a limited template: a sum of terms, each multiplied by a parameter."""
+    """The function f in min(a, f) or max(a, f): a sum of terms, each times a parameter."""
 
     name: str
     formula: str
@@ -61,11 +61,11 @@ class Limited:
         self.parameters = tuple("abc"[: self.rank])
 
     def fitted(self, batch: Batch) -> Floats:
-        """Fit the template to each piece of the curve, and return its values at the points."""
+        """Fit the template to each piece of a curve, and return the fitted values at all points."""
         return self.value(np.repeat(self.each(batch), batch.lengths, axis=1), batch.x)
 
     def each(self, batch: Batch) -> Floats:
-        """Return the fitted parameters as `[parameter, piece]`, see `Template.each`."""
+        """Return the fitted parameters of each piece, as an array `[parameter, piece]`."""
         ends = batch.starts + batch.lengths
         pieces = [slice(*one) for one in zip(batch.starts, ends, strict=True)]
         found = [self._solved(batch.x[at], batch.y[at], batch.scale[at]) for at in pieces]
@@ -76,13 +76,16 @@ class Limited:
         return self._combined(parameters[0], self._other(parameters, x))
 
     def slopes(self, parameters: Floats, x: Floats) -> Floats:
-        """Return the derivative by each parameter at x, from the side that sets the value."""
+        """Return the derivatives of the value at x with respect to each parameter.
+
+        They are those of the constant or of the function, whichever determines the value at x.
+        """
         limited = (parameters[0] <= self._other(parameters, x)) == self._least
         terms = self._side.terms(x)
         return np.column_stack([limited, *(np.where(limited, 0.0, term) for term in terms)])
 
     def scaled(self, parameters: Floats, x: float, y: float) -> Floats:
-        """Convert parameters to other units of x and y, see `Template.scaled`."""
+        """Convert parameters to units in which x and y are larger by the factors `x` and `y`."""
         powers = np.array([0, *self._side.powers])
         return np.asarray((parameters.T * (y / x**powers)).T)
 
@@ -99,7 +102,7 @@ class Limited:
         return np.asarray(found)
 
     def _solved(self, x: Floats, y: Floats, scale: Floats) -> Floats:
-        """Return the least-squares parameters; NaN if there is no fit.
+        """Return the least-squares parameters of a piece; NaN if there is no fit.
 
         The search covers the points at which the constant and the function can meet.
         """
@@ -122,7 +125,7 @@ class Limited:
     def _best(
         self, x: Floats, y: Floats, scale: Floats, places: range, *, limit_first: bool
     ) -> tuple[float, int, Floats]:
-        """Return the least loss over the points where constant and function can meet.
+        """Return the least loss over the points at which the constant and the function can meet.
 
         The other results are the index of the best such point, and the parameters. If `limit_first`
         is true, the constant determines the values before the point, otherwise those after it.

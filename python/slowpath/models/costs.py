@@ -41,10 +41,10 @@ class Restrictions(NamedTuple):
     metric: Metric | None = None  # compute errors by this metric; None: no errors
     sign: int = 0  # 1: functions only rise, -1: they only fall, 0: both
     non_negative: bool = False
-    floor: ParameterFloor | None = None  # minimum size of parameters
+    floor: ParameterFloor | None = None  # minimum absolute value of parameters
 
     def fitted(self, template: Template, batch: Batch) -> Floats:
-        """Return the values of a template that is fitted to each piece of a curve."""
+        """Fit a template to each piece of a curve; return the fitted values at all points."""
         found = template.fitted(batch) if self.floor is None else self.floor.fitted(template, batch)
         return self.raised(template, found)
 
@@ -57,7 +57,7 @@ class Restrictions(NamedTuple):
         return np.maximum(values, 0.0) if self.non_negative and constant else values
 
     def allows(self, batch: Batch, fitted: Floats) -> Mask:
-        """Return true for each piece whose fitted values obey the restrictions everywhere."""
+        """Return, for each piece, true if its fitted values obey the restrictions at all points."""
         good = np.ones(len(batch.starts), dtype=bool)
         if self.non_negative:
             good &= batch.lowest(fitted) >= 0
@@ -70,7 +70,7 @@ class Restrictions(NamedTuple):
 
 
 def enough(template: Template, batch: Batch, points: int) -> Mask:
-    """Return true for each piece that is long enough to fit the template to it.
+    """Return, for each piece, true if it has enough points to fit the template to it.
 
     `points` is the number of points of the whole curve. Few points lower the required length.
     """
@@ -84,7 +84,7 @@ def enough(template: Template, batch: Batch, points: int) -> Mask:
 
 
 def in_transition(curve: Curve) -> Mask:
-    """Return true for each point of a curve in transition between the levels before and after it.
+    """Return, for each point, true if it lies in a transition between two levels of the curve.
 
     Such points may form a segment by themselves. A change between two points is a transition, not
     noise, if it is much larger than the median of all changes.
@@ -161,7 +161,7 @@ _NO_RESTRICTIONS = Restrictions()
 
 
 class Piece(NamedTuple):
-    """A segment with its template: the points from `begin` up to, but not including, `end`."""
+    """A segment with its template (function to fit): the points from `begin` to `end` - 1."""
 
     begin: int
     end: int
@@ -233,7 +233,10 @@ class Costs:
     def _losses_and_errors(
         self, curve: Curve, pieces: Sequence[tuple[int, int]]
     ) -> tuple[Floats, Floats]:
-        """Return losses and, with a metric, errors. Rows are templates, columns are pieces."""
+        """Return the loss of each template on each piece and, with a metric, the error.
+
+        Rows are templates, columns are pieces.
+        """
         batch, metric = pieces_of(curve, pieces), self._rules.metric
         floor = batch.lengths * FINEST**2
         losses, errors = [], []
@@ -272,11 +275,14 @@ class Costs:
             self.errors[piece.template, self._place[pair]] = np.inf
 
     def whole(self) -> Floats:
-        """Return the loss of each template if it is fitted to the whole curve."""
+        """Return the loss of each template, fitted to the whole curve."""
         return self.losses[:, self._place[0, len(self.cuts) - 1]]
 
     def spread(self, pieces: Sequence[Piece] | None = None) -> float:
-        """Return the root mean square of residuals, by default of the best single segment."""
+        """Return the root mean square of the residuals of `pieces`.
+
+        By default, the whole curve is one segment with the best template.
+        """
         if pieces is None:
             loss = float(self.whole().min())
         else:
@@ -291,8 +297,8 @@ class Costs:
     def cheapest(self) -> tuple[Floats, Indices]:
         """Return the least deviance of each segment, and the template that achieves it.
 
-        Both arrays are indexed by number of parameters (place in `ranks`) and by the segment's two
-        cuts.
+        The first index of both arrays is that of the number of parameters in `ranks`. The other two
+        are the indices of the segment's cuts.
         """
         size = len(self.cuts)
         usual = self.spread() if self.usual is None else self.usual

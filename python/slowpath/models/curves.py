@@ -82,7 +82,7 @@ class Linear(ABC):
         """Convert the a, b and c of a + b g(x; c), found for each piece, to units of the data."""
 
     def chosen(self, batch: Batch) -> Floats:
-        """Return the parameter c of g for each piece; 0 if g has no such parameter."""
+        """Return the parameter c of g for each piece; here 0, because g has no parameter."""
         return np.zeros(len(batch.starts))
 
     def solve(self, batch: Batch) -> tuple[Floats, Floats, Floats]:
@@ -91,12 +91,12 @@ class Linear(ABC):
         return *straight(batch, self.basis(batch, chosen)), chosen
 
     def fitted(self, batch: Batch) -> Floats:
-        """Fit the template to each piece of the curve, and return its values at the points."""
+        """Fit the template to each piece of a curve, and return the fitted values at all points."""
         level, slope, c = self.solve(batch)
         return batch.spread(level) + batch.spread(slope) * self.basis(batch, c)
 
     def each(self, batch: Batch) -> Floats:
-        """Return the fitted parameters as `[parameter, piece]`, see `Template.each`."""
+        """Return the fitted parameters of each piece, as an array `[parameter, piece]`."""
         return self.in_units(batch, np.array(self.solve(batch)))
 
 
@@ -105,11 +105,11 @@ class Separable(Linear):
 
     @abstractmethod
     def grids(self, batch: Batch) -> Sequence[Sequence[Floats]]:
-        """Return rows of ascending candidates for c. Each candidate has a value for each piece."""
+        """Return rows of candidates for c, ascending. Each candidate has a value for each piece."""
 
     @abstractmethod
     def change(self, batch: Batch, basis: Floats) -> Floats:
-        """Return the derivative of g by c at all points."""
+        """Return the derivative of g(x; c) with respect to c at all points."""
 
     def chosen(self, batch: Batch) -> Floats:
         """Return the c with which a + b g(x; c) fits each piece best."""
@@ -129,7 +129,7 @@ class Separable(Linear):
         return chosen
 
     def _step(self, batch: Batch, c: Floats) -> Floats:
-        """Return a step from c, in Kaufman's form (1975) of the Gauss-Newton method.
+        """Return the change of c by a step of the Gauss-Newton method, in Kaufman's form (1975).
 
         It uses the part of the derivative by c that changes of a and b cannot reproduce.
         """
@@ -204,7 +204,7 @@ class Logarithm(_OfPositive):
         return np.asarray(parameters[0] + parameters[1] * self.term(x))
 
     def scaled(self, parameters: Floats, x: float, y: float) -> Floats:
-        """Convert parameters to other units of x and y, see `Template.scaled`."""
+        """Convert parameters to units in which x and y are larger by the factors `x` and `y`."""
         level, slope = parameters
         return np.array([level - slope * np.log(x), slope]) * y
 
@@ -228,7 +228,7 @@ class Hyperbola(_OfPositive):
         return np.asarray(parameters[0] + parameters[1] / np.where(x > 0, x, np.nan))
 
     def scaled(self, parameters: Floats, x: float, y: float) -> Floats:
-        """Convert parameters to other units of x and y, see `Template.scaled`."""
+        """Convert parameters to units in which x and y are larger by the factors `x` and `y`."""
         return np.asarray((parameters.T * np.array([y, x * y])).T)
 
     def formula(self) -> str:
@@ -272,7 +272,7 @@ class Exponential(Separable):
         return np.exp(exponent * batch.t - np.maximum(exponent, 0))
 
     def change(self, batch: Batch, basis: Floats) -> Floats:
-        """Return the derivative of the exponential by c, up to a factor that b compensates."""
+        """Return the derivative of the exponential by c, up to a factor that b can absorb."""
         return batch.t * basis
 
     def in_units(self, batch: Batch, found: Floats) -> Floats:
@@ -295,7 +295,7 @@ class Exponential(Separable):
         return np.column_stack([np.ones_like(x), power, parameters[1] * x * power])
 
     def scaled(self, parameters: Floats, x: float, y: float) -> Floats:
-        """Convert parameters to other units of x and y, see `Template.scaled`."""
+        """Convert parameters to units in which x and y are larger by the factors `x` and `y`."""
         return np.asarray((parameters.T * np.array([y, y, 1 / x])).T)
 
     def formula(self) -> str:
@@ -322,7 +322,7 @@ class Inverse:
         return _inverse(self.other.fitted(batch.inverted()))
 
     def each(self, batch: Batch) -> Floats:
-        """Return f's fitted parameters in 1/f(x) as `[parameter, piece]`, see `Template.each`."""
+        """Return the fitted parameters of f in 1/f(x), as an array `[parameter, piece]`."""
         return self.other.each(batch.inverted())
 
     def value(self, parameters: Floats, x: Floats) -> Floats:
@@ -335,11 +335,11 @@ class Inverse:
         return -(value**2)[:, None] * self.other.slopes(parameters, x)
 
     def scaled(self, parameters: Floats, x: float, y: float) -> Floats:
-        """Convert parameters to other units of x and y, see `Template.scaled`."""
+        """Convert parameters to units in which x and y are larger by the factors `x` and `y`."""
         return self.other.scaled(parameters, x, 1 / y)
 
     def formula(self) -> str:
-        """Return one divided by the formula of the other template."""
+        """Return the formula of the template as text: 1 divided by the formula of f."""
         return f"1 / ({self.other.formula()})"
 
 

@@ -2,8 +2,9 @@
 
 A search finds the best division of the curve into segments, and a rule selects one of the models.
 
-The searches return the best segments for each number of segments and each sum of ranks. Any
-criterion that weighs the loss against these two numbers has its optimum among the results.
+The searches return the best segments for each number of segments and each sum of ranks; the rank of
+a segment is the number of its function's parameters. Any criterion that weighs the loss against
+these two numbers has its optimum among the results.
 
 `dynamic` uses dynamic programming: the best m segments up to a point are the best m - 1 up to an
 earlier point, and one more (Bellman 1961), here for each sum of ranks. `exhaustive` has the same
@@ -11,9 +12,9 @@ result; for each further segment it takes n times as long.
 
 The criterion is Schwarz's (BIC): the deviance of the points (see `costs.deviance`) plus k ln n. A
 cut is a parameter that is found by trying all positions, and counts for more than one (Zhang and
-Siegmund 2007). `bench/fit_recovery.py` and `bench/fit_curves.py` show both sides. A stricter rule
-recovers known models equally well, and a laxer one sees segments in noise. The laxer rule would
-suit real curves, which no template fits exactly.
+Siegmund 2007). `bench/fit_recovery.py` and `bench/fit_curves.py` compare other weights. A stricter
+rule recovers known models equally well, and a laxer one sees segments in noise. The laxer rule
+would suit real curves, which no template fits exactly.
 
 For very few points, an F test decides: it selects a function of more parameters if chance would
 improve the fit as much only once in twenty times. Exact points select a line, and so do four noisy
@@ -162,7 +163,7 @@ PREDICTIONS = 0.5
 
 
 def score(found: Segmentation, segments: int, ranks: int, points: int, price: float) -> float:
-    """Return a division's value of the criterion (less is better); a parameter costs `price`.
+    """Return the information criterion of a division (less is better); a parameter costs `price`.
 
     The value is infinite if too few points remain to estimate the spread.
     """
@@ -173,11 +174,11 @@ def score(found: Segmentation, segments: int, ranks: int, points: int, price: fl
 def best_by_criterion(
     frontier: Frontier, points: int, segments: int | None, price: float | None = None
 ) -> Segmentation:
-    """Return the division with the least criterion among those with `segments` segments.
+    """Return the division with the least information criterion, with `segments` segments.
 
-    If no division has this number of segments, the closest number counts. If there are too few
-    points for the criterion, the division of the lowest rank is returned. `price` replaces the cost
-    of a parameter.
+    If no division has this number of segments, the closest number counts; None permits any number.
+    If there are too few points for the criterion, the division of the lowest rank is returned.
+    `price` replaces the cost of a parameter.
     """
     price = math.log(points) if price is None else price
     counts = {number for number, _ in frontier}
@@ -198,7 +199,10 @@ _BY_CHANCE = 0.05
 
 
 def best_by_f_test(costs: Costs) -> Segmentation:
-    """Return one segment with the simplest function on which no other function clearly improves."""
+    """Return the simplest function for the whole curve that no other function clearly improves on.
+
+    An F test decides.
+    """
     from scipy.special import fdtrc
 
     points = costs.cuts[-1]
@@ -236,7 +240,7 @@ class Margins(NamedTuple):
 def best_by_margins(
     costs: Costs, margins: Margins, most: int, segments: int | None
 ) -> Segmentation:
-    """Select a division with up to `most` segments by the rule `margins`."""
+    """Select a division with up to `most` segments by the rule `margins` of the paper."""
     error, chosen = _templates(costs, margins)
     found = _combined(costs, error, chosen, most)
     counts = {number for number, _ in found}
@@ -341,7 +345,7 @@ def derive(series: Series, options: Options, between: StepCallback = _nothing) -
 
 
 def _segments(series: Series, options: Options, between: StepCallback) -> tuple[FittedSegment, ...]:
-    """Return the best segments; with many points, search roughly first, then more finely."""
+    """Return the best segments of a curve; with many points, search roughly first, then finely."""
     between()
     cuts = all_cuts(series.curve)
     most = most_cuts(len(series.x))
@@ -404,7 +408,7 @@ def _best(
 
 
 def _floor(series: Series, least: float) -> ParameterFloor | None:
-    """Return the minimum size of parameters, with the units of x and y that it is stated in.
+    """Return the minimum absolute value of parameters, with the units of x and y it refers to.
 
     In these units, the largest x and the median of y are one. None if there is no minimum.
     """

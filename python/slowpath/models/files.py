@@ -81,7 +81,7 @@ def read_table(file: str, names: Sequence[str]) -> Table:
 
 
 def _first_lines(text: str) -> tuple[str, str | None]:
-    """Return the last comment before the first line of values, and this line (None if missing)."""
+    """Return (last comment before the first line of values, this line or None if missing)."""
     comment = ""
     for line in text.split("\n"):
         if line.startswith("#"):

@@ -68,7 +68,7 @@ class _Steps:
 def fit(
     points: Points, options: Options | None = None, watch: ProgressCallback | None = None
 ) -> FittedModel:
-    """Return the model of measured points.
+    """Derive a model from measured points, and return it.
 
     Raises:
         PointsError: when there are too few points, or options do not suit them.
@@ -112,7 +112,7 @@ def _is_preferred(detailed: HeldOut, plain: HeldOut, model: FittedModel) -> bool
 def _judged(
     model: FittedModel, points: Points, options: Options, steps: _Steps
 ) -> tuple[FittedModel, HeldOut | None]:
-    """Return the model, and its predictions at held-out points (None with too few points).
+    """Return the model, and predictions at held-out points (None if there are too few points).
 
     The model keeps its residuals if the noise is known, or if the residuals clearly improve the
     predictions.
@@ -155,7 +155,7 @@ def _model(points: Points, options: Options, steps: _Steps) -> FittedModel:
 
 
 def _may_have_residuals(options: Options, points: Points) -> bool:
-    """Return true if a model may have residuals: no option fixes its shape or segments."""
+    """Return true if a model may store residuals: no option restricts its shape or segments."""
     free = options.monotone is None and options.segments is None
     return free and options.select == "criterion" and len(points.names) == 1
 
@@ -212,7 +212,7 @@ def _document(points: Points, options: Options, derived: Derived, spread: Spread
 
 
 def _limits(parts: Sequence[FittedSegment], options: Options) -> list[Limits]:
-    """Return the limits of each segment, which keep a monotone model monotone overall."""
+    """Return, for each segment, limits on its values that keep a monotone model monotone."""
     found: list[Limits] = []
     least = 0.0 if options.non_negative else -math.inf
     most = math.inf

@@ -41,7 +41,7 @@ _FEWEST = 10
 
 
 class HeldOut(NamedTuple):
-    """Measured values at held-out points, and values that models of the other points predict."""
+    """Measured values at held-out points, and predictions by models of the other points."""
 
     measured: Floats
     found: Prediction
@@ -99,7 +99,9 @@ class Fold(NamedTuple):
 
 
 def left_out(points: Points, derive: Derive) -> list[Fold] | None:
-    """Derive models from four fifths of the points each; all models use the first and last x.
+    """Derive models, each from about four fifths of the points, and return them as folds.
+
+    All models use the points with the first and the last x.
 
     Return None if there are too few points.
     """
@@ -139,7 +141,7 @@ _SAME = 1e-10
 
 
 class Spread(NamedTuple):
-    """Noise of single measurements around a model, and uncertainty of the model's parameters."""
+    """Noise of measurements around a model, and uncertainty of the model's parameters."""
 
     covariances: list[Floats]  # covariance of the parameters of each part
     noise: list[float]  # relative noise of single measurements, by part
@@ -208,14 +210,20 @@ def spread_of(
 
 
 def student(confidence: float, freedom: int) -> float:
-    """Return half the width of an interval of Student's distribution, in standard deviations."""
+    """Return the half width of a confidence interval of Student's distribution.
+
+    It is in standard deviations; `freedom` has the degrees of freedom.
+    """
     from scipy.special import stdtrit
 
     return float(stdtrit(freedom, (1 + confidence) / 2))
 
 
 def _noise_quantiles(pool: Floats, confidence: float, freedom: int) -> tuple[float, float]:
-    """Return quantiles of measurements' deviations; small pools use Student's distribution."""
+    """Return the lower and the upper quantile of deviations that cover the share `confidence`.
+
+    They come from the pool of residuals or, if this is small, from Student's distribution.
+    """
     tail = (1 - confidence) / 2
     if len(pool) * tail < 1:
         return -student(confidence, freedom), student(confidence, freedom)
@@ -224,7 +232,9 @@ def _noise_quantiles(pool: Floats, confidence: float, freedom: int) -> tuple[flo
 
 
 def _shared(part: FittedSegment, series: Series, shared: Floats) -> Floats:
-    """Return deviations that measurements of a segment share, in the units of its residuals.
+    """Return the joint deviations of a segment's points, in the units of its residuals.
+
+    They are deviations that measurements have in common.
 
     The rows of the result are the segment's points.
     """
@@ -272,7 +282,11 @@ def _residuals(part: FittedSegment, series: Series, points: Points) -> _Residual
 
 
 def _deviation(residuals: Sequence[Floats], rank: int, usual: float, prior: float) -> float:
-    """Return the standard deviation of residuals and `prior` additional ones of size `usual`."""
+    """Return the standard deviation of residuals.
+
+    Count `prior` additional residuals of the size `usual`; `rank` is the number of fitted
+    parameters.
+    """
     values = np.concatenate(residuals)
     freedom = max(len(values) - rank, 0) + prior or 1.0
     found = (float((values**2).sum()) + prior * usual**2) / freedom

@@ -41,8 +41,8 @@ class Options(NamedTuple):
     non_negative: bool = False
     """True to restrict the model to values of zero or more."""
     least_parameter: float = 0.0
-    """Minimum size of parameters (Scholz et al. 2021, Eq. 2), in units in which the largest x and
-    the median of y are one. Only for models of one x column."""
+    """Minimum absolute value of parameters (Scholz et al. 2021, Eq. 2), in units in which the
+    largest x and the median of y are one. Only for models of one x column."""
     confidence: float = 0.9
     """Confidence level of intervals, as a share."""
     hold_out: bool = True

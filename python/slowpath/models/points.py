@@ -209,7 +209,7 @@ def noise_is_known(points: Points) -> bool:
 
 
 def noise_of(series: Series, points: Points) -> Noise:
-    """Return the variance of each point of a curve, relative to the square of its typical value."""
+    """Return each point's variance, relative to the square of the typical value near the point."""
     if points.spread is None or not noise_is_known(points):
         square = (series.scale / series.level) ** 2
         return Noise(square / square.mean(), known=False)
@@ -231,7 +231,7 @@ def value_floor(y: Floats) -> float:
 
 
 def _level(y: Floats) -> Floats:
-    """Return the typical size of values: a running median, centred on each point."""
+    """Return the typical size of values near each point: a running median of |y|."""
     size = np.abs(y)
     last = len(y) - 1
     near = [min(_NEAR, at, last - at) for at in range(len(y))]
@@ -274,9 +274,9 @@ def weights_by_model(fitted: Floats, series: Series, lengths: Sequence[int]) -> 
 
 
 def usual_in(distance: Floats, lengths: Sequence[int]) -> Floats:
-    """Return the usual distance from the curve at each point: the larger of two medians.
+    """Return, for each point, the usual distance of points from the curve.
 
-    One is the median over the whole curve, the other the median over the point's segment. Segments
+    It is the median over the whole curve or over the point's segment, whichever is larger. Segments
     with few points use the median of the curve.
     """
     middle = np.full(len(distance), float(np.median(distance)))

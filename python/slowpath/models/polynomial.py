@@ -80,14 +80,17 @@ class Polynomial:
         return self._projection(batch).fitted
 
     def each(self, batch: Batch) -> Floats:
-        """Return the fitted parameters as `[parameter, piece]`, see `Template.each`."""
+        """Return the fitted parameters of each piece, as an array `[parameter, piece]`."""
         found = self._projection(batch).factors / batch.width ** np.arange(self.rank)[:, None]
         if not self.origin_at_start and self.degree == _STRAIGHT:
             found[0] -= found[1] * batch.first
         return found
 
     def _projection(self, batch: Batch) -> Projection:
-        """Return the fit of this polynomial; `_nested` computes all degrees together."""
+        """Return the least-squares fit of this polynomial to each piece.
+
+        `_nested` computes the fits of all degrees together.
+        """
         projections = batch.keep("polynomials", _nested)
         assert isinstance(projections, list)  # noqa: S101 - result of `_nested`
         found: Projection = projections[self.degree]
@@ -105,7 +108,7 @@ class Polynomial:
         return np.vander(x, self.rank, increasing=True)
 
     def scaled(self, parameters: Floats, x: float, y: float) -> Floats:
-        """Convert parameters to other units of x and y, see `Template.scaled`."""
+        """Convert parameters to units in which x and y are larger by the factors `x` and `y`."""
         return np.asarray((parameters.T * (y / x ** np.arange(self.rank))).T)
 
     def formula(self) -> str:
@@ -166,7 +169,7 @@ class Terms:
         return self._projection(batch).fitted
 
     def each(self, batch: Batch) -> Floats:
-        """Return the fitted parameters as `[parameter, piece]`, see `Template.each`."""
+        """Return the fitted parameters of each piece, as an array `[parameter, piece]`."""
         return self._projection(batch).factors
 
     def _projection(self, batch: Batch) -> Projection:

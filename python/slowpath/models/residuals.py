@@ -113,7 +113,9 @@ def _deviance(differences: Floats, noise: Floats, step: float) -> float:
 
 
 def _root(noise: Floats, step: float) -> Floats:
-    """Return the Cholesky factor of the covariance of differences between neighbouring residuals.
+    """Return the Cholesky factor of the covariance matrix of the residuals' differences.
+
+    The differences are those between neighbouring residuals.
 
     Neighbouring differences are correlated because they share a point.
     """

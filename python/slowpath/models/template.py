@@ -71,17 +71,17 @@ class Batch:
         return np.where(np.isfinite(found), found, np.inf)
 
     def lowest(self, values: Floats) -> Floats:
-        """Return the smallest value in each piece."""
+        """Return the smallest of the values in each piece."""
         return np.minimum.reduceat(values, self.starts)
 
     def keep(self, name: str, make: Callable[["Batch"], object]) -> object:
-        """Return the result of `make` on this batch, cached by name for all templates."""
+        """Return the result of `make` for this batch; cache it under `name` for all templates."""
         if name not in self._kept:
             self._kept[name] = make(self)
         return self._kept[name]
 
     def thinned(self) -> "Batch":
-        """Return the pieces with fewer points, for a faster search.
+        """Return a batch with fewer points in each piece, for a faster search.
 
         Long pieces keep both ends and evenly spaced points.
         """
@@ -92,7 +92,7 @@ class Batch:
         return found
 
     def inverted(self) -> "Batch":
-        """Return the pieces with 1/y in place of y.
+        """Return a batch with 1/y in place of y.
 
         Scales are divided by y squared, so that small residuals stay nearly the same.
         """

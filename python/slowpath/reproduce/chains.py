@@ -33,7 +33,7 @@ _RATE = Quantity("ratio of packet rates, after to before")
 
 
 class Sizes(NamedTuple):
-    """Numbers of instructions of the load balancer, before and after rewriting."""
+    """Instruction counts of the load balancer before and after rewriting."""
 
     before: int
     after: int

@@ -19,7 +19,7 @@ NOT_COMPUTED = "not computed"
 
 
 class Plan(NamedTuple):
-    """The work that recomputes a figure."""
+    """The work that recomputes a published figure: items, and a function that compares results."""
 
     labels: Sequence[str]  # names of the items, for `--only`
     items: Sequence[Any]
@@ -76,7 +76,7 @@ def compared(
     ours: float | None,
     note: str | None = None,
 ) -> ComparedValue:
-    """Return a row with the deviation of our value from the published one."""
+    """Return a row of the comparison, with the deviation of our value from the published one."""
     both = published is not None and ours is not None
     deviation = ours - published if published is not None and ours is not None else None
     percent = 100 * deviation / abs(published) if deviation is not None and published else None

@@ -30,7 +30,7 @@ _FILES = ("memory-train.csv", "profile/flowmon/yala_mem_train", "profile/flowmon
 
 
 class _Printed(NamedTuple):
-    """Numbers for FlowMonitor that the paper prints in Table 5, in percent."""
+    """Errors for FlowMonitor that the paper prints in Table 5, in percent."""
 
     mape: float
     within_5: float  # predictions with an error of at most 5 %

@@ -67,7 +67,7 @@ class Item(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """Options of the analyses of a figure."""
+    """Options with which slowpath analyses the programs of a figure."""
 
     metric: str
     paths: int | str = 1
@@ -119,12 +119,12 @@ def _listing(source: Source, listings: dict[str, Path], name: str) -> str:
 
 
 def _natural(name: str) -> list[tuple[int, str]]:
-    """Return a key that sorts numbers in names by their value."""
+    """Return a sort key for a name, by which numbers in names are compared as numbers."""
     return [(int(one), "") if one.isdigit() else (0, one) for one in re.split(r"(\d+)", name)]
 
 
 def _logs(source: Source) -> dict[str, str]:
-    """Return the log of each program that was measured at its full rate.
+    """Return, by program name, the path of the log of its measurement at full rate.
 
     The rates of some programs are limited by the ports of the card. These were measured once more
     at fixed packet rates, in files that slowpath does not read.
@@ -261,7 +261,7 @@ def _paths(published: PublishedProgram) -> Sequence[PublishedPath]:
 
 
 def _ours(result: Result, cores: int) -> float | None:
-    """Return the Gbit/s on the slowest path that slowpath found."""
+    """Return the bit rate in Gbit/s on the slowest path that slowpath found."""
     if not result["paths"]:
         return None
     path = result["paths"][0]
@@ -270,7 +270,7 @@ def _ours(result: Result, cores: int) -> float | None:
 
 
 def _naive(result: Result, cores: int) -> float | None:
-    """Return the Gbit/s of the bound that ignores whether paths are possible.
+    """Return the naive bound in Gbit/s, which includes paths that no packet can take.
 
     Limits that do not depend on the program, such as the line rate, do not count.
     """

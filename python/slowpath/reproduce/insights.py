@@ -60,7 +60,7 @@ def groups_at(groups: Groups, pairs: Paired, places: np.ndarray) -> tuple[Groups
 
 
 def without_solo(groups: Groups) -> Groups:
-    """Return the groups with unknown measurements of functions that run alone."""
+    """Return the groups without the measurements of functions that run alone."""
     unmeasured = np.full(groups.alone.throughput.shape, np.nan)
     return groups._replace(alone=Alone(unmeasured, unmeasured))
 
@@ -77,7 +77,7 @@ def higher_is_better(found: Scores, name: str) -> Array:
 
 
 def overlap(true: Array, predicted: Array, count: int) -> Array:
-    """Return the share of the `count` best pairs that are predicted to be among them, by group.
+    """Return, by group, the share of the `count` best pairs that are among the predicted best.
 
     Args:
         true: measured scores, higher is better, shape (groups, 6).
@@ -90,7 +90,7 @@ def overlap(true: Array, predicted: Array, count: int) -> Array:
 
 
 def loss(true: Array, predicted: Array) -> Array:
-    """Return the loss from choosing the pair that is predicted to be best, by group.
+    """Return, by group, the score lost by choosing the pair that is predicted to be best.
 
     The loss is a share of the measured score of the best pair.
     """
@@ -274,7 +274,7 @@ def _amounts(curves: Curves) -> Array:
 
 
 class _Mean(NamedTuple):
-    """Mean over functions, with its standard deviation over divisions of the data."""
+    """Mean over functions, and a note on its standard deviation over divisions into folds."""
 
     value: float
     note: str | None

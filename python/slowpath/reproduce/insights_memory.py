@@ -37,7 +37,7 @@ _SECONDS = 30.0
 
 
 class Found(NamedTuple):
-    """The best value that was found, and true in `proved` if no better value exists."""
+    """The best value that was found; `proved` is true if no better value exists."""
 
     value: float
     proved: bool

@@ -118,7 +118,7 @@ def _curve(name: str, rows: Sequence[ComparedValue], axis: str) -> Html:
 
 
 def _bars(name: str, rows: Sequence[ComparedValue]) -> Html:
-    """Draw two bars for each item."""
+    """Draw two bars for each item: the published value and our value."""
     known = [one for series in _SERIES for one in _values(rows, series) if one is not None]
     positive = all(one > 0 for one in known)
     scale = scale_of(known, from_zero=True)

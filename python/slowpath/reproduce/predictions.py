@@ -209,7 +209,7 @@ class _Block:
         )
 
     def _key(self, size: int) -> str:
-        """Return the name of the path in logs: a digest of its packet and map content."""
+        """Return the name of this path in logs: a digest of its packet and map content."""
         known, words = dict[int, str](), dict[int, str]()
         for line in self._lines:
             if match := _BYTES.match(line):

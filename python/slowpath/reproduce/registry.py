@@ -352,7 +352,7 @@ class Source:
         return found
 
     def missing(self, what: str) -> InputError:
-        """Return the error for missing files; `what` describes them."""
+        """Return the error for missing files; `what` describes the files."""
         where = ", ".join(map(str, self.paths))
         reason = f"has no {what}; name the local path of {wanted(self.figure)}"
         return InputError(codes.ARTEFACT_INCOMPLETE, where, reason)

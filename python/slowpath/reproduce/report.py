@@ -21,7 +21,7 @@ _COLUMNS = ("item", "published", "ours", "deviation", "%", "")
 
 
 def table(document: FigureList | Reproduction) -> Iterator[Line]:
-    """Yield the text report of a list or of a comparison."""
+    """Yield the text report of a list of figures, or of a comparison."""
     papers = _papers(document)
     if papers is None:
         yield from _comparison(cast("Reproduction", document))
@@ -32,7 +32,7 @@ def table(document: FigureList | Reproduction) -> Iterator[Line]:
 
 
 def _papers(document: FigureList | Reproduction) -> list[PaperFigures] | None:
-    """Return the papers of a list; None for a comparison."""
+    """Return the papers of a list of figures; None for a comparison."""
     return cast("FigureList", document)["papers"] if "papers" in document else None
 
 
@@ -85,7 +85,7 @@ def _comparison(document: Reproduction) -> Iterator[Line]:
 
 
 def revisions(document: Reproduction) -> str:
-    """Return the commits of the data in words."""
+    """Return a text with the Git commits of the data."""
     known = [one[:7] for one in document["revisions"]]
     if known:
         return f" at commit {', '.join(known)}"
@@ -149,7 +149,7 @@ def summary_text(one: Deviations) -> str:
 
 
 def csv_report(document: FigureList | Reproduction) -> Iterator[str]:
-    """Yield a list or a comparison as CSV."""
+    """Yield a list of figures, or a comparison, as CSV."""
     papers = _papers(document)
     if papers is None:
         yield from _comparison_csv(cast("Reproduction", document))

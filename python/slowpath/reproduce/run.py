@@ -126,7 +126,7 @@ def _list(args: Namespace, reporter: Reporter) -> None:
 
 
 def paper_document(paper: Paper, figures: Sequence[Figure]) -> PaperFigures:
-    """Return a paper with these figures in the form of the JSON document."""
+    """Convert a paper with these figures to an entry of the JSON document."""
     return {
         "name": paper.name,
         "authors": paper.authors,
@@ -170,7 +170,7 @@ def _selected(plan: Plan, patterns: Sequence[str]) -> Plan:
 
 
 class _Refused(NamedTuple):
-    """An error in the input of an item, in the form that a pool can send."""
+    """Picklable copy of an `InputError` in an item, which a worker process can send back."""
 
     code: Code
     file: str
@@ -178,7 +178,10 @@ class _Refused(NamedTuple):
 
 
 class _Guarded:
-    """Work that returns errors in its input as values. A class, so that it can be pickled."""
+    """Wraps the work on an item, and returns input errors as values.
+
+    It is a class, so that it can be pickled.
+    """
 
     def __init__(self, work: Callable[[Any, Any, StopRequested], Any]) -> None:
         self._work = work

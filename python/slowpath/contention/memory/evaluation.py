@@ -123,7 +123,10 @@ class _Predicted(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """Results of a part of the evaluation, by recipe: errors at ends, or predictions of a fold."""
+    """Results of a part of the evaluation by recipe: predictions of a fold, or errors at ends.
+
+    Ends are the rows with the lowest and highest values on an axis.
+    """
 
     ends: Sequence[Errors | None] = ()
     predicted: Sequence[_Predicted] = ()
@@ -138,7 +141,9 @@ class _Common(NamedTuple):
 
 
 def _evaluate_part(common: _Common, fold: _Fold | None, _stop: StopRequested) -> _Part:
-    """Return the predictions of a fold; without a fold, the errors at ends.
+    """Return the predictions of a fold; without a fold, errors on the ends of each axis.
+
+    Ends are the rows with the lowest and highest values on an axis.
 
     Warnings of scikit-learn are suppressed: they concern the quality of a model, as the errors do.
     """
@@ -157,7 +162,10 @@ def _evaluate_part(common: _Common, fold: _Fold | None, _stop: StopRequested) ->
 
 
 def _predictions(common: _Common, held_out: Mask) -> list[_Predicted]:
-    """Return the predictions of each recipe for held-out rows; recipes share trainings."""
+    """Return the predictions of each recipe for held-out rows.
+
+    Regressors that occur in several recipes are trained once.
+    """
     recipes, rows, protocol = common
     trainings, unseen = Trainings(rows.where(~held_out)), rows.where(held_out).columns
     tried = protocol.recipes

@@ -1,8 +1,9 @@
 """Computes the input features of memory models from the rows of a profile.
 
 Counters span nine decades, so models use logarithms. A floor far below the counters of any
-competitor is added to avoid the logarithm of zero. `irt` is `ipc` times the clock rate. Reads and
-writes change together, so feature sets contain one of each pair. Reasons for the other features:
+competitor is added to avoid the logarithm of zero. The counter `irt` (instructions per second) is
+`ipc` (instructions per cycle) times the clock rate. Reads and writes change together. So a feature
+set contains only one counter of each pair. Reasons for the other features:
 
 - Competitors evict the function's lines from the shared cache at the rate of their own misses.
   Their miss ratio is the part of their working set beyond their share of that cache (half of it,
@@ -86,7 +87,7 @@ def _flows(columns: Columns) -> list[Feature]:
 
 
 def _doublings(columns: Columns) -> Floats:
-    """Return, by row, the number of times that the flow table doubled to hold the flows."""
+    """Return, by row, how often a flow table has to double its size to hold the flows."""
     return np.floor(np.log2(np.maximum(columns["flow_count"], 1.0)))
 
 
@@ -114,12 +115,12 @@ def _score(columns: Columns) -> list[Feature]:
 
 
 def accesses(columns: Columns) -> Floats:
-    """Return the cache accesses of competitors per second: reads and writes, as in the paper."""
+    """Return, by row, the competitors' cache accesses (reads and writes) per second."""
     return columns["l2crd"] + columns["l2cwr"]
 
 
 def cache_misses(columns: Columns, cache_mb: float) -> Floats:
-    """Return the competitors' cache misses per second, estimated from their working set."""
+    """Return, by row, the competitors' cache misses per second, estimated from working sets."""
     working_set = np.maximum(columns["wss_mb"], _FLOORS["wss_mb"])
     missing = np.clip(1 - _SHARE * cache_mb / working_set, 0, 1)
     return np.asarray(accesses(columns) * missing)
@@ -149,7 +150,10 @@ def _pressure(columns: Columns, cache_mb: float) -> list[Feature]:
 
 
 def lines_moved(columns: Columns) -> Floats:
-    """Return the cache lines per second that devices move for competitors; zero if not measured."""
+    """Return, by row, the cache lines that devices move for competitors per second.
+
+    The result is zero if this was not measured.
+    """
     moved = columns.get("dma_mb")
     return np.zeros_like(columns["l2crd"]) if moved is None else moved * 1e6 / _LINE
 

@@ -75,13 +75,13 @@ def conformal(
 
 
 def _upper(values: Floats, confidence: float) -> Floats:
-    """Return an upper quantile along the first axis, with the finite-sample correction of CV+."""
+    """Return the quantile `confidence` along the first axis, corrected for few values as in CV+."""
     rank = min(math.ceil(confidence * (len(values) + 1)), len(values))
     return np.asarray(np.partition(values, rank - 1, axis=0)[rank - 1])
 
 
 def residual_quantile(residuals: Sequence[float] | Floats, confidence: float) -> float:
-    """Return an upper bound that the residual of a new row keeps with probability `confidence`."""
+    """Return a bound that the residual of a new row stays below with probability `confidence`."""
     return float(_upper(np.asarray(residuals)[:, None], confidence)[0])
 
 

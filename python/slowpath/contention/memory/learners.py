@@ -173,7 +173,10 @@ class PublishedTrees:
 
 
 def boosted(_slowing: Sequence[bool]) -> Learner:
-    """Return the trees of models that older versions saved as `boosted`."""
+    """Return untrained boosted trees with the settings of saved models named `boosted`.
+
+    Only older versions of slowpath saved such models.
+    """
     from sklearn.ensemble import GradientBoostingRegressor
 
     return ScikitLearner(
@@ -189,7 +192,10 @@ def boosted(_slowing: Sequence[bool]) -> Learner:
 
 
 def monotone(slowing: Sequence[bool]) -> Learner:
-    """Return the trees of models that older versions saved as `monotone`."""
+    """Return untrained boosted trees with the settings of saved models named `monotone`.
+
+    Only older versions of slowpath saved such models.
+    """
     from sklearn.ensemble import HistGradientBoostingRegressor
 
     return ScikitLearner(
@@ -227,7 +233,7 @@ def with_kernel(name: str, known: Floats) -> Learner:
 
 
 def near_kernel(name: str, begin: Floats) -> Learner:
-    """Return a Gaussian process whose search begins at these kernel parameters."""
+    """Return a Gaussian process that searches for kernel parameters, starting at `begin`."""
     return GaussianProcess(_ROUGHNESS[name], begin=begin)
 
 

@@ -209,7 +209,7 @@ def fit_stage(recipe: Recipe, rows: Rows, known: Kernels | None = None) -> Memor
 
 
 def training_key(member: Member, rows: Rows) -> tuple[object, ...]:
-    """Return a key that is equal for regressors with the same training data, whose fits are equal.
+    """Return a key that is equal for regressors with equal training data, which have equal fits.
 
     Feature sets of different names can be the same data: in rows without counters, a score replaces
     all sets that describe competitors.
@@ -247,7 +247,10 @@ def fit_member(
 
 
 def fit_together(member: Member, rows: Rows, parts: Sequence[Mask]) -> list[Fitted]:
-    """Train a regressor whose learner is in `learners.BATCHED` on several subsets of the rows."""
+    """Train a regressor on several subsets of the rows at once; `parts` has a mask for each.
+
+    The learner must be in `learners.BATCHED`.
+    """
     varied, x, y = _training_data(member, rows)
     names = tuple(one.name for one in varied)
     learner = cast(
@@ -261,7 +264,7 @@ def fit_together(member: Member, rows: Rows, parts: Sequence[Mask]) -> list[Fitt
 
 
 def _training_data(member: Member, rows: Rows) -> tuple[list[Feature], Floats, Floats]:
-    """Return the features of a regressor that vary, their matrix, and the targets."""
+    """Return a regressor's features that vary over the rows, their matrix, and the targets."""
     used = features(rows.columns, member.traffic, member.contention, rows.cache_mb)
     varied = [one for one in used if np.ptp(one.values) > 0]
     x = np.column_stack([one.values for one in varied] or [np.zeros(len(rows.throughput))])

@@ -153,7 +153,10 @@ class GaussianProcess:
 
 
 def _some_rows(count: int) -> Indices:
-    """Return the indices of the rows used to search kernel parameters, if there are many rows."""
+    """Return the indices of the rows on which the kernel parameters are searched.
+
+    These are all rows, or a part of them if there are many.
+    """
     return np.sort(np.random.default_rng(0).permutation(count)[:_SEARCHED])
 
 
@@ -227,7 +230,7 @@ def _matern(distance: Floats, roughness: Roughness) -> Floats:
 
 
 def _matern_and_slope(distance: Floats, roughness: Roughness) -> tuple[Floats, Floats]:
-    """Return the Matern kernel, and a factor of its derivative by the logarithm of a length.
+    """Return the Matern kernel, and a factor for its derivatives by logarithms of lengths.
 
     The derivative is this factor times the squared difference of the feature that the length
     scales. For equal rows the square is 0, so any factor is right.
@@ -291,7 +294,7 @@ def splits_of(x: Floats, slowing: Sequence[bool]) -> Splits:
 
 
 class _Best(NamedTuple):
-    """The best split of each node, with the values of its two sides."""
+    """The best split of each tree node, and the predictions for both sides of the split."""
 
     split: Indices
     lower: Floats

@@ -69,7 +69,7 @@ def grouped_folds(group: Indices, count: int, seed: int) -> Iterator[Mask]:
 
 
 def training_folds(rows: Rows, count: int = FOLDS) -> list[Mask]:
-    """Return the folds by which a recipe is chosen and its intervals are computed."""
+    """Return a mask of held-out rows for each fold that serves selection and intervals."""
     return list(grouped_folds(groups(rows.columns), count, 0))
 
 
@@ -177,7 +177,7 @@ _LEFT = 5
 
 
 def held_out_ends(columns: Mapping[str, Floats]) -> Iterator[tuple[str, Mask]]:
-    """Yield a name and a mask for the lowest and the highest fifth of the rows on each axis."""
+    """Yield (name, mask) for the lowest and the highest fifth of the rows on each axis."""
     for name, values in _axes(columns):
         for end, held_out in (
             ("low", values < np.quantile(values, _SHARE)),
@@ -270,7 +270,7 @@ def select(
 
 
 def _errors(trainings: Trainings, recipe: Recipe) -> Floats:
-    """Return the relative error of each row, predicted by training on other groups of rows."""
+    """Return the relative error of each row if the recipe is trained on other groups of rows."""
     folds = training_folds(trainings.rows)
     errors = np.zeros(len(trainings.rows.throughput))
     for held_out, found in zip(folds, trainings.errors(recipe, folds), strict=True):
@@ -279,13 +279,13 @@ def _errors(trainings: Trainings, recipe: Recipe) -> Floats:
 
 
 def end_errors(recipe: Recipe, trainings: Trainings) -> Mapping[str, Floats]:
-    """Return the relative errors for the rows at each end of an axis, predicted from all others."""
+    """Return, by end of an axis, the errors of rows predicted by training on all other rows."""
     ends = dict(held_out_ends(trainings.rows.columns))
     return dict(zip(ends, trainings.errors(recipe, list(ends.values())), strict=True))
 
 
 def _clearly_worse(errors: Sequence[Floats]) -> list[bool]:
-    """Return, for each recipe, true if its errors exceed the smallest ones by more than chance."""
+    """Return, for each recipe, true if its errors exceed those of the best by more than chance."""
     best = min(errors, key=np.mean)
     return [_clearly_larger(one - best) for one in errors]
 

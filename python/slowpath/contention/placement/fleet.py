@@ -53,7 +53,7 @@ class Arrivals(NamedTuple):
 
 
 def drawn(fleet: Fleet, length: int, seed: tuple[int, int]) -> Arrivals:
-    """Draw random arrivals; functions are equally likely, and so are the promises of each."""
+    """Draw random arrivals; all functions, and all promises of a function, are equally likely."""
     draw = np.random.default_rng(seed)
     function = draw.integers(len(fleet.functions), size=length)
     sla = np.array([draw.choice(fleet.functions[at].sla) for at in function])
@@ -70,7 +70,7 @@ class GroundTruth(NamedTuple):
     known: Mapping[Mix, Mapping[int, float]]  # throughput by mix and function
 
     def kept(self, mix: Mix) -> dict[int, float] | None:
-        """Return the throughput of each function in the mix, divided by its solo throughput.
+        """Return, by function of the mix, its throughput there divided by its solo throughput.
 
         Return None if the mix is unknown.
         """

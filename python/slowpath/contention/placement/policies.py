@@ -52,7 +52,7 @@ class ExpectedArrivals(NamedTuple):
     arrivals: Floats
 
     def levels(self, kept: Floats) -> Indices:
-        """Return the row of the largest promise that each function keeps in each mix.
+        """Return, by mix and function, the row of the largest promise that the function keeps.
 
         The result has the axes `[mix, function]`; it is `NONE` where no promise is kept. `kept` has
         shares of solo throughput.
@@ -66,7 +66,7 @@ class ExpectedArrivals(NamedTuple):
 
 
 class Column(NamedTuple):
-    """Columns of the linear program: one for each mix of functions that a NIC can have."""
+    """Columns of the linear program: one for each mix of functions that can share a NIC."""
 
     places: Floats  # `[column, function]`
     levels: Indices  # rows of `ExpectedArrivals`
@@ -146,7 +146,7 @@ def _handed_down(wanted: ExpectedArrivals) -> Any:  # noqa: ANN401 - SciPy has n
 
 
 def _keepable(wanted: ExpectedArrivals, mixes: Column) -> Mask:
-    """Return true for each row of `wanted` whose promise is kept in at least one mix."""
+    """Return, for each row of `wanted`, true if at least one mix keeps its promise."""
     highest = np.where(mixes.places > 0, mixes.levels, NONE).max(axis=0, initial=NONE)
     kept: Mask = np.arange(len(wanted.function)) <= highest[wanted.function]
     return kept
@@ -201,7 +201,9 @@ class Demand:
 
 
 def _trust(declared: Floats, come: Floats) -> float:
-    """Return the likeliest weight of the declared proportions, as a number of arrivals.
+    """Return the likeliest weight of the fleet's declared proportions against observed arrivals.
+
+    The weight is a number of arrivals that follow the declared proportions exactly.
 
     The observed arrivals have a Dirichlet-multinomial distribution.
     """
@@ -228,7 +230,7 @@ class Prices:
     """
 
     def __init__(self, shares: Shares, mixes: Sequence[Mix]) -> None:
-        """Prepare to value free capacity in `mixes`, which are all in the table `shares`."""
+        """Prepare to compute values of free capacity; `mixes` are in the table `shares`."""
         self._kept = shares.kept
         self._rows = shares.rows(mixes)
         self._counts = counts_of(mixes, self._kept.shape[1])
@@ -275,7 +277,9 @@ class Prices:
         return found
 
     def worth(self) -> Floats:
-        """Return the value, in NICs, of each mix's places, with the axes `[mix, function]`.
+        """Return the value, in NICs, of each function's places in each mix.
+
+        The axes are `[mix, function]`. A place is capacity for one instance of a function.
 
         A whole mix is worth at most one NIC.
         """
@@ -296,7 +300,7 @@ class Prices:
         return found
 
     def _value_of(self, row: int) -> Floats:
-        """Return the value of additional places in each larger mix that a mix can become.
+        """Return, for each larger mix that a mix can become, the value of the additional places.
 
         `row` is the row of the smaller mix in the table of shares.
         """
@@ -361,7 +365,7 @@ class Nics:
         return self.count == len(self.free)
 
     def put(self, nic: int, function: int, sla: float, *, known: bool = True) -> None:
-        """Place a function, with the promised share `sla`, on a NIC.
+        """Record that a function, with the promised throughput share `sla`, is placed on a NIC.
 
         If `known` is false, do not predict the NIC's new mix of functions: `mix` keeps its old
         value.
@@ -374,7 +378,7 @@ class Nics:
         self.count = max(self.count, nic + 1)
 
     def with_room(self, function: int) -> Indices:
-        """Return the NICs in use with enough free cores."""
+        """Return the indices of the NICs in use that have enough free cores for the function."""
         return np.flatnonzero(self.free[: self.count] >= self._sizes[function])
 
     def after(self, nics: Iterable[int], function: int) -> Indices:
@@ -392,10 +396,10 @@ class Nics:
         return np.array([self._after[at, function] for at in now], dtype=np.intp)
 
     def most_promised(self, function: int) -> Floats:
-        """Return, for each NIC in use, the throughput share that a newcomer would keep there.
+        """Return, for each NIC in use, the throughput share that a new function would keep there.
 
-        The result is negative if the newcomer would break the promise to another function, or if
-        cores are missing. Only NICs that changed since the last call are computed.
+        The result is negative if the new function would break the promise to another function, or
+        if cores are missing. Only NICs that changed since the last call are computed.
         """
         found = self._most_promised[function, : self.count]
         new = np.flatnonzero(np.isnan(found))
@@ -487,7 +491,9 @@ def place(
     predicted: PredictedShares,
     expected: int | None = None,
 ) -> Placement:
-    """Place all arrivals by a policy; `expected` is their total number, None if unknown.
+    """Place all arrivals by a policy.
+
+    `expected` is the expected number of arrivals for `bid-price`; None if unknown.
 
     Raises:
         InputError: if so many mixes of functions fit on a NIC that `bid-price` cannot enumerate

@@ -193,7 +193,7 @@ def read_arrivals(file: str, fleet: Fleet) -> Arrivals:
 
 
 def _shares(found: Table) -> Floats:
-    """Return the promised share of each arrival; cells are such as `0.9` or `90%`.
+    """Return the promised share of each arrival, from cells such as `0.9` or `90%`.
 
     Raises:
         InputError: if a cell is not a share.
@@ -332,7 +332,7 @@ def _rows(found: Table, fleet: Fleet, *, repeated: bool) -> _Rows:
 
 
 def _check_alone(file: str, rows: _Rows, functions: Iterable[int], fleet: Fleet) -> None:
-    """Check that the table of mixes contains the solo throughput of each function."""
+    """Check that a table of mixes contains the solo throughput of each of the functions."""
     for at in functions:
         if (at,) not in rows:
             name = fleet.names[at]

@@ -82,7 +82,7 @@ def placement_text(report: PlacementReport) -> Iterator[Line]:
 
 
 def _has_placements(sequence: SequenceOutcome) -> bool:
-    """Return true if the outcome of a sequence includes the NIC of each arrival."""
+    """Return true if the results for a sequence of arrivals include the NIC of each arrival."""
     return any(one["placed"] is not None for one in sequence["policies"])
 
 
@@ -95,7 +95,7 @@ _MOST_NICS = 20
 
 
 def _best_nics(outcomes: Sequence[PolicyOutcome]) -> Iterator[Line]:
-    """Yield the NICs of the best policy: all for a single policy, else the first ones.
+    """Yield a table of the best policy's NICs: all for a single policy, else the first ones.
 
     The best policy places the most functions, breaks the smallest share of promises, and uses the
     fewest NICs, in this order. A share that is unknown counts as the largest one.

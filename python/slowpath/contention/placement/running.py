@@ -136,20 +136,23 @@ def _problem(shares: Shares, mixes: Sequence[Mix], arrivals: Arrivals) -> _Probl
 
 
 class _Relaxed(NamedTuple):
-    """The solution of the linear relaxation."""
+    """Solution of the linear relaxation of the search for the fewest NICs."""
 
     least: int  # lower bound on the number of NICs
     costs: Floats  # reduced cost of each variable; negative for those that every search uses
 
     def nearest(self, draw: int) -> Indices:
-        """Return the variables with the lowest costs, drawn among those of equal costs."""
+        """Return the indices of the variables with the lowest reduced costs.
+
+        Variables with equal costs are drawn at random, by the seed `draw`.
+        """
         dice = np.random.default_rng(draw)
         order = np.lexsort((dice.permutation(len(self.costs)), self.costs.round(9)))
         return np.sort(order[: max(_NEAREST, int((self.costs < 0).sum()))])
 
 
 def _relaxed(problem: _Problem) -> _Relaxed | None:
-    """Solve the linear relaxation; return None if it has no solution."""
+    """Solve the linear relaxation of an integer program; return None if it has no solution."""
     from scipy.optimize import linprog
 
     if not len(problem.mixes):
@@ -235,7 +238,10 @@ class Judge(NamedTuple):
     predicted: PredictedShares | None  # None if measurements judge
 
     def known(self, mixes: Sequence[Mix]) -> set[Mix]:
-        """Return the mixes with known throughput shares, after predicting what models can."""
+        """Return those `mixes` whose throughput shares are measured or predicted.
+
+        With models, predict missing mixes first.
+        """
         if self.predicted is not None:
             self.predicted.fill(mixes)
         return set(mixes) - set(self.shares.missing(mixes))
@@ -303,7 +309,7 @@ class SequenceInputs(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """Length and random seed of a random sequence of arrivals."""
+    """Description of a random sequence of arrivals: its length and its seed."""
 
     length: int
     seed: tuple[int, int]

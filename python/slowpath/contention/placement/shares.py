@@ -137,12 +137,18 @@ class MonotonicBounds:
     """
 
     def __init__(self, mixes: Sequence[Mix], kept: Floats) -> None:
-        """Store measured mixes, and the kept shares of their functions, `[mix, function]`."""
+        """Store measured mixes, and the shares of solo throughput that functions keep in them.
+
+        The axes of `kept` are `[mix, function]`.
+        """
         self._kept = kept
         self._counts = counts_of(mixes, kept.shape[1])
 
     def limit(self, mixes: Sequence[Mix], kept: Floats) -> Floats:
-        """Limit kept shares to the range that measured mixes with more and fewer neighbours allow.
+        """Limit shares to the range that measured mixes with more and fewer neighbours allow.
+
+        `kept` has the share of its solo throughput that each function of `mixes` is predicted to
+        keep.
 
         If noise makes the limits contradict each other, the upper limit counts.
         """
@@ -241,9 +247,9 @@ class ErrorModel:
         )
 
     def _without(self, at: Indices) -> Floats:
-        """Return leave-one-out errors of the rows of one mix, divided by their standard deviations.
+        """Return leave-one-out errors of the rows of a mix, divided by their standard deviations.
 
-        The other mixes predict these rows.
+        The rows, at the indices `at`, are predicted from the measurements of all other mixes.
         """
         block = np.linalg.inv(self._inverse[np.ix_(at, at)])
         found: Floats = block @ self._weights[at] / np.sqrt(np.diag(block))
@@ -264,7 +270,7 @@ class ErrorModel:
         return low
 
     def _width(self, sure: float) -> float:
-        """Return the width `w`: a share `sure` of errors is above `-w` standard deviations.
+        """Return the `w` for which a share `sure` of errors exceeds `-w` standard deviations.
 
         Errors are those of measured mixes that are left out one by one. The result is at least that
         of a normal distribution.
@@ -301,7 +307,9 @@ _CONFIDENCE = 0.9
 
 
 class Shares:
-    """Kept shares of solo throughput, a row for each mix and a column for each function.
+    """Table of the shares of solo throughput that functions keep.
+
+    It has a row for each mix and a column for each function.
 
     Functions outside a mix have an infinite share.
     """
@@ -341,7 +349,7 @@ class Shares:
         return np.array([self._row[mix] for mix in mixes], dtype=np.intp)
 
     def add(self, mix: Mix, kept: Floats, throughput: Floats) -> None:
-        """Add a row for a mix to the table; both arrays have a value for each function."""
+        """Add a row for a mix to the table; `kept` and `throughput` have a value per function."""
         if len(self.mixes) == len(self._kept):
             room = np.full((max(64, len(self._kept)), self._kept.shape[1]), np.inf)
             self._kept = np.concatenate([self._kept, room])
@@ -442,7 +450,9 @@ def _solo(fleet: Fleet, measured: Measured | None, found: "_Predicted", at: int)
 
 
 class _Request(NamedTuple):
-    """Inputs of predictions: the fleet's functions, and the probability that results are exceeded.
+    """Inputs of predictions: the fleet's functions, and a probability `sure`.
+
+    Throughput exceeds the result with the probability `sure`.
 
     For `sure=None`, results are the most likely values.
     """
@@ -494,7 +504,7 @@ def measured_shares(truth: GroundTruth, functions: int) -> Shares:
 def _row(
     functions: int, kept: Mapping[int, float], throughput: Mapping[int, float]
 ) -> tuple[Floats, Floats]:
-    """Return throughput shares and throughputs of a mix as arrays over all functions."""
+    """Return throughput shares and throughputs in a mix, as arrays over all functions."""
     shares, values = np.full(functions, np.inf), np.full(functions, np.nan)
     for at, share in kept.items():
         shares[at], values[at] = share, throughput[at]

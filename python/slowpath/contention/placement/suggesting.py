@@ -78,7 +78,7 @@ class _Planned(NamedTuple):
 
 
 class _Known:
-    """Measured and predicted throughput shares for all mixes of functions that fit on a NIC."""
+    """Measured and predicted throughput shares of all mixes of functions that fit on a NIC."""
 
     def __init__(self, fleet: Fleet, sure: float, measured: Measured | None) -> None:
         self._mixes = possible_mixes(fleet)
@@ -112,7 +112,7 @@ class _Known:
         return _Planned(kept, cover(self._wanted, Column(self._counts, levels)))
 
     def use(self, planned: _Planned, trusted: Sequence[int]) -> Floats:
-        """Return, for each trusted mix, the number of planned NICs that profit from measuring it.
+        """Return, for each mix in `trusted`, the number of NICs that profit from measuring it.
 
         These NICs have the mix itself, or a mix about which its measurement gives information.
         """

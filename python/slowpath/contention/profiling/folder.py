@@ -152,7 +152,7 @@ def _mix(name: str, one: Measured, found: Found) -> Row:
 
 
 def queued_time(own: float, client: Client, seconds: float) -> float:
-    """Return the time that an accelerator serves another client per request of the function.
+    """Return the time for which an accelerator serves another client per request of the function.
 
     The function always has a request pending. `own` and `seconds` are the request times of the
     function and of the client. If the client has a limited rate, the result follows from the

@@ -52,13 +52,13 @@ class Level(NamedTuple):
 class Calibration(NamedTuple):
     """Curve from bubble sizes (working sets of competitors) to slowdowns of the probe.
 
-    Both ascend.
+    Sizes and slowdowns ascend. The probe is a program that measures contention for memory.
     """
 
     levels: tuple[Level, ...]
 
     def score(self, slowdown: float) -> float:
-        """Return the working set, in MB, of the bubble that slows down the probe by this factor."""
+        """Return the working set, in MB, of the competitor that slows down the probe equally."""
         below = Level(0.0, 1.0)
         for level in self.levels:
             if slowdown <= level.slowdown:
@@ -67,7 +67,7 @@ class Calibration(NamedTuple):
         return self.levels[-1].megabytes
 
     def slowdown(self, megabytes: float) -> float:
-        """Return the factor by which a bubble with this working set slows down the probe."""
+        """Return the factor by which a competitor with this working set slows down the probe."""
         below = Level(0.0, 1.0)
         for level in self.levels:
             if megabytes <= level.megabytes:
@@ -86,7 +86,7 @@ class Calibration(NamedTuple):
 def calibrated(measured: Sequence[Level]) -> Calibration:
     """Return a monotonic curve through the measured levels.
 
-    Neighbouring levels in descending order are merged (Ayer et al., "An empirical distribution
+    Neighbouring levels whose slowdowns descend are merged (Ayer et al., "An empirical distribution
     function for sampling with incomplete information", 1955); a merged level has their mean size on
     a logarithmic scale. Levels that do not slow down the probe are dropped. If no level does, the
     last one stays.
@@ -107,7 +107,7 @@ def calibrated(measured: Sequence[Level]) -> Calibration:
 
 
 def probe_bytes(cache_bytes: int, private_bytes: int) -> int:
-    """Return the probe's working set: an eighth of the last-level cache, if this is enough.
+    """Return the probe's working set in bytes: an eighth of the last-level cache, or more.
 
     In a private cache, nothing would slow down the probe. So its working set is at least twice the
     largest private cache, where half of the accesses miss that cache.
@@ -120,7 +120,7 @@ def probe_bytes(cache_bytes: int, private_bytes: int) -> int:
 
 
 def bubble_sizes(cache_bytes: int, count: int) -> list[int]:
-    """Return `count` working sets of bubbles in bytes; the largest is twice the cache.
+    """Return `count` working sets of competitors in bytes; the largest is twice the cache.
 
     Each is larger than the previous one by a constant ratio.
     """
@@ -252,7 +252,7 @@ class CpuMonitor:
         return self._misplaced / max(self._count, 1)
 
     def quiet(self) -> bool:
-        """Return true if the CPUs share a last-level cache but no core, and have no other load."""
+        """Observe the CPUs; return true if they are well placed and have no other load."""
         return self._state()[0]
 
     def wait(self, check_stop: Callable[[], None] = lambda: None) -> bool:
@@ -275,7 +275,7 @@ class CpuMonitor:
                 self._remaining -= time.monotonic() - begun
 
     def _state(self) -> tuple[bool, bool]:
-        """Observe the CPUs once; return true if they are quiet, and true if they are well placed.
+        """Observe the CPUs once; return (true if they are quiet, true if they are well placed).
 
         Quiet CPUs are well placed and have no other load.
         """

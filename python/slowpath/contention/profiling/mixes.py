@@ -140,7 +140,10 @@ def mix_of(function: Function, point: Point, places: CpuAssignment) -> MixSpec:
 def probed(
     function: Function, traffic: Traffic, places: CpuAssignment, probe_bytes: int
 ) -> MixSpec:
-    """Return the threads that measure the probe with the function as its competitor."""
+    """Return threads that run the probe, with the function as its competitor.
+
+    The slowdown of the probe shows the contention for memory that the function causes.
+    """
     swapped = CpuAssignment([places.other, places.function])
     headers_only = function.pattern == "pipeline"
     competitor = _function(function, traffic, swapped, headers_only=headers_only)
@@ -232,10 +235,16 @@ CONFIDENCE = 0.9
 
 
 class Runs(Protocol):
-    """The interface of a mix that runs in blocks, as `slowpath.core.engine.neighbours.Mix` does."""
+    """Interface of a mix whose threads run for a block of time, alone or with competitors.
+
+    `slowpath.core.engine.neighbours.Mix` implements it.
+    """
 
     def block(self, warm: float, seconds: float, *, beside: bool) -> Block:
-        """Run the measured functions for one block of time; `beside` adds their competitors."""
+        """Run the measured functions for `warm` seconds, then measure them for `seconds`.
+
+        With `beside`, their competitors run at the same time.
+        """
 
 
 class LoadDetector(Protocol):
@@ -347,17 +356,17 @@ class _TimedBlock(NamedTuple):
 
 
 def _good(turns: Sequence[Sequence[_TimedBlock]]) -> list[Sequence[_TimedBlock]]:
-    """Return the turns in which no block was disturbed by other programs."""
+    """Return the turns (groups of successive blocks) whose blocks are all undisturbed."""
     return [turn for turn in turns if not any(block.is_bad for block in turn)]
 
 
 def _relative(alone: Rate, turns: Sequence[Sequence[_TimedBlock]], at: int, absolute: Rate) -> Rate:
-    """Return the rate of one kind of block, relative to the rate of the function alone.
+    """Return the rate of the blocks with index `at` in each turn (group of successive blocks).
 
     The result is `alone` times the median ratio of both rates in a turn; the interval is that of
     the ratio.
 
-    `at` is the index of the block in each turn. If no ratio is known, return `absolute`.
+    `alone` is the rate of the function alone. Return `absolute` if no ratio is known.
     """
     shares = [
         turn[at].rate / turn[0].rate for turn in turns if min(turn[0].rate, turn[at].rate) > 0
@@ -371,7 +380,7 @@ def _relative(alone: Rate, turns: Sequence[Sequence[_TimedBlock]], at: int, abso
 def _rate(blocks: Sequence[_TimedBlock], wanted: int) -> Rate:
     """Return the median of undisturbed blocks, or of all blocks if too few are undisturbed.
 
-    Too few are less than half of the blocks wanted.
+    Too few are less than half of `wanted`, the number of blocks to measure.
 
     Raises:
         UnavailableError: if all blocks have a rate of zero.
@@ -393,10 +402,11 @@ def _rate(blocks: Sequence[_TimedBlock], wanted: int) -> Rate:
 
 
 def median(values: Sequence[float], bad: int = 0) -> Rate:
-    """Return the median and its `CONFIDENCE` interval, for any distribution of the values.
+    """Return the median of values and its confidence interval, for any distribution of them.
 
-    The ends are two of the values (David and Nagaraja, Order Statistics, 7.1); with few values, the
-    interval contains all of them.
+    The confidence is `CONFIDENCE`; the ends are two of the values (David and Nagaraja, Order
+    Statistics, 7.1). With few values, the interval contains all of them. `bad` is the number of
+    disturbed blocks, for the result.
     """
     ordered = sorted(values)
     count = len(ordered)

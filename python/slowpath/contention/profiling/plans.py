@@ -126,7 +126,7 @@ def memory_configurations(found: MemoryRange, draw: random.Random) -> list[MemBe
 
 
 def middle(found: TrafficRange) -> Traffic:
-    """Return typical traffic: mean flows (geometric), largest packets, least match ratio."""
+    """Return typical traffic: geometric mean of flows, largest packets, least match ratio."""
     return Traffic(round(between(found.flows, 0.5)), round(found.size.most), found.mtbr.least)
 
 
@@ -210,9 +210,9 @@ _SURE = 2 * math.sqrt(2)
 
 
 def is_other(at: int, kinds: Sequence[str]) -> bool:
-    """Return true if the mix with index `at` has competitors at the accelerator.
+    """Return true if the mix number `at` (from 0) has a competitor at the accelerator.
 
-    Of each six mixes, one has each kind of competitors in `kinds` other than `memory`.
+    Each kind in `kinds` other than `memory` is used in one of six successive mixes.
     """
     return at % _SIX > _SIX - len(kinds)
 
@@ -224,7 +224,7 @@ def threshold(known: MachineProperties) -> float:
 
 
 def space_of(traffic: TrafficRange, levels: Sequence[float], default: Traffic) -> Space:
-    """Return the space of points that plans search: traffic, and levels of contention.
+    """Return the space of points that a plan searches: traffic, and levels of contention.
 
     Args:
         traffic: ranges of the function's traffic; flows have a logarithmic scale.
@@ -248,7 +248,7 @@ class _Request(NamedTuple):
 
 
 class AskingPlanner:
-    """Measures points that an adaptive plan asks for, and points with other competitors between."""
+    """Planner that asks an adaptive plan for points, and inserts points with other competitors."""
 
     def __init__(
         self,
@@ -258,7 +258,7 @@ class AskingPlanner:
         configurations: Sequence[MemBench],
         draw: random.Random,
     ) -> None:
-        """Start the plan; first measure the contention by competitors if the plan needs it.
+        """Start the plan; first measure the competitors' contention if the plan needs it.
 
         Args:
             setup: function, traffic and competitors.
@@ -352,7 +352,7 @@ class AskingPlanner:
         yield Point(traffic, self._configurations[level - 1], None)
 
     def _results(self, measured: Sequence[Measured]) -> list[Sample] | None:
-        """Return the samples of the last request; None before the first request."""
+        """Return the samples that answer the plan's last request; None before the first one."""
         if not self._requests:
             return None
         requested, level, at = self._requests[-1]

@@ -60,7 +60,7 @@ class OwnRow(NamedTuple):
 
 
 class Probed(NamedTuple):
-    """Calibration of the probe: its slowdown beside bubbles of known working sets."""
+    """Calibration of the probe: its slowdown beside competitors of known working sets."""
 
     measured: tuple[Level, ...]
     calibration: Calibration
@@ -243,7 +243,7 @@ class Profiling:
         return tuple(found)
 
     def _noise(self) -> Noise:
-        """Measure one point repeatedly, without competitors, to learn how much results differ."""
+        """Measure one point repeatedly, without competitors, to determine the measurement noise."""
         traffic = middle(self._setup.traffic)
         rates, within = list[float](), list[float]()
         repetitions = self._setup.effort.repetitions

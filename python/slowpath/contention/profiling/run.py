@@ -166,7 +166,7 @@ def run(given: Namespace, reporter: Reporter) -> ExitCode:
 
 
 def _setup(given: Namespace) -> Setup:
-    """Read the setup of a profile from a file, and apply the options that change it."""
+    """Read the setup of a profile from its description, and apply options that override it."""
     setup = load_setup(given.file)
     effort = setup.effort
     if given.mixes is not None:
@@ -280,7 +280,7 @@ _CPU = Number("CPU", 0, 65_535, 0)
 
 
 def load_setup(file: str) -> Setup:
-    """Read a description from a file.
+    """Read the description of a profile from a file.
 
     Raises:
         InputError: if the file cannot be read, or its content is invalid.
@@ -290,7 +290,7 @@ def load_setup(file: str) -> Setup:
 
 
 def read_setup(file: str, content: str) -> Setup:
-    """Read a description from a text; `file` is its name in errors.
+    """Read the description of a profile from a text; `file` is its name in errors.
 
     Raises:
         InputError: if its content is invalid.

@@ -70,7 +70,7 @@ class Attribute(NamedTuple):
         return self.at(math.sqrt(first * last) if self.by_logarithm else (first + last) / 2)
 
     def at(self, value: float) -> float:
-        """Return the valid attribute value that is nearest to `value`."""
+        """Return the value nearest to `value` that is in the range, rounded for whole numbers."""
         near = min(max(value, self.least), self.most)
         return float(round(near)) if self.whole else near
 
@@ -229,7 +229,7 @@ def random(space: Space, quota: int, seed: int = 0) -> Plan:
 
 
 def spend(space: Space, budget: Budget, draw: np.random.Generator, until: float = math.inf) -> Plan:
-    """Choose random points until the quota is spent, or almost all points are known.
+    """Choose random points until the quota is spent, or nearly all drawn points are known.
 
     Args:
         space: attributes and levels of contention.
@@ -372,7 +372,7 @@ def _next(run: _Run, regions: Sequence[_Region]) -> int:
 
 
 def _at(run: _Run, level: int, values: Sequence[float]) -> Point:
-    """Return a point with the given values of relevant attributes; others have their default."""
+    """Return a point with these values of relevant attributes, and defaults of the others."""
     traffic = {one.name: value for one, value in zip(run.relevant, values, strict=True)}
     return point(level, run.space.default() | traffic)
 

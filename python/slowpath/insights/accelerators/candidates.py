@@ -70,7 +70,7 @@ def user_functions(functions: Mapping[str, Function]) -> list[str]:
 
 
 def header_functions(functions: Mapping[str, Function], used: Sequence[LibraryUse]) -> list[str]:
-    """Return functions of slowpath's headers that are called and that an accelerator may replace.
+    """Return the used functions of slowpath's headers that an accelerator may replace.
 
     Framework functions, such as hash table lookups, are excluded: the SmartNIC has its own
     implementations of them.
@@ -96,7 +96,7 @@ def looks_up(function: Function) -> bool:
 
 
 def companions(functions: Mapping[str, Function], name: str) -> list[str]:
-    """Return functions of the same header that take a structure or object of the same type."""
+    """Return functions of the same header that take a structure of the same type as `name`."""
     function = functions[name]
     structures = _structures_taken(function)
     return [
@@ -110,7 +110,7 @@ def companions(functions: Mapping[str, Function], name: str) -> list[str]:
 
 
 def keep_inlined(module: Module) -> None:
-    """Make LLVM keep C++ functions that are always inlined, so that they can be called."""
+    """Make LLVM keep C++ functions that are always inlined, so that slowpath can call them."""
     for function in module.functions:
         if function.is_declaration or not _FREE_FUNCTION.match(function.name):
             continue
@@ -125,7 +125,7 @@ def does_work(function: Function) -> bool:
 
 
 def is_substantial(function: Function) -> bool:
-    """Return true if a function does enough work to be one part of an algorithm."""
+    """Return true if a function does enough work to count as a part of an algorithm."""
     mixing = _bit_operations(function)
     return mixing >= _MIN_PART_OPERATIONS or (mixing > 0 and bool(loops(function)))
 
@@ -201,7 +201,7 @@ def _is_method(function: Function) -> bool:
 
 
 def _structures_taken(function: Function) -> set[tuple[str, int]]:
-    """Return name and size in bytes of each structure that a function gets by pointer."""
+    """Return (name, size in bytes) of each structure to which a parameter points."""
     described = [one.described for one in function.parameters]
     return {
         (one.pointee, one.size)

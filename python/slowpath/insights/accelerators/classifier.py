@@ -116,9 +116,10 @@ Ends = tuple[int, ...]
 
 
 def places_after(places: Iterable[int], size: int) -> Ends:
-    """Return the positions in a sequence at which the next word of a pattern may be.
+    """Return the positions in a sequence of words at which the next word of a pattern may be.
 
-    The previous word is at one of `places`; `size` is the length of the sequence.
+    The previous word of the pattern is at one of `places`, and gaps of at most `GAP` words are
+    allowed. `size` is the length of the sequence in words.
     """
     reached = {other for place in places for other in range(place + 1, min(size, place + 2 + GAP))}
     return tuple(sorted(reached))
@@ -147,9 +148,9 @@ _SHARES = (
 def features(function: Function, patterns: Sequence[Words]) -> list[float]:
     """Return the features of a function as numbers for the classifier.
 
-    They are the shares of certain opcodes among all opcodes, scaled counts, and one number for
-    each pattern. This number is 1 if the pattern occurs in an innermost loop of the function, or
-    in the whole function if it has no loops; otherwise 0.
+    The features are the shares of certain opcodes among all opcodes, scaled counts, and a number
+    for each pattern. This number is 1 if the pattern occurs in an innermost loop of the function
+    (without loops: in the whole function), otherwise 0.
     """
     loop_words = sequences(function)
     all_words = words(function.blocks)

@@ -36,7 +36,7 @@ _LENGTH = re.compile(r"len|depth|mask|cidr|bits|prefix", re.IGNORECASE)
 
 
 def streams(bench: Bench, names: Sequence[str]) -> list[tuple[str, str, str]]:
-    """Return groups of three functions that may begin, continue and end a digest (hash)."""
+    """Return groups of three functions that may begin, continue and end a digest computation."""
     patterns = {name: kinds(bench, name) for name in names}
     begins = [
         name
@@ -77,7 +77,7 @@ def _unlikely_stream(bench: Bench, names: Sequence[str]) -> tuple[bool, int, int
 
 
 def pairs(bench: Bench, starts: Sequence[str], works: Sequence[str]) -> list[tuple[str, str]]:
-    """Return pairs of a function that sets up a key and one that uses it, likely pairs first."""
+    """Return pairs (function that sets up a key, function that uses it), likely pairs first."""
     found = [
         (start, work)
         for start, work in product(starts, works)
@@ -141,14 +141,14 @@ def tables(bench: Bench, names: Sequence[str]) -> list[Roles]:
 def _configures(function: Function, pattern: str) -> bool:
     """Return true if a header function initialises a table from a structure with the table's size.
 
-    `pattern` has the kinds of the function's parameters, as `kinds` returns them.
+    `pattern` has a letter for each parameter of the function: p (pointer) or i (integer).
     """
     last = function.parameters[-1].described if function.parameters else None
     return function.supports and pattern == "pp" and last is not None and last.constant
 
 
 def names_fit(functions: Mapping[str, Function], roles: Roles) -> bool:
-    """Return true if the names of library functions do not contradict their roles.
+    """Return true if no function of slowpath's headers has a name that contradicts its role.
 
     Names of library functions are reliable; names in a user's source are not.
     """
@@ -157,14 +157,17 @@ def names_fit(functions: Mapping[str, Function], roles: Roles) -> bool:
 
 
 def _unlikely(bench: Bench, add: str, look: str) -> int:
-    """Return a penalty for names that do not fit a routing table; 0 is best."""
+    """Return a penalty for the names of two functions that may add and look up routes.
+
+    It is 0 if both names fit best.
+    """
     return _rank(_ADD_NAMES, bench.functions[add].shown) + _rank(
         _LOOKUP_NAMES, bench.functions[look].shown
     )
 
 
 def _rank(names: Sequence[re.Pattern[str]], name: str) -> int:
-    """Return the index of the first pattern that matches the name; `len(names)` without a match."""
+    """Return the index of the first matching pattern in `names`; `len(names)` without a match."""
     return next((at for at, one in enumerate(names) if one.search(name)), len(names))
 
 
@@ -176,7 +179,7 @@ def _adds(function: Function, pattern: str) -> bool:
 def _adds_by_address(function: Function, pattern: str) -> bool:
     """Return true if a function may add a route whose prefix is passed by address.
 
-    `pattern` has the kinds of the function's parameters, as `kinds` returns them.
+    `pattern` has a letter for each parameter of the function: p (pointer) or i (integer).
     """
     names = [
         one.described.name if one.described else ""
@@ -204,7 +207,7 @@ def _looks_up(function: Function, pattern: str) -> bool:
 def _looks_up_by_address(function: Function, pattern: str) -> bool:
     """Return true if a function may look up a network address that is passed by pointer.
 
-    `pattern` has the kinds of the function's parameters, as `kinds` returns them.
+    `pattern` has a letter for each parameter of the function: p (pointer) or i (integer).
     """
     pointers = pattern.count("p")
     return (
@@ -216,7 +219,7 @@ def _looks_up_by_address(function: Function, pattern: str) -> bool:
 
 
 def _takes_address(function: Function) -> bool:
-    """Return true if the function takes a pointer that may point to a network address.
+    """Return true if a parameter of the function may point to a network address.
 
     Such a pointer points to bytes, to a word, or to an unknown type.
     """
@@ -247,7 +250,7 @@ def _structures(function: Function) -> set[str]:
 
 
 def share_state(bench: Bench, names: Sequence[str]) -> bool:
-    """Return true if all functions take the same structure, or change the same variable."""
+    """Return true if all functions `names` take the same structure, or change the same variable."""
     structures = [_structures(bench.functions[name]) for name in names]
     changed = [bench.changeable(name) for name in names]
     return bool(set.intersection(*structures) or set.intersection(*changed))
@@ -261,7 +264,11 @@ def _distance(bench: Bench, names: Sequence[str]) -> int:
 
 
 def parts(functions: Mapping[str, Function], proved: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield (part, whole) for each function that does part of a proved function's work."""
+    """Yield (part, whole) for each function `part` that the proved function `whole` reaches.
+
+    Functions that do little work are left out. A function is proved if it computes the algorithm of
+    an accelerator.
+    """
     from slowpath.insights.accelerators.candidates import is_substantial
     from slowpath.insights.source.calls import reachable_functions
 

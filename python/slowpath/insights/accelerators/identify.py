@@ -57,14 +57,14 @@ Found = dict[str, Any]
 
 
 class Identification:
-    """A search of a module, function by function, for functions that accelerators could replace."""
+    """Searches a module, function by function, for functions that accelerators could replace."""
 
     def __init__(self, unit: CompiledUnit, until: float, begun: Collection[str] = ()) -> None:
         """Select the functions to examine: all, or only those that calls from `begun` reach.
 
-        `begun` has the functions at which execution starts; if empty, all are examined. Others
-        are run if they prepare tables or keys for an examined function. `until` is the deadline on
-        the clock of `time.monotonic`.
+        `begun` has the functions at which execution starts; if it is empty, all functions are
+        examined. Functions that are not examined run only if they prepare tables or keys for an
+        examined one. `until` is the deadline on the clock of `time.monotonic`.
         """
         self.functions = unit.functions
         users = [
@@ -99,7 +99,7 @@ class Identification:
         return [name for name in self.functions if name in self._examined]
 
     def run(self) -> Iterator[Found]:
-        """Yield a finding for each examined function, once it is proved that it can be replaced."""
+        """Yield a finding for each examined function that is proved to be replaceable."""
         block_ciphers.prepare()
         stream_ciphers.prepare()
         before = self._initialisers()
@@ -154,7 +154,7 @@ class Identification:
         )
 
     def _initialisers(self) -> list[str]:
-        """Return the functions without parameters that fill variables and return."""
+        """Return the functions without parameters that fill global variables and return."""
         named = [
             name
             for name in self._able
@@ -194,7 +194,8 @@ class Identification:
     def _fit(self, group: Sequence[str]) -> bool:
         """Return true if the functions of the group may together compute one algorithm.
 
-        A function that hangs on arbitrary state may work on a state that another function prepares.
+        A function that hangs if its memory has arbitrary content may end if another function
+        prepares this memory.
         """
         return not self._hopeless.intersection(group) or share_state(self._bench, group)
 
@@ -228,7 +229,7 @@ class Identification:
             yield from self._together((begin, work), named, attempts_of, before)
 
     def _starts(self, name: str, before: Sequence[str]) -> list[list[int]]:
-        """Return the argument lists with which a function can be called to set up a key.
+        """Return the argument lists with which the function `name` can be called to set up a key.
 
         The functions `before` run first, because they fill global variables.
         """
@@ -268,7 +269,7 @@ class Identification:
     def _header_functions(self, before: Sequence[str]) -> Iterator[Found]:
         """Prove that an accelerator could replace functions of slowpath's headers.
 
-        Each is run alone, or together with functions that take the same structure.
+        Each function is run alone, or together with functions that take the same structure.
         """
         # Lookups come first: a proved lookup also proves the function that fills its table.
         for name in sorted(self.headers, key=lambda one: not looks_up(self.functions[one])):

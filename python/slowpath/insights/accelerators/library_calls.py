@@ -57,7 +57,7 @@ class _Frame(NamedTuple):
 def uses(
     functions: Mapping[str, Function], metadata: Metadata, names: Iterable[str]
 ) -> list[LibraryUse]:
-    """Find, in the functions `names`, all uses of header functions and of inlined functions."""
+    """Find all uses of header functions, and of inlined functions, in the functions `names`."""
     known = dict[int, list[_Frame]]()
     found = Counter[LibraryUse]()
     for name in names:
@@ -74,7 +74,10 @@ def uses(
 
 
 def credited_function(use: LibraryUse, proved: Collection[str]) -> str | None:
-    """Return the outermost header function of a use that is proved replaceable; None if none is."""
+    """Return the outermost header function in `use` that is in `proved`; None if there is none.
+
+    Functions in `proved` are proved to be replaceable by an accelerator.
+    """
     return next((one for one in use.symbols if one in proved), None)
 
 
@@ -108,7 +111,7 @@ def _use(
 
 
 def _frames(metadata: Metadata, location: int) -> list[_Frame]:
-    """Return the functions that an instruction belongs to, innermost first.
+    """Return the function with an instruction, and functions inlined around it, innermost first.
 
     Return an empty list if debug information is incomplete.
     """
@@ -160,9 +163,9 @@ def final_changes(
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield corrections to findings on header functions, once all proofs are known.
 
-    A correction is the symbol of a header function, and the changed keys of its finding with their
-    new values. `proved` maps the symbol of each proved function to the proved function that
-    contains its work, or to None. If the caller of a header function is proved, the header
+    A correction is a pair: the symbol of a header function, and the changed keys of its finding
+    with their new values. `proved` maps the symbol of each proved function to the proved function
+    that contains its work, or to None. If the caller of a header function is proved, the header
     function counts as a part of it, because the accelerator then replaces the caller.
     """
     proved_headers = [name for name in proved if name in headers]
@@ -191,7 +194,7 @@ def final_changes(
 
 
 def _lines(functions: Mapping[str, Function], uses: Sequence[LibraryUse]) -> list[Called]:
-    """Return each source line once, with the names of all library functions that it calls."""
+    """Return each source line in `uses` once, with the names of the library functions it calls."""
     found = dict[tuple[str, int], Called]()
     names = dict[tuple[str, int], dict[str, None]]()
     for use in sorted(uses, key=lambda one: (one.file, one.line)):

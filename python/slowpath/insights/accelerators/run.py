@@ -220,10 +220,10 @@ def _unexamined(identification: Any, name: str, reason: str) -> Unexamined:  # n
 
 
 def _place(identification: Any, name: str) -> tuple[str, int, list[Called]]:  # noqa: ANN401
-    """Return a function's file, line and calls.
+    """Return a function's file, its line, and the source lines that call it.
 
-    A function of a header has the file and line of its first call. For other functions, the list of
-    calls is empty.
+    A function of slowpath's headers has the file and line of its first call. For other functions,
+    the list of calls is empty.
     """
     from slowpath.insights.accelerators.library_calls import call_lines
 

@@ -76,8 +76,8 @@ def incomplete_reason(
 ) -> str | None:
     """Return the reason why some attempts to prove a function's algorithm did not run.
 
-    Return None if all attempts ran, or if the function does little work. A function with inline
-    assembly may do much work.
+    Return None if all attempts ran, or if the function does little work. The work of inline
+    assembly is unknown, so a function with inline assembly never counts as doing little work.
     """
     if not is_substantial(functions[name]) and functions[name].assembly is False:
         return None
@@ -103,7 +103,7 @@ def unproved_lookup(
 def _cannot(
     functions: Mapping[str, Function], name: str, refused: str | None, known: frozenset[str]
 ) -> str | None:
-    """Return the reason why a function cannot be run alone; None if none is known."""
+    """Return the reason why a function cannot be run alone; None if no reason is known."""
     if refused is not None:
         return f"the function was not run: {refused}"
     count = len(functions[name].parameters)
@@ -195,7 +195,7 @@ def _of_text(
 
 
 def _blank(bench: Bench, name: str, reading: Interpretation) -> dict[str, Any] | None:
-    """Try to prove that a function updates a CRC register in memory that is zero at first."""
+    """Try to prove that a function updates a CRC register in memory that starts as zero."""
     bound = BoundFunction(bench, name, reading.binding, blank=True)
     for oracle in digest_oracles(bound, reading):
         found = prove_crc(oracle)

@@ -63,7 +63,7 @@ class Advice(NamedTuple):
 
 
 class Gap(NamedTuple):
-    """Advice that could not be given, with the reason and a remedy."""
+    """Advice that could not be given: the kind of advice, the reason and a remedy."""
 
     what: str
     why: str
@@ -150,7 +150,7 @@ _PRICES = (
 
 
 def assumptions(traced: Traced) -> list[str]:
-    """Return the assumptions that the function `cycles` makes, as phrases."""
+    """Return, as phrases for the report, the assumptions that `cycles` makes."""
     executed, placed = traced.executed, traced.placed
     farthest = "the farthest memory" if placed is None else placed.farthest
     state = _STATE.format(farthest=farthest)
@@ -163,17 +163,17 @@ def assumptions(traced: Traced) -> list[str]:
 
 
 def unit(traced: Traced) -> str:
-    """Return the unit of the numbers from `instructions`: LLVM instructions or the card's own."""
+    """Return the name of the unit in which `instructions` counts: LLVM or card instructions."""
     return "instructions of the card" if traced.executed.on_card else "LLVM instructions"
 
 
 def instructions(traced: Traced, symbols: frozenset[str] | None = None) -> float:
-    """Return the instructions per packet of all functions, or of those with these symbols."""
+    """Return the instructions per packet of all functions, or only of the functions `symbols`."""
     return traced.executed.instructions(symbols)
 
 
 def cycles(traced: Traced) -> float:
-    """Return the cycles per packet, for instructions and accesses to state."""
+    """Return the cycles per packet that instructions and accesses to state take."""
     placed = traced.placed
     costs = [] if placed is None else [placed.cost(one) for one in traced.counts["structures"]]
     return instructions(traced) + sum(costs)

@@ -35,7 +35,7 @@ _Runs = Mapping[tuple[str, int], float]
 
 
 class Part(NamedTuple):
-    """A part of the code, with the work that it does for each packet."""
+    """The work that a part of the code does for each packet."""
 
     instructions: float
     """LLVM instructions per packet."""
@@ -46,10 +46,10 @@ class Part(NamedTuple):
 
 
 def of_function(evidence: Evidence, symbol: str, line: int) -> Part | None:
-    """Return the work of a function and of callees that only it calls, per packet.
+    """Return the work per packet of a function, including callees that no other function calls.
 
-    Return None if it is unknown because the function was inlined without debug information; `line`
-    is 0 then.
+    Return None if the work is unknown because the function was inlined without debug information;
+    `line` is 0 then.
     """
     traced = evidence.traced
     if traced is None:
@@ -98,8 +98,9 @@ def _with_calls(
 ) -> Part:
     """Return the work of code per packet, including its share of the header functions it calls.
 
-    `own` has the instructions and cycles of the code itself. Its share of a header function's work
-    is its share of the calls of this function.
+    `own` has the instructions and cycles of the code itself, and `uses` are its uses of header
+    functions. If the code makes a share of a header function's calls, the same share of the header
+    function's work counts.
     """
     llvm, cycles = own
     runs, shared = _runs(traced), False
@@ -115,7 +116,7 @@ def _with_calls(
 
 
 def _counted_share(traced: Traced, symbol: str, uses: Sequence[LibraryUse]) -> float | None:
-    """Return the share of a function's instructions that ran in calls from `uses`.
+    """Return the share (0 to 1) of a header function's instructions that ran in calls from `uses`.
 
     Return None if the function's calls were not counted separately.
     """
@@ -146,14 +147,14 @@ def _runs(traced: Traced) -> _Runs:
 def _executed(uses: Iterable[LibraryUse], runs: _Runs) -> float:
     """Return the number of LLVM instructions per packet that inlined header functions execute.
 
-    `uses` are the places at which they are inlined, and `runs` says how often these places are
-    executed.
+    `uses` are the places of the inlined code, and `runs` has the number of runs of each block per
+    packet.
     """
     return sum(use.instructions * runs.get((use.caller, use.block), 0.0) for use in uses)
 
 
 def _inlined(use: LibraryUse) -> frozenset[str]:
-    """Return the functions whose code is inlined where a header function is used."""
+    """Return the symbols of the inlined functions that contain the instructions of a use."""
     return frozenset((*use.within, *(use.symbols[:-1] if use.calls else use.symbols)))
 
 
@@ -166,7 +167,7 @@ def is_table(one: Accelerated) -> bool:
 
 
 def result_of_another(evidence: Evidence, one: Accelerated) -> bool:
-    """Return true if another function computes the result, and `one` only leaves it in memory.
+    """Return true if another function computes the result, and `one` only stores it in memory.
 
     The other function is proved to compute the same algorithm. `one` calls it, or runs after it.
     """
@@ -251,7 +252,7 @@ def accelerating(evidence: Evidence) -> Findings:
 
 
 def _gaps(evidence: Evidence) -> Findings:
-    """Yield reasons why functions were not fully examined, or why call targets are unknown."""
+    """Yield reasons for missing advice: unexamined functions, and calls with unknown target."""
     unexamined = evidence.accelerators["unexamined"]
     if unexamined:
         reasons = dict[str, list[str]]()
@@ -298,7 +299,7 @@ def _proved(evidence: Evidence, one: Accelerated) -> Advice:
 
 
 def _by_line(evidence: Evidence, one: Accelerated) -> str:
-    """Describe in words the LLVM instructions per packet for each line that calls a function."""
+    """Return a text with the LLVM instructions per packet for each line that calls a function."""
     traced = evidence.traced
     calls = () if traced is None else traced.counts["calls"]
     rows = [
@@ -346,7 +347,7 @@ def _agreed(one: Accelerated) -> str:
 
 
 def _certain(part: Part | None, why: str) -> tuple[Certainty, str]:
-    """Return the certainty of a piece of advice, and its basis in words."""
+    """Return the certainty of a piece of advice, and a text on the basis of this certainty."""
     if part is not None and part.shared:
         return "assumption", f"{_EQUAL_CALLS}{why}"
     return "proved", why

@@ -125,7 +125,7 @@ def _card(traced: Traced, others: "Sequence[Neighbour]") -> CardUse:
 
 
 def _runnable(request: AdviceRequest) -> AdviceRequest:
-    """Return the request; for an XDP program, with code that runs on the host as its source."""
+    """Return the request; if its source is an XDP program, replace the source by host code."""
     if not request.source.compiled or not is_xdp(request.source.file):
         return request
     filled = request.setting.maps is not None
@@ -139,7 +139,7 @@ def _left(until: float | None) -> float | None:
 def _read(
     unit: CompiledUnit, entry: str | None, _seconds: float | None, _stopping: Stopping
 ) -> Iterator[Message]:
-    """Yield a message for the parent process: functions that may receive packets, and static facts.
+    """Yield one message: the functions that may receive packets, and static facts.
 
     Static facts are found without running the source.
     """
@@ -181,7 +181,7 @@ def _statics(
 def _executed(
     request: AdviceRequest, traffic: str, run: Run, seconds: float | None, stopping: Stopping
 ) -> Executed:
-    """Return counts of the blocks that ran, in card instructions if possible, else LLVM's."""
+    """Return counts of the blocks that ran, in card instructions if possible, else in LLVM's."""
     allowed = RunLimits(None if seconds is None else seconds / 2, request.memory)
     try:
         trace = Trace(traffic, request.setting, allowed, run.report)

@@ -84,7 +84,7 @@ _CONTENTS = (Column("advice"), Column("effect"), Column("line"))
 
 
 def _contents(report: AdviceReport) -> Html | None:
-    """Return a table of the advice, by which readers navigate."""
+    """Return a table of the advice with links into the page; None without advice."""
     if not report["advice"]:
         return None
     rows = [
@@ -165,7 +165,7 @@ def _card_table(one: CardTable) -> Html:
 
 
 def _named_lines(report: AdviceReport) -> dict[str, set[int]]:
-    """Return the lines that the report mentions, by file: first those of the user's source."""
+    """Return the line numbers that the report mentions, by file; the user's source comes first."""
     named = defaultdict[str, set[int]](set)
     for one in (*report["advice"], *report["accesses"], *report["loops"], *report["lines"]):
         if one["line"]:
@@ -175,7 +175,7 @@ def _named_lines(report: AdviceReport) -> dict[str, set[int]]:
 
 
 def _own(report: AdviceReport) -> set[str]:
-    """Return the files to show unfolded: the user's source, and files that advice concerns."""
+    """Return the files that the page shows unfolded: the user's source, and files with advice."""
     source = PurePath(report["file"]).name
     mentioned = (*report["accesses"], *report["loops"], *report["lines"])
     own = {one["file"] for one in mentioned if PurePath(one["file"]).name == source}

@@ -40,7 +40,7 @@ from slowpath.insights.trace.documents import CountedStructure
 
 
 def missing_counts(evidence: Evidence) -> Findings:
-    """Yield reasons for missing counts: recursive functions, and no trace or card code."""
+    """Yield the reasons for missing counts: a recursive function, no trace, or no card code."""
     for name, place in evidence.statics.recursive:
         where = f" ({place})" if place else ""
         yield Gap(

@@ -79,7 +79,7 @@ def order_text(report: AdviceReport) -> str:
 
 
 def gaps(report: AdviceReport) -> list[str]:
-    """Return lines about advice that cannot be given; advice with the same reason shares a line."""
+    """Return text lines on advice that cannot be given; a line lists all advice with one reason."""
     reasons = dict[tuple[str, str], list[str]]()
     for gap in report["unsaid"]:
         reasons.setdefault((gap["why"], gap["remedy"]), []).append(gap["what"])
@@ -163,7 +163,7 @@ def effect(one: AdviceGiven) -> str:
 
 
 def numbers(one: AdviceGiven) -> str:
-    """Return the values before and after a change as text.
+    """Return the values before and after the advised change as text.
 
     The text is empty without counts, or if no packet reached the code.
     """
@@ -176,7 +176,7 @@ def numbers(one: AdviceGiven) -> str:
 
 
 def place(one: AdviceGiven | StaticStructure | StaticLoop) -> str:
-    """Return the source location of an item as `file:line`; empty if unknown."""
+    """Return the source location of advice, a structure or a loop: `file:line` or empty."""
     return f"{one['file']}:{one['line']}" if one["line"] else ""
 
 

@@ -77,12 +77,12 @@ def _title(layout: ElementLayout) -> str:
 
 
 def _price(placed: Placed, structures: Sequence[CountedStructure]) -> float:
-    """Return the highest present price of a read of one of these structures, in cycles."""
+    """Return the highest price in cycles of a read of these structures where they are now."""
     return max((placed.price("read", one["structure"]) for one in structures), default=0.0)
 
 
 def _remark(layout: ElementLayout) -> str:
-    """Return a remark if the variables are not members of one struct in the source; else ""."""
+    """Return a remark for the report if the variables are not members of one struct; else ""."""
     if layout["element"].endswith(")"):  # members of a structure that the source declares
         return ""
     return (
@@ -91,7 +91,7 @@ def _remark(layout: ElementLayout) -> str:
 
 
 def accesses_in_source(layout: ElementLayout) -> float:
-    """Return the accesses per packet if the variables have the order of the source."""
+    """Return the memory accesses per packet if the variables have the order of the source."""
     return next(one["accesses"] for one in layout["compared"] if one["layout"] == "source")
 
 
@@ -168,7 +168,7 @@ def placing(evidence: Evidence) -> Findings:
 def _advice(
     placed: Placed, parts: list[PlacedPart], counted: Mapping[str, CountedStructure]
 ) -> Advice:
-    """Return the advice to move all structures in `parts` to their common memory level."""
+    """Return the advice to move all structures in `parts` to the memory level that they share."""
     structures = [counted[part["structure"]] for part in parts]
     before = math.fsum(map(placed.cost, structures))
     after = math.fsum(part["cost"] for part in parts)
@@ -274,7 +274,7 @@ def _windows(members: Sequence[CountedMember], operation: str, accesses: int) ->
 
 
 def gap(evidence: Evidence, what: str) -> Gap:
-    """Return the reason why the advice `what` cannot be given, with a remedy.
+    """Return the reason why the kind of advice `what` is missing, with a remedy.
 
     The cause is a missing trace, or floating-point arithmetic in the source.
     """
@@ -289,7 +289,7 @@ def gap(evidence: Evidence, what: str) -> Gap:
 
 
 def doubts(traced: Traced) -> str:
-    """Return additional assumptions of an estimate, as a further sentence; empty if none."""
+    """Return a sentence with additional assumptions of an estimate; empty if there are none."""
     executed = traced.executed
     if executed.refused:
         return f". Each unsupported operation counts as one instruction ({executed.lacking()})"
@@ -308,7 +308,10 @@ _GIGA = 1e9
 
 
 def scaling(evidence: Evidence) -> Findings:
-    """Yield advice to use as many cores as the knee of the throughput curve, instead of all 60."""
+    """Yield advice on the number of cores: the knee of the throughput curve.
+
+    Cores beyond the knee add little throughput.
+    """
     card, traced = evidence.card, evidence.traced
     if card is None or traced is None:
         yield gap(evidence, "number of cores")
@@ -392,7 +395,7 @@ def sharing(evidence: Evidence) -> Findings:
 
 
 def _listed(neighbours: list[CardNeighbour]) -> str:
-    """Return a list of all neighbours as text; if there are many, of the best and the worst."""
+    """Return a text that lists all neighbours; if there are many, only the best and the worst."""
     described = [_described(one) for one in neighbours]
     if len(described) > _MAX_NAMED:
         omitted = len(described) - _MAX_NAMED

@@ -105,7 +105,10 @@ def _stored(function: Function) -> Iterator[tuple[str, set[str]]]:
 
 
 def _stores(one: Instruction) -> Iterator[tuple[str, str]]:
-    """Yield value and address of a store of a pointer; for a copy, source and destination."""
+    """Yield (value, address) of an instruction that stores a pointer.
+
+    For a call that copies memory, yield (source, destination).
+    """
     if one.opcode == "store":
         value, place, *_ = split_at_commas(one.text.removeprefix("store "))
         if re.search(r"\bptr\b", value):
@@ -151,7 +154,7 @@ def unknown_calls(
 
 
 def _named(functions: Mapping[str, Function], function: Function) -> Iterator[str]:
-    """Yield the functions whose addresses a function's code uses for anything but a direct call."""
+    """Yield the functions whose address a function uses for anything other than a direct call."""
     for block in function.blocks:
         for one in block.instructions:
             target = call_target(one.text) if one.opcode in ("call", "invoke") else None
@@ -345,7 +348,7 @@ def first_functions(file: str, functions: Mapping[str, Function], entry: str | N
 
 
 def _is_substantial(function: Function, metadata: Metadata, used: Sequence[LibraryUse]) -> bool:
-    """Return true if a function's own code, without inlined header functions, does much work."""
+    """Return true if a function does much work, not counting inlined header functions."""
     from slowpath.insights.accelerators.candidates import is_substantial, without_inlined
 
     others = {name for use in used for name in use.symbols}
@@ -356,7 +359,7 @@ def _is_substantial(function: Function, metadata: Metadata, used: Sequence[Libra
 def _floating(function: Function, metadata: Metadata) -> Iterator[str]:
     """Yield the places of floating-point arithmetic, which the SmartNIC does not support.
 
-    Each place is the subject of a sentence: `the code in nf.c:3`.
+    Each place is a text that serves as the subject of a sentence, such as `the code in nf.c:3`.
     """
     for block in function.blocks:
         for one in block.instructions:
@@ -420,7 +423,11 @@ def _parameters(function: Function) -> dict[str, str]:
 def _base(
     pointer: str, definitions: Mapping[str, tuple[str, str]], names: Mapping[str, str]
 ) -> str | None:
-    """Return the name of the base of an address; None for a local variable, which is not state."""
+    """Return the name of the base from which an address is computed.
+
+    The base is a variable, a parameter, or `UNKNOWN`. Return None for a local variable, which is
+    not state. `names` has the names of parameters by LLVM value.
+    """
     for _ in range(_MAX_STEPS):
         operand = _POINTER.search(pointer)
         if operand is not None:

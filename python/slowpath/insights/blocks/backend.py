@@ -34,7 +34,7 @@ class BpfInstruction(NamedTuple):
 
 
 def layout(assembler: str) -> dict[str, list[BpfInstruction]]:
-    """Return the instructions of each function in order; `assembler` is assembly from LLVM."""
+    """Return the instructions of each function in order; `assembler` is assembly text from LLVM."""
     found = dict[str, list[BpfInstruction]]()
     inside, block = None, ""
     for line in assembler.splitlines():
@@ -68,7 +68,7 @@ def layout(assembler: str) -> dict[str, list[BpfInstruction]]:
 def slots_of(
     functions: Mapping[str, list[BpfInstruction]],
 ) -> Iterator[tuple[str, int, BpfInstruction]]:
-    """Yield each instruction, with its function and the index of its slot in the function."""
+    """Yield (function, index of the first 8-byte slot in the function, instruction) in order."""
     for name, instructions in functions.items():
         at = 0
         for one in instructions:

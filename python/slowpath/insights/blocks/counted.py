@@ -98,7 +98,7 @@ def counted(
 
 
 def _by_slot(program: CardProgram) -> dict[int, list[str]]:
-    """Return the texts of the card instructions for each BPF slot of a program."""
+    """Return the texts of the card instructions of a program, by slot of the BPF instruction."""
     found = dict[int, list[str]]()
     for one in program.compiled["instructions"]:
         if one["bpf"] is not None:
@@ -107,7 +107,7 @@ def _by_slot(program: CardProgram) -> dict[int, list[str]]:
 
 
 def _made(block: Counted, text: str, made: list[str]) -> None:
-    """Count a supported BPF instruction `text` with its card instructions `made`."""
+    """Add a supported BPF instruction `text`, and its card instructions `made`, to the counts."""
     call = _CALL.match(text)
     if call:
         block.calls[call[1]] += 1
@@ -123,7 +123,7 @@ def _made(block: Counted, text: str, made: list[str]) -> None:
 
 
 def _refused(block: Counted, one: StandIn) -> None:
-    """Count a BPF instruction that the SmartNIC does not support."""
+    """Add a BPF instruction that the SmartNIC does not support to the counts of a block."""
     block.refused[one.reason] += 1
     call = _REFUSED_CALL.match(one.reason)
     if call:
@@ -149,7 +149,7 @@ UNREACHED = (
 
 
 class Made(NamedTuple):
-    """Data about a BPF program that consists of a plain function of the source and added code."""
+    """Data about a BPF program that slowpath made from a plain function by adding code."""
 
     kinds: list[Kind]  # targets of the function's parameters
     called: Mapping[
@@ -427,5 +427,5 @@ def _resolved(block: Block | None, counts: Counted, traced: Traced) -> tuple[int
 
 
 def times_of(counts: Counter[str]) -> list[Times]:
-    """Return the items of a counter in the form of the JSON document, sorted by name."""
+    """Return the entries of a counter as entries of the JSON document, sorted by name."""
     return [{"what": name, "times": times} for name, times in sorted(counts.items())]

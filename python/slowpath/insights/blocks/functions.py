@@ -44,7 +44,7 @@ POINTS: dict[Role, Kind] = {
 
 
 class Plain(NamedTuple):
-    """A source with plain functions instead of BPF programs, after LLVM's passes for BPF."""
+    """LLVM IR of a source with plain functions instead of BPF programs, after LLVM's passes."""
 
     text: str
     """LLVM IR as clang writes it."""
@@ -208,7 +208,7 @@ def count_entry(
 def _framework_calls(
     placed: Mapping[str, list[BpfInstruction]], framework: Mapping[str, str]
 ) -> dict[tuple[str, int], str]:
-    """Return the name of each called framework function, by function and slot of the call.
+    """Return the name of each called framework function, by calling function and slot of the call.
 
     `framework` has the source names of these functions by symbol.
     """

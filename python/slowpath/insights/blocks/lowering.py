@@ -50,7 +50,7 @@ _COPY_PREFIX = "slowpath_"
 
 
 class Described(NamedTuple):
-    """A BPF instruction, described by words for the learnt models."""
+    """A BPF instruction, described by words from which a learnt model predicts its costs."""
 
     block: str  # name of the LLVM block
     words: tuple[str, ...]
@@ -124,9 +124,10 @@ def _called(line: str, copies: set[str]) -> str:
 
 
 def _copied(line: str, passed: list[str], operation: str, copies: set[str]) -> str:
-    """Return a copy or fill of memory in LLVM IR, or a call that replaces it.
+    """Return a call that copies or fills memory, or the call of a new function that replaces it.
 
-    A call replaces it if the back end would not expand it to loads and stores.
+    It is replaced if the back end would not expand it to loads and stores. The names of new
+    functions are added to `copies`.
     """
     length = passed[2].split()[-1]
     aligned = [int(one) for part in passed[:2] for one in re.findall(r"\balign (\d+)", part)] or [1]
@@ -185,7 +186,7 @@ def prepared(file: str, clang: Clang) -> Prepared:
 
 
 def _of_bpf(source: Source) -> str | None:
-    """Return the text of a module that already targets BPF, else None."""
+    """Return the text of a module that already targets BPF; None for other modules."""
     try:
         if source.kind == "bitcode":
             module = llvm.parse_bitcode(source.data)

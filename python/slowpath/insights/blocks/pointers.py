@@ -83,7 +83,7 @@ class Provenance:
     def _undefined(self, name: str) -> set[Kind]:
         """Return the kinds of memory to which a parameter or a variable of the module may point.
 
-        These are values that no instruction defines. Other local values are of unknown kind.
+        No instruction defines these values. Other names of local values yield `unknown`.
         """
         if name in self._known:
             return set(self._known[name])
@@ -109,7 +109,7 @@ class Provenance:
 
 
 def _sources(opcode: str, text: str) -> list[str]:
-    """Return the operands of an instruction that determine where its result points."""
+    """Return the operands of an instruction that determine to which memory its result points."""
     operands = parts(text)
     found: list[str | None] = []
     if opcode == "getelementptr":
@@ -242,7 +242,7 @@ class Access(NamedTuple):
 def accesses(block: Block, provenance: Provenance) -> Iterator[Access]:
     """Yield the memory accesses of a block in order.
 
-    Accesses that are larger than an access of a BPF instruction are split.
+    An access that is too large for one BPF instruction is split into several accesses.
     """
     for one in block.instructions:
         if one.opcode == "call":
@@ -287,7 +287,7 @@ def _copied(call: Instruction, provenance: Provenance) -> Iterator[Access]:
 
 
 def calls(block: Block, own: Mapping[str, object]) -> Counter[str]:
-    """Count a block's calls of framework functions by name, and of kernel helpers by number.
+    """Count the calls in a block: of framework functions by name, of kernel helpers by number.
 
     `own` are the functions of the module, whose calls do not count.
     """
@@ -310,7 +310,7 @@ def calls(block: Block, own: Mapping[str, object]) -> Counter[str]:
 
 
 def counted(block: Block) -> int:
-    """Return the number of instructions of a block that lead to machine code.
+    """Return the number of instructions of a block for which the back end creates machine code.
 
     This excludes phi instructions and calls that only mark something, such as those for debug
     information.

@@ -156,7 +156,7 @@ class TreeModel:
         return Costs(instructions, packet, state, unknown)
 
     def interval(self, instructions: float) -> Predicted:
-        """Return a prediction with its interval; its width follows from the errors in training."""
+        """Return a prediction with its interval; the width follows from errors in training."""
         return _predicted(instructions, self._errors)
 
 
@@ -366,7 +366,7 @@ def _from_words(block: Block, said: Said, module: Lowered, model: AdditiveModel)
 
 
 def _described(block: Block | None, name: str, module: Lowered) -> PredictedBlock:
-    """Return the entry of a block in the JSON document, still without predicted numbers."""
+    """Return the JSON entry of a block; its predicted numbers are not yet filled in."""
     language = module.language
     line = language.first_line(block)
     found = Counter[str]() if block is None else pointers.calls(block, language.functions)

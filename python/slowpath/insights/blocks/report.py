@@ -77,7 +77,7 @@ def _program(file: str, program: PredictedProgram) -> Iterator[Line]:
 def _table(
     program: PredictedProgram, function: PredictedFunction
 ) -> tuple[list[str], list[tuple[str, ...]]]:
-    """Return columns and cells of the table of a function, without columns that would be empty."""
+    """Return column titles and rows for the table of a function, without empty columns."""
     blocks = function["blocks"]
     unknown = any(one["accesses"]["unknown"] for one in blocks)
     counted = program["model"] == "exact"
@@ -100,7 +100,7 @@ def _table(
 
 
 def _place(one: PredictedBlock, file: str) -> str:
-    """Return the line of a block, with the name of its file if this is not `file`."""
+    """Return the source line of a block as text, with the file name if it is not `file`."""
     if not one["line"]:
         return ""
     name = "" if one["file"] == file else f"{one['file'].rpartition('/')[2]}:"

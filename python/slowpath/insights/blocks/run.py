@@ -101,7 +101,7 @@ def _without_programs(
 ) -> Iterator[PredictedProgram | Uncounted]:
     """Yield predictions for the functions of a source without BPF programs.
 
-    `first` is the error of a source that seems to have programs, but does not compile for BPF.
+    `first` is the error if the source seems to have programs, but does not compile for BPF.
 
     Raises:
         InputError: `first` if no function takes packets either; else the error of the prediction.

@@ -40,7 +40,7 @@ _SMALL, _BYTE, _HALF, _WORD = 31, 255, 65535, 0xFFFFFFFF
 
 
 class Said(NamedTuple):
-    """A basic block, described by words, with its memory accesses on the card."""
+    """A basic block, described by words (instructions without names), with its memory accesses."""
 
     block: str  # name of the block
     words: tuple[str, ...]
@@ -50,7 +50,10 @@ class Said(NamedTuple):
 
 
 class Describer:
-    """Describes the blocks of a function in words, from which a learnt model predicts costs."""
+    """Describes the blocks of a function by words, from which a learnt model predicts costs.
+
+    A word is an instruction without names, with the kinds and sizes of its operands.
+    """
 
     def __init__(self, traced: Traced) -> None:
         """Index the instructions of a function; `traced` has the targets of its pointers."""
@@ -72,7 +75,7 @@ class Describer:
         self._accesses = Counter[str]()
 
     def said(self) -> list[Said]:
-        """Describe each block of the function by words."""
+        """Return a description of each block of the function by words."""
         found = []
         for number, block in enumerate(self._blocks):
             following = self._blocks[number + 1].name if number + 1 < len(self._blocks) else ""
@@ -89,7 +92,7 @@ class Describer:
         return found
 
     def _is_reached_without_jump(self, number: int) -> bool:
-        """Return true if a block follows its only predecessor directly, without a switch."""
+        """Return true if a block directly follows its only predecessor, which has no switch."""
         name, before = self._blocks[number].name, self._blocks[number - 1]
         jumps = before.instructions and before.instructions[-1].opcode == "switch"
         return self._before[name] == 1 and name in before.successors and not jumps
@@ -303,7 +306,7 @@ class Describer:
                 yield f"pass {self._operand(part)}{first}"
 
     def _choices(self, block: Block) -> Iterator[str]:
-        """Yield words for moves at the end of a block that phi instructions in successors need."""
+        """Yield words for the moves that phi instructions of successors need at a block's end."""
         known = {one.name: one for one in self._blocks}
         for name in block.successors:
             for one in known[name].instructions if name in known else ():
@@ -357,7 +360,7 @@ def _alignment(text: str) -> int:
 
 
 def _constant(text: str) -> str:
-    """Return the class of a constant, which tells the effort of creating it on the card."""
+    """Return the class of a constant, such as `byte`, by the effort of creating it on the card."""
     if text in ("null", "false", "undef", "poison"):
         return "0"
     if not re.fullmatch(r"-?\d+", text):
@@ -372,6 +375,6 @@ def _constant(text: str) -> str:
 
 
 def _unit(kind: str) -> str:
-    """Return the unit in which an address computation counts: bytes, numbers or structures."""
+    """Return the kind of element that an address computation indexes, such as `bytes`."""
     bits = width(kind.rsplit(maxsplit=1)[-1])
     return "bytes" if bits == 8 else "numbers" if bits else "structures"  # noqa: PLR2004

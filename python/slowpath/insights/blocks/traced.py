@@ -37,7 +37,7 @@ A set is a sorted list of the functions' symbols.
 
 
 def shares(function: Function, metadata: Metadata) -> dict[str, Inlined]:
-    """Return the inlined functions of each block that has code of inlined functions.
+    """Return, for each block with code of inlined functions, these functions and their shares.
 
     Keys are the decimal numbers of blocks as strings. Nested inlined functions form one set, so
     that each instruction counts once.
@@ -50,7 +50,7 @@ def shares(function: Function, metadata: Metadata) -> dict[str, Inlined]:
 
 
 def lines(function: Function, metadata: Metadata) -> list[list[tuple[str, int, float]]]:
-    """Return the source lines of each block, with their shares of the block's instructions.
+    """Return, for each block, (file, line, share of the block's instructions) of its source lines.
 
     Lines of slowpath's headers are left out.
     """
@@ -133,7 +133,10 @@ class Executed(NamedTuple):
         return "; ".join([*self.refused[:_SHOWN], *([f"{left} more"] if left > 0 else [])])
 
     def instructions(self, symbols: frozenset[str] | None = None) -> float:
-        """Return the instructions per packet of all functions, or of `symbols` without callees."""
+        """Return the instructions per packet of all functions, or of the functions `symbols`.
+
+        Callees of these functions are not included.
+        """
         return sum(
             one.instructions * one.per_packet * (1.0 if symbols is None else one.share(symbols))
             for one in self.blocks
@@ -302,7 +305,7 @@ def _costs(
     functions: Mapping[str, "Function"],
     metadata: "Metadata",
 ) -> tuple[dict[str, _Blocks], list[str]]:
-    """Return the instructions of blocks by function symbol, and what the card lacks."""
+    """Return the instructions of blocks by function symbol, and operations that the card lacks."""
     costs_by_symbol, refused = dict[str, _Blocks](), dict[str, None]()
     for symbol, function in zip(program.symbols, program.program["functions"], strict=True):
         blocks = function["blocks"]

@@ -258,7 +258,7 @@ class _Wrapping:
         return Wrapped(text, self._called, self._unsupported)
 
     def _kept(self) -> set[str]:
-        """Return the functions that the program needs, except functions of a framework."""
+        """Return the symbols of the functions that the program needs, except the framework's."""
         first = self._entry.function.name
         found, left = {first}, [first]
         if self._entry.click and RECEIVE in self._functions:
@@ -353,7 +353,7 @@ class _Wrapping:
             self._declared.setdefault(name, f"declare void @{called[1]}(...)")
 
     def _head(self, parameters: str, kind: str, places: list[str], first: str) -> Iterator[str]:
-        """Yield the blocks of the wrapper, which define all local variables of constant size."""
+        """Yield the blocks of the wrapper; they allocate all local variables of constant size."""
         names = [
             found[1] for one in split_at_commas(parameters) if (found := _PARAMETER.search(one))
         ]

@@ -73,7 +73,7 @@ _CALLED = {"line": "the line"}
 
 
 class Neighbour(NamedTuple):
-    """A function with which the assessed function may share the SmartNIC."""
+    """Another function with which the assessed function may share the SmartNIC."""
 
     name: str
     about: str
@@ -84,7 +84,8 @@ class Neighbour(NamedTuple):
 def typical(parameters: Array, draws: int) -> list[Neighbour]:
     """Return a typical function for each resource in PLACES: one that this resource limits.
 
-    `draws` is the number of times that its demands, which are not random, are repeated.
+    The demands of a typical function are not random. They are repeated `draws` times to match the
+    shape of random draws.
     """
     rows = _chains()
     every = of_columns(parameters, functions_of(rows))
@@ -100,9 +101,9 @@ def typical(parameters: Array, draws: int) -> list[Neighbour]:
 
 
 def of_columns(parameters: Array, functions: Functions) -> Draws:
-    """Return the demands of functions that are made of published elements, as a single draw.
+    """Return the demands of chains of published elements on the SmartNIC's resources.
 
-    The demands are not random.
+    The demands are not random, so the result contains a single draw.
     """
     needed = demands(parameters, amounts(works(functions)))
     return Draws(
@@ -160,7 +161,7 @@ class Scaled(NamedTuple):
 
 
 def advise(draws: Draws, noise: Array, confidence: float) -> Scaled:
-    """Return the median knee of the throughput curves in all random draws, with an interval.
+    """Return the median knee of the throughput curves over random draws, with an interval.
 
     The knee is the number of cores beyond which more cores add little throughput.
 
@@ -176,7 +177,7 @@ def advise(draws: Draws, noise: Array, confidence: float) -> Scaled:
 
 
 def limits_of(draws: Draws, rates: Array) -> list[Mapping[str, float]]:
-    """Return, for each function on 60 cores, the share of random draws with each bottleneck.
+    """Return, for each function on 60 cores, the share of random draws by bottleneck.
 
     `rates` are the throughputs on 60 cores in packets/ns, shape (draws, functions).
     """
@@ -288,7 +289,7 @@ def assess(known: Card, work: CardWork, others: Sequence[Neighbour] = ()) -> Car
 
 
 def neighbour_of(known: Card, name: str, about: str, work: CardWork) -> Neighbour:
-    """Return a function with the given work per packet, as a neighbour of the assessed function."""
+    """Convert a function with this work per packet to a neighbour of the assessed function."""
     # With another seed, its prices are independent of the assessed function's prices.
     return Neighbour(name, about, False, drawn(known.paired, packets_of(work), seed=1))
 

@@ -51,7 +51,7 @@ def knees(throughput: Array) -> NDArray[np.int64]:
 
 
 class Advice(NamedTuple):
-    """Advised numbers of cores, one per network function, with confidence intervals."""
+    """Advised numbers of cores, one for each network function, with confidence intervals."""
 
     cores: NDArray[np.int64]  # shape (functions,)
     low: NDArray[np.int64]

@@ -193,13 +193,13 @@ def positive(file: str, place: str, name: str, value: object) -> float:
 
 
 def functions_of(rows: Sequence[Mapping[str, int]]) -> Functions:
-    """Return functions by column, given one row for each function."""
+    """Convert rows, one for each function, to columns."""
     names = (*NEEDED, *OPTIONAL)
     return Functions({name: np.array([float(row[name]) for row in rows]) for name in names})
 
 
 def unusual(row: Mapping[str, int]) -> list[str]:
-    """Return the columns in which a function is outside the range of the measurements."""
+    """Return the names of the columns in which a function is outside the measured range."""
     blocks: Iterable[tuple[str, tuple[str, ...]]] = (
         *ELEMENTS.items(),
         *((block, (count,)) for block, count in (*COMPUTE.items(), *CRC.items())),

@@ -53,7 +53,11 @@ _TINY = 1e-12
 
 
 class Measured(NamedTuple):
-    """Measured throughputs in several settings, all with the same number of functions (classes)."""
+    """Measured throughputs in several settings.
+
+    A setting is a measurement of functions (classes) that share the SmartNIC. All settings have the
+    same number of functions.
+    """
 
     work: Amounts
     cores: Array  # shape (settings, classes)
@@ -125,7 +129,7 @@ def _fitted_from(sets: Sequence[Measured], start: Array) -> _Fitted:
 
 
 def _units(work: Amounts) -> Array:
-    """Return a typical value of each parameter of the network."""
+    """Return a typical value of each parameter of the queueing network, to scale the fit."""
     found = []
     for resource, amount in zip(RESOURCES, work, strict=True):
         flat = np.abs(amount).reshape(-1, amount.shape[-1])

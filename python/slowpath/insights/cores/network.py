@@ -107,7 +107,8 @@ def _states(name: str, present: Array, slots: Array, functions: Functions) -> di
     """Return the amounts of work that a lookup causes, by name, for each state of the chain.
 
     A state says which elements precede the lookup. The amounts are the lookup's presence (1 or 0),
-    the slots it may visit after the first, and one flag for each of LEVELS slots.
+    the number of slots it may visit after the first, and, for each number in LEVELS, 1 if it may
+    visit so many slots.
     """
     rewritten = functions.has("iprewriter")
     states = {
@@ -140,7 +141,7 @@ _REWRITER, *_OTHER_LOOKUPS = LOOKUPS
 
 
 def _in(states: tuple[str, ...], lookups: tuple[str, ...] = LOOKUPS) -> tuple[str, ...]:
-    """Return the names of the kinds of work of `lookups` after the elements that `states` describe.
+    """Return names of the kinds of work that lookups cause in the given states of the chain.
 
     Each lookup has up to two kinds of work: its presence, and the hash table slots after the first.
     """

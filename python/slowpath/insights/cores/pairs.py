@@ -74,7 +74,7 @@ class Sharing(NamedTuple):
 
 
 def alone_places(groups: int) -> tuple[np.ndarray]:
-    """Return the indices of the functions for settings in which each function runs alone.
+    """Return the index of the function in each setting of solo runs, with one function each.
 
     Each of the `groups` groups has four functions.
     """
@@ -168,7 +168,7 @@ def _scaled(needed: Demands, scale: Array) -> Demands:
 
 
 def _scales(needed: Demands, groups: Groups) -> Array:
-    """Return, for each function, the factor on its times without contention.
+    """Return, for each function, the factor by which its times without contention are multiplied.
 
     With these factors, the queueing network predicts the measured solo throughputs. The shape is
     (functions,); functions without measurements have the factor 1.

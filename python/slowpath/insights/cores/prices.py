@@ -104,7 +104,7 @@ visited slots after the first."""
 def published(functions: Functions) -> Packets:
     """Return the work of a packet in chains of published elements.
 
-    Each element is a part, a column of the arrays of accesses.
+    In the arrays of accesses, each column (part) belongs to an element.
     """
     amounts = dict(_amounts(functions))
     instructions = np.zeros(functions.size)
@@ -302,14 +302,14 @@ def needed(fits: Sequence[Array], functions: Functions) -> Demands:
 def _added(of_chains: Array) -> Array:
     """Return the differences between chains with and without an element.
 
-    The last dimension of `of_chains` is over chains. After the first chain, which is ignored, each
-    element has two: a chain without it, then the same chain with it.
+    The last dimension of `of_chains` is over chains. The first chain is ignored. Then each element
+    has two chains: one without it, and the same chain with it.
     """
     return np.asarray(of_chains[..., 2::2] - of_chains[..., 1::2])
 
 
 class _Groups:
-    """Chains of elements, grouped by the element whose operations they price."""
+    """Chains of elements, grouped by the element whose operations get a price from them."""
 
     def __init__(self, sizes: Sequence[int]) -> None:
         self.ends = np.cumsum((0, *sizes))
@@ -433,7 +433,7 @@ def one_of(draws: Draws, at: int) -> Draws:
 
 
 def _accesses(fewest: Array, most: Array, apart: Array) -> Array:
-    """Return numbers of memory accesses if the share `apart` of mergeable accesses is not merged.
+    """Return numbers of memory accesses if a share `apart` of mergeable accesses is not merged.
 
     `fewest` and `most` are the numbers with all and with no accesses merged. The shape is (draws,
     functions).

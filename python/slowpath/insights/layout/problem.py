@@ -80,7 +80,10 @@ class MergedElement(NamedTuple):
     """Cached results of `weight`, by mask."""
 
     def weight(self, mask: int) -> int:
-        """Return the total weight of the blocks in a bit mask: their executions, times `unit`."""
+        """Return the total weight of the blocks in a bit mask: runs per packet, times `unit`.
+
+        The factor `unit` makes weights integers.
+        """
         found = self.known.get(mask)
         if found is None:
             found = sum(one for at, one in enumerate(self.weights) if mask >> at & 1)
@@ -112,7 +115,10 @@ def weighted(element: Element, width: int) -> MergedElement:
 
 
 def accesses(element: MergedElement, order: Order) -> int:
-    """Return the accesses per packet that an order of variables needs, times `element.unit`."""
+    """Return the accesses per packet with an order of variables, times `element.unit`.
+
+    This factor makes the number an integer.
+    """
     total, end, fetched, window = 0, 0, 0, 0
     sizes, aligns, masks, width, weight = (
         element.sizes,

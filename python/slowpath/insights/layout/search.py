@@ -70,7 +70,7 @@ def good_order(element: MergedElement, starts: Sequence[Order], max_work: int = 
 
 
 def tidied(element: MergedElement, order: Order) -> Order:
-    """Swap neighbouring variables back into the source's order where this does not cost more."""
+    """Return the order with neighbours swapped back into the source's order if that is as good."""
     best = [*order]
     least = cost(element, best)
     moved = True
@@ -86,7 +86,7 @@ def tidied(element: MergedElement, order: Order) -> Order:
 
 
 def _by_affinity(element: MergedElement) -> Order:
-    """Order variables greedily: each next one shares most block executions with its predecessor."""
+    """Order variables greedily: the next one shares most runs of blocks with the previous one."""
     remaining = [*range(len(element.sizes))]
     order = (
         [max(remaining, key=lambda at: (element.weight(element.masks[at]), -at))]
@@ -315,8 +315,8 @@ class _Search:
     def _reach(self, state: _State, cost: _Cost, at: int, number: int) -> None:
         """Record the state that results from appending a variable to a partial order.
 
-        `at` is the index of the variable's kind. `number` orders states with equal bounds in the
-        queue.
+        `at` is the index of the variable's kind (set of interchangeable variables). `number` orders
+        states with equal bounds in the queue.
         """
         kind, width = self.kinds[at], self.element.width
         remaining, end, fetched = state

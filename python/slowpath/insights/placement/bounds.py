@@ -31,7 +31,7 @@ _LARGEST = 200_000
 
 
 class Least(NamedTuple):
-    """Minimum costs of solutions that contain a given decision, at given prices per byte.
+    """Least cost of a solution that contains a given decision, at given prices per byte.
 
     A decision is the memory level of a unit, or the levels of two units with copies between them.
     """
@@ -183,7 +183,7 @@ def _own_cost(found: Units, prices: Floats, step: _Step) -> Floats:
 
 
 def _spread(table: Floats, names: tuple[int, ...], axes: tuple[int, ...]) -> Floats:
-    """Reshape a table over the units `names` so that it broadcasts over all units in `axes`."""
+    """Reshape a table over the units `names` for NumPy's broadcasting over all units in `axes`."""
     levels = table.shape[0] if table.ndim else 1
     return table.reshape([levels if one in names else 1 for one in axes])
 

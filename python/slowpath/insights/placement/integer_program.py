@@ -182,7 +182,10 @@ class _Builder:
                 self.rows.append(Row({**dict.fromkeys(variables, 1.0), at: -1.0}, 0.0, 0.0))
 
     def _variables_on(self, index: int, levels: Sequence[int]) -> tuple[int, ...]:
-        """Return the variables n(u,l) of unit u, for those of the levels l that it may use."""
+        """Return the indices of the variables n(u,l): numbers of parts of unit u on levels l.
+
+        Levels that the unit may not use are left out.
+        """
         return tuple(at for level in levels if (at := self.placed.get((index, level))) is not None)
 
     def add_capacity(self, levels: Sequence[int], capacity: int) -> None:
@@ -201,7 +204,7 @@ class _Builder:
             self.rows.append(Row(sizes, 0.0, capacity))
 
     def times(self, rates: ThroughputLimits | None) -> tuple[list[Terms], list[float]]:
-        """Return the fields `times` and `fixed` of `IntegerProgram`: packet times and constants."""
+        """Return two fields of `IntegerProgram`: `times` (terms) and `fixed` (constants)."""
         if rates is None:
             return [], []
         waiting = 1 / rates.clock / rates.contexts

@@ -164,7 +164,10 @@ def costs(case: Case, spread: PartCounts, *, free: bool) -> list[float]:
 
 
 def _only(counts: Sequence[int]) -> int:
-    """Return the index of the memory level that contains an undivided structure."""
+    """Return the index of the memory level that contains a structure with a single part.
+
+    `counts` has the number of the structure's parts on each level.
+    """
     return next(at for at, count in enumerate(counts) if count)
 
 
@@ -286,7 +289,7 @@ class Units(NamedTuple):
 
 
 def units(case: Case, *, free: bool, alike: bool) -> Units:
-    """Return the parts of all data structures as units.
+    """Return the parts of all data structures as units (groups of equal parts).
 
     With `alike`, equal parts form one unit; otherwise each part is a unit. Accesses without a price
     are free if `free`, else forbidden.
@@ -322,7 +325,7 @@ def units(case: Case, *, free: bool, alike: bool) -> Units:
 
 
 def _alone(case: Case, *, free: bool) -> list[Unit]:
-    """Return, for each structure, a unit that has the structure's cost but no members yet.
+    """Return a unit (group of equal parts) for each structure, with its cost but without members.
 
     Copies between different structures are ignored.
     """

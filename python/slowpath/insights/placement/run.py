@@ -214,7 +214,7 @@ def used(case: Case, spread: PartCounts, level: int) -> int:
 
 
 def throughput_document(found: Throughput) -> Through | None:
-    """Return a throughput in the form of the JSON document; None if packets take no time."""
+    """Convert a throughput to an entry of the JSON document; None if packets take no time."""
     if math.isinf(found.rate):
         return None
     return {"packetrate_pps": found.rate, "bottleneck": found.limit}

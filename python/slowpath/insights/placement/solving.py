@@ -261,7 +261,7 @@ def improved(case: Case, objective: Objective, start: PartCounts, *, free: bool)
 
 
 def _neighbours(spread: list[list[int]]) -> Iterator[list[list[int]]]:
-    """Yield placements with one part moved, then placements with two parts swapped."""
+    """Yield all placements with one part moved to another level, then with two parts swapped."""
     levels = range(len(spread[0]) if spread else 0)
     occupied = [
         (at, level) for at, counts in enumerate(spread) for level in levels if counts[level]
@@ -411,7 +411,8 @@ def _solved(
 ) -> Placement | None:
     """Return the best placement of a program, proved optimal if time allows.
 
-    `known` is a placement from which the program was restricted; it may be as good as the solution.
+    The program may be restricted to placements that cost no more than `known`. This placement may
+    be as good as the solution.
     """
     cuts = list[Row]()
     while True:

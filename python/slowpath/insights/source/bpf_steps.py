@@ -91,7 +91,10 @@ def _body_named(body: str) -> str:
 
 
 def _with_entries(text: str) -> str:
-    """Add labels to entry blocks in LLVM IR that have a number; LLVM omits these labels."""
+    """Add the missing label to each entry block that has a number instead of a name.
+
+    LLVM omits such labels in the text of LLVM IR.
+    """
     lines = list[str]()
     for line in text.splitlines():
         before = lines[-1] if lines else ""

@@ -75,7 +75,7 @@ def reachable_from(
 
 
 def receives_dpdk_packets(functions: Mapping[str, Function], entry: str) -> bool:
-    """Return true if a function, or one that it calls, receives packets from a DPDK port."""
+    """Return true if `entry`, or a function that it reaches, receives packets from a DPDK port."""
     reached = (functions[name] for name in reachable_functions(functions, entry))
     return any(function.shown == _RECEIVES and function.supports for function in reached)
 
@@ -250,7 +250,7 @@ _MAX_STORE_BYTES = 8
 
 
 class Line(NamedTuple):
-    """A line of a function in LLVM IR after rewriting."""
+    """A rewritten line of LLVM IR, with the framework function that it now calls, if any."""
 
     text: str | None  # None: the line is removed
     calls: tuple[str, str] | None = None  # function called instead: symbol, name in reports

@@ -339,7 +339,7 @@ def programs_of(functions: Mapping[str, Function]) -> list[Function]:
 
 
 def _named_as(file: str, elements: list[str]) -> str | None:
-    """Return the only Click element of a source, or the one whose name is that of the file.
+    """Return the only Click element of a source, or the element with the name of the file.
 
     Return None if there is no such element.
     """
@@ -430,9 +430,9 @@ def dpdk_functions(functions: Mapping[str, Function]) -> list[str]:
 
 
 def _matching(functions: Mapping[str, Function], predicate: Callable[[str], bool]) -> list[str]:
-    """Return the symbols of functions that match: those of the source, or else of its headers.
+    """Return the symbols that satisfy `predicate`: of functions in the source, else in headers.
 
-    Inlined functions are only returned if no other function matches.
+    Headers are those of the user. Inlined functions are only returned if no other function matches.
     """
     users = [name for name, one in functions.items() if not one.supports]
     found = list(filter(predicate, source_functions(functions))) or list(filter(predicate, users))
@@ -456,7 +456,7 @@ def _ranked(functions: Mapping[str, Function]) -> list[str]:
 
 
 def _handed(functions: Mapping[str, Function]) -> list[str]:
-    """Return the only function to which the receive loop hands its packets, as a list.
+    """Return a list with the only function to which the receive loop hands its packets.
 
     If there are several such functions, return the loop. The list is empty if there are several
     loops, or the loop hands packets to no function.
@@ -482,14 +482,14 @@ def _receives(functions: Mapping[str, Function], name: str) -> bool:
 
 
 def _loops(functions: Mapping[str, Function]) -> list[str]:
-    """Return the functions that receive from DPDK ports and call no other such function."""
+    """Return the functions that receive packets from DPDK ports and call no other such function."""
     own = _matching(functions, lambda name: _receives(functions, name))
     own = [name for name in own if functions[name].shown != "main"] or own
     return [name for name in own if not {*own} & (reachable_functions(functions, name) - {name})]
 
 
 def _of_loop(file: str, function: Function, one: Parameter) -> Role:
-    """Return the role of a parameter of a function that receives packets from DPDK ports itself."""
+    """Return the role of the parameter `one` of a function that itself receives DPDK packets."""
     if one.kind == "pointer" and one.plain:
         return "pointer"
     if one.kind == "integer":
@@ -593,7 +593,7 @@ def _is_burst(one: Parameter) -> bool:
 
 
 def _is_second(function: Function, one: Parameter) -> bool:
-    """Return true if a parameter is an array of packets, but not the function's first one.
+    """Return true if a parameter is an array of packets, and an earlier parameter is one, too.
 
     The first array contains the packets to process.
     """

@@ -59,7 +59,7 @@ class Variable(NamedTuple):
 
 
 class Spot(NamedTuple):
-    """The position of a member or array element within a variable."""
+    """A member or array element that an access touches, given by its path within a variable."""
 
     path: tuple[str, ...]
     """Names of nested members from the outside, `[]` for an element of an array."""
@@ -286,7 +286,7 @@ def _within(
 
 
 def _part(kind: Type, offset: int, size: int) -> tuple[str, Type] | None:
-    """Return the member or element of a type at an offset: its expression in C, and its type.
+    """Return the member or array element at an offset in a type: its C expression, and its type.
 
     `offset` and `size` are in bytes; the result is None if no member or element has that size.
     """

@@ -149,7 +149,7 @@ class Metadata:
         return self.line(location)
 
     def around(self, location: int) -> set[str]:
-        """Return the symbols of a debug location's function and of the functions that inline it."""
+        """Return the symbols of a debug location's function and of functions that inline it."""
         found, at = set[str](), self.node(location)
         for _ in range(_DEEPEST):
             if at is None:
@@ -366,7 +366,7 @@ def _reason(name: str, kind: int, flags: int) -> str:
 
 
 def map_members(metadata: Metadata, expression: int) -> list[tuple[int, Node]]:
-    """Return the members of a map's definition, each with the number of its metadata node.
+    """Return the members of a BPF map's definition, as (number of the metadata node, node).
 
     `expression` is the number of the debug-information node (`!dbg`) of the map's variable.
     """
@@ -375,7 +375,7 @@ def map_members(metadata: Metadata, expression: int) -> list[tuple[int, Node]]:
 
 
 def parts_of(metadata: Metadata, structure: int | None) -> list[tuple[int, Node]]:
-    """Return the members of a structure, each with the number of its metadata node.
+    """Return the members of a structure, as (number of the metadata node, node).
 
     `structure` is the number of the structure's own node.
     """

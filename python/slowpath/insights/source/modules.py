@@ -236,7 +236,7 @@ def bracketed_prefix(text: str) -> str:
 
 
 def _outside(text: str) -> Iterator[tuple[int, str, int]]:
-    """Yield each character outside quoted names, with its position and bracket depth."""
+    """Yield (position, character, bracket depth) for each character outside quoted names."""
     depth, quoted = 0, False
     for at, letter in enumerate(text):
         quoted ^= letter == '"'
@@ -381,12 +381,12 @@ def _operand(text: str) -> str:
 
 
 def _size(kind: str) -> str:
-    """Return a constant expression of LLVM for the size of a type in bytes."""
+    """Return the size of a type in bytes, as text of a constant expression of LLVM."""
     return f"ptrtoint (ptr getelementptr ({kind}, ptr null, i32 1) to i64)"
 
 
 class Call(NamedTuple):
-    """The target of a call."""
+    """The target of a call: a named function, or a kernel helper."""
 
     name: str | None  # a function of the module or an intrinsic; None: another target
     helper: int | None  # number of a kernel helper; None: another target

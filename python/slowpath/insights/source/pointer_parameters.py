@@ -146,7 +146,7 @@ class TargetFinder:
         return kind
 
     def _converted(self, function: Function, place: int) -> tuple[bool, int | None]:
-        """Return true if a `void *` parameter is used, and the type to which it is converted.
+        """Return (true if the function uses a `void *` parameter, type to which it converts it).
 
         The type is the metadata node number of the pointee of the first typed pointer variable
         that holds the parameter; None if there is none.
@@ -194,7 +194,7 @@ class TargetFinder:
                 yield pointee
 
     def _passed(self, line: str, values: set[str]) -> Iterator[int]:
-        """Yield pointee types of the callee's parameters to which a call passes one of the values.
+        """Yield the pointee types of those parameters of a callee that get one of `values`.
 
         Types are given by the numbers of their metadata nodes.
         """

@@ -110,7 +110,7 @@ def missing_header(reason: str) -> str:
 
 
 def is_ours(file: str) -> bool:
-    """Return true if a file, as debug information names it, is one of slowpath's headers."""
+    """Return true if a file, by its path in debug information, is one of slowpath's headers."""
     return _OURS in f"/{file}"
 
 
@@ -143,7 +143,7 @@ def is_framework(symbol: str) -> bool:
 
 @cache
 def _framework() -> tuple[frozenset[str], tuple[str, ...]]:
-    """Return names of support code in the headers, and prefixes to which macros append a word."""
+    """Return names of support functions, and prefixes to which macros append a word."""
     found = {
         (name.decode(), bool(pasted))
         for path in HEADERS.rglob("*")
@@ -161,7 +161,7 @@ def package_flags(file: str) -> tuple[str, ...]:
 
 
 def companions(file: str, source: bytes, flags: Sequence[str]) -> list[Path]:
-    """Return the other sources that an element's source needs, in the order of their dependence.
+    """Return the other sources that a Click element's source needs, in order of dependence.
 
     An element may have a base class with its own methods, or find another element by name. Click
     sources then include a header: the source of `path/other.hh` is `path/other.cc`. `flags` are the

@@ -32,7 +32,7 @@ class RunSettings(NamedTuple):
 
     @property
     def receive_fuel(self) -> int:
-        """Maximum number of blocks until a function with its own receive loop requests a packet."""
+        """Maximum number of basic blocks that run until a receive loop requests a packet."""
         return max(_RECEIVE_FUEL, self.fuel)
 
 

@@ -55,7 +55,7 @@ class Buffers:
         return set(np.flatnonzero(used).tolist())
 
     def by_structure(self) -> list[tuple[int, set[int]]]:
-        """Return each data structure's number, with the indices of the buffers it points to."""
+        """Return, for each data structure, its number and the indices of buffers it points to."""
         return [
             (one.structure, set(self._pointed(one.start, one.size, exact=True).tolist()))
             for one in self._areas
@@ -64,8 +64,9 @@ class Buffers:
     def seek(self, to: int) -> int:
         """Write the state of each buffer, as one byte, to the address `to`; return 1.
 
-        The state tells whether a buffer is referenced: whether a data structure, or the `rte_mbuf`
-        of another referenced buffer, contains an address within this buffer's `rte_mbuf`.
+        A buffer is referenced if a data structure, or the `rte_mbuf` of another referenced buffer,
+        contains an address within this buffer's `rte_mbuf`. The state also marks unreferenced
+        buffers that are a later segment of a packet.
         """
         words = self._mbuf_words()
         referenced = np.zeros(self._count, bool)
@@ -217,7 +218,7 @@ class ParameterMemory:
         return self._rooms[one.place].address, _of_zeros(one)
 
     def _is_outside(self, one: PointerTarget) -> bool:
-        """Return true if another file defines the variable of a parameter."""
+        """Return true if another file defines the variable that a parameter points to."""
         return bool(one.variables) and self._layouts.variable(one.variables[0]) is None
 
     def _unmade(self, one: PointerTarget) -> InputError:

@@ -71,8 +71,8 @@ class Counted:
     ) -> CountsReport:
         """Return the report of the run.
 
-        `packets` are the packets that ran. `more` is true if the trace has further packets that did
-        not run.
+        `packets` are the packets that the function processed. `more` is true if the trace has
+        further packets.
         """
         of_trace: Traffic = {
             "file": traffic,
@@ -244,7 +244,7 @@ class Counted:
         }
 
     def _result(self, result: int, packets: int) -> CountedResult:
-        """Return the number of packets with a result, and for an XDP program the action's name."""
+        """Return the JSON entry of the return value `result`; for XDP, add the action's name."""
         found: CountedResult = {"result": result, "packets": packets}
         if self.entry.xdp:
             found["action"] = ACTIONS[result] if 0 <= result < len(ACTIONS) else "unknown"

@@ -361,7 +361,7 @@ class Execution:
         ]
 
     def _turns(self, recorder: Recorder, fuel: int, last: float) -> PacketCallbacks:
-        """Return the callbacks for packet delivery.
+        """Return the callbacks for the code that delivers packets.
 
         `fuel` is the limit of basic blocks per packet or burst, and `last` the deadline on the
         monotonic clock.
@@ -396,7 +396,7 @@ class Execution:
         return passed
 
     def _missing(self, tally: Tally) -> list[str]:
-        """Return notes on maps and variables that were read but never filled."""
+        """Return notes on maps and variables that the run read although nothing filled them."""
         if self._filling is None:
             if self._entry.click:
                 return []
@@ -542,9 +542,10 @@ class Execution:
         struct.pack_into("<ii", self._shared, 16, -1, 0)
 
     def _set_stage(self, packet: int, count: int = 1) -> None:
-        """Store which packets are being processed, for error messages after a crash.
+        """Store the packets that are being processed, for error messages after a crash.
 
-        `packet` is the index of the first of `count` packets; if negative, a stage before them.
+        `packet` is the index of the first of `count` packets. A negative value stands for a stage
+        before the first packet, such as the set-up.
         """
         struct.pack_into("<qq", self._shared, 24, packet, count)
 

@@ -199,7 +199,7 @@ class FailureReport:
         return f"{reason} (rte_eth_rx_burst){self.unset() or f'; {_ENDING_REMEDY}'}"
 
     def unset(self) -> str:
-        """Describe state that no code initialised before the first packet; empty if none."""
+        """Return the end of an error message: state that no code has initialised; empty if none."""
         found = list(self._zeros())
         if self._entry.dpdk and any(one.shown == "main" for one in self._functions.values()):
             found.append("main does not run here")

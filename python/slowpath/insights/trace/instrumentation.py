@@ -221,7 +221,7 @@ class _Body:
         return code
 
     def _around(self, name: str, place: int | None) -> list[str]:
-        """Return code that records a call, and store the code that records the return for later."""
+        """Return code that records a call; keep code that records the return for the next line."""
         number = len(self._instrumented.calls)
         self._instrumented.calls.append(Call(self._first + self._block, name, place))
         record = '  call void @"slowpath.append"(i64 0, i32 {}, i32 0)'

@@ -77,7 +77,7 @@ class Allocations:
                         yield self.at(name, result_of(one.text), one.place)
 
     def _read(self, text: str) -> None:
-        """Read the functions' debug nodes, and the types of variables that hold call results."""
+        """Read, from a module's text, the functions' debug nodes and the types of call results."""
         now, made = "", set[str]()
         for line in text.splitlines():
             if line.startswith("define "):
@@ -250,7 +250,7 @@ _LIBRARY.free.restype = None
 
 
 class Chunk(NamedTuple):
-    """A memory range that is divided into blocks for one purpose."""
+    """A memory range of the heap that is divided into equal blocks for one purpose."""
 
     start: int
     size: int
@@ -259,7 +259,7 @@ class Chunk(NamedTuple):
 
 
 class _Class(NamedTuple):
-    """Equal blocks of the heap for one purpose; a freed block serves a later request."""
+    """A class of equal heap blocks for one purpose; freed blocks are reused within the class."""
 
     purpose: int
     room: int  # allocated bytes, a multiple of the alignment

@@ -22,7 +22,7 @@ from slowpath.insights.trace.xdp_maps import Arena
 
 
 class PacketCallbacks(NamedTuple):
-    """Callbacks around the delivery of packets."""
+    """Callbacks that run before packets are delivered."""
 
     start: Callable[[], None]
     """Called once before the first packet; discards the counts of the set-up."""
@@ -33,7 +33,7 @@ class PacketCallbacks(NamedTuple):
 
 
 class PacketFate(NamedTuple):
-    """Numbers of packets that arrived, and of packets by what happened to them."""
+    """Counts of packets: arrived packets, kept packets, and packets by return value."""
 
     packets: int
     """Number of packets that arrived."""
@@ -93,14 +93,14 @@ class LoadedEntry(NamedTuple):
         return arrive
 
     def left(self) -> Callable[[], int]:
-        """Return a function that counts packets neither sent, killed nor returned by the entry."""
+        """Return a callable that returns the number of packets not sent, killed or returned."""
         left: Callable[[], int] = ctypes.CFUNCTYPE(ctypes.c_uint32)(
             self.address(f"{self.support}left")
         )
         return left
 
     def function(self) -> Callable[..., int]:
-        """Return the entry as a callable."""
+        """Return the entry (the function that gets the packets) as a callable."""
         return _prototype(self.entry)(self.address(self.entry.function.name))
 
 

@@ -61,7 +61,7 @@ _LARGEST = 1 << 20
 
 
 class _Record(NamedTuple):
-    """A group of variables whose order in memory can change within the group."""
+    """A group of variables, such as a structure, within which their order in memory can change."""
 
     name: str
     variables: dict[str, Type]  # by name

@@ -182,9 +182,9 @@ class Recorder:
         )
 
     def _places(self, addresses: npt.NDArray[np.uint64]) -> Whole:
-        """Return, for each address, the number of the place in memory.
+        """Map each address to the number of a place: a byte of a variable, or a kind of memory.
 
-        Each byte of a variable is a place of its own; each other kind of memory is a single place.
+        Each byte of a variable has its own number. Each other kind of memory has a single number.
         """
         if not len(self._starts):
             return np.full(len(addresses), _SORTS.index("other"), np.int64)
@@ -299,7 +299,7 @@ class _Nested:
         return known
 
     def inside(self) -> list[tuple[int, int, int]]:
-        """Return each call and each block that ran in it, with the block's number of runs there."""
+        """Return (call, block, runs of the block in this call) for blocks that ran in calls."""
         found = Counter[tuple[int, int]]()
         for key, count in self._counts.items():
             chain, block = divmod(key, self._blocks)

@@ -102,7 +102,7 @@ COLUMNS = (
 
 
 def counts_csv(report: CountsReport) -> Iterator[str]:
-    """Yield CSV lines for functions, blocks, calls, structures, their members, and other memory."""
+    """Yield CSV lines for functions, blocks, calls, structures, members, and other memory."""
     packets = report["traffic"]["packets"]
     yield csv_line(COLUMNS)
     for function in report["functions"]:

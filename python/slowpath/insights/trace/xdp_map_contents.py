@@ -325,7 +325,7 @@ def _wrong(table: Table, entries: Entries) -> str | None:
 
 
 def _wrong_within(table: Table, key: bytes, inner: Table) -> str:
-    """Return the reason why the kernel would reject an inner map at a key; empty without one."""
+    """Return the reason why the kernel would reject `inner` at this key; empty if it accepts it."""
     name, definition = inner.map.name, table.map.inner
     if inner.kind not in _INNER_KINDS:
         return f"it holds {name}; inner maps of type {inner.map.kind} are not supported"
@@ -360,7 +360,7 @@ def _too_long(table: Table, entries: Entries) -> str | None:
 
 
 def _size(entries: Entries) -> int:
-    """Return the number of entries; an item with `others` stands for that many synthetic ones."""
+    """Return the number of entries, where an item with a key `others` counts as so many entries."""
     return sum(int(one.get("others", 1)) for one in entries)
 
 
@@ -410,7 +410,7 @@ def _synthetic_value(table: Table) -> bytes:
 
 
 def _looked_for(table: Table, key: bytes) -> bytes:
-    """Return the bytes of a key that identify an entry; in a trie, prefix length and prefix."""
+    """Return the part of a key that identifies an entry: for a trie, its length and its prefix."""
     if table.kind != LPM:
         return key
     length, address = key[:_LENGTH], key[_LENGTH:]

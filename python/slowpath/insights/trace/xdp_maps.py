@@ -238,7 +238,7 @@ def _bits(one: Map) -> int:
 
 
 def _slotted(one: Map, content: Type, buckets: int, slots: int) -> Table:
-    """Return a table whose slots have a tag, a key and a value of type `content`."""
+    """Return the table of a map; each slot has a tag, a key and a value of type `content`."""
     key = one.key_type or Type("bytes", one.key)
     key_at = _up(_TAG, max(_TAG, key.align))
     value_at = _up(key_at + one.key, _WORD if one.value_size >= _WORD else _TAG)
@@ -401,6 +401,6 @@ class Store:
 
 
 def _ones(bits: mmap.mmap) -> int:
-    """Return the number of set bits; count in pieces, so that no large copy is in memory."""
+    """Count the set bits in a memory area, in pieces, so that no large copy is in memory."""
     pieces = (bits[at : at + _PIECE] for at in range(0, len(bits), _PIECE))
     return sum(int.from_bytes(piece, "little").bit_count() for piece in pieces)

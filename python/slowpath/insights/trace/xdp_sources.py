@@ -292,7 +292,7 @@ def load_runnable(file: str, clang: Clang, *, filled: bool = False) -> Source:
 
 
 def _load_here(file: str, clang: Clang) -> Source | None:
-    """Load a source for this machine; return None for a kernel source that does not compile."""
+    """Compile a source for this machine; return None for a kernel source that does not compile."""
     try:
         return load_source(file, clang)
     except StoppedError:

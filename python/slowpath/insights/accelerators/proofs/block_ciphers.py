@@ -102,7 +102,7 @@ def _cipher(  # noqa: PLR0913 - properties of a cipher
 
 
 class Case(NamedTuple):
-    """A key and a block, for which ciphers and functions are compared."""
+    """A key and a data block, for which the outputs of ciphers and functions are compared."""
 
     key: bytes
     block: bytes
@@ -110,7 +110,7 @@ class Case(NamedTuple):
 
 @cache
 def _known() -> tuple[Case, dict[bytes, Cipher]]:
-    """Return one random key and block, and a map from the output for them to the cipher."""
+    """Return a random key and block, and a map from each cipher's output for them to the cipher."""
     noise = noise_of(29)
     case = Case(noise.randbytes(_KEY_BYTES), noise.randbytes(AES_SIZE))
     return case, {
@@ -218,7 +218,10 @@ def _started(stage: SharedMemoryRun, begin: str, start: list[int]) -> dict[str, 
 
 
 def distinct(found: Iterable[dict[str, Any]]) -> list[list[int]]:
-    """Return argument lists for a key set-up, one for each different effect on memory."""
+    """Return argument lists for a key set-up, one for each different memory content it leaves.
+
+    `found` has the results of successful calls, see `_started`.
+    """
     by_image = dict[int, list[int]]()
     for one in found:
         by_image.setdefault(one["image"], one["start"])
@@ -273,10 +276,10 @@ def _work_arguments(stage: SharedMemoryRun, pattern: str) -> Iterator[list[int]]
 def _identified(
     stage: SharedMemoryRun, run: Callable[[Case], None], again: Callable[[Case], None] | None = None
 ) -> dict[str, Any] | None:
-    """Return a description of the cipher that `run` computes for a key and block; None without one.
+    """Return a description of the known cipher that `run` computes; None if it computes none.
 
-    If `again` is given, it must compute the same cipher. It stands for a second way to call the
-    function.
+    `run` and `again` call a function with a key and a block; its output is in the memory of
+    `stage`. If `again` is given, it must compute the same cipher.
     """
     case, known = _known()
     run(case)

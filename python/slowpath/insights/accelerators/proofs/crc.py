@@ -22,7 +22,7 @@ _MOST_FREE = 8
 def kernel_and_solution(images: Sequence[int], target: int) -> list[int] | None:
     """Return all subsets of `images` whose xor is `target`; None if there are none or too many.
 
-    Each subset is a number: bit n says whether the subset contains `images[n]`.
+    Each subset is a number whose bit n is set if the subset contains `images[n]`.
     """
     basis = dict[int, tuple[int, int]]()  # by highest bit: an xor, and the set of its images
     kernel = list[int]()
@@ -66,7 +66,7 @@ A mismatch at a longer message is taken for the function's length limit.
 
 
 class Layout(NamedTuple):
-    """Location and form of the CRC register in the result of a function."""
+    """Position of the CRC register in a function's result, and order of its bytes and bits."""
 
     width: int
     at: int  # lowest bit of the register
@@ -74,7 +74,7 @@ class Layout(NamedTuple):
     reflected: bool
 
     def read(self, value: int) -> int:
-        """Return the CRC register in a function's result, with the bit order not reflected."""
+        """Extract the CRC register from a function's result, and undo reflected bit order."""
         value = value >> self.at & ((1 << self.width) - 1)
         if self.swapped:
             value = int.from_bytes(value.to_bytes(self.width // 8, "little"), "big")
@@ -82,7 +82,7 @@ class Layout(NamedTuple):
 
 
 class Recovered(NamedTuple):
-    """A CRC, and the form in which a function takes its operands and returns its result."""
+    """A CRC, and the layout in which a function takes its operands and returns its result."""
 
     crc: Crc  # with a seed of zero
     layout: Layout
@@ -294,7 +294,7 @@ def _shifted(crc: Crc, register: int, bits: int) -> int:
 
 
 def _seeds(oracle: Oracle, found: Recovered, sizes: Sequence[int]) -> tuple[int, ...] | None:
-    """Return the effect of each seed bit on the initial register; None if it is not linear."""
+    """Return the change of the initial register by each seed bit; None if it is not linear."""
     read, noise = found.layout.read, noise_of(5)
     by_size = []
     for size in (sizes[0], sizes[-1]):
@@ -312,7 +312,9 @@ def _seeds(oracle: Oracle, found: Recovered, sizes: Sequence[int]) -> tuple[int,
 
 
 def _agreement(oracle: Oracle, found: Recovered) -> tuple[int, int, int] | None:
-    """Return the number of inputs on which function and CRC agree, and their length range in bytes.
+    """Return the number of inputs on which function and CRC agree, and their length range.
+
+    The range is given by the least and the greatest length in bytes.
 
     Return None if results disagree. A function with a buffer of limited size is a CRC up to this
     size: longer inputs may disagree.

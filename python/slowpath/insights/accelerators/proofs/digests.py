@@ -1,6 +1,6 @@
 """Recognises functions that compute the digests MD5, SHA-1, SHA-2, SHA-3 or BLAKE2.
 
-The references are own implementations of MD5, SHA-1 and SHA-2, and all digests of `hashlib`.
+Functions are compared with slowpath's own MD5, SHA-1 and SHA-2, and with all digests of `hashlib`.
 """
 
 import hashlib
@@ -102,7 +102,7 @@ def _primes(count: int) -> list[int]:
 
 
 def _root(number: int, power: int) -> int:
-    """Return the integer part of the root of `number` with degree `power`."""
+    """Return the `power`-th root of `number`, rounded down to an integer."""
     low, high = 0, 1 << (number.bit_length() // power + 1)
     while low < high:
         middle = (low + high + 1) // 2
@@ -186,8 +186,8 @@ _FIRST = 40
 def prove_whole(bound: BoundFunction, reading: Interpretation) -> dict[str, Any] | None:
     """Return a description of the digest (such as SHA-1) that a function writes to memory.
 
-    `reading` says how the function takes its data. Return None if the function computes no known
-    digest.
+    `reading` assigns roles to the parameters, such as data and length. Return None if the function
+    computes no known digest.
     """
     if reading.extent not in ("length", "end", "text") or not bound.memories:
         return None
@@ -272,9 +272,10 @@ def _operands(texts: Sequence[bytes], state: int, changed: int, after: bytes) ->
 
 
 def _all_differ(before: bytes, after: bytes, digest: Digest, at: int) -> bool:
-    """Return true if each word of a state changed in a call, as nearly always for a digest.
+    """Return true if a call changed each word of the state, as a digest nearly always does.
 
-    This is much faster to check than the state is to compute.
+    `before` and `after` are the content of memory around the call; the state begins at offset `at`.
+    This check is much faster than computing the expected state.
     """
     word = digest.word
     return all(

@@ -32,7 +32,7 @@ _MOST_POINTERS = 4
 
 
 class Slot(NamedTuple):
-    """Role of an argument in calls of a function, such as data or length."""
+    """Role of an argument in calls of a function (such as data or length), and its default."""
 
     role: Role
     value: int = 0  # default of a number
@@ -116,10 +116,10 @@ def _slot(parameter: Parameter, at: int, data: int, extent: int | None, value: i
 
 
 def number_for(parameter: Parameter, value: int, choice: int = 0) -> int:
-    """Return the number to pass for a parameter.
+    """Return the number to pass for a numeric parameter.
 
-    It is the generator polynomial of a CRC, at index `choice` of `POLYNOMIALS` for its width, if
-    the parameter's name says that it takes one. Otherwise it is `value`.
+    If the parameter's name suggests a CRC polynomial, return entry `choice` of `POLYNOMIALS` for
+    the parameter's width. Otherwise, return `value`.
     """
     if _POLYNOMIAL.search(_name(parameter)) and parameter.bits in POLYNOMIALS:
         return POLYNOMIALS[parameter.bits][choice]
@@ -158,7 +158,7 @@ Noise = random.Random
 
 
 def noise_of(seed: int) -> Noise:
-    """Return a random number generator; each caller uses its own seed."""
+    """Return a random number generator with this seed, which yields equal numbers in each run."""
     return random.Random(seed)  # noqa: S311 - not used for security
 
 
@@ -188,7 +188,9 @@ class Bench:
         """Content of variables before any preparation, by address."""
 
     def prepare(self, before: Sequence[str] = ()) -> None:
-        """Run the functions `before`, which fill global variables; save all variables.
+        """Run the functions `before`, which fill global variables; save all global variables.
+
+        `State.restore` later restores this content.
 
         Call this method first in each process.
         """
@@ -227,13 +229,13 @@ class Bench:
         )
 
     def variables(self, name: str) -> list[Variable]:
-        """Return the global variables that a function or its callees may change, if restorable."""
+        """Return the restorable global variables that a function or its callees may change."""
         found = [self.code.variable(one) for one in sorted(self.changeable(name))]
         return [one for one in found if one is not None][:_MOST_VARIABLES]
 
 
 class Memory:
-    """Memory that a call may write: a region that a parameter points to, or a global variable."""
+    """Memory that a function may write: the region of a pointer parameter, or a global variable."""
 
     def __init__(self, address: int, size: int, parameter: int | None, variable: str = "") -> None:
         self.address, self.size = address, size
@@ -241,7 +243,7 @@ class Memory:
         self.variable = variable  # name; empty for a region
 
     def read(self, size: int | None = None, offset: int = 0) -> bytes:
-        """Return `size` bytes from an offset; by default as many as the memory has."""
+        """Return `size` bytes from an offset; by default the size of the whole memory."""
         return ctypes.string_at(self.address + offset, self.size if size is None else size)
 
     def write(self, text: bytes, offset: int = 0) -> None:
@@ -261,7 +263,7 @@ class State:
         self._variables = variables
 
     def now(self) -> bytes:
-        """Return the current content of the variables, joined."""
+        """Return the current content of all selected variables, concatenated."""
         return b"".join(ctypes.string_at(one.address, one.size) for one in self._variables)
 
     def restore(self) -> None:
@@ -275,7 +277,7 @@ class State:
 
 
 class InitialBytes(NamedTuple):
-    """Bytes that are written to a memory before a call of a function."""
+    """Bytes that are written to a region or variable before a call of a function."""
 
     memory: Memory
     offset: int
@@ -388,9 +390,9 @@ class SharedMemoryRun:
         self.regions = bench.regions[: NONCE + 1]
 
     def start(self, contents: Mapping[int, bytes], *, zero: Sequence[int] = (CONTEXT,)) -> None:
-        """Restore the variables, fill the regions in `zero` with zeros, and others with noise.
+        """Restore variables; fill memory regions in `zero` with zeros, others with random bytes.
 
-        Then the bytes in `contents`, by region, overwrite the start of their regions.
+        Then write the bytes in `contents`, by index of the region, to the start of each region.
         """
         self._state.restore()
         for at, region in enumerate(self.regions):
@@ -400,7 +402,7 @@ class SharedMemoryRun:
                 region.write(contents[at])
 
     def variables(self) -> bytes:
-        """Return the current content of all variables that the functions may change, joined."""
+        """Return the concatenated content of all variables that the functions may change."""
         return self._state.now()
 
     def call(self, name: str, arguments: Sequence[int]) -> int:

@@ -54,7 +54,7 @@ _COMMON_SEEDS = (
 
 
 def prove_hash(oracle: Oracle, constants: Iterable[int]) -> dict[str, Any] | None:
-    """Return a description of the known hash that a function computes; None if there is none.
+    """Return a description of the known hash that a function computes; None if it computes none.
 
     `constants` are numbers in the program that may be seeds.
     """

@@ -54,7 +54,7 @@ class Oracle(Protocol):
 
 
 class ResultLocation(NamedTuple):
-    """Location of a function's result: in bytes of a memory, or in the return value."""
+    """Location of a function's result: the return value, or bytes of memory that it writes."""
 
     bits: int
     memory: Memory | None = None
@@ -165,7 +165,7 @@ def digest_oracles(bound: BoundFunction, reading: Interpretation) -> Iterator[Di
 
 
 def outcomes(bound: BoundFunction, data: bytes, length: int) -> tuple[int, list[bytes]]:
-    """Call a function; return its return value, and the content of its memories after the call."""
+    """Call a function; return its return value, and the content of all memory that it may write."""
     result = bound.call(data, length)
     return result, [memory.read() for memory in bound.memories]
 
@@ -261,7 +261,7 @@ def result_locations(
 
 
 def varying(texts: Sequence[bytes]) -> list[tuple[int, int]]:
-    """Return the ranges (offset, size) in which any text differs from the first text."""
+    """Return the ranges (offset, size) in which a byte string differs from the first one."""
     joined = bytearray(len(texts[0]))
     for one in texts[1:]:
         for offset, size in differing_ranges(texts[0], one):
@@ -335,7 +335,7 @@ _SHORT_REPETITIONS = 3
 
 
 class Sample(NamedTuple):
-    """An input for a function: data, seed, and distance by which the data is moved in memory."""
+    """An input for a function: data, seed, and offset of the data from a page start in bytes."""
 
     data: bytes
     seed: int
@@ -362,9 +362,9 @@ def evaluate(oracle: Oracle, sample: Sample) -> int:
 def finding(
     kind: str, name: str, parameters: dict[str, str], count: int, lengths: Collection[int]
 ) -> dict[str, Any]:
-    """Return the description of an algorithm with which a function agreed on `count` inputs.
+    """Return the JSON description of an algorithm whose results equal those of a function.
 
-    `lengths` are the lengths of these inputs in bytes.
+    They were equal for `count` inputs; `lengths` are the lengths of these inputs in bytes.
     """
     return {
         "kind": kind,

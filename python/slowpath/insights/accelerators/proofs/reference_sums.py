@@ -96,7 +96,7 @@ class Crc(NamedTuple):
         return register
 
     def outcome(self, register: int) -> int:
-        """Return the CRC of a message, given the register after processing the message."""
+        """Return the CRC of a message: its final register, reflected if necessary, xor `final`."""
         if self.reflected_out:
             register = reverse(register, self.width)
         return register ^ self.final
@@ -125,7 +125,7 @@ def reverse(value: int, width: int) -> int:
 
 
 def rotate_left(value: int, by: int, mask: int = U32) -> int:
-    """Rotate a number left; all bits of its width are set in `mask`."""
+    """Rotate a number left by `by` bits; `mask` has all bits of the number's width set."""
     return (value << by | value >> (mask.bit_length() - by)) & mask
 
 

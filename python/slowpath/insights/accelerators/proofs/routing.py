@@ -68,7 +68,7 @@ def some_addresses(noise: Noise, routes: list[Route]) -> list[int]:
 
 
 def agreement(routes: list[Route], addresses: list[int], answer: Answer) -> int | None:
-    """Return the number of addresses if `answer` gives the right next hop for all, else None.
+    """Return the number of addresses if the lookup `answer` is right for all, else None.
 
     For addresses without a route, `answer` must always give the same number.
     """
@@ -104,7 +104,10 @@ def agreed(routes: list[Route], addresses: list[int], answer: Answer) -> tuple[i
 
 
 def lpm_finding(count: int, routes: int, parameters: dict[str, str]) -> dict[str, Any]:
-    """Return the description of a function that does longest prefix match."""
+    """Return the JSON description of a function that does longest prefix match.
+
+    It agreed with the reference on `count` lookups among `routes` routes.
+    """
     parameters = {"routes": str(routes), **parameters}
     return finding("lpm", "longest prefix match (IPv4)", parameters, count, [4])
 
@@ -117,7 +120,7 @@ _MOST = 60
 
 
 class Layout(NamedTuple):
-    """Size of a routing entry in memory, and the positions of its members."""
+    """Layout of a route in memory: its size in bytes, and the locations of its members."""
 
     size: int
     prefix: Member

@@ -47,10 +47,11 @@ _CALLS = ("value", "memory")
 
 
 def lookup_attempts(bench: Bench, roles: Roles) -> tuple[list[Attempt], CrashRecord]:
-    """Return attempts to recognise a routing table, and a crash record of calls that they share.
+    """Return attempts to recognise a routing table, and a record of calls that crashed.
 
-    Each attempt tries other meanings of the functions' arguments. If the program's variables are
-    not restored after an attempt, the next one needs a process of its own.
+    Each attempt tries other meanings of the functions' arguments. Through the record, attempts skip
+    calls that crashed in an earlier attempt. If an attempt leaves variables that cannot be
+    restored, the next one needs a process of its own.
     """
     attempts: dict[Attempt, TableCalls] = {
         partial(_tried, bench, roles, calls): calls for calls in table_calls(bench, roles)
@@ -68,7 +69,10 @@ def lookup_attempts(bench: Bench, roles: Roles) -> tuple[list[Attempt], CrashRec
 
 @cache
 def _inputs(*, ascending: bool) -> tuple[list[Route], list[int]]:
-    """Return random routes in the order of their insertion, and addresses to look up."""
+    """Return random routes in the order of their insertion, and addresses to look up.
+
+    With `ascending`, routes are in the order of their prefix lengths.
+    """
     noise = noise_of(83)
     routes = some_routes(noise)
     if ascending:
@@ -201,7 +205,7 @@ def _byte_swapped(number: int) -> int:
 
 
 def _bytes(calls: TableCalls, address: int) -> bytes:
-    """Return the bytes of an IPv4 address in memory, followed by zeros."""
+    """Return an IPv4 address in the byte order that `calls` assumes, padded with zeros."""
     return address.to_bytes(4, "big" if calls.swapped else "little") + bytes(_SLOT - 4)
 
 
@@ -218,12 +222,13 @@ def _field(
     routes: list[Route],
     addresses: list[int],
 ) -> Callable[[int], int] | None:
-    """Return a function that looks up an address and reads its next hop from memory.
+    """Return a function that maps an address to its next hop; None if the next hop is not found.
 
     The next hop is in memory that the lookup function writes, or near the address that it returns.
     It may also be the return value itself.
 
-    Return None if the next hop is not found.
+    `result_of` calls the lookup function of the program. The known `routes` tell the next hop that
+    has to appear for one of the `addresses`.
     """
     routed = (one for one in addresses if (route := lookup(routes, one)) and route.length < BITS)
     first = next(routed, None)

@@ -31,7 +31,7 @@ _WORD, _LONG = ("integer", 32), ("integer", 64)
 
 
 class Plain:
-    """Default values for the attributes of oracles."""
+    """Base class of oracles with default values of their attributes."""
 
     unit = 1
     text = False
@@ -124,7 +124,7 @@ class WordsOracle(Plain):
 
 
 class TableOracle(Plain):
-    """An oracle from a table that a function filled; it maps a byte to the table's entry."""
+    """An oracle for a table that a function filled; it maps a byte to the entry at this index."""
 
     fixed: int | None = 1
     most = 1

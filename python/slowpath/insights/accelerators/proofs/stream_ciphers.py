@@ -47,7 +47,10 @@ def _texts() -> tuple[bytes, ...]:
 
 
 def _some_text(noise: Noise) -> bytes:
-    """Return a random cipher state, words with the number 20 (rounds), and a random message."""
+    """Return random bytes for a cipher state, words with the number 20 (rounds), and random bytes.
+
+    The last bytes serve as a message.
+    """
     return noise.randbytes(_BEHIND) + b"\x14\0\0\0" * _BEHIND + noise.randbytes(_MESSAGE)
 
 
@@ -228,10 +231,10 @@ def rc4_attempts(bench: Bench, begin: str, work: str) -> Iterator[Attempt]:
 
 
 def _rc4(outcome: Callable[[bytes, bytes], bytes], size: int) -> dict[str, Any] | None:
-    """Return a description of RC4 if `outcome` computes it for a key and a message.
+    """Return a description of RC4 if the function `outcome` computes it.
 
-    `outcome` may encrypt the message, or return the key stream. Keys have `size` bytes. Return None
-    for other functions.
+    `outcome` maps key and message to the encrypted message, or to the key stream. Keys have `size`
+    bytes. Return None for other functions.
     """
     key, expected = _rc4_known(size)
     if outcome(key, bytes(_MESSAGE)) != expected:

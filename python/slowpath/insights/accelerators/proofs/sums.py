@@ -126,7 +126,10 @@ def _parameters(  # noqa: PLR0913 - properties of a checksum
 def _seed_factor(
     oracle: Oracle, few: list[Sample], start: int, rest: Callable[[Sample], int]
 ) -> int | None:
-    """Return the factor by which the seed enters a sum; None if its effect is not linear."""
+    """Return the factor by which a function multiplies its seed before adding it to the sum.
+
+    Return None if the seed has another effect.
+    """
     if not oracle.seed_bits:
         return 0
     for factor in (0, 1, -1, 256, -256):
@@ -202,7 +205,7 @@ def _fletcher(oracle: Oracle) -> dict[str, Any] | None:
 
 
 def _few(oracle: Oracle) -> list[Sample]:
-    """Return a few inputs on which most functions give different results."""
+    """Return a few of the longer inputs, on which most functions give different results."""
     found = [one for one in samples(oracle) if len(one.data) >= min(8, oracle.fixed or 8)]
     return found[:: max(1, len(found) // _FEW)]
 
@@ -218,7 +221,8 @@ def _agreeing(oracle: Oracle, agrees: Callable[[Sample], bool]) -> Iterator[Samp
 def _required(oracle: Oracle) -> int:
     """Return the number of inputs on which function and reference must agree.
 
-    These are all inputs, or 120 if the function may take data only up to a limited length.
+    It is the number of all inputs for a function of fixed-length data. For others it is at most
+    120, as they may take data only up to a limited length.
     """
     every = sum(1 for _ in samples(oracle))
     return every if oracle.fixed is not None else min(every, 120)
