@@ -94,8 +94,13 @@ def test_models_that_somebody_changed(tmp_path: Path, noisy: tuple[FunctionModel
     del document["widening"]
     file.write_text(json.dumps(document))
     assert saved.read(str(file)).widening == 1.0  # as in files of older versions
-    for wrong in ("0", "-2.0", "1e999"):
+    for wrong, reason in (
+        ("0", "which is not a positive number"),
+        ("-2.0", "which is not a positive number"),
+        ("1e999", "is not a finite number"),
+    ):
         file.write_text(json.dumps(document).replace("{", f'{{"widening": {wrong}, ', 1))
         with pytest.raises(InputError) as error:
             saved.read(str(file))
         assert "widening" in error.value.reason
+        assert reason in error.value.reason

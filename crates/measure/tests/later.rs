@@ -106,8 +106,8 @@ fn renumber() -> Arc<Object> {
     ])
 }
 
-/// Builds a program that changes a byte of each packet, and drops packets that already have the
-/// changed byte. It does not change the counter in its map.
+/// Builds a program that changes byte 14 of each packet to 0x22. It passes packets in which the byte
+/// was 0x11, and drops all others, such as changed ones. It does not change the counter in its map.
 fn change_packet() -> Arc<Object> {
     counter(&[
         insn(0x71, 2, 8, 14, 0),

@@ -270,7 +270,7 @@ def _widening(file: str, document: SavedModel) -> float:
     """Return the factor that widens intervals where other clients use the accelerator."""
     found = document.get("widening", 1.0)
     if not 0 < found < math.inf:
-        raise _no_model(file, f"widening is {found:g}, which is not a factor of at least 1")
+        raise _no_model(file, f"widening is {found:g}, which is not a positive number")
     return found
 
 
