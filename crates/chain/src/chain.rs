@@ -74,9 +74,9 @@ pub struct Edge {
     /// Network that the packet crosses between two devices; `None` if both programs run on one
     /// device and the description states no network.
     pub network: Option<Network>,
-    /// True if libxdp's dispatcher runs the next program. The dispatcher compares only five bits of
-    /// the previous program's result. It also runs the next program if the previous one was
-    /// removed.
+    /// True if libxdp's dispatcher runs the program at the end of the edge. The dispatcher compares
+    /// only five bits of the previous program's result. If the previous program was removed from
+    /// the interface, the dispatcher runs the next one as well.
     pub dispatched: bool,
 }
 
@@ -239,8 +239,8 @@ impl Chain {
         })
     }
 
-    /// Reads the actions of an edge. Rejects an action that another edge of the same program
-    /// already has.
+    /// Reads the XDP actions on which packets take an edge. Rejects an action that another edge of
+    /// the same program already has.
     fn actions(
         &self,
         from: usize,
@@ -395,7 +395,8 @@ impl Chain {
 /// Maximum number of programs that a dispatcher can run (`MAX_DISPATCHER_ACTIONS` of libxdp).
 const DISPATCHED: usize = 10;
 
-/// Reads the targets of devices from the description. At least one program must run on each device.
+/// Reads the performance targets that the description gives to devices. At least one program must
+/// run on each of these devices.
 fn targets(
     description: &ChainDescription,
     members: &[Member],

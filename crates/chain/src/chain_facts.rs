@@ -95,7 +95,7 @@ impl ChainFacts<'_> {
     }
 }
 
-/// Returns the assumptions under which the facts about packets at a program hold.
+/// Returns the assumptions under which the facts about packets that reach a program hold.
 fn assumptions(reached: &Reached) -> BTreeSet<&String> {
     let left = reached.by_edge.iter().map(|(_, left)| match left {
         Outgoing::Packets(found) => &found.assumptions,

@@ -203,8 +203,8 @@ impl Chain {
         Ok(groups)
     }
 
-    /// Adds the groups of maps that several objects pin under the same name. A loader creates the
-    /// map for the first object, and reuses it for the others.
+    /// Puts maps that several objects pin under the same name into one group. A loader creates such
+    /// a map for the first object, and reuses it for the others.
     fn add_pinned(
         &self,
         loaded: &[Loaded],

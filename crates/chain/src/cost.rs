@@ -23,7 +23,7 @@ use std::rc::Rc;
 const TARGET: &str = "ebpf";
 const COUNTED: &str = "instructions";
 
-/// Result of finding the maximum number of instructions that a program executes for a packet.
+/// Upper bound on the number of instructions that a program executes for a packet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Cost {
@@ -98,8 +98,8 @@ pub(crate) fn max_instructions(
     }
 }
 
-/// Makes the conditions hold on every path of an unrolled program, by adding them to the first
-/// edges of its path graph.
+/// Restricts all paths of an unrolled program to runs for which the conditions hold. Adds the
+/// conditions to the first edges of its path graph.
 fn require(unrolled: &mut Unrolled, conditions: &[TermId]) {
     let pool = &mut unrolled.executor.pool;
     let mut all = pool.bool(true);

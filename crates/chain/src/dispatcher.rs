@@ -8,7 +8,8 @@ use crate::{Action, Chain, ChainError, Dispatcher, Edge, Loaded};
 use slowpath_bpf::RunConfig;
 
 /// Result that libxdp's dispatcher assumes for a program that was removed from its interface. The
-/// dispatcher also uses the number as a mask: it compares only these bits of a program's result.
+/// dispatcher also uses this number as a mask: of a program's result, it compares only the bits
+/// that are set in this number.
 pub(crate) const REMOVED_RESULT: u32 = 31;
 
 /// A program that a dispatcher runs: its configuration, its name in the object, and its index in

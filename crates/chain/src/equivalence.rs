@@ -148,7 +148,8 @@ pub fn prove_together(
     prove_with(subject, original, (specialised, None), options, stop)
 }
 
-/// The programs and packets that a proof is about.
+/// The object of the two compared programs, the packets that the proof is about, and settings of
+/// the proof.
 #[derive(Clone, Copy)]
 struct Subject<'a> {
     object: &'a Object,

@@ -34,8 +34,8 @@ pub fn parse_facts(texts: &[String]) -> Result<PacketFacts, String> {
     }
 }
 
-/// Returns the end of the packet range that the facts are about: the offset after the last byte. It
-/// is 0 if they are only about the packet's length.
+/// Returns the offset after the last packet byte that the facts are about. It is 0 if they are only
+/// about the packet's length.
 fn end(fact: &PacketFacts) -> usize {
     let PacketFacts { min_length: _, max_length: _, bits, values, equal } = fact;
     let bits = bits.last_key_value().map(|(&offset, _)| usize::from(offset) + 1);

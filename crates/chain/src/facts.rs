@@ -53,7 +53,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::time::Instant;
 
-/// Number of sample packets that are derived from each packet that the solver finds.
+/// Number of additional sample packets that are derived from each packet that the solver finds.
 const VARIED: usize = 8;
 
 /// Length in bytes of the shortest packet that any device delivers to a program.
@@ -91,8 +91,7 @@ pub enum Outgoing {
 /// Reason why no packet leaves a program with one of the wanted results.
 #[derive(Clone, Debug)]
 pub struct NothingLeaves {
-    /// The branches that make packets end with other results. Each is the last branch before the
-    /// program ends.
+    /// The last branch on each way to a program end at which packets have another result.
     pub ends: Vec<End>,
     /// Branches that a packet would have to take to leave with one of the results, but that no
     /// packet can take together. Empty if the program's results already show that no packet leaves.
@@ -167,9 +166,9 @@ pub fn any_packet() -> PacketFacts {
     PacketFacts::lengths(least, greatest)
 }
 
-/// Returns two flags: true if the range of the headroom is worth reporting, and the same for the
-/// metadata length. A range that holds for every packet, or for every newly received packet, is not
-/// worth reporting.
+/// Returns two flags: whether the range of the headroom is worth reporting, and whether the range
+/// of the metadata length is. A range that holds for every packet, or for every newly received
+/// packet, is not.
 pub(crate) fn is_notable(environment: PacketEnvironment) -> (bool, bool) {
     let plain = [PacketEnvironment::ANY, Receive::PAGE.packet_environment()];
     let head_room = plain.iter().all(|plain| plain.head_room != environment.head_room);
@@ -313,7 +312,8 @@ fn discover(
     proof.prove(sampler, seen, bounds)
 }
 
-/// Returns the ids of the unmodelled behaviours on which at least one run depends.
+/// Returns the ids of those behaviours that the analysis does not model, but on which at least one
+/// run depends.
 fn relied(unrolled: &Unrolled) -> BTreeSet<RelianceId> {
     let nodes = unrolled.dag.numbered_nodes();
     nodes.flat_map(|(node, _)| unrolled.executor.reliances(node)).map(|&(on, _)| on).collect()

@@ -68,9 +68,10 @@ pub fn start_maps(chain: &Chain, loaded: &[Loaded], text: &str) -> Result<Value,
 /// The objects of a chain joined into one object, with all names that users can give to its maps.
 struct Names {
     joined: Joined,
-    /// The joined object. It has an additional copy of a map for each alternative name of the map.
+    /// The joined object. For each alternative name of a map, it contains an additional copy of the
+    /// map with this name.
     object: Object,
-    /// For each alternative name of a map, the name that the map has in the joined object.
+    /// For each alternative name of a map, its main name in the joined object.
     further: BTreeMap<String, String>,
 }
 
@@ -131,8 +132,8 @@ pub fn joined(chain: &Chain, loaded: &[Loaded]) -> Result<Joined, ChainError> {
     }))
 }
 
-/// A map with given content, and the decision whether it is frozen. Programs may rely on the
-/// content of frozen maps.
+/// A map with given content, and the reason why it is not frozen, if there is one. Programs may
+/// rely on the content of frozen maps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Given {
     /// Name of the map in its program's object.

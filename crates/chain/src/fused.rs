@@ -54,7 +54,7 @@ pub(crate) enum FusedError {
         /// Name under which the other program pins the map.
         second: String,
     },
-    /// The programs cannot be joined into one, in which jumps lead from program to program.
+    /// The programs cannot be combined into one program, which jumps from each of them to the next.
     #[error(transparent)]
     Fuse(#[from] FuseError),
     /// The fused program cannot be analysed or rewritten.
@@ -70,8 +70,8 @@ pub(crate) struct Fused {
     /// Object file with the fused program; `None` if it is not proved that the program does the
     /// same.
     pub bytes: Option<Vec<u8>>,
-    /// The original programs as separate programs, which are run in the kernel for comparison. An
-    /// error states why they cannot be run there.
+    /// The original programs as separate programs, to be run in the kernel for comparison with the
+    /// fused program. An error states why they cannot be run there.
     pub apart: Result<Unfused, String>,
     /// Test inputs (packets and map contents) from the proof, for runs of the fused program in the
     /// kernel.
@@ -89,8 +89,7 @@ pub struct Unfused {
     pub bytes: Vec<u8>,
     /// Name of the first program of the chain in this object.
     pub entry: String,
-    /// Name of each map in this object, by its name in the chain. The object with the fused program
-    /// has the same names.
+    /// Name of each map in this object, by its name in the chain.
     pub maps: BTreeMap<String, String>,
 }
 

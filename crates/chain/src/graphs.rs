@@ -122,7 +122,7 @@ impl PairReport {
     }
 }
 
-/// A list of source lines without duplicates.
+/// A list of source lines without duplicates, to which instructions refer by index.
 struct Lines<'a> {
     name: &'a str,
     known: BTreeMap<LineReport, usize>,

@@ -19,13 +19,13 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// Divisor of the remaining time: the decision whether a guard costs less than it saves may take a
-/// quarter of it.
+/// The decision whether a guard costs less than it saves may take the remaining time divided by
+/// this number.
 const PART: u32 = 4;
 /// Maximum time for deciding whether the checks of a guard cost less than they save.
 const TIME: Duration = Duration::from_secs(10);
-/// Maximum number of checks of a guard that are tested, by leaving out one at a time, for saving
-/// more than they cost.
+/// Maximum number of checks that are left out of a guard, one at a time, to test whether each of
+/// them saves more than it costs.
 const TRIES: usize = 16;
 
 /// The program, the facts and the options that are needed to decide whether a guard (checks of
@@ -52,8 +52,8 @@ pub(crate) enum Verdict {
         why: Vec<String>,
         pays: bool,
     },
-    /// The guard costs more than it saves, so the original program is kept. The sentence states the
-    /// reason.
+    /// The guard costs more than it saves, so the original program is kept. The text is a sentence
+    /// with the reason.
     KeepOriginal(String),
 }
 
@@ -125,8 +125,8 @@ enum GuardCheck {
 }
 
 impl ProfitabilityCheck<'_> {
-    /// Returns the maximum number of instructions that a program executes for arriving packets. The
-    /// flag is true if some packet reaches this number. Returns `None` if no bound is found.
+    /// Returns the maximum number of instructions that a program executes for arriving packets, and
+    /// whether some packet reaches this number. Returns `None` if no bound is found.
     fn executes(&self, program: &BpfProgram) -> Option<(u64, bool)> {
         let Subject { object, arriving, options, .. } = self.subject;
         let cost = max_instructions((object, program), arriving, options, self.stop).ok()?;
@@ -140,8 +140,9 @@ impl ProfitabilityCheck<'_> {
         self.stop.reason().is_none().then_some(made)
     }
 
-    /// Rewrites the program without any facts, so that it needs no guard. Returns `None` if it then
-    /// executes more than `after` instructions. The original executes `before` instructions.
+    /// Rewrites the program without any facts, so that it needs no guard. Returns this version with
+    /// its maximum number of executed instructions. Returns `None` if the version executes more
+    /// than `after` instructions. The original executes `before` instructions.
     fn without_any(&self, before: u64, after: u64) -> Option<(Specialised, u64)> {
         let nothing = PacketFacts::lengths(0, u16::MAX);
         let made = self.rewritten(&nothing).filter(|made| made.guard.is_none())?;

@@ -23,7 +23,8 @@ pub struct KnownStart {
 }
 
 impl Default for KnownStart {
-    /// Returns a start about which nothing is known: any packets, and any content of maps.
+    /// Returns a start about which nothing is known: the packets and the content of maps can be
+    /// any.
     fn default() -> Self {
         KnownStart { first: any_packet(), contents: BTreeMap::new() }
     }

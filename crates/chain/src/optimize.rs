@@ -272,8 +272,8 @@ fn without_unused(frozen: &FrozenMaps, made: &Specialised) -> Object {
     object
 }
 
-/// Returns the facts that a proof may assume. Programs with a guard must be correct for all
-/// packets, so only limits of the packet length may be assumed.
+/// Returns those of the facts that a proof may assume. A program with a guard must be correct for
+/// all packets, so its proof may assume only limits of the packet length.
 fn known_of(facts: &PacketFacts, mode: Mode) -> PacketFacts {
     match mode {
         Mode::Trust => facts.clone(),
@@ -281,9 +281,9 @@ fn known_of(facts: &PacketFacts, mode: Mode) -> PacketFacts {
     }
 }
 
-/// Returns a smaller set of facts for another attempt to rewrite a program. The first attempt has
-/// only facts that decide branches, the next only packet lengths. Returns `None` if there is
-/// nothing more to try.
+/// Returns a smaller set of facts for another attempt to rewrite a program: after the first attempt
+/// only the facts that decide branches, after the second only the packet lengths. Returns `None` if
+/// there is nothing more to try.
 fn fewer(facts: &PacketFacts, made: &Specialised) -> Option<PacketFacts> {
     let mut fewer = PacketFacts::lengths(facts.min_length, facts.max_length);
     let decides =

@@ -49,14 +49,14 @@ use std::time::Instant;
 use subject::Linked;
 use variants::{NodePlan, variants};
 
-/// Divisor of the total time: finding the packets that arrive at all nodes may take one half of it.
+/// Finding the packets that arrive at all nodes may take the total time divided by this number.
 const ARRIVING: u32 = 2;
-/// Maximum number of parts into which the remaining time is divided. The work for one node may take
-/// one part.
+/// Maximum number of equal parts of the remaining time, one for each node that waits per thread.
+/// The work for one node may take one part.
 const PARTS: usize = 8;
 
-/// Divisor of the remaining time: at the end of planning, finding the source lines that establish
-/// facts may take one half of it.
+/// At the end of planning, finding the source lines that establish facts may take the remaining
+/// time divided by this number.
 const REASONS: u32 = 2;
 
 /// The result of planning which nodes of a network run rewritten programs.

@@ -22,7 +22,8 @@ use std::time::Instant;
 /// Options for rewriting a chain.
 #[derive(Clone, Debug)]
 pub struct RewriteOptions {
-    /// Mode of rewriting. `None` finds facts about packets and leaves the programs unchanged.
+    /// Mode of rewriting. With `None`, the programs stay unchanged and only the facts about packets
+    /// are found.
     pub mode: Option<Mode>,
     /// Facts that hold for packets arriving at the first program.
     pub first: PacketFacts,
@@ -93,8 +94,9 @@ pub struct Rewritten {
     /// Object with the fused program. `None` if the programs were not fused, or if it is not proved
     /// that the fused program does the same.
     pub fused: Option<Vec<u8>>,
-    /// The original programs, for comparison with the fused program in the kernel. An error is the
-    /// reason why they cannot be run in the kernel.
+    /// The original programs as separate programs, to be run in the kernel for comparison with the
+    /// fused program. An error is the reason why they cannot be run. `None` if the programs were
+    /// not fused.
     pub apart: Option<Result<Unfused, String>>,
     /// Test inputs (packets and map contents) for the fused program.
     pub fused_test_inputs: Vec<TestInput>,
@@ -264,8 +266,8 @@ pub fn rewrite(
 }
 
 /// Adds to each program's report the assumptions on which its results depend. Facts about its
-/// packets depend on the assumptions of earlier programs. `own` contains further conditions of each
-/// program; they apply to facts at later programs and to branches removed from the program itself.
+/// packets depend on the assumptions of earlier programs. For each program, `own` contains further
+/// conditions, on which its removed branches and the facts at later programs depend.
 fn rest_on_others(chain: &Chain, own: &[Vec<String>], report: &mut ChainReport) {
     let direct: Vec<Vec<String>> =
         report.programs.iter().map(|program| program.assumptions.clone()).collect();

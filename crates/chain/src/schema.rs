@@ -8,8 +8,8 @@ use crate::report::{
 };
 use slowpath_oracle::{check_golden, schema};
 
-/// Report types that also occur in JSON documents of the Python package. The package generates its
-/// own types for them from this schema.
+/// Report types of which the Python package's JSON documents are composed. The package generates
+/// its own types for them from this schema.
 type Parts = (
     FrozenReport,
     GuardReport,

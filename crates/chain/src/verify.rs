@@ -127,8 +127,8 @@ impl VerifyError {
     }
 }
 
-/// Compares two programs for the packets of a context. If `stop` ends the proof early, the result
-/// contains only the facts that are proved by then.
+/// Compares two programs for the packets of a context. If `stop` ends the proof early, the outcome
+/// can be undecided.
 ///
 /// # Errors
 /// See [`VerifyError`].
@@ -229,8 +229,8 @@ fn incomparable([first, second]: &[BpfProgram; 2]) -> Option<String> {
     })
 }
 
-/// Returns the reason why two programs cannot be compared: one of them uses a map that holds
-/// programs or other maps, and the object lists these. Returns `None` if neither uses such a map.
+/// Returns the reason why two programs cannot be compared: one of them uses a map of programs or
+/// maps whose elements the object lists. Returns `None` if neither program uses such a map.
 fn slots(object: &Object, programs: &[BpfProgram]) -> Option<String> {
     let used = programs.iter().flat_map(|program| &program.insns).find_map(|insn| match insn {
         Insn::LoadImm64 { value: Imm64::Map(map), .. } => {

@@ -78,8 +78,8 @@ fn in_words(error: &Error, kind: &Kind) -> String {
     }
 }
 
-/// Returns the message for a value that is not a number of the type `of`. Returns `None` if `of` is
-/// not the name of a numeric type.
+/// Returns the message for a value that is not a number of the type named `of`, such as `u32`.
+/// Returns `None` if `of` is not the name of a numeric type.
 fn number(of: &str) -> Option<&'static str> {
     Some(match of {
         "u16" => "a number from 0 to 65535 is expected here",

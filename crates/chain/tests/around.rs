@@ -1,6 +1,6 @@
-//! Tests facts about the memory around packets (headroom and metadata) between the programs of a
-//! chain. They are proved for packets that leave a program. Later programs rely on them only where
-//! no other value is possible.
+//! Tests facts about the memory around packets (headroom and metadata length) that pass from
+//! program to program of a chain. The facts are proved for packets that leave a program. A later
+//! program may rely on such a fact only if its packets cannot have any other value.
 
 use slowpath_bpf::lift::{LiftOptions, PacketEnvironment, Receive};
 use slowpath_bpf::{BpfProgram, Object};
@@ -146,8 +146,8 @@ fn rewritten_for(names: &[&str], edge: &str, mode: Mode, receive: &str) -> Rewri
     rewrite(&chain, &loaded, &options, &Stop::never(), |_| ()).expect("is rewritten")
 }
 
-/// Returns the report about the last program of a chain. The chain is on one device and has no
-/// guards.
+/// Returns the report about the last program of a chain on one device. The rewritten programs have
+/// no guards.
 fn last(names: &[&str]) -> ProgramReport {
     rewritten(names, "", Mode::Trust).report.programs.pop().expect("there is one")
 }

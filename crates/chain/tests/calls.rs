@@ -1,6 +1,6 @@
-//! Tests pairs of programs in `tests/objects/calls.bpf.c` that differ in their helper calls. Their
-//! output and their messages to user space are compared. If a program has effects that are not
-//! compared, nothing is proved about it.
+//! Tests pairs of programs in `tests/objects/calls.bpf.c` that differ in their helper calls. The
+//! proof compares the programs' output and their messages to user space. If a program has effects
+//! that the proof does not compare, it must stay undecided.
 
 use crate::pairs;
 
@@ -45,8 +45,8 @@ fn programs_that_print_or_tell_something_else_are_refuted() {
     }
 }
 
-/// Returns the sentence about a difference that the solver has found, but that runs of both
-/// programs do not confirm. `what` is the part of the state that differs.
+/// Returns the sentence about a difference that the solver has found, although runs of both
+/// programs do not confirm it. `what` is the part of the state that differs.
 fn unconfirmed(what: &str) -> String {
     format!(
         "the solver says that {what} differs, but a run does not take the path that the solver found"
@@ -83,7 +83,7 @@ fn what_is_not_compared_is_not_proved() {
     assert_eq!(reasons("open"), expected);
 }
 
-/// Checks that the map element that a look-up has found counts as changed after an update that may
+/// Checks that a map element that a look-up has found counts as changed after an update that may
 /// overwrite it.
 #[test]
 fn what_an_update_overwrites_is_not_what_was_there() {

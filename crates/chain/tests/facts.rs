@@ -75,7 +75,7 @@ fn packet(rng: &mut TestRng, facts: &PacketFacts) -> Vec<u8> {
 }
 
 /// Runs a program on a packet in the interpreter. Returns the result and the packet afterwards. All
-/// bytes of other memory are `fill`.
+/// bytes of memory outside the packet have the value `fill`.
 fn interpret(lifted: &Lifted, packet: &[u8], fill: u8) -> Option<(u32, Vec<u8>)> {
     let program = &lifted.program;
     let mut environment = Environment::with_fill(program, fill);

@@ -16,7 +16,7 @@ use slowpath_specialise::Mode;
 use slowpath_stop::Stop;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The field that holds the protocol of IPv4.
+/// The protocol field of the IPv4 header.
 const PROTOCOL: Field = Field { offset: 23, bytes: 1 };
 const TCP: u64 = 6;
 const UDP: u64 = 17;

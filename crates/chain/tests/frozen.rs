@@ -207,8 +207,8 @@ fn faults_are_found() {
     }
 }
 
-/// Checks that a program that was rewritten for certain contents of its maps is not proved for
-/// other contents.
+/// Checks that a program rewritten for certain map contents is not proved equivalent for other
+/// contents.
 #[test]
 fn other_content_refutes_it() {
     let (object, program, contents) = example("rules");

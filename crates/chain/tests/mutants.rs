@@ -31,7 +31,7 @@ use std::time::Duration;
 const SEEDS: u64 = 24;
 /// Number of packets for each random program with a fault.
 const PACKETS: usize = 40;
-/// Time limit of one proof; a program that is not proved by then counts as not proved.
+/// Time limit of one proof. A program whose proof takes longer counts as not proved.
 const SECONDS: Duration = Duration::from_secs(2);
 /// Time limit of one proof of a random program.
 const SHORT: Duration = Duration::from_millis(300);

@@ -1,6 +1,6 @@
-//! Tests that a guard is used only if the slowest packet does not execute more instructions with
-//! its checks than before. The tests count instructions over all pairs of paths of a proof. The
-//! search that chooses the checks counts them in another way.
+//! Tests that a rewritten program gets a guard only if its slowest packet does not execute more
+//! instructions than in the original. The tests count instructions over all pairs of paths of a
+//! proof, unlike the search that chooses the checks of the guard.
 
 use crate::random;
 

@@ -31,7 +31,7 @@ const PACKETS: usize = 40;
 /// Number of test inputs from the proof that are tried for each program and mode. Each test input
 /// takes one pair of paths in the original and the rewritten program.
 const COVERS: usize = 6;
-/// Upper limit of the number of test inputs that one proof yields.
+/// Maximum number of test inputs that one proof yields.
 const MOST: u64 = 512;
 /// Time limit for each program and mode.
 const TIME: Duration = Duration::from_secs(1);
@@ -45,7 +45,7 @@ struct Tally {
     unproved: usize,
     errors: usize,
     packets: usize,
-    /// Number of test inputs that were tried. Each is a packet with its own map content.
+    /// Number of test inputs (packets, each with its own map content) that were tried.
     test_inputs: usize,
     /// Number of test inputs whose map content the kernel does not accept.
     not_installed: usize,

@@ -1,7 +1,7 @@
-//! Tests the proof with pairs of random programs. Each program is proved equivalent to itself.
-//! Other programs differ in one instruction from the original. If a random packet shows a
-//! difference between both, the proof must not succeed. The packets run in the concrete interpreter
-//! and in the kernel.
+//! Tests equivalence proofs with pairs of random programs. Each program must be proved equivalent
+//! to itself. Other pairs consist of a program and a copy in which one instruction is changed. If a
+//! random packet shows a difference between them, the proof must not succeed. The packets run in
+//! the concrete interpreter and in the kernel.
 
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;

@@ -35,8 +35,8 @@ use runs::{Failed, Runs};
 use scheduling::{Cursor, NextStep, Pair, Position};
 use slowpath_smt::{SolverError, TermId};
 
-/// The result of executing two programs in lockstep: all runs of both programs, joined at their
-/// ends.
+/// The result of executing two programs in lockstep: for each program, all runs joined at the
+/// program's end.
 pub struct Lockstep {
     /// For each program, one path that represents all runs together: their final state, conditions
     /// and uncertain assumptions, and the greatest number of instructions that any run executes.
@@ -50,7 +50,7 @@ pub struct Lockstep {
 
 /// Executes both programs in lockstep from their start, for packets that fulfil `conditions`. The
 /// first program holds the shared pool of terms before and after the call. If the execution cannot
-/// be completed, the result is an inner `Err` with the reason.
+/// be completed, returns an inner `Err` with the reason.
 ///
 /// # Errors
 /// If the solver contradicts itself.
@@ -86,8 +86,8 @@ impl Runs<'_, '_> {
         Err(Failed::Why("no packet reaches the end of both programs".into()))
     }
 
-    /// Returns the runs of the program with index `which` before its first block, in a state in
-    /// which `conditions` hold. Afterwards this program holds the term pool.
+    /// Returns the state of all runs of the program with index `which` before its first block;
+    /// `conditions` hold in this state. Afterwards, this program holds the term pool.
     fn start(&mut self, which: usize, conditions: &[TermId]) -> Cursor {
         self.move_pool_to(which);
         let side = &self.sides[which];
@@ -99,8 +99,8 @@ impl Runs<'_, '_> {
         Cursor { at, state, counts: Vec::new(), iterations: 0, instructions: 0, moved: false }
     }
 
-    /// Executes a pair of runs, and the pairs that its branches lead to, until each of them waits
-    /// at a join point or ends.
+    /// Executes a pair of runs and all pairs that follow after its branches, until each of them
+    /// waits at a join point or ends.
     fn follow(&mut self, pair: Pair) -> Result<(), Failed> {
         let mut work = vec![pair];
         while let Some(mut pair) = work.pop() {

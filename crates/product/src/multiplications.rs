@@ -16,7 +16,7 @@ use std::collections::HashMap;
 /// shifts and additions.
 const SMALL: u64 = 1 << 8;
 
-/// A rewriter of terms with products, which remembers each rewritten term.
+/// A rewriter that removes products from terms. It remembers each rewritten term.
 #[derive(Default)]
 pub(crate) struct Multiplications {
     /// Rewritten terms by their original terms. They contain quotients instead of products with
@@ -100,8 +100,8 @@ impl Multiplications {
     }
 }
 
-/// Replaces an unknown by a constant if an equation among the conditions determines its value. This
-/// helps if only one of the two programs tests the value.
+/// Replaces an unknown by a constant if one of the conditions is an equation that determines its
+/// value. This helps if only one of the two programs tests the value.
 fn with_constants(pool: &mut TermPool, conditions: &[TermId]) -> Vec<TermId> {
     let mut known = HashMap::new();
     let mut fixes = vec![false; conditions.len()];
@@ -131,7 +131,8 @@ fn with_constants(pool: &mut TermPool, conditions: &[TermId]) -> Vec<TermId> {
     rewritten.collect()
 }
 
-/// Returns the factors of a product that is worth replacing by an unknown; `None` for other terms.
+/// Returns the two factors of a term if it is a product that should be replaced by an unknown;
+/// `None` for other terms.
 fn factors(pool: &TermPool, term: TermId) -> Option<(TermId, TermId)> {
     let Node::Mul(a, b) = *pool.node(term) else { return None };
     let small = |t: TermId| {
@@ -142,8 +143,8 @@ fn factors(pool: &TermPool, term: TermId) -> Option<(TermId, TermId)> {
     (!small(a) && !small(b)).then_some((a, b))
 }
 
-/// Returns the widest product in `all` whose low bits are equal to `product`; `product` itself if
-/// no wider product exists.
+/// Returns the widest product in `all` whose low bits are equal to `product`, or `product` itself
+/// if there is no wider one.
 fn widest(pool: &mut TermPool, product: TermId, all: &[TermId]) -> TermId {
     let mut found = product;
     let Some((a, b)) = factors(pool, product) else { return product };

@@ -23,7 +23,8 @@ pub struct Path {
     pub state: SymbolicState,
     /// Conditions that all hold if a packet takes the path.
     pub conditions: Vec<TermId>,
-    /// Terms for the unknown values that the program draws on the path, such as the time, in order.
+    /// Terms for the unknown values that the program receives from outside on the path, such as the
+    /// time, in order.
     pub draws: Vec<TermId>,
     /// Uncertain assumptions of the path ([`Op::Rely`]), each with a term that is 1 if the path
     /// relies on it.
@@ -33,7 +34,8 @@ pub struct Path {
     /// Values of inputs for which a run takes the path; `None` if the solver could not decide if
     /// any exist.
     pub model: Option<Model>,
-    /// Number of consecutive undecided queries about the path, counted back from the last query.
+    /// Number of most recent queries about the path, without interruption, that the solver could
+    /// not decide.
     undecided_queries: u32,
 }
 
@@ -69,12 +71,13 @@ struct Prefix {
     conditions: Vec<TermId>,
     draws: Vec<TermId>,
     reliances: Vec<(RelianceId, TermId)>,
-    /// Counters that [`DrawSource`] keeps of the unknown values drawn so far.
+    /// Counters of the unknown values received from outside so far, as [`DrawSource`] keeps them.
     counts: Vec<u32>,
     /// Values of inputs for which a run takes the prefix; `None` if the solver could not decide if
     /// any exist.
     model: Option<Model>,
-    /// Number of consecutive undecided queries about the prefix, counted back from the last query.
+    /// Number of most recent queries about the prefix, without interruption, that the solver could
+    /// not decide.
     undecided_queries: u32,
     blocks: usize,
     instructions: u64,
@@ -88,24 +91,25 @@ enum Continuation {
     Gap(String),
 }
 
-/// A source of terms for the unknown values that programs draw ([`Op::Unknown`]), such as the time.
-/// Two programs get the same term where their draws correspond.
+/// A source of terms for the unknown values that programs draw (receive from outside,
+/// [`Op::Unknown`]), such as the time. Values that correspond to each other in two programs get the
+/// same term.
 pub trait DrawSource {
-    /// Returns the terms for the unknown values that a block draws, in order. If the result is too
-    /// short or a term does not fit, the operation draws a new unknown. `counts` contains the
-    /// counters of the path before the block; it is empty at the start of the path.
+    /// Returns the terms for the unknown values that a block draws, in order. If a term is missing
+    /// or has the wrong width, the operation gets a new unknown. `counts` contains the counters of
+    /// the path before the block; it is empty at the start of the path.
     fn draws(&mut self, side: &mut Side, block: BlockId, counts: &mut Vec<u32>) -> Vec<TermId>;
 
     /// Returns the counters of both programs after several paths have joined. `ways` contains both
-    /// programs' counters on each path. After the join, equal counters again mean the same draw.
-    /// Returns `None` if no counters have this property.
+    /// programs' counters on each path. After the join, equal counters in both programs again stand
+    /// for the same value. Returns `None` if no counters have this property.
     fn join(&self, ways: &[[&[u32]; 2]]) -> Option<[Vec<u32>; 2]> {
         let (&first, others) = ways.split_first()?;
         others.iter().all(|&way| way == first).then(|| first.map(<[u32]>::to_vec))
     }
 }
 
-/// A source of unknown values that returns the contained terms in order.
+/// A source of unknown values that returns a fixed list of terms, in order.
 pub struct FixedDraws(pub Vec<TermId>);
 
 impl DrawSource for FixedDraws {
@@ -121,7 +125,7 @@ impl DrawSource for FixedDraws {
 /// An enumeration of the paths of one program.
 pub struct PathEnumerator {
     work: Vec<Prefix>,
-    /// Inputs for which each model of a path must have values.
+    /// Inputs of the program to which each path's model must assign values.
     inputs: Vec<TermId>,
 }
 
@@ -135,7 +139,7 @@ impl PathEnumerator {
         PathEnumerator::under(side, inputs, conditions, (model, 0))
     }
 
-    /// Creates an enumeration of the paths of one program that some packet of `path` takes. `path`
+    /// Creates an enumeration of those paths of one program that packets on `path` can take. `path`
     /// is a path of the other program.
     pub fn following(side: &Side, inputs: Vec<TermId>, path: &Path) -> Self {
         let known = (path.model.clone(), path.undecided_queries);
@@ -246,8 +250,8 @@ impl PathEnumerator {
         Ok(NextPath::Done)
     }
 
-    /// Executes a block. At a branch, continues on the side that the model takes, and queues the
-    /// other side.
+    /// Executes a block. At a branch, continues on the side that the path's model takes, and queues
+    /// the other side.
     fn block(
         &mut self,
         side: &mut Side,

@@ -13,10 +13,10 @@ pub struct Precondition {
     pub sentence: &'static str,
 }
 
-/// The preconditions of a comparison. Implementations also record which preconditions had an
-/// effect.
+/// The preconditions of a comparison: conditions that packets must meet to be compared.
+/// Implementations also record the preconditions that had an effect.
 pub trait Preconditions {
-    /// Returns the preconditions that follow from a block. The block has just been executed.
+    /// Returns the preconditions that follow from a block, which has just been executed.
     fn of_block(&self, executor: &mut Executor, block: BlockId) -> Vec<Precondition>;
 
     /// Records that the comparison leaves out packets that violate the precondition.

@@ -31,7 +31,7 @@ pub enum Answer {
     Unknown(String),
 }
 
-/// Limits of one query.
+/// Limits on the effort of one query to the solver.
 #[derive(Clone, Copy)]
 struct Limit {
     /// Maximum number of solver steps.
@@ -40,7 +40,7 @@ struct Limit {
     time: Option<Duration>,
 }
 
-/// A solver that has a time limit, and conditions that hold in every query.
+/// A solver with a time limit, and with conditions that are added to every query.
 pub struct Queries<'a> {
     solver: BitSolver,
     stop: &'a Stop,
@@ -107,8 +107,8 @@ impl<'a> Queries<'a> {
         self.check_within(pool, conditions, self.soon(undecided_queries))
     }
 
-    /// Finds conditions that contradict each other, and returns their positions. Returns `None` if
-    /// all conditions can hold together, or if the solver cannot decide quickly (as in
+    /// Finds conditions that contradict each other, and returns their indices in the list. Returns
+    /// `None` if all conditions can hold together, or if the solver cannot decide quickly (as in
     /// [`check_quickly`](Self::check_quickly)).
     ///
     /// # Errors
@@ -148,8 +148,9 @@ impl<'a> Queries<'a> {
         })
     }
 
-    /// Asks whether these conditions can hold together with those that hold in every query. If they
-    /// contradict each other, the answer lists the conditions of this query first.
+    /// Asks whether these conditions can hold together with those that are added to every query. If
+    /// they contradict each other, the list of contradictory conditions starts with those of this
+    /// query.
     fn ask(
         &mut self,
         pool: &mut TermPool,

@@ -23,7 +23,7 @@ pub struct Side {
 }
 
 impl Side {
-    /// Creates a side at the start of the program, with the terms in `start`.
+    /// Creates one side of a comparison: the program at its start, with the terms in `start`.
     ///
     /// # Errors
     /// If its prologue cannot be executed.
@@ -32,15 +32,15 @@ impl Side {
         Ok(Side { executor, start, resolver: Resolver::new(), joined: None, points: 0 })
     }
 
-    /// Returns a new id for the execution of a block or for a join.
+    /// Returns a new id, which identifies one execution of a block or one join of paths.
     pub(crate) fn new_point(&mut self) -> NodeId {
         let point = NodeId(self.points);
         self.points += 1;
         point
     }
 
-    /// Returns the two successors of a block: the one if its branch condition holds, then the other
-    /// one. After a jump, both are equal.
+    /// Returns the two successors of a block: first the target if its branch condition holds, then
+    /// the target if it does not. After a jump, both are equal.
     pub(crate) fn targets(&self, block: BlockId) -> [Destination; 2] {
         match &self.executor.program().block(block).terminator {
             Terminator::Jump(edge) => [edge.target; 2],

@@ -19,29 +19,30 @@ const MAX_DEPTH: u32 = 4;
 /// Maximum nesting depth of terms that are compared.
 const MAX_NESTED: u32 = 400;
 
-/// Maximum number of pairs that are compared.
+/// Maximum number of pairs of terms that are compared in total.
 const MAX_PAIRS: u32 = 200_000;
 
 /// Two terms that may be equal while all conditions hold.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TermPair {
-    /// The two terms to compare.
+    /// The two terms that may be equal.
     pub terms: (TermId, TermId),
-    /// 1-bit terms: the conditions under which the equality matters. Larger terms are being
-    /// compared, and in their choices ("if ... else") these conditions select the two terms.
+    /// Conditions (1-bit terms) under which the equality of the two terms matters. They come from
+    /// choices ("if ... else") in the larger terms that are being compared, and select the two
+    /// terms there.
     pub conditions: Vec<TermId>,
 }
 
 /// A comparison of terms that remembers which pairs are equal.
 #[derive(Debug)]
 pub struct StructuralEquality {
-    /// For each pair of terms, sets of conditions. The terms are equal if all conditions of any set
-    /// hold.
+    /// For each pair of terms, several sets of conditions. If all conditions of one of these sets
+    /// hold, the terms are equal.
     equal: HashMap<(TermId, TermId), Vec<Vec<TermId>>>,
-    /// Pairs that were not found equal, each with the maximum number of nested case distinctions in
-    /// the comparison.
+    /// Pairs of terms that were not found equal, each with the limit on nested case distinctions
+    /// with which they were compared.
     open: HashMap<TermPair, u32>,
-    /// Innermost pairs that were not found equal, for the solver.
+    /// Pairs of innermost terms that were not found equal, about which the solver can be asked.
     undecided: Vec<TermPair>,
     /// Number of terms that the comparisons may still visit.
     terms_left: usize,
@@ -69,8 +70,8 @@ impl StructuralEquality {
         self.equal(pool, pair, MAX_CASES, MAX_NESTED)
     }
 
-    /// Removes and returns the innermost pairs that were not found to be equal. If the solver shows
-    /// that they are equal, the terms around them may be equal too.
+    /// Removes and returns the pairs of innermost terms that were not found to be equal. If the
+    /// solver shows that they are equal, the larger terms around them may be equal too.
     pub fn take_undecided(&mut self) -> Vec<TermPair> {
         std::mem::take(&mut self.undecided)
     }
@@ -151,8 +152,8 @@ impl StructuralEquality {
         Some(first.into_iter().zip(second).collect())
     }
 
-    /// Compares two terms twice, once for each value of a condition. The condition decides a choice
-    /// inside one of the terms.
+    /// Compares two terms twice: once with a condition replaced by true, and once by false. The
+    /// condition decides a choice inside one of the terms.
     fn in_both_cases(
         &mut self,
         pool: &mut TermPool,

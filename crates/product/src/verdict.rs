@@ -6,13 +6,13 @@ use slowpath_smt::Model;
 /// Maximum number of reasons that are listed.
 const MAX_REASONS: usize = 20;
 
-/// Result of comparing both programs for the packets that take one path.
+/// Result of comparing two programs for the packets that take one path.
 pub enum Equivalence {
-    /// Both programs provably have the same effects for all these packets.
+    /// Both programs provably have the same effects for all packets of the path.
     Proved,
     /// The solver could not decide for all packets of the path.
     Undecided,
-    /// The programs differ for some packet, as running both of them confirms.
+    /// The programs differ for some packet; runs of both programs confirm it.
     Differs,
     /// The stop request ended the comparison before it was decided.
     Stopped,

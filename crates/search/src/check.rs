@@ -46,8 +46,8 @@ pub struct PathChecker<S> {
     min_packet: u32,
     options: SearchOptions,
     trail: Trail,
-    /// Packet of the satisfiable path that was checked last. Similar paths often have similar
-    /// packets.
+    /// Values of the packet and other inputs for the satisfiable path that was checked last.
+    /// Similar paths often have similar packets.
     last_model: Model,
 }
 
@@ -56,7 +56,7 @@ pub struct PathChecker<S> {
 #[derive(Default)]
 struct Trail {
     path: Vec<ArcId>,
-    /// The distinct conditions of the path that are not always true.
+    /// The distinct branch conditions of the path, without those that are always true.
     steps: Vec<TrailStep>,
     /// Snapshots of the facts: pairs of a number `n` and the facts that follow from the first `n`
     /// conditions. Snapshots at intervals of [`FACTS_EVERY`] conditions cost less than one for each
@@ -65,9 +65,9 @@ struct Trail {
 }
 
 struct TrailStep {
-    /// Condition as a term over inputs, which must be 1.
+    /// Branch condition as a term over inputs, which must have the value 1.
     term: TermId,
-    /// Position on the path of the first arc that requires the condition.
+    /// Index on the path of the first arc that requires the condition.
     position: u32,
 }
 
@@ -85,8 +85,8 @@ impl Trail {
         self.facts.truncate(self.facts.partition_point(|&(steps, _)| steps <= within));
     }
 
-    /// Adds a condition to the path. `facts` contains the facts that follow from all conditions
-    /// including the new one.
+    /// Adds a branch condition to the path. `facts` contains the facts that follow from all
+    /// conditions, including the new one.
     fn push(&mut self, step: TrailStep, facts: &Facts) {
         self.steps.push(step);
         if self.steps.len().is_multiple_of(FACTS_EVERY) {
@@ -119,11 +119,11 @@ impl Trail {
 const MINIMISE_BUDGET: usize = 40;
 
 /// Maximum number of conditions in a contradiction for which the checker looks for the same
-/// contradiction in other places, such as other loop iterations.
+/// contradiction at other positions on the path, such as other loop iterations.
 const MAX_REPEATED: usize = 8;
 
-/// Maximum number of other places on the path, such as loop iterations, at which the checker looks
-/// for the same contradiction.
+/// Maximum number of other positions on the path, such as loop iterations, at which the checker
+/// looks for the same contradiction.
 const MAX_REPEATS: usize = 512;
 
 /// The distinct branch conditions that a packet must meet to take a path.
@@ -131,7 +131,7 @@ const MAX_REPEATS: usize = 512;
 pub(crate) struct Conditions {
     /// Branch conditions as terms, all different, that must have the value 1.
     pub terms: Vec<TermId>,
-    /// For each term, the position on the path of the first arc that requires it.
+    /// For each term, the index on the path of the first arc that requires it.
     pub positions: Vec<u32>,
 }
 
@@ -148,7 +148,7 @@ impl<S: Solver> PathChecker<S> {
         &self.solver
     }
 
-    /// Returns the techniques that checks use.
+    /// Returns the options that select the techniques of the checks.
     pub(crate) fn options(&self) -> SearchOptions {
         self.options
     }
@@ -193,9 +193,9 @@ impl<S: Solver> PathChecker<S> {
         Ok(found)
     }
 
-    /// Moves the resolver, which computes the values of terms along one path, to another path.
-    /// Shortens the trail as well, because the resolver knows the reasons of conditions only on its
-    /// current path.
+    /// Moves the resolver (which computes the values of terms along one path) and the trail to
+    /// another path. The trail is shortened, because the resolver knows the reasons of conditions
+    /// only on its current path.
     fn follow(&mut self, unrolled: &Unrolled, path: &[ArcId]) {
         self.trail.follow(path);
         let step = |&arc: &ArcId| match unrolled.dag[arc].head {
@@ -383,9 +383,9 @@ impl<S: Solver> PathChecker<S> {
         self.resolver.resolve(executor, term)
     }
 
-    /// Handles a path with a condition that cannot be executed symbolically. Returns a conflict if
-    /// the conditions before that condition already exclude the path. If some packet meets them,
-    /// returns `error`.
+    /// Handles a path on which a condition cannot be executed symbolically, for the reason in
+    /// `error`. Returns a conflict if no packet meets the conditions before that condition. If some
+    /// packet meets them, fails with `error`.
     fn check_unexecutable(
         &mut self,
         unrolled: &mut Unrolled,
@@ -504,7 +504,8 @@ impl<S: Solver> PathChecker<S> {
         Ok(self.solver.check(&mut unrolled.executor.pool, &assumptions)?)
     }
 
-    /// Returns [`PathCheck::Conflict`] for a path whose conditions no packet of any length meets.
+    /// Returns the result for a path whose conditions no packet of any length meets
+    /// ([`PathCheck::Conflict`]).
     fn impossible(
         &mut self,
         unrolled: &mut Unrolled,
@@ -630,8 +631,8 @@ impl<S: Solver> PathChecker<S> {
     }
 }
 
-/// Tries to change the model `start`, without a solver, so that the packet has `least` bytes and
-/// still meets the conditions. `facts` contains the facts that the conditions imply. Returns `None`
+/// Tries to change the model `start` so that the packet has `least` bytes and still meets the
+/// conditions; uses no solver. `facts` contains the facts that the conditions imply. Returns `None`
 /// if this fails.
 pub(crate) fn with_length(
     pool: &TermPool,

@@ -23,7 +23,7 @@ pub(crate) struct Transition {
     pub arc: ArcId,
     /// State that the transition leads to.
     pub next: u32,
-    /// Index of a transition of the original graph, from which this transition gets its cost.
+    /// Index of a transition of the cost graph that has the same cost as this transition.
     pub cost: u32,
 }
 
@@ -44,15 +44,15 @@ pub struct CostGraph {
     overhead: CostVector,
 }
 
-/// Memory that computations of longest paths use, kept between calls to avoid allocations.
+/// Memory for computing longest paths, which is reused between calls to avoid allocations.
 #[derive(Clone, Debug, Default)]
 pub struct Scratch {
     best: Vec<u64>,
     choice: Vec<u32>,
 }
 
-/// A node of the unrolled program, and the index of one of the contexts (the part of the past that
-/// affects costs) in which runs reach it.
+/// A state: a node of the unrolled program, and the index of a context (the part of the past that
+/// affects costs) in which runs reach the node.
 type ContextOf = (NodeId, u32);
 
 /// Cost that marks a state from which no exit can be reached.
@@ -125,7 +125,8 @@ impl CostGraph {
         CostGraph { first, arcs, next, costs: vec![cost], overhead: CostVector::zero(1) }
     }
 
-    /// Returns the number of states of the cost automaton.
+    /// Returns the number of states of the graph. A state is a node of the unrolled program
+    /// together with the part of the past that affects costs.
     pub fn states(&self) -> usize {
         self.first.len() - 1
     }
@@ -264,8 +265,8 @@ impl CostGraph {
         leaving
     }
 
-    /// Returns, for each arc, the highest cost on `component` of any path from this arc to an exit,
-    /// in ticks. `arcs` is the number of arcs.
+    /// Returns, for each arc, the highest cost in ticks on `component` of the rest of a path, from
+    /// this arc to an exit. `arcs` is the number of arcs.
     pub(crate) fn max_cost_from(
         &self,
         component: usize,

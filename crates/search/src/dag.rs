@@ -33,7 +33,8 @@ pub struct Arc {
     pub tail: NodeId,
     /// Node or exit that the arc leads to.
     pub head: Head,
-    /// Index of the arc's edge in the terminator of the block that the arc leaves.
+    /// Index of the control-flow edge that the arc follows, among the edges of the terminator of
+    /// its block.
     pub edge: usize,
     /// Branch condition, and the value of the condition for which a run takes this arc. `None` for
     /// jumps, and for branches whose other arc no run can take.

@@ -46,7 +46,7 @@ pub(crate) struct Enumeration {
     /// The model (values of inputs) that was last used to evaluate terms, with the values of terms
     /// computed so far.
     evaluated: (Rc<Model>, EvaluatorCache),
-    /// For each branch condition, the unknowns in it that cannot be zero.
+    /// For each branch condition, the unknowns (inputs) in it that cannot be zero.
     not_zero: HashMap<TermId, Vec<VarId>>,
     /// Reason why the solver could not decide some path; `None` if all paths were decided.
     undecided: Option<String>,
@@ -63,7 +63,8 @@ pub(crate) enum Progress {
     /// The step tried to extend the prefix of a path by an arc, but no packet takes the longer
     /// prefix.
     Impossible,
-    /// A satisfiable path, with the length in bytes and the content of its shortest packet.
+    /// A satisfiable path. The fields contain the length in bytes and the content of the shortest
+    /// packet that takes it.
     Path { length: u32, model: Model },
     /// All paths have been enumerated.
     Complete,
@@ -317,9 +318,9 @@ impl Enumeration {
         }
     }
 
-    /// Learns a size lemma: a set of arcs that only packets of at least `shortest` bytes take
-    /// together. It explains why the current path needs this length, and may apply to other paths
-    /// as well.
+    /// Learns a size lemma from the current path: a set of arcs that only packets of at least
+    /// `shortest` bytes take together. The lemma explains why the path needs this length, and may
+    /// apply to other paths as well.
     fn learn_length<S: Solver>(
         &self,
         unrolled: &mut Unrolled,
@@ -343,8 +344,8 @@ impl Enumeration {
         self.steps.truncate(self.path.len());
     }
 
-    /// Returns true if `term` is 1 under a model, and the model assigns each unknown of the term
-    /// that cannot be zero. Unknowns without a value are evaluated as zero.
+    /// Returns true if `term` is 1 under a model, and the model assigns every unknown of the term
+    /// that cannot be zero. Unknowns without a value count as zero.
     fn agrees(&mut self, pool: &TermPool, model: &Rc<Model>, term: TermId) -> bool {
         if !Rc::ptr_eq(model, &self.evaluated.0) {
             self.evaluated = (Rc::clone(model), EvaluatorCache::default());

@@ -24,20 +24,21 @@ use slowpath_exec::ArcId;
 #[derive(Debug)]
 pub struct Folded {
     graph: CostGraph,
-    /// The graph whose states record partly matched nogoods; `None` before the first nogood is
-    /// added.
+    /// The graph in which each state also records the nogoods that a path has partly matched.
+    /// `None` before the first nogood is added.
     product: Option<Product>,
     /// Maximum number of states of the graph with nogoods.
     max_states: usize,
 }
 
-/// Constant part of the limit on the number of states of the graph with nogoods.
+/// Constant part of the maximum number of states of the graph with nogoods.
 const FEW_STATES: usize = 4_096;
-/// Number by which the limit on states grows for each state of the graph without nogoods.
+/// Number of states that the graph with nogoods may have for each state of the graph without
+/// nogoods, in addition to the constant part.
 const GROWTH: usize = 8;
 
 impl Folded {
-    /// Creates a folded graph that does not exclude any nogoods yet.
+    /// Creates a graph that excludes no nogoods (sets of arcs that no packet takes together) yet.
     pub fn new(graph: CostGraph) -> Self {
         let max_states = FEW_STATES + GROWTH * graph.states();
         Folded { graph, product: None, max_states }

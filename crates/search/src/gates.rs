@@ -13,7 +13,8 @@ use crate::unroll::Unrolled;
 use slowpath_exec::{AllPaths, ArcId, NodeId, SymbolicState};
 use slowpath_smt::TermId;
 
-/// Maximum number of branch arcs that are listed for one gate condition.
+/// Maximum number of branch arcs that are listed for one gate (the condition for reaching a node
+/// from its immediate dominator).
 const MAX_ABOUT: usize = 256;
 
 /// All runs that leave the program over certain exits, merged into one formula.
@@ -23,7 +24,7 @@ pub struct Gated {
     /// Symbolic state of registers and memory at the exits, merged over all runs that reach one of
     /// them.
     pub state: SymbolicState,
-    /// Conditions in program order. A run leaves over one of the exits if all conditions hold.
+    /// Conditions that together mean that a run leaves over one of the exits, in program order.
     pub gates: Vec<Gate>,
 }
 
@@ -42,7 +43,7 @@ pub struct Gate {
 struct Reached {
     /// Index of the immediate dominator; for the entry node, its own index.
     dominator: usize,
-    /// Number of nodes that dominate this node, other than itself.
+    /// Number of other nodes that dominate this node.
     depth: u32,
     /// Condition under which a run reaches the node, if it reaches the dominator.
     gate: TermId,

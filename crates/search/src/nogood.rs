@@ -17,7 +17,7 @@ pub struct Nogood {
     pub arcs: Vec<ArcId>,
     /// Packet length in bytes. Packets shorter than this cannot take all arcs together.
     pub below: u32,
-    /// True if the search graph was changed so that none of its paths contains the nogood.
+    /// True if the nogood is folded: no path of the search graph contains all its arcs any more.
     pub folded: bool,
 }
 
@@ -44,8 +44,8 @@ pub struct Nogoods {
 }
 
 impl Nogoods {
-    /// Creates an empty set for a graph in which `min_lengths` has the least packet length of each
-    /// arc.
+    /// Creates an empty set of nogoods. `min_lengths` contains, for each arc of the graph, the
+    /// minimum length of packets that take it, in bytes.
     pub fn new(min_lengths: Vec<u32>) -> Self {
         Nogoods {
             all: Vec::new(),
@@ -57,8 +57,8 @@ impl Nogoods {
         }
     }
 
-    /// Returns the number of learnt nogoods. The initial minimum lengths of single arcs do not
-    /// count.
+    /// Returns the number of learnt nogoods. Minimum packet lengths of single arcs that were known
+    /// from the start do not count.
     pub fn len(&self) -> usize {
         self.all.len()
     }
@@ -68,7 +68,8 @@ impl Nogoods {
         self.all.is_empty()
     }
 
-    /// Returns the learnt nogoods, marked as not folded, for a new search graph.
+    /// Returns the learnt nogoods for use with a new search graph, which does not exclude any of
+    /// them yet.
     pub fn into_unfolded(self) -> Vec<Nogood> {
         let unfolded = |nogood| Nogood { folded: false, ..nogood };
         self.all.into_iter().map(unfolded).collect()
@@ -127,7 +128,7 @@ impl Nogoods {
         least
     }
 
-    /// Resets the counter of arcs on the path (`counts`) for all nogoods that have arcs on it.
+    /// Resets the counters (`counts`) of all nogoods that contain an arc of the path.
     fn forget(&mut self, path: &[ArcId]) {
         for &arc in path {
             for &index in &self.by_arc[arc.index()] {
@@ -147,8 +148,9 @@ impl Nogoods {
         self.activity[arc.index()]
     }
 
-    /// Returns a nogood that excludes a path for packets of `length` bytes, or `None` if there is
-    /// none. Prefers nogoods that are folded into the search graph, then nogoods with few arcs.
+    /// Returns a nogood that proves that no packet of `length` bytes takes a path, or `None` if
+    /// there is none. Prefers nogoods that are folded into the search graph, then nogoods with few
+    /// arcs.
     pub fn violated(&mut self, path: &[ArcId], length: u32) -> Option<&Nogood> {
         let mut found: Option<u32> = None;
         for &arc in path {
@@ -175,8 +177,8 @@ impl Nogoods {
         &self.all[index as usize].arcs
     }
 
-    /// Returns the indices of nogoods that exclude a path for packets of `length` bytes, in
-    /// ascending order. Omits nogoods that the search graph excludes, and nogoods with more than
+    /// Returns the indices, in ascending order, of nogoods that prove that no packet of `length`
+    /// bytes takes a path. Omits nogoods that the search graph excludes, and nogoods with more than
     /// `max_arcs` arcs.
     pub(crate) fn unfolded_in(&mut self, path: &[ArcId], length: u32, max_arcs: usize) -> Vec<u32> {
         let mut found = Vec::new();
@@ -200,8 +202,8 @@ impl Nogoods {
         found
     }
 
-    /// Forbids arcs that packets of `length` bytes cannot take together with all `required` arcs.
-    /// Returns false if a nogood excludes the required arcs themselves.
+    /// Marks those arcs as forbidden in `status` that no packet of `length` bytes takes together
+    /// with all `required` arcs. Returns false if a nogood excludes the required arcs themselves.
     pub fn propagate(&self, required: &[ArcId], length: u32, status: &mut [ArcStatus]) -> bool {
         for &arc in required {
             for &index in &self.watched[arc.index()] {

@@ -40,13 +40,16 @@ pub(crate) struct Relaxation {
 #[derive(Clone, Debug)]
 pub(crate) struct Ascent {
     pub relaxation: Relaxation,
-    /// Number of sets of paths that were split since the last attempt to raise multipliers.
+    /// Number of times that the search has split a set of paths since the last attempt to raise
+    /// multipliers.
     splits: u32,
-    /// Number of splits that must pass before the next attempt to raise multipliers.
+    /// Number of splits of sets of paths that must pass before the next attempt to raise
+    /// multipliers.
     patience: u32,
 }
 
-/// Maximum value of [`Ascent::patience`].
+/// Maximum value of [`Ascent::patience`], the number of splits between two attempts to raise
+/// multipliers.
 const MAX_PATIENCE: u32 = 1 << 16;
 
 impl Ascent {
@@ -128,8 +131,9 @@ impl Relaxation {
         raised
     }
 
-    /// Returns the cost of the longest path at reduced cost, without the fixed cost per packet.
-    /// Returns `None` if the allowed arcs form no path.
+    /// Returns the highest cost of a path, with each arc's cost reduced by the multipliers of its
+    /// nogoods, plus the credit. The fixed cost per packet is left out. Returns `None` if the
+    /// allowed arcs form no path.
     fn longest(
         &self,
         graph: &CostGraph,
@@ -167,8 +171,9 @@ impl Relaxation {
         cost.min(i64::MAX / 4) - self.discount[arc.index()]
     }
 
-    /// Returns the increase of a nogood's multiplier that lowers the bound `longest` most. At a
-    /// larger increase, another path is the longest, and its cost may rise with the multiplier.
+    /// Returns the increase of a nogood's multiplier that lowers the bound most; the bound is
+    /// `longest` so far. Beyond this increase, another path is the longest, and its cost may rise
+    /// with the multiplier.
     fn raise(
         &self,
         graph: &CostGraph,
@@ -214,8 +219,8 @@ impl Relaxation {
     }
 }
 
-/// Returns the arcs of a path that starts in the first state. `choice` is the transition to follow
-/// from each state.
+/// Returns the arcs of the path that starts in the first state and follows, from each state, the
+/// transition that `choice` contains for it.
 fn path(graph: &CostGraph, choice: &[u32]) -> Vec<ArcId> {
     let mut path = Vec::new();
     let mut state = 0;

@@ -39,8 +39,8 @@ use slowpath_target::{CostModel, CostVector, Slowness, Target};
 use std::collections::{BTreeSet, BinaryHeap, HashMap, HashSet};
 use std::ops::Range;
 
-/// Number of nogoods that a repriced search takes over from the previous search at a time. If a
-/// group makes the graph too large, only a part of the group is folded.
+/// Number of nogoods that a search with new costs takes over from the previous search at a time. If
+/// a group makes the graph too large, only a part of the group is folded into it.
 const LEARNT_TOGETHER: usize = 64;
 
 /// The metric whose worst case the search bounds.
@@ -98,8 +98,8 @@ pub enum Event {
     Path(Box<FoundPath>),
     /// All satisfiable paths have been reported.
     Complete,
-    /// The solver could not decide whether a packet takes some path, for this reason; the bound
-    /// remains valid.
+    /// The solver could not decide whether any packet takes some path. The text is the reason. The
+    /// bound on the paths remains valid.
     GaveUp(String),
 }
 
@@ -116,7 +116,7 @@ pub struct Statistics {
     pub runs: u64,
 }
 
-/// The search for the slowest satisfiable paths of one program.
+/// The search for the slowest satisfiable paths (paths that some packet takes) of one program.
 pub struct Search<S> {
     unrolled: Unrolled,
     /// Cost graph of all paths.
@@ -128,20 +128,20 @@ pub struct Search<S> {
     options: SearchOptions,
     checker: PathChecker<S>,
     nogoods: Nogoods,
-    /// Lagrange multipliers for each component and each size class, which is given by its least
-    /// packet length.
+    /// Lagrange multipliers, by component and size class. A size class is given by the minimum
+    /// packet length in bytes for which its bounds hold.
     ascents: HashMap<(usize, u32), Ascent>,
     queue: BinaryHeap<Subproblem>,
     classes: BTreeSet<u32>,
-    /// Highest cost of any path on each component, in ticks.
+    /// For each component (such as processor or memory), the highest cost of any path, in ticks.
     most: Vec<u64>,
     max_packet: u32,
     /// Satisfiable paths found so far.
     known: HashSet<Vec<ArcId>>,
-    /// Satisfiable paths of an earlier search of the same program, which need no check.
+    /// Satisfiable paths that an earlier search of the same program found. They need no check.
     satisfiable: HashMap<Vec<ArcId>, FoundPath>,
-    /// Lowest bound on unreported paths so far. Size classes that are created later start with
-    /// higher bounds.
+    /// Lowest bound so far on the paths that are not reported yet. It also limits bounds of size
+    /// classes that are created later.
     tightest: Option<Bound>,
     statistics: Statistics,
     serial: u64,
@@ -489,7 +489,7 @@ impl<S: Solver> Search<S> {
         }
     }
 
-    /// Reports the longest path of a subproblem, which some packet takes.
+    /// Reports the longest path of a subproblem (a set of paths); some packet takes this path.
     fn report_path(
         &mut self,
         subproblem: Subproblem,

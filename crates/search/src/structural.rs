@@ -92,11 +92,12 @@ struct LoopCost {
     /// Highest cost of an iteration that is followed by another one; `None` if there is no such
     /// iteration.
     iteration: Option<CostVector>,
-    /// For each destination outside the loop, the highest cost of all iterations together.
+    /// For each destination outside the loop, the highest total cost of all iterations of a run
+    /// that leaves to it.
     ways: BTreeMap<LoopExit, CostVector>,
 }
 
-/// Destination of a run that leaves a loop.
+/// Destination of a run when it leaves a loop.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum LoopExit {
     Block(BlockId),
@@ -187,8 +188,8 @@ impl Structural<'_> {
     }
 }
 
-/// Returns, for each edge of each block, the highest cost of the block and the edge together in any
-/// cost context that a run can reach.
+/// Returns, for each edge of each block, the highest cost of the block and the edge together, over
+/// all contexts (parts of the past that affect costs) that a run can reach.
 fn heaviest_edges(
     program: &Program,
     model: &CostModel,

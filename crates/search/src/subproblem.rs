@@ -60,7 +60,7 @@ pub struct Subproblem {
     /// Upper bound for the slowness of the paths on `component`, for packets of at least `length`
     /// bytes.
     pub slowness: Slowness,
-    /// Least length of the packets for which the bound was computed, in bytes.
+    /// Minimum length in bytes of the packets for which the bound was computed.
     pub length: u32,
     /// Index of the component whose cost is bounded.
     pub component: usize,
@@ -71,8 +71,8 @@ pub struct Subproblem {
     pub path: Vec<ArcId>,
     /// Cost of `path` for each component of the device.
     pub cost: CostVector,
-    /// Upper bound for the cost on `component` of the paths in the set that contain no nogood, in
-    /// ticks.
+    /// Upper bound in ticks for the cost on `component` of those paths of the set that contain no
+    /// nogood (arcs that no packet takes together).
     pub ticks: u64,
     /// Serial number that decides between equally slow subproblems: the newest comes first, which
     /// makes the search depth-first.

@@ -141,7 +141,7 @@ enum CutReason {
     Requested(u32),
 }
 
-/// The limit of one loop, with the reason why it has to be applied.
+/// The limit on iterations of one loop, with the reason why it has to be applied.
 #[derive(Clone, Copy, Debug, Default)]
 struct Limit {
     count: Option<u32>,
@@ -205,7 +205,7 @@ fn per_loop(
     Ok(result)
 }
 
-/// Placeholder for the target of an arc, as long as the target has no node yet.
+/// Target of an arc while the real target has no node yet.
 const PROVISIONAL: Head = Head::Node(NodeId(u32::MAX));
 
 /// A branch condition, and the value that it must have; `None` for an unconditional step.
@@ -222,10 +222,11 @@ struct Unroller<'a> {
     dag: Dag,
     /// For each block, the symbolic states that arrive at it and for which no node exists yet.
     pending: Vec<Arrivals>,
-    /// Headers of the loops being unrolled, innermost last, each with the symbolic states in which
+    /// For each loop being unrolled, innermost last: its header, and the symbolic states in which
     /// the next iteration begins.
     back: Vec<(BlockId, Arrivals)>,
-    /// Loops that are being unrolled, innermost last, each with the number of iterations begun.
+    /// For each loop being unrolled, innermost last: the loop, and the number of iterations begun
+    /// so far.
     running: Vec<(LoopId, u32)>,
     assumptions: Vec<String>,
     cuts: Vec<String>,
@@ -307,8 +308,8 @@ impl Unroller<'_> {
         }
     }
 
-    /// Records the assumption that a loop runs at most as often as its limit says. A loop that runs
-    /// in several iterations of an outer loop is recorded once.
+    /// Records the assumption that a loop runs at most `count` iterations, its limit. A loop that
+    /// runs in several iterations of an outer loop is recorded once.
     fn note(&mut self, location: u32, count: u32, why: CutReason) {
         let sentence = match why {
             CutReason::Unlimited => {
@@ -327,10 +328,11 @@ impl Unroller<'_> {
         }
     }
 
-    /// Selects the loop to be cut after unrolling failed; `None` if no limit can help. Candidates
-    /// are the running loops that have reached a limit which is not applied yet. If unrolling
-    /// failed in an endless loop that is a candidate, it is cut. Otherwise, the outermost candidate
-    /// is cut, because it may repeat an inner loop too often.
+    /// Selects the loop whose limit should be applied after unrolling failed with `error`; `None`
+    /// if no limit can help. Candidates are the running loops that have reached a limit which is
+    /// not applied yet. If unrolling failed in an endless loop that is a candidate, it is selected.
+    /// Otherwise, the outermost candidate is selected, because it may repeat an inner loop too
+    /// often.
     fn to_blame(&self, error: &SearchError) -> Option<LoopId> {
         if matches!(error, SearchError::Stopped(_) | SearchError::Internal(_)) {
             return None;
@@ -415,7 +417,8 @@ impl Unroller<'_> {
         ways
     }
 
-    /// Removes arcs without a target, which a limit of loop iterations has cut.
+    /// Removes arcs without a target: a limit on loop iterations has cut the code that they lead
+    /// to.
     fn cut(&mut self) {
         let arcs = &self.dag.arcs;
         let leads_on = |&arc: &ArcId| arcs[arc.index()].head != PROVISIONAL;

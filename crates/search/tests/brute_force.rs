@@ -24,8 +24,8 @@ fn unrolled(program: &Program) -> Unrolled {
     unroll(Rc::new(program.clone()), &UnrollLimits::default(), &Stop::never()).expect("unrolls")
 }
 
-/// Runs the program on the packet that the search found for a path. The run must take this path and
-/// cost the same.
+/// Checks a path of the search by running the program on the packet that was found for it. The run
+/// must take this path and have the same cost.
 fn replay(unrolled: &Unrolled, model: &CostModel, found: &FoundPath) {
     let executor = &unrolled.executor;
     let program = executor.program();
@@ -103,8 +103,9 @@ fn compare(program: &Program, metric: Metric, order: Order, inputs: InputEnumera
     compared(&proof);
 }
 
-/// Stops a search after some steps, continues it with other prices, and compares its paths with
-/// those of brute force. With `enumerate`, the steps enumerate paths after the first one.
+/// Checks a search whose costs change: stops a search after some steps, continues it with other
+/// costs, and compares its paths with those of brute force. With `enumerate`, it enumerates paths
+/// after the first one.
 fn compare_repriced(
     program: &Program,
     metric: Metric,
@@ -137,7 +138,7 @@ fn compare_repriced(
     compared(&proof);
 }
 
-/// Runs a search to its end. It must find the paths in `all`, and no others.
+/// Checks that a search that runs to its end reports exactly the paths in `all`.
 fn finds_all(mut search: Search<BitSolver>, model: &CostModel, all: Vec<BrutePath>, order: Order) {
     let mut found = BTreeSet::<(Vec<ArcId>, CostVector, u32)>::new();
     let mut last: Option<Slowness> = None;

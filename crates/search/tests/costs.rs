@@ -11,8 +11,8 @@ use slowpath_stop::Stop;
 use slowpath_target::{CostModel, CostVector, Target};
 use std::rc::Rc;
 
-/// Computes the cost of a path by adding up the costs of its operations one by one, without the
-/// automaton.
+/// Computes the cost of a path without the cost automaton: adds up the costs of its operations one
+/// by one.
 fn price(unrolled: &Unrolled, model: &CostModel, path: &[ArcId]) -> CostVector {
     let program = unrolled.executor.program();
     let mut cost = model.overhead();

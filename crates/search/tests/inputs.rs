@@ -108,7 +108,7 @@ fn all_runs(unrolled: &Unrolled, shape: Shape, masks: &[u8]) -> Option<(Paths, u
     Some((found, runs))
 }
 
-/// Returns statements that read and mask the first bytes of the packet.
+/// Returns statements that read the first bytes of the packet, each masked with one of `masks`.
 fn reads(masks: &[u8]) -> Vec<Stmt> {
     let read = |(dst, &mask): (usize, &u8)| {
         let and = BinaryOp::And;
@@ -315,8 +315,8 @@ proptest! {
 /// run the program on some of its inputs.
 const PATIENCE: usize = 2_000;
 
-/// Checks that the slowest path that the search finds costs as much as the slowest run over all
-/// packets.
+/// Checks that the slowest path that the search finds has the cost of the slowest of all concrete
+/// runs, over all packets.
 fn exact(body: Vec<Stmt>) {
     let shape = Shape { packets: (60, 68), has_length: true };
     let mut statements = vec![Stmt::Read { dst: 0, offset: 0, bytes: 2 }];

@@ -11,7 +11,7 @@ use slowpath_stop::Stop;
 use slowpath_target::Target;
 use std::rc::Rc;
 
-/// Cost events of each step that costs time: five events of two cycles each.
+/// Cost of a step that costs time: five cost events of two cycles each.
 const WORK: [usize; 5] = [1; 5];
 
 /// Returns a program with one conditional step for each of the lowest `bits` bits of a packet word.

@@ -25,7 +25,7 @@ fn search(program: &Program, shape: Shape) -> Result<Search<BitSolver>, SearchEr
     Ok(Search::new(unrolled, &model, target, Metric::BitRate, shape.packets, solver))
 }
 
-/// Returns the minimum packet length of each satisfiable path, slowest path first.
+/// Returns the length of the shortest packet for each satisfiable path, slowest path first.
 fn lengths(program: &Program, shape: Shape) -> Result<Vec<u32>, SearchError> {
     let mut search = search(program, shape)?;
     let mut found = Vec::new();

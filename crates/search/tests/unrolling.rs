@@ -1,5 +1,5 @@
-//! Tests loop bounds: those that the analysis derives, those that the user states, and missing
-//! ones.
+//! Tests bounds on loop iterations: bounds that the analysis derives, limits that the user states,
+//! and loops without either.
 
 use crate::common;
 

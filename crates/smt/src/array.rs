@@ -9,8 +9,8 @@ use crate::term::{ArrayId, Node, TermId};
 const MAX_JOINED: u64 = 4096;
 
 impl TermPool {
-    /// Creates an unconstrained array. It differs from all earlier arrays, even from arrays with
-    /// the same name.
+    /// Creates an unconstrained array, which can have any content. It differs from all earlier
+    /// arrays, even from arrays with the same name.
     pub fn array(&mut self, name: &str, index_width: u8) -> ArrayId {
         self.add_array(Array { name: name.to_owned(), index_width, content: None })
     }
@@ -54,7 +54,7 @@ impl TermPool {
         self.store(Node::Select { array, index }, domain)
     }
 
-    /// Returns a set that contains the bytes of an array at all indices in a domain.
+    /// Returns a set that contains the bytes of an array at all indices that a domain contains.
     pub(crate) fn select_domain(&self, array: ArrayId, index: Domain) -> Domain {
         let Some(content) = self.array_content(array) else { return Domain::full(8) };
         if let Some(index) = index.as_constant() {

@@ -10,7 +10,7 @@ use crate::term::{Node, TermId};
 /// be exponentially larger than the term.
 const MAX_LENGTH: usize = 4_000;
 
-/// An item on the stack of text that is still to be written.
+/// A piece of text that is still to be written, on a stack of such pieces.
 enum Piece {
     Text(&'static str),
     Owned(String),

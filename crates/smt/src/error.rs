@@ -9,7 +9,7 @@ pub enum SolverError {
     /// An assumption is not a single bit.
     #[error("assumption {index} is {width} bits wide; a condition must have 1 bit")]
     NotACondition {
-        /// Position in the list of assumptions.
+        /// Index of the assumption in the list of assumptions.
         index: usize,
         /// Width of the assumption in bits.
         width: u8,
@@ -28,7 +28,7 @@ pub enum SolverError {
     WrongModel {
         /// Name of the back end.
         backend: &'static str,
-        /// Position in the list of assumptions.
+        /// Index of the assumption in the list of assumptions.
         index: usize,
         /// Text of the assumption, shortened.
         term: String,

@@ -120,7 +120,8 @@ pub(crate) fn evaluate(
     last
 }
 
-/// Computes the value of a term under a model from the values of its operands.
+/// Computes the value of a term from the values of its operands. The model supplies the values of
+/// unknowns, bytes of arrays and numbers of interned pairs.
 pub(crate) fn node_value(pool: &TermPool, model: &Model, t: TermId, values: [u64; 3]) -> u64 {
     let node = pool.node(t);
     match *node {

@@ -281,7 +281,8 @@ impl From<CachedOutcome> for Outcome {
     }
 }
 
-/// Converts an answer of the exact session, in which all terms are translated, into an outcome.
+/// Converts an answer of the exact session, in which the engine translates all terms, into an
+/// outcome of the solver.
 fn decided(answer: Answer) -> Outcome {
     match answer {
         // If the model violates a condition, `verify` reports this.
@@ -291,7 +292,7 @@ fn decided(answer: Answer) -> Outcome {
     }
 }
 
-/// Evaluates the assumptions under a model, and fails if one of them is false.
+/// Evaluates the assumptions under a model, and fails if one of them is not 1.
 fn verify<E: Engine>(
     pool: &TermPool,
     model: &Model,

@@ -19,7 +19,7 @@ use descent::Descent;
 use network::Network;
 use std::collections::BTreeSet;
 
-/// Minimum number of rounds, even if few conditions are violated.
+/// Minimum number of rounds of the search, even if few conditions are violated.
 const FEW_ROUNDS: usize = 16;
 
 /// Tries to find a model of all `conditions` (1-bit terms) by changing few values of `start`. The

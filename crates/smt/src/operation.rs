@@ -15,9 +15,9 @@ pub struct Operation {
 }
 
 impl Operation {
-    /// Creates the operator of a term. `place` returns the table position of each operand. Returns
-    /// `None` for terms that an operator does not compute: constants, unknowns, bytes of arrays
-    /// ([`Node::Select`]) and numbers of interned pairs ([`Node::Intern`]).
+    /// Creates the operator of a term for fast evaluation. `place` returns the table position of
+    /// each operand. Returns `None` for terms that no operator computes: constants, unknowns, bytes
+    /// of arrays ([`Node::Select`]) and numbers of interned pairs ([`Node::Intern`]).
     pub fn new(
         pool: &TermPool,
         term: TermId,

@@ -33,8 +33,8 @@ pub(crate) struct Array {
     pub(crate) content: Option<Vec<u8>>,
 }
 
-/// All terms of one analysis. The constructors simplify terms. Ids are stable, and terms are never
-/// removed.
+/// A pool: all terms of one analysis. Its constructors simplify terms. Ids are stable, and terms
+/// are never removed.
 ///
 /// Operands of a constructor must come from this pool and have the widths that the constructor's
 /// documentation requires. The caller ensures this; only debug builds check it.
@@ -44,8 +44,8 @@ pub struct TermPool {
     ids: HashMap<(Node, u8), TermId, BuildHasherDefault<NodeHasher>>,
     unknowns: Vec<Unknown>,
     pub(crate) arrays: Vec<Array>,
-    /// Cache of simplifications: for an operator with operands and width, the term that the
-    /// constructors returned.
+    /// Cache of simplifications: for an operator with its operands and the width of the result, the
+    /// simplified term.
     simplified: HashMap<(Node, u8), TermId, BuildHasherDefault<NodeHasher>>,
     /// Current nesting depth of simplifying constructors; see `simplify`.
     pub(crate) depth: u32,
@@ -62,8 +62,8 @@ impl TermPool {
         Self::default()
     }
 
-    /// Sets the condition that ends solver checks and searches for models on these terms early.
-    /// Creating terms remains possible.
+    /// Sets the stop condition. When it holds, solver checks and searches for models on the pool's
+    /// terms end early. Terms can still be created.
     pub fn set_stop(&mut self, stop: Stop) {
         self.stop = stop;
     }

@@ -45,7 +45,7 @@ struct Variable {
     reason: ClauseId,
     /// Last value of the variable, which the next decision on it repeats.
     phase: bool,
-    /// Serial number of the last check to which the variable was relevant.
+    /// Serial number of the last check for which the variable was relevant.
     query: u32,
 }
 
@@ -66,7 +66,7 @@ pub(crate) struct Sat {
     /// Number of literals at the start of the trail that have been propagated.
     propagated: usize,
     learnt: Vec<ClauseId>,
-    /// Assumptions at the start of the trail, each with a decision level of its own. If the next
+    /// Assumptions at the start of the trail; each is a decision with its own level. If the next
     /// check begins with the same assumptions, their levels are kept.
     assumed: Vec<Lit>,
     failed: Vec<Lit>,
@@ -76,7 +76,7 @@ pub(crate) struct Sat {
     restart_schedule: RestartSchedule,
     /// Number of assignments so far, as a measure of effort.
     steps: u64,
-    /// Mark of each variable during conflict analysis.
+    /// For each variable, its mark during conflict analysis.
     marks: Vec<u8>,
     marked: Vec<Lit>,
     levels_seen: Vec<u64>,

@@ -27,7 +27,8 @@ use crate::term::{Node, TermId};
 
 /// Maximum nesting of calls of constructors.
 const MAX_DEPTH: u32 = 32;
-/// Maximum number of constructor calls within one outermost call.
+/// Maximum number of further constructor calls that one call from outside the constructors may
+/// cause.
 const FUEL: u32 = 600;
 
 impl TermPool {

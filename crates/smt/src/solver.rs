@@ -13,8 +13,8 @@ use crate::term::TermId;
 pub enum Outcome {
     /// Satisfiable. Evaluation has confirmed that all assumptions are 1 in the model.
     Sat(Model),
-    /// Unsatisfiable. The assumptions at these positions (in increasing order) cannot hold
-    /// together. The set need not be minimal; see [`minimise_core`](crate::minimise_core).
+    /// Unsatisfiable. The assumptions at these indices (in ascending order) cannot hold together.
+    /// The set need not be minimal; see [`minimise_core`](crate::minimise_core).
     Unsat(Vec<usize>),
     /// Undecided because of a limit or an interruption, with the reason. Callers must treat the
     /// assumptions as possibly satisfiable.

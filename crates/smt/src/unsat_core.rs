@@ -6,10 +6,10 @@ use crate::pool::TermPool;
 use crate::solver::{Outcome, Solver};
 use crate::term::TermId;
 
-/// Returns a contradictory subset of `core`, a set of positions in `assumptions` that cannot hold
-/// together. Makes at most `budget` checks and stops at the first undecided check. Unless it stops
-/// early, every assumption of the result is necessary. Positions are in increasing order; positions
-/// outside `assumptions` are dropped.
+/// Returns a subset of `core` that still is contradictory. `core` contains positions in
+/// `assumptions` of conditions that cannot hold together. Makes at most `budget` checks and stops
+/// at the first undecided check. Unless it stops early, every assumption of the result is
+/// necessary. Positions are in increasing order; positions outside `assumptions` are dropped.
 ///
 /// # Errors
 ///

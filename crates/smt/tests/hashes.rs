@@ -12,7 +12,7 @@ use slowpath_smt::{
 /// Number of values that each input can have.
 const VALUES: u64 = 24;
 
-/// Rounds of a hash function, each with the number of an operator and a constant.
+/// The rounds of a hash function: for each round, the number of an operator and a constant.
 type Rounds = Vec<(u8, u64)>;
 /// A random condition: a number that selects the term to compare, a number that selects the
 /// comparison, and the value to compare with.
@@ -49,8 +49,8 @@ fn hash(pool: &mut TermPool, inputs: &Inputs, rounds: &Rounds) -> TermId {
     state
 }
 
-/// Builds a condition on the hash, on an input, or on a map element that the hash or an input
-/// selects.
+/// Builds a condition on the hash, on an input, or on an element of a map. The hash or an input
+/// selects this element.
 fn condition(pool: &mut TermPool, inputs: &Inputs, hash: TermId, c: Condition) -> TermId {
     let (about, comparison, number) = c;
     let low = pool.extract(hash, (number % 9) as u8, 8);

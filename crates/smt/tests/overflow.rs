@@ -57,7 +57,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..30)
 }
 
-/// A term, and the value that it has in this test.
+/// A term, with the value that it has in this test.
 type Known = (TermId, u64);
 
 fn built(pool: &mut TermPool, width: u8, mut all: Vec<Known>, steps: &[Step]) -> Vec<Known> {
@@ -100,7 +100,7 @@ fn built(pool: &mut TermPool, width: u8, mut all: Vec<Known>, steps: &[Step]) ->
 
 type Vars = (u8, Vec<(Domain, u64)>);
 
-/// Generates variables of one width, each with a domain and a member of the domain.
+/// Generates variables of one width, each with a domain and a value in this domain.
 fn vars() -> impl Strategy<Value = Vars> {
     let width = prop_oneof![3 => Just(64_u8), 1 => Just(63), 1 => Just(32), 1 => 2..64_u8];
     width.prop_flat_map(|width| {
@@ -142,8 +142,8 @@ proptest! {
     }
 }
 
-/// Checks a hash as programs compute it: each round adds a multiple and a shifted copy of the sum
-/// so far.
+/// Checks that the simplified term of a hash has the right value. As in real programs, each round
+/// of the hash adds a multiple and a shifted copy of the sum so far.
 #[test]
 fn rounds_of_a_hash_are_followed() {
     let mut pool = TermPool::new();

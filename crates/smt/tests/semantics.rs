@@ -152,8 +152,8 @@ proptest! {
 proptest! {
     #![proptest_config(common::config(2000))]
 
-    /// Checks that a model found near another one meets all conditions. Two bytes at unknown
-    /// indices can be the same byte, although their terms permit different values.
+    /// Checks that local search around a model returns only models that meet all conditions. Two
+    /// bytes at unknown indices can be the same byte, although their terms permit different values.
     #[test]
     fn a_nearby_model_meets_all_conditions(
         domains in domains(0),
@@ -201,7 +201,8 @@ proptest! {
 proptest! {
     #![proptest_config(common::config(300))]
 
-    /// One solver that answers overlapping checks repeatedly agrees with a new solver each time.
+    /// Checks that a solver that answers overlapping checks repeatedly agrees with a new solver
+    /// each time.
     #[test]
     fn repeated_checks_agree_with_a_new_solver(
         domains in domains(1),

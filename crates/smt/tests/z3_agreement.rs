@@ -107,7 +107,8 @@ fn raw_binary(op: Binary, a: &BV, b: &BV) -> BV {
     }
 }
 
-/// Translates a simplified term into a Z3 bit-vector with the same unknowns as the raw nodes.
+/// Translates a simplified term into a Z3 bit-vector. Its unknowns are those of the raw nodes from
+/// which the term was built.
 fn simplified(pool: &TermPool, root: TermId) -> BV {
     let memory = Array::new_const("memory", &Sort::bitvector(8), &Sort::bitvector(8));
     let mut done: HashMap<TermId, BV> = HashMap::new();
@@ -209,7 +210,7 @@ fn equivalent(d: &[Domain], s: &[common::Step], shape: Shape) -> Result<(), Test
     Ok(())
 }
 
-/// Returns at most `count` of the last 1-bit nodes, each with its index and its term.
+/// Returns at most `count` of the last 1-bit nodes: the index and the term of each.
 fn conditions(e: &Expressions, terms: &[TermId], count: usize) -> Vec<(usize, TermId)> {
     let bits = (0..terms.len()).rev().filter(|&n| e.widths[n] == 1 && n >= e.domains.len());
     bits.take(count).map(|n| (n, terms[n])).collect()

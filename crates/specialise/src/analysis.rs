@@ -3,8 +3,9 @@
 //!
 //! Numbers are represented as sets ([`slowpath_domain::Domain`]), addresses as offsets into their
 //! object. Equal values have equal value numbers. Each value has the set of facts that it depends
-//! on ([`FactSet`]), so that a rewriting can name the facts that it needs. Errors in the analysis
-//! do not make results unsound, because each rewritten program is separately proved equivalent.
+//! on ([`FactSet`]). So each change of the program can state the facts on which it relies. Errors
+//! in the analysis do not make results unsound, because each rewritten program is separately proved
+//! equivalent.
 
 mod arithmetic;
 mod branch;
@@ -114,8 +115,8 @@ impl<'a> Analysis<'a> {
         Some(state)
     }
 
-    /// Updates an abstract state for the execution of an instruction, which is at position `place`
-    /// of a block.
+    /// Updates an abstract state by the effect of an instruction, which has index `place` in its
+    /// block.
     pub fn step(&mut self, state: &mut State, block: BlockId, place: usize, instr: &Instr) {
         let (inputs, numbers) = (self.inputs, &mut self.numbers);
         Step { inputs, numbers, block, place }.run(state, instr);
@@ -132,8 +133,9 @@ impl<'a> Analysis<'a> {
         lookup::map_argument(state, &self.numbers)
     }
 
-    /// Returns true if the value is the undefined content of a register R1 to R5 after a call.
-    /// Calls clobber these registers, so programs cannot read the value.
+    /// Returns true if the value is the undefined content that a register R1 to R5 has after a
+    /// call. Calls clobber these registers, so programs cannot read the value. `is_call` tells
+    /// whether the instruction with an index in a block is a call.
     pub fn is_clobbered(&self, value: &Value, is_call: impl Fn(BlockId, usize) -> bool) -> bool {
         match self.numbers.def(value.number) {
             numbers::Def::Result(block, place, 1..=5) => is_call(block, place),

@@ -12,7 +12,7 @@ pub struct SpecialiseError {
     pub program: String,
     /// Section, instruction and source line at which the problem occurs.
     pub place: String,
-    /// Description of the problem, in a few words.
+    /// Description of the problem, in words.
     pub what: String,
 }
 

@@ -113,7 +113,7 @@ fn entry(program: &BpfProgram) -> &[Insn] {
     depth::code(program, 0)
 }
 
-/// State of building a fused program.
+/// A fused program under construction.
 struct Fusion<'a> {
     programs: &'a [BpfProgram],
     handovers: &'a [Handover],
@@ -200,8 +200,8 @@ impl<'a> Fusion<'a> {
         }
     }
 
-    /// Appends the entry function of a program to the driver. An exit of the program becomes a jump
-    /// to the slot after its code.
+    /// Appends the entry function of a program to the driver, the function that runs all programs.
+    /// An exit of the program becomes a jump to the slot after its code.
     fn inline(&mut self, number: usize) {
         let start = self.insns.len();
         self.copy(number, 0);
@@ -213,7 +213,8 @@ impl<'a> Fusion<'a> {
         }
     }
 
-    /// Emits tests of a program's return value, which jump to the next program or to the exit.
+    /// Emits tests of a program's return value, which jump to the next program, or to the exit of
+    /// the fused program.
     fn test(&mut self, number: usize) {
         for handover in self.handovers.iter().filter(|handover| handover.from == number) {
             // After the tests of a handover comes one unconditional jump: the next program may be

@@ -15,8 +15,8 @@ use slowpath_bpf::insn::{AluOp, Condition, Imm64, Insn, Register, Size, Source, 
 use slowpath_ir::Field;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Offsets of the pointers to the packet's start and end in the context (`struct xdp_md`), in
-/// bytes.
+/// Offset in bytes of the pointer to the packet's start in the context (`struct xdp_md`). The next
+/// constant is the offset of the pointer to the packet's end.
 const DATA: i16 = 0;
 const DATA_END: i16 = 4;
 

@@ -16,7 +16,7 @@ pub struct IterationBounds {
     pub max: usize,
 }
 
-/// Records one iteration for each loop that never jumps back to its start.
+/// Records that loops that never jump back to their start run exactly one iteration.
 pub(crate) fn note_single_rounds(graph: &Graph, analysis: &mut Analysis<'_>, log: &mut Log) {
     for found in graph.loops(0).into_iter().flatten() {
         if analysis.entry(found.header).is_none() {

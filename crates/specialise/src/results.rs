@@ -1,4 +1,4 @@
-//! Finds helper calls that return the same result for all packets each time they run.
+//! Finds helper calls that return the same result for all packets, each time that they run.
 
 use crate::analysis::{Analysis, Kind};
 use crate::graph::{Graph, Instr, Op};

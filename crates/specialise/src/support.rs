@@ -75,7 +75,7 @@ pub(crate) fn listing(insns: &[Insn]) -> String {
     insns.iter().map(|insn| format!("{insn}\n")).collect()
 }
 
-/// Checks that a program consists of exactly the instructions in `text`. Panics if it does not.
+/// Checks that a program consists of exactly the instructions in `text`; panics otherwise.
 #[track_caller]
 pub(crate) fn is(program: &BpfProgram, text: &str) {
     let expected = assemble::program(text);

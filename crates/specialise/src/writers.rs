@@ -15,8 +15,8 @@ use slowpath_stop::{Reason as StopReason, Stop};
 /// Returns `None` if the program certainly does not change this map.
 ///
 /// # Errors
-/// The outer error is about a jump to a slot without an instruction. The inner error is the reason
-/// why the search stopped early.
+/// The outer error states that a jump leads to a slot without an instruction. The inner error is
+/// the reason why the search stopped early.
 pub fn writer(
     object: &Object,
     program: &BpfProgram,

@@ -87,8 +87,8 @@ fn packet(rng: &mut StdRng) -> Vec<u8> {
 type Outcome = (u32, Vec<u8>, Vec<u8>);
 
 /// Runs separate programs one after the other, each on the packet as the previous one left it.
-/// Returns the outcome, and the number of programs that ran. Returns `None` if a packet becomes too
-/// short for the next program.
+/// Returns the final state after the last run, and the number of programs that ran. Returns `None`
+/// if a packet becomes too short for the next program.
 fn in_turn(
     programs: &[LoadedProgram],
     handovers: &[Handover],
@@ -129,8 +129,8 @@ fn repeatable(programs: &[BpfProgram]) -> bool {
 }
 
 /// Runs random packets through the fused program and through the separate programs, and checks that
-/// the outcomes are equal. Returns the number of compared packets, and the number of packets for
-/// which more than one program ran.
+/// the final states are equal. Returns the number of compared packets, and the number of packets
+/// for which more than one program ran.
 fn agree(
     kernel: &Kernel,
     objects: &[Object],

@@ -42,7 +42,7 @@ fn packet(rng: &mut StdRng, length: usize) -> Vec<u8> {
     packet
 }
 
-/// Returns random facts about packets that hold for the given packet.
+/// Returns random facts about packets that the given packet satisfies.
 fn facts(rng: &mut StdRng, packet: &[u8]) -> PacketFacts {
     let length = packet.len() as u16;
     let least = if rng.random() { 14 } else { length };

@@ -5,9 +5,10 @@ use slowpath_ir::{FlowError, Program};
 use slowpath_product::Order;
 use std::collections::HashMap;
 
-/// Returns the order in which the basic blocks of each program are executed. `origins` contains,
-/// for each instruction slot of the other program, the slot of the original that it comes from. If
-/// a slot has no entry, its own index is used.
+/// Returns the order in which the basic blocks of each program are executed: first the order for
+/// the original, then that for the specialised program. For each instruction slot of the
+/// specialised program, `origins` contains the slot of the original that it comes from. If a slot
+/// has no entry, its own index is used.
 ///
 /// # Errors
 /// If a loop has several entries.

@@ -8,7 +8,8 @@ use slowpath_product::Path;
 use slowpath_smt::{Domain, TermId, TermPool};
 use std::collections::BTreeSet;
 
-/// Offsets of fields in `struct xdp_md` (`uapi/linux/bpf.h`), in bytes.
+/// Offset in bytes of the field `data` in `struct xdp_md` (`uapi/linux/bpf.h`). The next constants
+/// are the offsets of `data_end` and `data_meta`.
 const DATA: u64 = 0;
 const DATA_END: u64 = 4;
 const DATA_META: u64 = 8;
@@ -17,7 +18,7 @@ const DATA_META: u64 = 8;
 /// condition under which it differs.
 pub(super) type Difference = (String, TermId);
 
-/// A range of bytes in a memory region that a program has written.
+/// A range of bytes that a program has written in a memory region.
 #[derive(Clone, Copy, Debug)]
 struct WrittenBytes {
     offset: TermId,
@@ -28,8 +29,8 @@ struct WrittenBytes {
 /// initial memory before the first instruction are left out.
 struct Writes {
     places: Vec<(RegionKey, WrittenBytes)>,
-    /// True if the path has cleared bytes of the packet (set them to zero). Their range is not in
-    /// `places`.
+    /// True if the path has set a range of packet bytes to zero. `places` does not contain this
+    /// range.
     clears: bool,
 }
 
@@ -173,8 +174,8 @@ pub(super) fn leaves_packet(member: &Member, path: &Path, pool: &TermPool) -> bo
     })
 }
 
-/// Returns a term for bytes of a memory region in a state of the specialised program. Before and
-/// after the call, the original program owns the pool of terms.
+/// Returns the content of a byte range of a memory region, in a state of the specialised program,
+/// as a term. Before and after the call, the original program owns the term pool.
 fn other_content(
     pair: &mut Pair,
     state: &SymbolicState,
@@ -218,7 +219,7 @@ fn both(
     }
 }
 
-/// Compares the four bytes at a constant offset in a memory region at the end of both programs.
+/// Compares the four bytes at a constant offset in a memory region after both programs have ended.
 /// `what` describes these bytes in the returned difference.
 fn scalar(
     pair: &mut Pair,
@@ -286,8 +287,8 @@ fn memory(
     Ok((what, pool.not(same)))
 }
 
-/// Returns the condition that two values of the same packet bytes differ, in a byte that is still
-/// inside the packet at the end.
+/// Returns the condition under which two values of the same packet bytes differ in a byte that is
+/// still part of the packet when the programs end.
 fn inside(
     pool: &mut TermPool,
     extent: &Extent,

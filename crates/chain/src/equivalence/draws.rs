@@ -19,15 +19,16 @@ type Key = (usize, u32, String, u32, (u8, u64, u64));
 /// The values that both programs have received from outside, such as results of helpers.
 #[derive(Default)]
 pub(super) struct Draws {
-    /// Index of each helper in the list of call counters, by the helper's name.
+    /// For each helper, the index of its counter in the list of call counters, by the helper's
+    /// name.
     calls: HashMap<String, usize>,
     terms: HashMap<Key, TermId>,
 }
 
 impl DrawSource for Draws {
-    /// Returns the call counters of all helpers, for both programs, after paths have joined: for
-    /// each helper, the maximum over the incoming paths. Returns `None` if the two programs have
-    /// called a helper a different number of times on an incoming path, because later calls then no
+    /// Merges call counters when paths join. For each helper, the result for both programs is the
+    /// maximum number of calls on an incoming path. Returns `None` if the programs have called a
+    /// helper a different number of times on an incoming path, because their later calls then no
     /// longer correspond.
     fn join(&self, ways: &[[&[u32]; 2]]) -> Option<[Vec<u32>; 2]> {
         let (&first, others) = ways.split_first()?;

@@ -14,7 +14,7 @@ const OFFSET: u8 = 64;
 #[derive(Clone, Copy, Debug)]
 enum Known {
     Bits(KnownBits),
-    /// The packet byte is equal to the byte at this offset, which is smaller than its own.
+    /// The byte is equal to an earlier byte of the packet, which has this offset.
     As(u16),
 }
 
@@ -39,9 +39,9 @@ pub enum Packets<'a> {
     Inside(&'a PacketFacts),
     /// Packets for which all facts in `of` hold, but at least one fact in `facts` does not.
     Outside {
-        /// Facts of which at least one does not hold.
+        /// Facts of which at least one does not hold, for each packet of the set.
         facts: &'a PacketFacts,
-        /// Facts that all hold. They state only the packet length.
+        /// Facts that all hold, for each packet of the set. They are only about the packet length.
         of: &'a PacketFacts,
     },
 }
@@ -135,7 +135,7 @@ impl FactTerms {
     }
 }
 
-/// Returns the knowledge about single packet bytes that follows from the facts, by offset.
+/// Returns, by offset, the knowledge about single packet bytes that follows from the facts.
 fn known(facts: &PacketFacts) -> BTreeMap<u16, Known> {
     let bits = facts.bits.iter().map(|(&offset, &bits)| (offset, Known::Bits(bits)));
     let mut known: BTreeMap<u16, Known> = bits.collect();

@@ -80,7 +80,8 @@ pub fn prove_guard_with_origins(
     Ok(proof)
 }
 
-/// Adds the result of one part of a proof (`more`) to the result for the parts before it (`proof`).
+/// Merges the result of a further part of a proof (`more`) into the result of the earlier parts
+/// (`proof`).
 fn add(proof: &mut Proof, more: Proof) {
     proof.proved &= more.proved;
     proof.paths += more.paths;
@@ -91,8 +92,9 @@ fn add(proof: &mut Proof, more: Proof) {
     proof.counterexample = proof.counterexample.take().or(more.counterexample);
 }
 
-/// Returns instructions that replace the copy of the original program in a guarded program during a
-/// proof. They get the context in `r1` and return an artificial result ([`REACHED_RESULT`]).
+/// Returns instructions that replace the copy of the original program in a guarded program, to
+/// prove which packets reach the copy. They get the context in `r1` and return an artificial result
+/// ([`REACHED_RESULT`]).
 fn reached_epilogue() -> [Insn; 6] {
     let field =
         |dst, offset| Insn::Load { size: Size::W, signed: false, dst, base: Register::R1, offset };

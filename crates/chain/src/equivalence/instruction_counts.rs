@@ -1,7 +1,7 @@
 //! Compares how many instructions two programs execute for the same packets.
 
-/// Maximum numbers of instructions that two programs execute. A maximum is over all pairs of paths,
-/// one of each program, that the same packet may take.
+/// Maximum numbers of instructions that two programs execute. Each maximum is taken over all pairs
+/// of paths (one path of each program) that the same packet may take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InstructionCounts {
     /// Maximum number of instructions that the original program executes.

@@ -21,11 +21,12 @@ pub(super) type RegionKey = (bool, String);
 pub(super) struct Member {
     pub side: Side,
     pub layout: Layout,
-    /// Unmodelled behaviours that the model over-approximates: it allows all real runs, and some
-    /// impossible ones. A proof for all of these runs also holds for the real ones, so it may
-    /// ignore these behaviours.
+    /// Behaviours that the model does not reproduce exactly, but over-approximates: it allows all
+    /// real runs, and some impossible ones. A proof for all runs of the model also holds for the
+    /// real ones, so it may ignore these behaviours.
     pub wider: BTreeSet<RelianceId>,
-    /// Unmodelled behaviours that have an effect only after the program has changed the packet.
+    /// Behaviours that the model lacks, but that matter only after the program has changed the
+    /// packet.
     pub of_packet: BTreeSet<RelianceId>,
     /// Memory regions that both programs share, and the region that records helper calls.
     pub regions: BTreeMap<RegionKey, RegionId>,
@@ -40,13 +41,13 @@ pub(super) struct Pair {
     pub original: Member,
     pub other: Member,
     pub facts: FactTerms,
-    /// Array with the initial content of each memory region.
+    /// For each memory region, the array (in the solver's terms) with its initial content.
     pub arrays: BTreeMap<RegionKey, ArrayId>,
     /// Terms that are known to be equal, such as results that both programs compute in different
     /// ways. `None` unless all paths are compared together.
     pub alike: Option<StructuralEquality>,
-    /// Memory regions that exist only for bookkeeping. In these regions, runs record the initial
-    /// content of the maps that they read.
+    /// Memory regions that exist only in the model: in them, runs record the initial content of the
+    /// maps that they read.
     pub notes: BTreeSet<RegionKey>,
 }
 
@@ -54,7 +55,8 @@ fn key(region: &Region) -> RegionKey {
     (region.kind == RegionKind::Map, region.name.clone())
 }
 
-/// Inputs of the programs, by name. Each has a term and a range (width, minimum, maximum).
+/// Inputs of the programs, by name. Each has a term and a range: width in bits, minimum and
+/// maximum.
 type Inputs = BTreeMap<String, (TermId, (u8, u64, u64))>;
 
 impl Pair {
@@ -110,8 +112,8 @@ impl Pair {
         &mut self.original.side.executor.pool
     }
 
-    /// Returns `a` if it is known that both terms are equal, otherwise `b`. So values that both
-    /// programs compute in different ways become the same term. Equal terms are looked for only
+    /// Returns `a` if both terms are known to be equal, otherwise `b`. So values that both programs
+    /// compute in different ways become the same term. The function looks for equal terms only
     /// while all paths are compared together.
     pub fn one_if_alike(&mut self, a: TermId, b: TermId) -> TermId {
         let pool = &mut self.original.side.executor.pool;
@@ -291,8 +293,8 @@ fn matching(first: &Layout, second: &Layout) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the memory layout of a map with placeholders for the ids of memory regions and inputs.
-/// Layouts in two programs can then be compared.
+/// Returns the memory layout of a map with placeholders for the ids of memory regions and inputs,
+/// so that the layouts of two programs can be compared.
 fn shape(map: &MapLayout) -> MapLayout {
     let any = RegionId(0);
     let mut shape = map.clone();

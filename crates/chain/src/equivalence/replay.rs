@@ -126,8 +126,8 @@ pub(super) fn confirm(
     Ok(Counterexample { what, packet: hex(&packet), room, maps, drawn, original, specialised })
 }
 
-/// Returns the numbers that a solver's model gives to interned pairs of words ([`Node::Intern`]),
-/// by pair.
+/// Returns the numbers by which a solver's model identifies pairs of words ([`Node::Intern`]), by
+/// pair.
 pub(super) fn interned(pool: &TermPool, terms: &[TermId], model: &Model) -> Interned {
     let mut evaluator = Evaluator::new(pool, model);
     let mut numbers = Interned::new();
@@ -152,8 +152,8 @@ pub(super) fn shared_memory(pair: &Pair, model: &Model) -> BTreeMap<RegionKey, B
     memory
 }
 
-/// Gives each shared memory region the same address in both programs, with large distances between
-/// regions. The programs do not depend on these addresses.
+/// Gives each memory region that both programs share the same address in both, with large distances
+/// between regions. The results of the programs do not depend on these addresses.
 fn same_addresses(pair: &Pair, environments: &mut [Environment; 2]) -> Result<(), String> {
     /// Distance in bytes between the addresses of two regions. No region is larger than this.
     const SPREAD: u64 = 0x0080_0000;
@@ -221,7 +221,7 @@ fn run(member: &Member, environment: &Environment, draws: usize) -> Result<Run, 
     Ok(run)
 }
 
-/// The final state of a run, and the program that made the run.
+/// The final state of a run, with the program that made the run.
 struct After<'a> {
     member: &'a Member,
     environment: &'a Environment,
@@ -238,13 +238,13 @@ fn touched(ends: &[After<'_>; 2]) -> BTreeSet<(RegionKey, u64)> {
     ends.iter().flat_map(of).collect()
 }
 
-/// Information for describing the final memory of both runs in words.
+/// Initial memory and maps that are needed to describe the final memory of both runs in words.
 struct Seen<'a> {
     places: BTreeSet<(RegionKey, u64)>,
     /// Content of memory before the runs, by memory region and offset.
     before: &'a BTreeMap<RegionKey, BTreeMap<u64, u8>>,
-    /// Numbers of interned pairs of words ([`Node::Intern`]), by pair. Both runs use the same
-    /// numbers.
+    /// For each interned pair of words ([`Node::Intern`]), the number that identifies it. Both runs
+    /// use the same numbers.
     interned: &'a HashMap<(u64, u64), u32>,
     /// The maps that are compared, each with a program that uses it.
     maps: Vec<(&'a MapLayout, &'a Member)>,

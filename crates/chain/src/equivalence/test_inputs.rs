@@ -15,7 +15,7 @@ pub(super) const MAX_TEST_INPUTS: usize = 512;
 /// contains only the known bytes.
 const WHOLE: u32 = 256;
 
-/// A packet and map content on which both programs are run.
+/// A packet and map content for which both programs are run, to compare them in the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TestInput {
     /// The packet before the program runs. It satisfies the facts for which the programs were

@@ -14,8 +14,8 @@ use slowpath_smt::{SolverError, TermId};
 /// Number of pairs of paths that are compared one by one before all paths are compared together.
 /// Most programs have fewer pairs.
 const ONE_BY_ONE: u64 = 64;
-/// Divisor of the remaining time: after a proof, the search for more test inputs may take one
-/// eighth of it.
+/// The search for more test inputs after a proof may take the remaining time divided by this
+/// number.
 const PART: u32 = 8;
 
 impl Validation<'_, '_> {
@@ -96,8 +96,8 @@ impl Validation<'_, '_> {
         Ok(true)
     }
 
-    /// Asks the solver about pairs of terms whose equality is undecided. Pairs that are parts of
-    /// other terms come first, because they are easier. Returns true if any pair is proved equal.
+    /// Asks the solver about pairs of terms that may be equal. Pairs inside larger terms come
+    /// first, because they are easier. Returns true if the solver proves that any pair is equal.
     fn settle(&mut self, runs: &Path) -> Result<bool, SolverError> {
         let undecided =
             self.pair.alike.as_mut().map(StructuralEquality::take_undecided).unwrap_or_default();

@@ -46,12 +46,14 @@ impl<'a, 'b> Validation<'a, 'b> {
         Validation { packets, pair, queries, draws, knows_bits: false, origins, together, found }
     }
 
-    /// Returns true if all paths together are proved to do the same in both programs.
+    /// Returns true if the comparison of all paths together has proved that both programs do the
+    /// same.
     pub fn is_proved(&self) -> bool {
         matches!(self.together, Together::Proved(_))
     }
 
-    /// Returns the differences that are still possible under the conditions of the path `other`.
+    /// Returns those of the possible differences that the conditions of the path `other` do not
+    /// rule out.
     pub fn not_ruled_out(
         &mut self,
         other: &Path,
@@ -88,8 +90,9 @@ impl<'a, 'b> Validation<'a, 'b> {
         }
     }
 
-    /// Returns true if runs of a packet along both paths may depend on unmodelled behaviour. For
-    /// each behaviour of this kind, adds a sentence to the reasons why the proof is undecided.
+    /// Returns true if the behaviour of a packet on these two paths may depend on behaviour that
+    /// the analysis does not model. For each behaviour of this kind, adds a sentence to the reasons
+    /// why the proof is undecided.
     pub fn relies(&mut self, path: &Path, other: &Path) -> Result<bool, SolverError> {
         let mut relies = false;
         let sides = [(&self.pair.original, path), (&self.pair.other, other)];

@@ -29,8 +29,8 @@ pub struct Reached {
     /// Headroom and metadata length of all packets that reach the program; `None` if no packet
     /// arrives.
     pub packet_environment: Option<PacketEnvironment>,
-    /// For each edge to this program, the packets that leave the previous program. Each entry
-    /// starts with the index of the edge in the chain.
+    /// For each edge that leads to this program, the facts about packets that leave the previous
+    /// program. Each entry starts with the index of the edge in the chain.
     pub by_edge: Vec<(usize, Outgoing)>,
     /// Reasons why nothing is known about the packets on some edges. Each entry starts with the
     /// index of the edge in the chain.
@@ -42,7 +42,7 @@ pub struct Reached {
 /// the program of each member.
 ///
 /// If several edges lead to a program, its facts hold for packets on all of them. If nothing is
-/// found out about a program in time, any packet may leave it.
+/// found out about a program in time, any packet is assumed to leave it.
 pub fn facts_along(
     chain: &Chain,
     runs: &[ChainProgram<'_>],

@@ -57,8 +57,8 @@ impl Candidates {
         candidates
     }
 
-    /// Adds fields that have only a few different values in all sample packets. Skips values that
-    /// the known bits already imply.
+    /// Adds candidates for fields that have only a few different values in all sample packets.
+    /// Skips values that the known bits already imply.
     fn find_values(&mut self, seen: &[Seen], longest: usize, bounds: &Bounds) {
         // After the 14 bytes of Ethernet, headers are aligned to four bytes.
         for (bytes, aligned) in [(1, 0), (2, 0), (4, 2)] {
@@ -102,8 +102,9 @@ impl Candidates {
         (values.len() as u64) < parts
     }
 
-    /// Adds pairs of fields that are equal in all sample packets. Bytes with a constant value are
-    /// not compared. Adjacent equal bytes are combined into fields that are as long as possible.
+    /// Adds candidates for pairs of fields that are equal in all sample packets. Bytes with a
+    /// constant value are not compared. Adjacent equal bytes are combined into fields that are as
+    /// long as possible.
     fn find_equal(&mut self, seen: &[Seen], free: &[usize], bounds: &Bounds) {
         let mut alike: HashMap<Vec<Option<u8>>, usize> = HashMap::new();
         // For each byte, the nearest earlier byte that is equal, if there is one.
@@ -148,8 +149,8 @@ impl Candidates {
         self.bits.len() + self.values.len() + self.equal.len()
     }
 
-    /// Splits the candidates into two halves. Returns an empty list if there are fewer than two
-    /// candidates.
+    /// Splits the candidates (proposed facts) into two halves. Returns an empty list if there are
+    /// fewer than two.
     pub fn halves(self) -> Vec<Candidates> {
         let count = self.len();
         if count < 2 {
@@ -170,15 +171,16 @@ impl Candidates {
         halves.into()
     }
 
-    /// Adds the candidates of `other`, which must be about other bytes than the present ones.
+    /// Adds the candidates (proposed facts) of `other`. They must be about bytes that no present
+    /// candidate is about.
     pub fn extend(&mut self, other: Candidates) {
         self.bits.extend(other.bits);
         self.values.extend(other.values);
         self.equal.extend(other.equal);
     }
 
-    /// Converts the proved candidates to facts about packets whose minimum and maximum length are
-    /// given.
+    /// Converts the proved candidates to facts. The pair contains the minimum and maximum length in
+    /// bytes of the packets that they are about.
     pub fn facts(self, (min_length, max_length): (u16, u16)) -> PacketFacts {
         let Candidates { bits, values, equal } = self;
         PacketFacts { min_length, max_length, bits, values, equal }

@@ -12,12 +12,13 @@ use slowpath_ir::RegionId;
 use slowpath_search::{Gate, Gated, Head, Unrolled};
 use slowpath_smt::TermId;
 
-/// Offsets in bytes of fields in `struct xdp_md` (`include/uapi/linux/bpf.h`).
+/// Offset in bytes of the field `data` in `struct xdp_md` (`include/uapi/linux/bpf.h`). The next
+/// constants are the offsets of `data_end` and `data_meta`.
 const DATA: u64 = 0;
 const DATA_END: u64 = 4;
 const DATA_META: u64 = 8;
-/// Maximum depth at which phis (values that depend on the path) are searched inside the term of a
-/// program's result.
+/// Maximum depth below the root of a program's result term at which phis (values that depend on the
+/// path) are looked for.
 pub(super) const WRAPPED: u32 = 4;
 
 /// The packet that leaves the program, as terms that are valid for all runs with one of the given
@@ -84,8 +85,8 @@ impl Departure {
         Ok(Some(Departure { gated, gates, length, start, metadata }))
     }
 
-    /// Returns the position, in the packet's memory region, of a byte of the packet as it leaves
-    /// the program. `offset` counts from the start of this packet.
+    /// Returns the offset, in the packet's memory region, of a byte of the leaving packet. `offset`
+    /// is the offset of the byte from the start of that packet.
     pub fn place(&self, executor: &mut Executor, offset: u16) -> TermId {
         let offset = executor.pool.constant(64, offset.into());
         executor.pool.add(self.start, offset)
@@ -190,7 +191,8 @@ enum CommonResult {
 }
 
 /// Returns the value of a term in runs that arrive at `node` over the edge `arc`: a phi of this
-/// node is replaced by its value for the edge. Looks at most `deep` levels inside the term.
+/// node is replaced by its value for the edge. Phis more than `deep` levels below the root of the
+/// term are left as they are.
 pub(super) fn arriving(
     executor: &mut Executor,
     term: TermId,

@@ -10,13 +10,13 @@ use slowpath_ir::{Block, Field, InsnIdx, PacketFacts, Program, SourceLocation, T
 use slowpath_smt::{TermId, minimise_core};
 use std::collections::BTreeSet;
 
-/// Maximum number of solver queries for reducing the set of branches in an explanation.
+/// Maximum number of solver queries with which an explanation is reduced to fewer branches.
 const MINIMISE_BUDGET: usize = 40;
 
 /// An instruction of a program, and its source line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InsnLocation {
-    /// Number of the instruction in the program.
+    /// Index of the instruction in the program.
     pub insn: u32,
     /// Source line of the instruction; `None` if it is not known.
     pub source: Option<SourceLocation>,
@@ -29,7 +29,7 @@ impl PartialOrd for InsnLocation {
 }
 
 impl Ord for InsnLocation {
-    /// Compares two locations by instruction number. Both must be in the same program.
+    /// Compares two locations by instruction index. Both must be in the same program.
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.insn.cmp(&other.insn)
     }
@@ -137,7 +137,8 @@ pub(super) fn explain(
     Ok(explanation)
 }
 
-/// Lists the calls of the given helpers that are in executed blocks of the program.
+/// Returns an explanation that consists of the calls of the given helpers in executed blocks of the
+/// program.
 pub(super) fn calls(proof: &Proof, helpers: &[i32]) -> Explanation {
     let program = proof.unrolled.executor.program();
     let called = |insn: &InsnIdx| match proof.code.get(insn.index()) {

@@ -11,8 +11,8 @@ use slowpath_smt::{Model, TermId};
 
 /// Maximum distance by which a program can move the start of a packet, in bytes.
 const FAR: u64 = 1 << 17;
-/// Number of queries that ask for any value beyond those seen so far. All later queries halve the
-/// remaining range.
+/// Number of first queries that ask for any value beyond those seen so far. Each later query halves
+/// the remaining range.
 const STEPS: u32 = 4;
 
 /// Finds the headroom and metadata length of the packets that leave a program. `arrived` contains

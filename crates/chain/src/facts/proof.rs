@@ -25,9 +25,9 @@ const VARIED: usize = 2;
 /// conditions.
 pub(super) enum Answer {
     Sat(Model),
-    /// No packet fulfils the conditions. The list has the positions of conditions that contradict
-    /// each other. The positions count first the conditions of all queries ([`Proof::conditions`]),
-    /// then those of this query.
+    /// No packet fulfils the conditions. The list contains the indices of conditions that
+    /// contradict each other, in the list of the conditions of all queries ([`Proof::conditions`])
+    /// followed by those of this query.
     Unsat(Vec<usize>),
     /// The solver could not decide, for this reason.
     Unknown(String),
@@ -106,8 +106,8 @@ impl Proof {
         })
     }
 
-    /// Searches for a packet that leaves the program and fulfils `condition`. The result contains
-    /// the value of `term` for this packet.
+    /// Searches for a packet that leaves the program and fulfils `condition`. For a packet that is
+    /// found, the result contains the value of `term`.
     pub fn example(
         &mut self,
         sampler: &Sampler,
@@ -157,8 +157,8 @@ impl Proof {
         }
     }
 
-    /// Proves those candidates that the solver can decide in smaller groups. Tries each half of the
-    /// list separately, until no time is left.
+    /// Splits the candidates (proposed facts) again and again into halves, until the solver can
+    /// decide a group or no time is left. Returns the proved candidates.
     fn in_parts(
         &mut self,
         sampler: &mut Sampler,

@@ -8,8 +8,8 @@ use slowpath_random::Random;
 use slowpath_smt::{ArrayId, Evaluator, Model, Node, TermId, TermPool, VarId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Maximum number of inputs that are changed, one by one, to derive a new packet. Only inputs that
-/// occur in conditions are limited.
+/// Maximum number of inputs in conditions that are changed, one by one, to derive a new packet.
+/// Inputs that occur in no condition are all changed.
 const MAX_TRIED: usize = 96;
 /// Maximum number of random numbers that are drawn to find a possible value of an input.
 const DRAWS: u32 = 4;
@@ -31,8 +31,8 @@ pub(super) struct Sampler {
     free: Vec<Input>,
     /// Inputs that occur in conditions, each with the conditions in which it occurs.
     bound: Vec<(Input, Vec<TermId>)>,
-    /// Packet bytes that are read at variable offsets, each as the packet's array and the term of
-    /// the offset.
+    /// Reads of packet bytes at variable offsets: each as the array of packet bytes, and the term
+    /// of the offset.
     variable_reads: Vec<(ArrayId, TermId)>,
     random: Random,
 }
@@ -128,7 +128,8 @@ impl Sampler {
         varied
     }
 
-    /// Changes as many of the packet bytes that are read at variable offsets as possible.
+    /// Changes packet bytes that are read at variable offsets: as many of them as the conditions
+    /// permit.
     fn vary_reads(&mut self, pool: &TermPool, model: &mut Model) {
         let mut parts = vec![(0, self.variable_reads.len())];
         let mut tried = 0;
@@ -170,8 +171,8 @@ fn holds(pool: &TermPool, model: &Model, conditions: &[TermId]) -> bool {
     conditions.iter().all(|&condition| evaluator.value(condition) == 1)
 }
 
-/// Lists the inputs that occur in terms. A read at a variable offset is listed with its array and
-/// offset instead.
+/// Lists the inputs that occur in terms. An entry is an error with array and offset for a byte that
+/// is read at a variable offset.
 fn inputs(pool: &TermPool, terms: &[TermId]) -> Vec<Result<Input, (ArrayId, TermId)>> {
     let mut found = Vec::new();
     for term in pool.subterms(terms) {

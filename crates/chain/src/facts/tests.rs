@@ -311,7 +311,7 @@ edges:
 }
 
 /// Runs the program in the concrete interpreter on the packet that a solver's model describes.
-/// Returns the program's result, and true if the packet after the run is the one that the terms
+/// Returns the program's result, and whether the packet after the run is the one that the terms
 /// predict.
 fn replayed(found: &Discovery, model: &slowpath_smt::Model, lifted: &lift::Lifted) -> (u32, bool) {
     use slowpath_exec::concrete::{Environment, run};

@@ -14,7 +14,7 @@ use slowpath_stop::Stop;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// Divisor of the remaining time: the analysis of one program may take a quarter of it.
+/// The analysis of one program may take the remaining time divided by this number.
 const PARTS: u32 = 4;
 
 /// A point in the tree of paths through a network: a node together with the sequence of nodes that
@@ -32,17 +32,17 @@ pub(super) struct Point {
     pub ingress: String,
     /// Number of nodes that the packets have passed before this one.
     pub depth: usize,
-    /// Share of all traffic that takes paths through this point, as a number of parts of
-    /// `ALL_TRAFFIC`. Packets that are dropped on the way also count.
+    /// Share of all traffic that takes paths through this point, in units of 1/`ALL_TRAFFIC`.
+    /// Packets that are dropped on the way also count.
     pub share: u64,
     /// Known facts about the packets that arrive at this point.
     pub arriving: Arriving,
 }
 
 impl Point {
-    /// Returns the facts about packets that arrive at this point. If `neighbours` is true, returns
-    /// only facts that hold for any packet, because facts from earlier programs on the path must
-    /// not be used.
+    /// Returns facts about packets that arrive at this point. If `neighbours` is true, facts from
+    /// earlier programs on the path must not be used, so the result contains only facts that hold
+    /// for any packet.
     pub fn known(&self, neighbours: bool) -> Cow<'_, PacketFacts> {
         let known = self.arriving.facts.as_ref().filter(|_| !neighbours);
         known.map_or_else(|| Cow::Owned(any_packet()), Cow::Borrowed)
@@ -54,7 +54,7 @@ impl Point {
 pub(super) struct Arriving {
     /// Facts that hold for all packets that arrive; `None` if no packet arrives.
     pub facts: Option<PacketFacts>,
-    /// Sentences that explain why no packet arrives: the results with which packets end in the
+    /// If no packet arrives, sentences that explain why: the results with which packets end in the
     /// previous program. `None` if some packet arrives.
     pub never: Option<Vec<String>>,
     /// Reasons why some facts may be missing, one sentence for each program on the path.

@@ -11,7 +11,8 @@ use std::collections::HashMap;
 
 /// Maximum number of packet classes for which all possible groups are tried.
 const ALL: usize = 3;
-/// Number of pairs of groups, the most similar ones, for which merging is tried in each step.
+/// Number of pairs of groups that are tried for merging in each step. They are the most similar
+/// pairs.
 const LOOKS: usize = 4;
 
 /// The value of a rewritten version (variant) of a program: its gain in speed and, if gains are
@@ -57,10 +58,9 @@ impl<F: FnMut(&[usize]) -> Worth> Values<F> {
     }
 }
 
-/// Chooses at most `limit` groups among packet classes, which are numbered from 0 to `classes`.
-/// Each group gets its own variant of the program; classes in no group keep the original program.
-/// `worth` returns the value of a variant for the classes of a group. `alike` returns how similar
-/// two groups are.
+/// Chooses at most `limit` groups among `classes` packet classes. Each group gets its own variant
+/// of the program; classes in no group keep the original program. `worth` returns the value of a
+/// variant for the classes of a group. `alike` returns how similar two groups are.
 pub(super) fn choose(
     classes: usize,
     limit: usize,
@@ -109,9 +109,9 @@ pub(super) fn choose(
     if values.all(&whole) > values.all(&groups) { whole } else { groups }
 }
 
-/// Enumerates all ways to distribute the packet classes from index `next` on, and calls `look` for
-/// each. A class can join one of `groups`, form a new group, or stay without a group. There are at
-/// most `limit` groups.
+/// Enumerates all ways to distribute the packet classes from index `next` up to `classes`
+/// (exclusive), and calls `look` for each way. A class can join one of `groups`, form a new group,
+/// or stay without a group. There are at most `limit` groups.
 fn every(
     next: usize,
     classes: usize,

@@ -10,7 +10,7 @@ use slowpath_ir::PacketFacts;
 pub(super) struct Class {
     /// Names of the ingresses by which the packets of this class arrive.
     pub ingresses: Vec<String>,
-    /// Share of all traffic that the class makes up, as a number of parts of `ALL_TRAFFIC`.
+    /// Share of all traffic that the packets of the class make up, in units of 1/`ALL_TRAFFIC`.
     pub share: u64,
     /// Facts that hold for all packets of the class.
     pub facts: PacketFacts,

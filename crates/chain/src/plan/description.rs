@@ -1,4 +1,5 @@
-//! Types for the YAML description of a topology. Only the shape of the text is checked here.
+//! Types for the YAML description of a topology. They check only the structure of the YAML text,
+//! not the meaning of its values.
 
 use crate::description::NetworkDescription;
 use serde::Deserialize;

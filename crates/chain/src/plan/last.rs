@@ -12,8 +12,8 @@ pub(super) struct LastPlan {
 }
 
 impl LastPlan {
-    /// Returns the programs of a topology when it was last planned. There are none if they are not
-    /// stored.
+    /// Reads from the cache the programs of a topology when it was last planned. Returns an empty
+    /// list if the cache does not contain them.
     pub fn read(cache: &Cache, topology: &str) -> LastPlan {
         cache.read(key(topology)).map_or_else(LastPlan::default, |(last, _)| last)
     }
@@ -24,7 +24,7 @@ impl LastPlan {
     }
 }
 
-/// Returns the key of a topology, which is the same for all versions of slowpath.
+/// Returns the cache key of a topology's last plan, which is the same for all versions of slowpath.
 fn key(topology: &str) -> Key {
     Key::of(&("last plan", topology))
 }

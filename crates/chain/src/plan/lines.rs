@@ -16,8 +16,8 @@ use std::collections::BTreeMap;
 pub(super) struct Lines {
     /// The facts about packets that leave the program; `None` if no facts were found.
     facts: Option<StoredFacts>,
-    /// Source lines that establish each fact, in the order of [`listed`]. They do not name their
-    /// program yet, because several programs may have the same content.
+    /// For each fact, in the order of [`listed`], the source lines that establish it. These lines
+    /// do not name their program yet, because several programs may have the same content.
     lines: Vec<Vec<LineReport>>,
 }
 

@@ -12,11 +12,11 @@ use slowpath_ir::PacketFacts;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-/// Precision of shares and gains in the report: nine decimal places.
+/// Factor for rounding shares and gains in the report to nine decimal places.
 const DIGITS: f64 = 1e9;
 
-/// Converts a share of traffic, given in parts of `ALL_TRAFFIC`, to a fraction from 0 to 1. Also
-/// converts sums of shares times instructions.
+/// Converts a share of traffic in units of 1/`ALL_TRAFFIC` to a fraction from 0 to 1. Also converts
+/// gains: sums of numbers of instructions, each multiplied by a share in these units.
 pub(super) fn fraction(parts: i128) -> f64 {
     (parts as f64 / ALL_TRAFFIC as f64 * DIGITS).round() / DIGITS
 }
@@ -36,7 +36,8 @@ pub(super) struct Ranked {
     pub object: Option<std::sync::Arc<Vec<u8>>>,
 }
 
-/// Builds the reports about the node with index `number`, whose program is `linked`.
+/// Builds the reports about the variants of the program on the node with index `number`, and about
+/// the packet classes that keep the original. `linked` is the original program.
 pub(super) fn node(
     topology: &Topology,
     arrivals: &Arrivals,
@@ -130,8 +131,8 @@ pub(super) fn paths(topology: &Topology, arrivals: &Arrivals) -> Vec<PathReport>
     topology.paths.iter().zip(&arrivals.paths).map(path).collect()
 }
 
-/// Returns the reason why packets of a path never reach a point. Returns `None` if some packets do,
-/// or if an earlier point on the path already gives the reason.
+/// Returns the reason why packets of a path never reach the point of the tree with index `point`.
+/// Returns `None` if some packets do, or if an earlier point on the path already gives the reason.
 fn never(topology: &Topology, path: &str, arrivals: &Arrivals, point: usize) -> Option<String> {
     let Point { before: Some(before), on, node, arriving, .. } = &arrivals.points[point] else {
         return None;
@@ -152,8 +153,8 @@ fn never(topology: &Topology, path: &str, arrivals: &Arrivals, point: usize) -> 
     ))
 }
 
-/// Collects the sentences that `what` returns for the points with the indices in `of`, without
-/// duplicates. `points` is the tree of paths through the network.
+/// Calls `what` for the points with the indices in `of`, and collects the sentences that it
+/// returns, without duplicates. `points` is the tree of paths through the network.
 fn told(points: &[Point], of: &[usize], what: impl Fn(&Point) -> &Vec<String>) -> BTreeSet<String> {
     of.iter().flat_map(|&point| what(&points[point]).iter().cloned()).collect()
 }
@@ -169,8 +170,8 @@ fn greatest<'a>(costs: impl Iterator<Item = &'a Result<Cost, String>>) -> Option
     Some(CostReport { instructions, exact })
 }
 
-/// Returns the name of a variant, made from its ingresses. It is unique because no other variant of
-/// the node has the same first ingress.
+/// Returns the name of a variant, made from its ingresses; the node has `all` ingresses. The name
+/// is unique because no other variant of the node has the same first ingress.
 fn variant_name(ingresses: &[String], all: usize) -> String {
     match ingresses {
         [only] if all > 1 => only.clone(),

@@ -12,8 +12,8 @@ use slowpath_ir::{Field, PacketFacts};
 use slowpath_stop::Stop;
 use std::collections::BTreeMap;
 
-/// Returns the source lines that establish facts about the packets at some points of one node. `of`
-/// contains the indices of the points in the tree of paths.
+/// Returns, for each fact, the source lines that establish it for packets at some points of one
+/// node. `of` contains the indices of these points in the tree of paths.
 pub(super) fn established(
     (topology, programs, arrivals): (&Topology, &[Linked], &Arrivals),
     (of, facts): (&[usize], &PacketFacts),

@@ -12,7 +12,8 @@ use slowpath_ir::{Field, PacketFacts};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-/// Returns true if a fact follows from `others`. The values of the fact are in `facts`.
+/// Returns true if a fact follows from the facts in `others`. `facts` contains the values that the
+/// fact states.
 fn follows(fact: &Fact, facts: &PacketFacts, others: &PacketFacts) -> bool {
     match fact {
         Fact::MinLength => others.min_length >= facts.min_length,
@@ -128,8 +129,8 @@ pub(super) fn upstream_points(
     InFront { relevant, irrelevant }
 }
 
-/// Returns a measure of how similar two sets of facts are: the number of common facts and common
-/// known bits.
+/// Returns how similar two sets of facts are, as the number of facts and known bits that they have
+/// in common.
 pub(super) fn alike(one: &PacketFacts, other: &PacketFacts) -> u64 {
     let common = one.join(other);
     let lengths = u64::from(common.min_length == one.min_length.max(other.min_length));

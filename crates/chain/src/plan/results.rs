@@ -26,8 +26,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Minimum ratio of available time to elapsed time at which work counts as unhurried. The time
-/// limits of single steps then had no effect.
+/// Work counts as unhurried if the time available for it was more than this many times the time
+/// that it took. Time limits of single steps then had no effect.
 const UNHURRIED: u32 = 8;
 
 /// Facts about the packets that leave a program, such as their lengths and known bytes.
@@ -287,7 +287,7 @@ fn numbers(on: &[Action]) -> Vec<u32> {
     on.iter().map(|action| action.number()).collect()
 }
 
-/// Measures how much of the available time some work takes.
+/// A measurement of the share of the available time that some work takes.
 struct Clock {
     started: Instant,
     given: Option<Duration>,

@@ -1,5 +1,5 @@
-//! Programs of a planned network, as read from their files and after linking. A digest of its
-//! content identifies each program.
+//! Programs of a planned network, as read from their files and after linking. Each program is
+//! identified by a digest of its content.
 
 use crate::{ChainError, Loaded};
 use slowpath_bpf::{BpfProgram, Btf, Object};

@@ -52,7 +52,7 @@ static CACHE: LazyLock<PathBuf> = LazyLock::new(|| {
     folder
 });
 
-/// Plans a topology. Uses results that earlier tests have stored.
+/// Plans a topology, with a cache in which earlier tests may have stored results.
 fn planned(text: &str, options: &PlanOptions) -> Planned {
     computed(text, &PlanOptions { cache: Some(CACHE.clone()), ..options.clone() })
 }

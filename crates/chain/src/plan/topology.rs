@@ -66,7 +66,7 @@ pub struct PlacedNode {
 pub struct NetworkPath {
     /// Name of the path. A path without a name is named after its number, counted from 1.
     pub name: String,
-    /// Share of all traffic, as a number of parts (see [`ALL_TRAFFIC`]).
+    /// Share of all traffic that takes the path, in units of 1/[`ALL_TRAFFIC`].
     pub share: u64,
     /// Nodes, in the order in which packets pass them.
     pub hops: Vec<Hop>,
@@ -238,8 +238,8 @@ fn share(path: &Spanned<PathDescription>) -> Result<f64, ChainError> {
     Err(ChainError::at(written.map_or_else(|| line(path), line), what))
 }
 
-/// Reads the name of an XDP action with which packets continue to another node. Actions that end a
-/// packet are errors.
+/// Reads the name of an XDP action with which packets continue to another node. Rejects actions
+/// that drop the packet.
 fn action(name: &Spanned<String>) -> Result<Action, ChainError> {
     let what = match Action::named(&name.value) {
         None => format!("{:?} is not an action: {}", name.value, Action::names()),

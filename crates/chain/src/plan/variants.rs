@@ -10,8 +10,8 @@ use crate::cost::Cost;
 use slowpath_ir::PacketFacts;
 use slowpath_stop::Stop;
 
-/// Divisor of a node's remaining time: one task may take a quarter of it. A task rewrites one
-/// program or finds one cost.
+/// One task may take a node's remaining time divided by this number. A task rewrites a program or
+/// finds its maximum number of executed instructions.
 const PARTS: u32 = 4;
 
 /// A rewritten version of a program for some classes of packets. The packets of a class arrive by
@@ -22,8 +22,9 @@ pub(super) struct Variant {
     /// Facts that hold for the packets of all these classes.
     pub facts: PacketFacts,
     pub made: RewriteResult,
-    /// For each packet class, the maximum number of instructions that the original executes, and
-    /// the maximum number that the variant executes.
+    /// For each packet class of the variant, the maximum number of instructions that the original
+    /// executes, and the maximum number that the variant executes. An error is the reason why the
+    /// number is not known.
     pub costs: Vec<(Result<Cost, String>, Result<Cost, String>)>,
 }
 
@@ -35,8 +36,8 @@ pub(super) struct NodePlan {
     pub as_is: Vec<(usize, Vec<String>)>,
 }
 
-/// Returns how many instructions a variant saves for one class of packets. Returns `None` if one of
-/// the costs is not known.
+/// Returns how many instructions a variant saves for one class of packets, from the costs of the
+/// original and of the variant. Returns `None` if one of the costs is not known.
 pub(super) fn gain(before: &Result<Cost, String>, after: &Result<Cost, String>) -> Option<i128> {
     match (before, after) {
         // If the cost of the original is only an upper bound, the original may execute fewer
@@ -113,8 +114,8 @@ fn variant(
     Some(Variant { classes: group.to_vec(), facts, made, costs })
 }
 
-/// Returns the instructions that a variant for a group of packet classes saves, weighted by the
-/// classes' shares of the traffic.
+/// Returns the value of a variant for a group of packet classes: the instructions that it saves,
+/// weighted by the classes' shares of the traffic.
 fn worth(
     linked: &Linked,
     classes: &[Class],

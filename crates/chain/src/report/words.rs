@@ -103,8 +103,8 @@ pub(crate) fn list(
     list.into_iter().map(|one| one.among(*min_length)).collect()
 }
 
-/// Converts the ranges of headroom and metadata of packets to reports. Omits a range that excludes
-/// no packet, and the usual range of packets that no program has processed yet.
+/// Converts the ranges of headroom and metadata of packets to reports. Omits a range if it excludes
+/// no packet, or if it is the usual range of packets that no program has processed yet.
 pub(super) fn list_around(
     environment: PacketEnvironment,
     established: &BTreeMap<Fact, Vec<LineReport>>,

@@ -109,13 +109,13 @@ pub fn swapped() -> Scene {
     scene(checked(34, text), 14, &[])
 }
 
-/// Returns a program with a bounds check that the shortest packets fail: they lack one byte.
+/// Returns a program with a bounds check that the shortest packets fail by one byte.
 pub fn short() -> Scene {
     scene(checked(34, "r0 = *(u8 *)(r2 +20)\nexit"), 33, &[])
 }
 
-/// Returns a program with a bounds check that even the shortest packets pass, without a byte to
-/// spare.
+/// Returns a program with a bounds check that all packets pass; the shortest packets have exactly
+/// the required length.
 pub fn long() -> Scene {
     scene(checked(34, "r0 = *(u8 *)(r2 +20)\nexit"), 34, &[])
 }
@@ -182,7 +182,8 @@ pub fn argument() -> Scene {
     scene(checked(34, text), 14, &[])
 }
 
-/// Returns a program that reads a value from the stack that it has written in two pieces.
+/// Returns a program that writes a value to the stack, overwrites one of its bytes, and then reads
+/// this byte together with another one.
 pub fn spill() -> Scene {
     let text = "
         r5 = *(u64 *)(r2 +20)
@@ -194,7 +195,8 @@ pub fn spill() -> Scene {
     scene(checked(34, text), 14, &[])
 }
 
-/// Returns a program in which two paths set a register to different numbers and then merge.
+/// Returns a program in which two paths set a register to different numbers and then merge, so that
+/// the register has few possible values.
 pub fn meeting() -> Scene {
     let text = "
         r5 = *(u8 *)(r2 +20)

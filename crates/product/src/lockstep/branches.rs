@@ -11,7 +11,7 @@ enum ConditionValue {
     Always(bool),
     /// The pair of runs is impossible, so the condition is never evaluated.
     Unreachable,
-    /// The condition may be true or false.
+    /// The condition may be true in some runs of the pair, and false in others.
     Either,
 }
 
@@ -55,8 +55,8 @@ impl Runs<'_, '_> {
         Ok(self.take_branches(&pair, &conditions[..1], true))
     }
 
-    /// Takes the branches of one or both programs together, once for each value of the first
-    /// condition in `branches`. `alike` is true if all conditions are equal, and false if the
+    /// Takes the branches of one or both programs together: once for each truth value of the first
+    /// condition in `branches`. `alike` is true if both conditions are equal, and false if the
     /// second is the negation of the first.
     fn take_branches(
         &mut self,
@@ -82,7 +82,7 @@ impl Runs<'_, '_> {
         ways
     }
 
-    /// Asks the solver which values a condition can have in a pair of runs.
+    /// Asks the solver for the values that a branch condition can have in a pair of runs.
     fn decided(&mut self, pair: &Pair, condition: TermId) -> Result<ConditionValue, Failed> {
         let opposite = self.pool().not(condition);
         let holds = self.possible(pair, &[condition])?;

@@ -12,9 +12,9 @@ use std::collections::BTreeSet;
 pub(super) type JoinPointId = usize;
 
 struct JoinPoint {
-    /// Term that is 1 if a run reaches this join point.
+    /// Selector: a term that is 1 if a run reaches this join point.
     reached: TermId,
-    /// The join points at which the incoming paths begin.
+    /// Earlier join points, at which the paths into this one begin.
     before: Vec<JoinPointId>,
     /// Conditions that hold in all runs that reach this join point.
     sure: BTreeSet<TermId>,
@@ -25,7 +25,7 @@ struct JoinPoint {
 /// An incoming path of a join point.
 pub(super) struct IncomingPath<'a> {
     pub from: JoinPointId,
-    /// Conditions that hold on the path after the join point at which it begins.
+    /// Conditions that hold on this path, from the join point at which it begins.
     pub conditions: &'a [TermId],
 }
 
@@ -49,7 +49,8 @@ impl JoinPoints {
         self.0.len()
     }
 
-    /// Adds a join point. Returns its index, and a selector for each incoming path.
+    /// Adds a join point (a point at which runs of both programs are joined). Returns its index,
+    /// and a selector for each incoming path: a term that is 1 if the path is taken.
     pub fn add(
         &mut self,
         pool: &mut TermPool,

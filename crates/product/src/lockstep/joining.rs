@@ -7,7 +7,7 @@ use slowpath_exec::{ArcId, SymbolicState};
 use slowpath_smt::TermId;
 
 impl Runs<'_, '_> {
-    /// Joins several pairs of runs into one. In each program, all of them wait at the same block.
+    /// Joins several pairs of runs, which wait at the same block in each program, into one pair.
     pub fn join(&mut self, mut pairs: Vec<Pair>) -> Result<Pair, Failed> {
         if pairs.len() == 1
             && let Some(mut only) = pairs.pop()
@@ -43,8 +43,9 @@ impl Runs<'_, '_> {
         Ok(Pair { sides, from, conditions: Vec::new(), max_extra_instructions })
     }
 
-    /// Joins runs of one program that wait at the same block. For each of `cursors`, `taken` has
-    /// the identifier of its path into the join point, and a term that is 1 if this path is taken.
+    /// Joins runs of one program that wait at the same block. For each of the `cursors`, `taken`
+    /// contains the identifier of the path by which its runs arrive, and a term that is 1 if this
+    /// path is taken.
     fn join_runners(
         &mut self,
         which: usize,

@@ -38,8 +38,8 @@ impl Order {
         Ok(Order { places: own.clone(), own, joins })
     }
 
-    /// Sets the shared order to `places`, which contains the position of each block. Ignores
-    /// `places` if its length is wrong.
+    /// Sets the order that both programs share: `places` contains the position of each block in it.
+    /// Does nothing if the length of `places` is wrong.
     #[must_use]
     pub fn at(self, places: Vec<u32>) -> Order {
         if places.len() == self.own.len() { Order { places, ..self } } else { self }
@@ -61,8 +61,8 @@ impl Order {
     }
 }
 
-/// Adds the blocks of the loop `scope` to `laid`, in execution order. If `scope` is `None`, adds
-/// the blocks of the whole program. The blocks of an inner loop stay together.
+/// Appends the blocks of the loop `scope` to `laid`, in execution order; with `None`, the blocks of
+/// the whole program. The blocks of an inner loop stay together.
 fn lay_out(flow: &FlowGraph, scope: Option<LoopId>, laid: &mut Vec<BlockId>) {
     let blocks = scope.map_or(&flow.order, |id| &flow.loops[id.index()].blocks);
     for &block in blocks {
@@ -77,7 +77,8 @@ fn lay_out(flow: &FlowGraph, scope: Option<LoopId>, laid: &mut Vec<BlockId>) {
     }
 }
 
-/// Returns the loop directly inside `scope` that is `inner` or contains it.
+/// Returns the loop directly inside `scope` that contains the loop `inner` or is equal to it. The
+/// scope `None` stands for the whole program.
 fn child(flow: &FlowGraph, scope: Option<LoopId>, inner: Option<LoopId>) -> Option<LoopId> {
     let mut current = inner?;
     loop {

@@ -33,8 +33,8 @@ impl From<ExecError> for Failed {
     }
 }
 
-/// State of the lockstep execution: both programs, their join points, and the pairs of runs that
-/// wait.
+/// State of the lockstep execution: both programs, the points at which their runs are joined, and
+/// the pairs of runs that wait to be joined.
 pub(super) struct Runs<'a, 'b> {
     pub sides: [&'a mut Side; 2],
     pub orders: &'a [Order; 2],
@@ -43,7 +43,8 @@ pub(super) struct Runs<'a, 'b> {
     /// Index of the program that holds the term pool.
     pub pool_owner: usize,
     pub join_points: JoinPoints,
-    /// Pairs of runs that wait to be joined with other pairs, by their position in both programs.
+    /// Pairs of runs that wait to be joined with other pairs, by the position of each pair in both
+    /// programs.
     pub waiting: BTreeMap<PairPosition, Vec<Pair>>,
     /// For each program, the uncertain assumptions of its runs, each with a term that is 1 in the
     /// runs that rely on it.
@@ -158,7 +159,8 @@ impl<'a, 'b> Runs<'a, 'b> {
         }
     }
 
-    /// Takes one side of a program's branch. Returns false if no run takes this side.
+    /// Moves the runs of a program to one side of its branch: the side for the condition's `value`.
+    /// Returns false if no run takes this side.
     pub fn take(&mut self, which: usize, pair: &mut Pair, value: bool) -> bool {
         let cursor = &mut pair.sides[which];
         let Position::Branch { terms, taken, fallthrough, .. } = cursor.at else { return false };
@@ -171,8 +173,8 @@ impl<'a, 'b> Runs<'a, 'b> {
         cursor.go(if value { taken } else { fallthrough }, &self.orders[which])
     }
 
-    /// Returns false if the solver shows that no run of a pair fulfils the conditions in `further`.
-    /// Returns true otherwise, and if the solver cannot decide.
+    /// Asks the solver whether some run of a pair can fulfil the conditions in `further`. Returns
+    /// false only if the solver shows that no run can.
     pub fn possible(&mut self, pair: &Pair, further: &[TermId]) -> Result<bool, Failed> {
         let pool = &mut self.sides[self.pool_owner].executor.pool;
         let mut conditions: Vec<TermId> = pair.conditions.iter().chain(further).copied().collect();

@@ -1,4 +1,5 @@
-//! Tracks the positions of pairs of runs, and chooses the program that runs next.
+//! Tracks the positions of both programs' runs during lockstep execution, and chooses the program
+//! that runs next.
 
 use super::join_points::JoinPointId;
 use super::order::Order;
@@ -6,7 +7,7 @@ use slowpath_exec::SymbolicState;
 use slowpath_ir::{BlockId, Destination};
 use slowpath_smt::TermId;
 
-/// Position of a program's runs between two steps of the execution.
+/// Position in a program at which its runs wait for the next step of the lockstep execution.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Position {
     /// The runs execute this block next.
@@ -24,8 +25,8 @@ pub(super) enum Position {
 pub(super) struct Cursor {
     pub at: Position,
     pub state: SymbolicState,
-    /// Counters of the unknown values, such as the time, that the runs have drawn so far;
-    /// `DrawSource` keeps them.
+    /// Counters of the unknown values that the runs have received from outside so far, such as the
+    /// time; `DrawSource` keeps them.
     pub counts: Vec<u32>,
     /// Number of back edges that the runs have taken.
     pub iterations: u32,
@@ -35,7 +36,7 @@ pub(super) struct Cursor {
     pub moved: bool,
 }
 
-/// Runs of both programs on the same packets, executed together.
+/// A pair of runs: runs of both programs on the same packets, which are executed together.
 #[derive(Clone)]
 pub(super) struct Pair {
     pub sides: [Cursor; 2],
@@ -53,8 +54,8 @@ pub(super) enum NextStep {
     Run(usize),
     /// Wait for other pairs of runs that may reach the same blocks.
     Wait,
-    /// Take the branches of the programs with these indices. The first one has made less progress
-    /// in the shared order of blocks.
+    /// Take the branches of the programs with these indices. The program that is less far in the
+    /// shared order of blocks comes first.
     Branch(Vec<usize>),
 }
 
@@ -62,7 +63,7 @@ pub(super) enum NextStep {
 /// the block order that both programs share.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct PairPosition {
-    /// Position of each program's block in the shared order.
+    /// For each program, the position of its block in the shared order.
     order: [u32; 2],
     /// Index of the block in each program; `None` at the end of the program.
     blocks: [Option<u32>; 2],
@@ -76,8 +77,8 @@ impl PairPosition {
 }
 
 impl Cursor {
-    /// Returns the progress of the runs as a key for comparisons: first the number of loop
-    /// iterations, then the position in the shared order.
+    /// Returns the progress of the runs for comparisons: the number of loop iterations, and the
+    /// position of the current block in the shared order.
     fn progress(&self, order: &Order) -> (u32, u32) {
         match self.at {
             Position::Block(block) | Position::Branch { block, .. } => {
@@ -87,8 +88,8 @@ impl Cursor {
         }
     }
 
-    /// Sets the position of the runs to the target of an edge: a block or the end of the program.
-    /// Returns false if no run takes the edge.
+    /// Sets the position of the runs to the target `to` of an edge: a block or the end of the
+    /// program. Returns false if no run takes the edge.
     pub fn go(&mut self, to: Destination, order: &Order) -> bool {
         let (Position::Block(from) | Position::Branch { block: from, .. }) = self.at else {
             return false;

@@ -9,7 +9,8 @@ fn product(pool: &mut TermPool, factor: u64) -> (TermId, TermId) {
     (value, pool.mul(wide, factor))
 }
 
-/// Returns dividends for which a wrong quotient differs from the right one by one.
+/// Returns dividends for which an inexact reciprocal of `divisor` is most likely to give a wrong
+/// quotient: multiples of `divisor` and the numbers before them.
 fn dividends(divisor: u64) -> impl Iterator<Item = u64> {
     const GREATEST: u64 = u32::MAX as u64;
     let multiples = [0, 1, 2, 1000, GREATEST / divisor / 2, GREATEST / divisor];

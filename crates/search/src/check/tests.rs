@@ -2,13 +2,14 @@ use super::*;
 use proptest::prelude::*;
 
 /// Condition of an arc: the index of a variable, a limit, and true if the variable must be at least
-/// the limit, false if it must be below. `None` for an arc without a condition.
+/// the limit, or false if it must be below it. `None` for an arc without a condition.
 type Bound = Option<(usize, u64, bool)>;
 
 const VARIABLES: usize = 3;
 
-/// Returns a strategy for sequences of paths. Each path is given by the part of the previous path
-/// that it keeps, in units of 1/256, and the conditions of the arcs after this part.
+/// Returns a strategy for sequences of paths. Each path keeps a part of the previous path and adds
+/// arcs. It is given by the size of the kept part, in units of 1/256, and the conditions of the
+/// added arcs.
 fn paths() -> impl Strategy<Value = Vec<(u8, Vec<Bound>)>> {
     let bound = (0..VARIABLES, 1..40u64, any::<bool>());
     let arcs = prop::collection::vec(prop::option::weighted(0.8, bound), 0..60);
@@ -22,8 +23,8 @@ fn assume(pool: &TermPool, facts: &mut Facts, term: TermId, position: usize) -> 
 }
 
 proptest! {
-    /// Checks that a trail has the facts of its current path, after a sequence of paths with common
-    /// prefixes of any length.
+    /// Checks that the trail (the remembered path) contains the facts of its current path, after a
+    /// sequence of paths with common prefixes of any length.
     #[test]
     fn a_trail_has_the_facts_of_its_path(paths in paths()) {
         let mut pool = TermPool::new();

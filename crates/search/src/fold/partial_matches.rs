@@ -16,7 +16,8 @@ pub(super) type MatchesId = u32;
 /// Identifier of the empty set of partial matches.
 pub(super) const NO_MATCHES: MatchesId = 0;
 
-/// Table of all sets of partial matches that states use.
+/// Table of all sets of partial matches (nogoods of which a path has taken some arcs) that states
+/// use.
 #[derive(Debug)]
 pub(super) struct MatchSets {
     /// Each set, with the number of states that use it; the index is the identifier.
@@ -41,8 +42,8 @@ impl MatchSets {
         Rc::clone(&self.all[set as usize].0)
     }
 
-    /// Returns the identifier of a set of partial matches. It is valid while some state uses the
-    /// set.
+    /// Returns the identifier of a set of partial matches; adds the set to the table if it is new.
+    /// The identifier is valid while some state uses the set.
     pub fn number(&mut self, set: &PartialMatches) -> MatchesId {
         if let Some(&known) = self.numbers.get(set) {
             return known;
@@ -84,12 +85,12 @@ pub(super) struct Patterns {
     /// Arcs of each nogood (arcs that no packet takes together), in the order in which paths take
     /// them.
     arcs: Vec<Vec<ArcId>>,
-    /// For each arc, the nogoods that begin with it.
+    /// For each arc, the indices of the nogoods whose first arc it is.
     starting: FxHashMap<ArcId, Vec<u32>>,
 }
 
 impl Patterns {
-    /// Adds a nogood, given by its arcs; there must be at least one.
+    /// Adds a nogood (arcs that no packet takes together) with at least one arc.
     pub fn push(&mut self, arcs: Vec<ArcId>) {
         self.starting.entry(arcs[0]).or_default().push(self.arcs.len() as u32);
         self.arcs.push(arcs);

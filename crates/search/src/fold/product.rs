@@ -20,7 +20,7 @@ const RULED_OUT: u32 = u32::MAX - 1;
 /// has partly matched.
 #[derive(Clone, Copy, Debug)]
 struct ProductState {
-    /// Index of the corresponding state in the plain graph, which records no nogoods.
+    /// Index of the corresponding state in the plain graph, whose states record no nogoods.
     plain: u32,
     matches: MatchesId,
     /// Index of the state's first transition. The state has the same number and order of
@@ -32,7 +32,8 @@ struct ProductState {
     alive: bool,
 }
 
-/// The product of a cost graph with nogoods: its states and transitions.
+/// The product of a cost graph with nogoods: its states and transitions. A state is a state of the
+/// cost graph together with the nogoods that a path has partly matched.
 #[derive(Debug)]
 pub(super) struct Product {
     nogoods: Patterns,
@@ -40,12 +41,13 @@ pub(super) struct Product {
     states: Vec<ProductState>,
     /// Target state of each transition of the product.
     next: Vec<u32>,
-    /// States of the product for each state of the plain graph, including removed states.
+    /// For each state of the plain graph, the states of the product that correspond to it,
+    /// including removed states.
     of_plain: Vec<Vec<u32>>,
     numbers: FxHashMap<(u32, MatchesId), u32>,
-    /// Node of the unrolled program for each state of the plain graph.
+    /// For each state of the plain graph, its node of the unrolled program.
     nodes: Vec<NodeId>,
-    /// Number of transitions of each state of the plain graph.
+    /// For each state of the plain graph, the number of its transitions.
     transitions: Vec<u32>,
     /// Number of states of the product that have not been removed.
     live: usize,
@@ -58,9 +60,9 @@ struct Changes {
     matches: Vec<(u32, u32)>,
     /// New states whose transitions must still be computed.
     new: Vec<u32>,
-    /// Indices of changed transitions, with their former targets.
+    /// Indices of changed transitions, each with its former target.
     transitions: Vec<(usize, u32)>,
-    /// States whose use counts changed, with the former counts.
+    /// States whose use counts changed, each with its former count.
     uses: Vec<(u32, u32)>,
     /// States to which no transition leads any more, and which may be removed.
     unused: Vec<u32>,
@@ -68,7 +70,7 @@ struct Changes {
 }
 
 impl Product {
-    /// Creates the product without nogoods, equal to the plain graph.
+    /// Creates the product with no nogoods yet, which is equal to the plain graph.
     pub fn new(dag: &Dag, plain: &CostGraph) -> Self {
         let states = plain.states();
         let mut product = Product {
@@ -225,7 +227,8 @@ impl Product {
         number
     }
 
-    /// Adds one to the use count of a state if `more` is true, otherwise subtracts one.
+    /// Changes the use count of a state (the number of transitions that lead to it): adds one if
+    /// `more` is true, otherwise subtracts one.
     fn count(&mut self, state: u32, more: bool, changes: &mut Changes) {
         if state == EXIT || state == RULED_OUT {
             return;

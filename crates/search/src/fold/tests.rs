@@ -6,8 +6,8 @@ use slowpath_exec::{ArcId, NodeId};
 use slowpath_ir::BlockId;
 use std::collections::BTreeMap;
 
-/// Builds a graph with one state per node. For each node, `heads` lists the outgoing arcs: the
-/// number of nodes that the arc skips, and its cost.
+/// Builds a graph with one state per node. For each node, `heads` lists the outgoing arcs: for each
+/// arc, the number of nodes that it skips, and its cost.
 fn graph(heads: &[Vec<(usize, u64)>]) -> (Dag, CostGraph) {
     let mut dag = Dag::default();
     let (mut first, mut costs, mut next) = (Vec::new(), Vec::new(), Vec::new());

@@ -22,18 +22,19 @@ const MAX_WORK: u64 = 1 << 23;
 /// combinations of inputs.
 const MAX_INPUTS: usize = 64;
 
-/// An input that can affect the path: an unknown, a byte, or several bytes together.
+/// An input that can affect the path: an unknown, a byte, or several bytes that are used together.
 #[derive(Debug)]
 pub(super) struct Leaf {
     /// Term that represents the input.
     pub term: TermId,
-    /// The least value of each class of indistinguishable values, in ascending order.
+    /// For each class of values that the program cannot tell apart, its least value. The values are
+    /// in ascending order.
     pub values: Vec<u64>,
 }
 
-/// Returns the inputs that can affect the path, in the order of their terms, for packets of at most
-/// `most` bytes. Returns `None` if there are too many inputs, if an input has too many values, or
-/// if an input is the address of a memory region, which cannot be chosen.
+/// Returns the inputs that can affect the path of a packet of at most `most` bytes, in the order of
+/// their terms. Returns `None` if there are too many inputs, if an input has too many values, or if
+/// an input is the address of a memory region, which cannot be chosen.
 pub(super) fn leaves(unrolled: &Unrolled, slice: &Slice, most: u64) -> Option<Vec<Leaf>> {
     let inputs = Inputs::of(unrolled, slice, most)?;
     let leaf = |index| {
@@ -57,7 +58,7 @@ pub(super) fn least_bits(unrolled: &Unrolled, slice: &Slice, most: u64) -> Optio
     (0..inputs.terms.len()).map(bits).sum()
 }
 
-/// The inputs that branch conditions depend on, and the uses of these inputs.
+/// The inputs on which branch conditions depend, and the uses of these inputs.
 struct Inputs<'a> {
     unrolled: &'a Unrolled,
     slice: &'a Slice,
@@ -88,10 +89,11 @@ impl<'a> Inputs<'a> {
     }
 }
 
-/// Uses of the terms that branch conditions depend on.
+/// Uses of the terms on which branch conditions depend.
 struct Uses {
     by: HashMap<TermId, Vec<TermId>>,
-    /// Terms that affect the path directly: conditions, and values that flow into merged variables.
+    /// Terms that affect the path directly: branch conditions, and values that a path assigns to
+    /// merged variables.
     observed: HashSet<TermId>,
 }
 
@@ -235,7 +237,9 @@ impl ValueClassifier<'_> {
         &self.inputs.unrolled.executor.pool
     }
 
-    /// Returns the least value of every class of indistinguishable values, in ascending order.
+    /// Returns the least value of each class of values that the program cannot tell apart, in
+    /// ascending order. Returns `None` if there are too many values, or if the input's value cannot
+    /// be chosen.
     fn values(&self) -> Option<Vec<u64>> {
         let candidates = self.candidates()?;
         let cone = &self.inputs.cones.of_leaf[self.index];
@@ -252,8 +256,9 @@ impl ValueClassifier<'_> {
         self.distinct(candidates.list())
     }
 
-    /// Returns candidate values that represent all values of the input. Returns `None` if there are
-    /// too many, or if they cannot be chosen.
+    /// Returns candidates that include a value from each class of values that the program cannot
+    /// tell apart. Returns `None` if there are too many values, or if the input's value cannot be
+    /// chosen.
     fn candidates(&self) -> Option<Candidates> {
         let executor = &self.inputs.unrolled.executor;
         if let Some(input) = executor.inputs().iter().position(|&input| input == self.term) {
@@ -311,8 +316,8 @@ impl ValueClassifier<'_> {
         changes.iter().all(|&value| domain.contains(value)).then_some(changes)
     }
 
-    /// Returns true if a branch condition, a merged variable, or a term with other inputs uses the
-    /// term.
+    /// Returns true if the term's value matters outside the computations on this input alone: a
+    /// branch condition, a merged variable, or a term with other inputs uses it.
     fn is_observed(&self, term: TermId) -> bool {
         let Inputs { uses, cones, .. } = self.inputs;
         let single = |user: &TermId| cones.single.get(user) == Some(&self.index);

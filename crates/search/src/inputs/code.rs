@@ -38,11 +38,12 @@ pub(super) enum Branch {
     Both { condition: u32, arcs: [ArcId; 2] },
 }
 
-/// Executable code for all nodes and arcs of an unrolled program, which computes only branch
-/// conditions.
+/// Executable code for all nodes and arcs of an unrolled program. The code computes only branch
+/// conditions and the values on which they depend.
 #[derive(Debug)]
 pub(super) struct Code {
-    /// Values to compute, node by node: the position of each in the table, and its source.
+    /// Values to compute, node by node: for each value, its position in the table of the run, and
+    /// its source.
     computed: Vec<(u32, Source)>,
     /// Index in `computed` of each node's first value. The list has one more entry for the end of
     /// the last node.
@@ -51,8 +52,8 @@ pub(super) struct Code {
     /// Index in `carried` of each arc's first copy. The list has one more entry for the end of the
     /// last arc.
     first_carried: Vec<u32>,
-    /// Values that are copied when a run takes an arc: target position and source position in the
-    /// table.
+    /// Values that are copied within the table when a run takes an arc: for each value, its target
+    /// position and its source position.
     carried: Vec<(u32, u32)>,
     heads: Vec<Head>,
     /// Initial values of all table positions, including constants.
@@ -98,7 +99,8 @@ impl Code {
         Some(Code { computed, first, branches, first_carried, carried, heads, start: places.start })
     }
 
-    /// Returns the values to compute at a node, each as its position in the table and its source.
+    /// Returns the values to compute at a node: for each value, its position in the table of the
+    /// run, and its source.
     pub fn node(&self, node: NodeId) -> &[(u32, Source)] {
         let node = node.index();
         &self.computed[self.first[node] as usize..self.first[node + 1] as usize]
@@ -109,8 +111,8 @@ impl Code {
         self.branches[node.index()]
     }
 
-    /// Returns the values to copy when a run takes an arc, each as target and source position in
-    /// the table.
+    /// Returns the values to copy within the table of the run when it takes an arc: for each value,
+    /// its target position and its source position.
     pub fn carried(&self, arc: ArcId) -> &[(u32, u32)] {
         let arc = arc.index();
         &self.carried[self.first_carried[arc] as usize..self.first_carried[arc + 1] as usize]
@@ -121,8 +123,8 @@ impl Code {
     }
 }
 
-/// Joins lists into one. Returns the start index of each list followed by the total length, and the
-/// joined elements.
+/// Joins lists into one. Returns the index at which each list starts, followed by the total length;
+/// and the elements of all lists.
 fn flat<T>(lists: Vec<Vec<T>>) -> (Vec<u32>, Vec<T>) {
     let mut first = vec![0];
     let mut all = Vec::new();
@@ -154,7 +156,7 @@ fn branch(unrolled: &Unrolled, node: &DagNode, places: &Places) -> Branch {
     }
 }
 
-/// Positions of the values of terms in the table that a run fills. Terms that do not affect
+/// For each term, the position of its value in the table that a run fills. Terms that do not affect
 /// branches all have position 0.
 struct Places {
     of: HashMap<TermId, u32>,
@@ -289,8 +291,8 @@ impl Dominators {
         Some(dominators)
     }
 
-    /// Returns the closest node that dominates both nodes. Returns `None` if a node is unreachable
-    /// or no steps remain.
+    /// Returns the closest node that dominates both nodes. Returns `None` if a node is unreachable,
+    /// or if the maximum number of steps has been used up.
     fn meet(&self, mut a: NodeId, mut b: NodeId) -> Option<NodeId> {
         while a != b {
             self.fuel.set(self.fuel.get().checked_sub(1)?);

@@ -1,4 +1,4 @@
-//! Defines a single computation, which obtains the value of a term from other values in a table.
+//! Defines a single computation, which computes the value of a term from other values in a table.
 
 use rustc_hash::FxHashMap as HashMap;
 use slowpath_smt::{ArrayId, Node, Operation, TermId, TermPool};

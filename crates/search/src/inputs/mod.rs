@@ -23,8 +23,8 @@ use slice::Slice;
 use slowpath_exec::ArcId;
 use slowpath_smt::{Model, Node, TermId, TermPool};
 
-/// Maximum number of combinations of values, as a base-2 logarithm. Often, not all combinations are
-/// needed.
+/// Base-2 logarithm of the maximum number of combinations of input values. Often, not all
+/// combinations are needed.
 const MAX_BITS: f64 = 28.0;
 /// Maximum amount of memory for the paths found by running the program on all inputs, in 64-bit
 /// words.
@@ -33,8 +33,7 @@ const MAX_KEPT: usize = 1 << 23;
 /// A satisfiable path, found by running the program on concrete inputs.
 #[derive(Clone, Debug)]
 pub(crate) struct EnumeratedPath {
-    /// One bit for each node of the path with two outgoing arcs; it selects the arc that the path
-    /// takes.
+    /// For each node of the path with two outgoing arcs, one bit that selects the arc of the path.
     decisions: Box<[u64]>,
     shortest: Shortest,
 }
@@ -50,9 +49,9 @@ impl EnumeratedPath {
 /// The shortest packet that takes a path.
 #[derive(Clone, Debug)]
 struct Shortest {
-    /// Packet length that the conditions of the path require, in bytes.
+    /// Length of the packet in bytes, the shortest for which the conditions of the path hold.
     length: u32,
-    /// Inputs that the path reads, by index, with their values.
+    /// Inputs that the path reads: the index and the value of each.
     values: Box<[(u32, u64)]>,
 }
 
@@ -72,7 +71,7 @@ pub(crate) enum Progress {
 pub(crate) struct Trial {
     code: Code,
     leaves: Vec<Leaf>,
-    /// Index of the packet length among the inputs; `None` if it is not relevant.
+    /// Index of the packet length among the inputs; `None` if no branch depends on the length.
     length: Option<u32>,
     /// Length in bytes that is assumed for packets on paths that do not read the length.
     least: u32,
@@ -85,18 +84,18 @@ pub(crate) struct Trial {
     decisions: Vec<u64>,
     decided: usize,
     found: HashMap<Box<[u64]>, Shortest>,
-    /// Number of 64-bit words that the paths in `found` take.
+    /// Number of 64-bit words of memory that the paths in `found` take.
     kept: usize,
-    /// Number of operations that the trial has executed so far.
+    /// Number of operations of the generated code that the trial has executed so far.
     work: u64,
-    /// Maximum number of operations; the trial of inputs gives up when it exceeds this number.
+    /// Maximum number of operations. If the trial of inputs needs more, it gives up.
     most: u64,
     /// Number of runs of the program so far.
     pub runs: u64,
 }
 
-/// Returns true if the program seems to have few relevant inputs, for packets of at most `most`
-/// bytes. The estimate is quick and does not group values into classes.
+/// Returns true if few inputs seem to affect the path of packets of at most `most` bytes. This is a
+/// quick estimate, which does not group values into classes.
 pub(crate) fn may_be_few(unrolled: &Unrolled, most: u32) -> bool {
     let bits = Slice::of(unrolled).and_then(|slice| least_bits(unrolled, &slice, most.into()));
     bits.is_some_and(|bits| bits <= MAX_BITS)
@@ -263,7 +262,7 @@ impl Trial {
         found
     }
 
-    /// Writes the arcs of a path into `path`.
+    /// Writes the arcs of an enumerated path into `path`, replacing its content.
     pub fn arcs(&self, possible: &EnumeratedPath, path: &mut Vec<ArcId>) {
         path.clear();
         let (mut node, mut decided) = (Dag::ENTRY, 0);

@@ -53,7 +53,7 @@ impl Slice {
         Some(slice)
     }
 
-    /// Returns a mask of the bits of a term that can affect the path.
+    /// Returns a mask of those bits of a term that can affect the path.
     pub fn bits(&self, term: TermId) -> u64 {
         self.bits.get(&term).copied().unwrap_or(0)
     }

@@ -19,7 +19,7 @@ use structured::{Shape, compile, statements};
 const SHAPE: Shape = Shape { packets: (60, 68), has_length: true };
 const PROGRAMS: usize = 600;
 const RUNS: usize = 20;
-/// Number of memory regions with unknown content; [`BYTES`] bytes are set in each.
+/// Number of memory regions with unknown content. The tests set [`BYTES`] bytes in each region.
 const REGIONS: u32 = 3;
 const BYTES: u64 = 16;
 

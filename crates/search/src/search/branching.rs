@@ -11,8 +11,9 @@ use slowpath_smt::Solver;
 use slowpath_target::{CostVector, Slowness};
 
 impl<S: Solver> Search<S> {
-    /// Tries to lower the bound of a subproblem by raising Lagrange multipliers, if the schedule
-    /// permits it. On success, queues the subproblem again with the lower bound and returns true.
+    /// Tries to lower the bound of a subproblem (a set of paths) by raising Lagrange multipliers,
+    /// if the schedule permits it. On success, queues the subproblem again with the lower bound and
+    /// returns true.
     pub(super) fn tighten(&mut self, subproblem: &Subproblem) -> bool {
         // Reduced costs are signed, so components with very large costs get no multipliers.
         if !self.options.relax || self.most[subproblem.component] > i64::MAX as u64 / 8 {
@@ -41,8 +42,8 @@ impl<S: Solver> Search<S> {
         better
     }
 
-    /// Queues the set of all paths for packets of at least `length` bytes, once for each component
-    /// with a coarse bound. Most of these entries never need a better bound.
+    /// Queues the set of all paths for packets of at least `length` bytes: one entry for each
+    /// component, with a coarse upper bound. Most of these entries never need a better bound.
     pub(super) fn add_class(&mut self, length: u32) {
         let size = (self.metric == Metric::BitRate).then_some(length);
         for component in self.components() {
@@ -52,9 +53,9 @@ impl<S: Solver> Search<S> {
         }
     }
 
-    /// Queues a set of paths without its longest path, which is computed when the set reaches the
-    /// front. The pair contains upper bounds for the slowness of its paths, and for their cost in
-    /// ticks.
+    /// Queues a set of paths before its longest path is known; that path is computed when the set
+    /// reaches the front of the queue. The pair contains upper bounds for the slowness of the set's
+    /// paths, and for their cost in ticks.
     fn add_coarse(
         &mut self,
         length: u32,
@@ -75,8 +76,8 @@ impl<S: Solver> Search<S> {
         });
     }
 
-    /// Computes longest paths of subproblems until the longest path of the subproblem at the front
-    /// of the queue is known.
+    /// Computes the longest paths of subproblems (sets of paths) until that of the subproblem at
+    /// the front of the queue is known.
     pub(super) fn bound_front(&mut self) {
         while self.queue.peek().is_some_and(|subproblem| subproblem.path.is_empty()) {
             let Some(subproblem) = self.queue.pop() else { break };
@@ -227,8 +228,8 @@ impl<S: Solver> Search<S> {
         true
     }
 
-    /// Allows only arcs that can be on a path with all required arcs, which excludes arcs that skip
-    /// the tail of a required arc. Nodes are in topological order.
+    /// Allows exactly the arcs that can be on a path with all required arcs. This excludes arcs
+    /// that skip the tail of a required arc, because nodes are in topological order.
     fn allow(&mut self, required: &[ArcId]) {
         let dag = &self.unrolled.dag;
         // Number of required arcs whose tail comes before each node.

@@ -23,8 +23,8 @@ impl<S: Solver> Search<S> {
         self.descent = EarlyPathSearch::Waiting(solver, checked);
     }
 
-    /// Runs one step of the depth-first search for an early path, if it is due. Returns `None` if
-    /// it is not.
+    /// If the depth-first search for an early path is due, runs one step of it. Otherwise, returns
+    /// `None`.
     pub(super) fn descend(&mut self) -> Option<Result<Event, SearchError>> {
         if !self.known.is_empty() || self.enumeration.is_some() {
             self.descent = EarlyPathSearch::Over;

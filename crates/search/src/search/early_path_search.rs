@@ -7,7 +7,7 @@ use crate::nogood::Nogoods;
 
 /// State of the depth-first search for an early satisfiable path.
 pub(super) enum EarlyPathSearch<S> {
-    /// The depth-first search was not requested, or it has ended.
+    /// No depth-first search takes place: it was not requested, or it has ended.
     Over,
     /// The depth-first search starts once the main search has checked this number of paths.
     Waiting(S, u64),
@@ -20,6 +20,6 @@ pub(super) struct Going<S> {
     pub enumeration: Enumeration,
     pub checker: PathChecker<S>,
     pub nogoods: Nogoods,
-    /// True if the main search runs the next step, false if this search does.
+    /// True if the main search runs the next step, false if the depth-first search does.
     pub waits: bool,
 }

@@ -15,7 +15,7 @@ pub(super) const TURN: u64 = 16;
 /// Number of steps of the search before the first turn of the trial, which runs the program on all
 /// combinations of inputs.
 const HEAD_START: u64 = 8 * TURN;
-/// Number of steps for which a check of a path counts. Each solver call in the check counts for the
+/// Number of steps that the check of a path counts as. Each solver call in the check counts as the
 /// same number of steps.
 const CHECK: u64 = TURN;
 
@@ -41,10 +41,11 @@ pub(super) enum TrialPhase {
     Promising,
     /// The program is being run on combinations of inputs.
     Trying(Box<Trial>),
-    /// The trial is complete; the costs of the paths that it found are being computed.
+    /// The trial has run the program on all inputs; the costs of the paths that it found are being
+    /// computed.
     Pricing { trial: Box<Trial>, found: std::vec::IntoIter<EnumeratedPath>, priced: Vec<Priced> },
-    /// The costs are computed. `left` contains the paths that have not been reported yet, slowest
-    /// first.
+    /// The costs of all paths that the trial found are computed. `left` contains the paths that
+    /// have not been reported yet, slowest first.
     Closed { trial: Box<Trial>, left: std::vec::IntoIter<Priced> },
 }
 
@@ -53,9 +54,9 @@ pub(super) enum TrialPhase {
 #[derive(Debug)]
 pub(super) struct Schedule {
     pub closing: TrialPhase,
-    /// Effort of the search since the last turn of the trial, in steps.
+    /// Steps that the search has taken since the trial last ran.
     pub effort: u64,
-    /// Effort that the search may spend before the next turn of the trial, in steps.
+    /// Steps that the search may take before the trial runs again.
     pub allowance: u64,
     /// True if the search waits until the trial has run the program on all inputs or given up.
     pub trial_only: bool,
@@ -100,7 +101,8 @@ impl Schedule {
         matches!(self.closing, TrialPhase::Promising | TrialPhase::Trying(_))
     }
 
-    /// Adds to the effort of the search for checking a path with `questions` solver calls.
+    /// Adds the effort for checking a path with `questions` solver calls to the steps of the
+    /// search.
     pub fn checked(&mut self, questions: u64) {
         self.effort += CHECK * (1 + questions);
     }

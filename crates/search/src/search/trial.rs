@@ -11,8 +11,8 @@ use crate::options::InputEnumeration;
 use slowpath_smt::{Evaluator, Node, Solver};
 use std::cmp::Reverse;
 
-/// Number of operations that the program executes in one turn of runs on all inputs. A turn takes
-/// some milliseconds.
+/// Number of operations that one turn of the trial executes; in the trial, the program runs on all
+/// inputs. A turn takes some milliseconds.
 const SLICE: u64 = 1 << 21;
 /// Total number of arcs in the paths whose costs are computed in one step.
 const PRICED: usize = 1 << 18;
@@ -95,7 +95,8 @@ impl<S: Solver> Search<S> {
         }
     }
 
-    /// Computes the costs of some more paths that were found by running the program on all inputs.
+    /// Computes the costs of some more of the paths that the trial found by running the program on
+    /// all inputs.
     fn price(
         &mut self,
         trial: Box<Trial>,
@@ -124,7 +125,7 @@ impl<S: Solver> Search<S> {
         Event::Working
     }
 
-    /// Returns the bound on the unreported paths if all paths have been found by running the
+    /// Returns the bound on the unreported paths if the trial has found all paths by running the
     /// program on all inputs, otherwise `None`. The inner option is `None` if all paths were
     /// reported.
     pub(super) fn closed_bound(&self) -> Option<Option<Bound>> {

@@ -8,7 +8,8 @@ use slowpath_ir::{
     Region, RegionId, RegionKind, Terminator,
 };
 
-/// Packet lengths for which a randomly generated program is compiled.
+/// Range of packet lengths, and access to the length, for which a randomly generated program is
+/// compiled.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
     /// Minimum and maximum packet length, in bytes.

@@ -15,10 +15,10 @@ use crate::term::{Node, TermId};
 /// Number of terms translated between two polls of the stop condition. One circuit can take a
 /// millisecond.
 const NODES: u32 = 8;
-/// Entry of `places` for a term that has not been translated.
+/// Entry of `places` for a term that has not been translated yet.
 const ABSENT: u32 = u32::MAX;
 
-/// Translator of the terms of one pool into literals.
+/// A translator that represents the terms of one pool by literals, one for each bit.
 #[derive(Debug)]
 pub(super) struct Blaster {
     pub(super) gates: Gates,
@@ -151,7 +151,7 @@ impl Blaster {
         bits
     }
 
-    /// Replaces each bit that is the same in all members of the domain by a constant.
+    /// Replaces each bit by a constant if it is the same for all values in the domain.
     fn fix(&self, bits: &mut [Lit], domain: Domain) {
         for (place, bit) in bits.iter_mut().enumerate() {
             if domain.zeros() >> place & 1 == 1 {

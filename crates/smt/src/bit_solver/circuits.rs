@@ -9,7 +9,7 @@ impl Gates {
         (0..width).map(|bit| self.constant(value >> bit & 1 == 1)).collect()
     }
 
-    /// Returns the number that the literals represent, or `None` unless all of them are constant.
+    /// Returns the number that the bits represent, or `None` unless all of them are constant.
     pub(super) fn as_number(&self, bits: &[Lit]) -> Option<u64> {
         let mut number = 0;
         for (place, &bit) in bits.iter().enumerate() {
@@ -18,7 +18,8 @@ impl Gates {
         Some(number)
     }
 
-    /// Returns the sum of both operands and the carry in, modulo 2^width, and the carry out.
+    /// Returns the sum of both operands and the carry in, modulo 2^width, and the carry out as a
+    /// literal.
     pub(super) fn add(&mut self, a: &[Lit], b: &[Lit], carry: Lit) -> (Vec<Lit>, Lit) {
         let mut carry = carry;
         let mut sum = Vec::with_capacity(a.len());

@@ -23,9 +23,9 @@ const LONGER: u64 = 20_000_000;
 pub(crate) struct Engine {
     blaster: Blaster,
     effort: Option<u64>,
-    /// Number of SAT solver steps that the budgets of earlier checks have already been charged for.
+    /// Number of SAT solver steps that have already been subtracted from the budgets of checks.
     spent: u64,
-    /// Literal of each translated condition.
+    /// For each translated condition, its literal.
     conditions: FastMap<TermId, Lit>,
 }
 

@@ -25,12 +25,12 @@ enum Gate {
 #[derive(Debug)]
 pub(super) struct Gates {
     pub(super) sat: Sat,
-    /// The gate that defines each variable.
+    /// For each variable, the gate that computes it.
     gates: Vec<Gate>,
     known: FastMap<Gate, Lit>,
     true_literal: Lit,
-    /// Scratch memory of [`cone`](Self::cone): serial number of the last call that visited each
-    /// variable.
+    /// For each variable, the serial number of the last call of [`cone`](Self::cone) that visited
+    /// it.
     visited: Vec<u32>,
     calls: u32,
 }
@@ -163,7 +163,8 @@ impl Gates {
         if flip { !out } else { out }
     }
 
-    /// Returns a literal that is true if at least two operands are true: the carry of an adder.
+    /// Returns a literal that is true if at least two of the three operands are true: the carry of
+    /// an adder.
     pub(super) fn majority(&mut self, a: Lit, b: Lit, c: Lit) -> Lit {
         let mut operands = [a, b, c];
         operands.sort_unstable();
@@ -192,8 +193,8 @@ impl Gates {
         if flip { !out } else { out }
     }
 
-    /// Returns a literal that is true if an odd number of operands is true: the sum bit of an
-    /// adder.
+    /// Returns a literal that is true if an odd number of the three operands is true: the sum bit
+    /// of an adder.
     pub(super) fn parity(&mut self, a: Lit, b: Lit, c: Lit) -> Lit {
         let mut operands = [a, b, c];
         operands.sort_unstable();
@@ -238,8 +239,8 @@ impl Gates {
         !self.all(&negated)
     }
 
-    /// Returns the variables of the `roots`, and all variables from which these are computed,
-    /// directly or indirectly.
+    /// Returns the variables of the `roots` (literals), and all variables from which these are
+    /// computed, directly or indirectly.
     pub(super) fn cone(&mut self, roots: impl Iterator<Item = Lit>) -> Vec<usize> {
         self.calls += 1;
         self.visited.resize(self.gates.len(), 0);

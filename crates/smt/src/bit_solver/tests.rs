@@ -30,8 +30,8 @@ const BINARIES: [Binary; 18] = [
     TermPool::sle,
 ];
 
-/// Returns the value that a term's bits have for the given inputs. No variable is decided, so the
-/// value follows by unit propagation alone.
+/// Returns the value of a term that follows from the given input values by unit propagation alone.
+/// Returns `None` if a bit does not follow.
 fn computed(pool: &TermPool, term: TermId, inputs: &[(TermId, u64)]) -> Option<u64> {
     let mut blaster = Blaster::new(Hook::default());
     let mut view = View::default();

@@ -19,10 +19,11 @@ use crate::model::Model;
 use crate::pool::{FastMap, TermPool};
 use crate::term::{ArrayId, Node, TermId};
 
-/// Maximum length of a table whose whole content is asserted after the first wrong byte.
+/// Maximum length in bytes of a table whose whole content is asserted as soon as a model has a
+/// wrong byte of it.
 const MAX_TABLE: u64 = 1024;
-/// Maximum number of entries of a table longer than `MAX_TABLE` that are asserted at once, as a
-/// base-2 logarithm.
+/// For tables longer than `MAX_TABLE`, the base-2 logarithm of the maximum number of entries that
+/// are asserted at once.
 const MAX_WINDOW: u32 = 12;
 /// Maximum number of lemmas that are added at once to separate one pair of values from other pairs
 /// to which the model gives the same number.
@@ -165,8 +166,9 @@ impl<E: Engine> Session<E> {
     }
 }
 
-/// Adds violations among bytes of arrays to `violations`. Returns one representative byte for each
-/// index of an unconstrained array.
+/// Compares the model's bytes of arrays with each other and with the content of tables. Appends
+/// inconsistencies to `violations`. Returns one representative byte for each index of an
+/// unconstrained array.
 fn check_bytes(
     pool: &TermPool,
     evaluator: &mut Evaluator<'_>,
@@ -190,8 +192,8 @@ fn check_bytes(
     places
 }
 
-/// Adds violations among numbers of interned pairs to `violations`. Returns one number for each
-/// pair of values.
+/// Compares the model's numbers of interned pairs with each other. Appends inconsistencies to
+/// `violations`. Returns, for each pair of values, its number.
 fn check_numbers(
     evaluator: &mut Evaluator<'_>,
     numbers: &[Application],

@@ -30,7 +30,7 @@ impl Budget {
         self.spent.get()
     }
 
-    /// Returns the number of steps that remain, or `None` if there is no limit.
+    /// Returns the number of steps that a check may still take, or `None` if there is no limit.
     pub(crate) fn left(&self) -> Option<u64> {
         self.limit.map(|limit| limit.saturating_sub(self.spent()))
     }

@@ -13,10 +13,10 @@ use crate::pool::{FastMap, TermPool};
 use crate::term::{ArrayId, Node, TermId};
 use crate::term_map::TermMap;
 
-/// Splits `terms` into groups that share no input, and returns the positions of each group's terms.
-/// Groups and positions are in increasing order. All conditions with interned pairs form one group,
-/// because different pairs need different numbers. For each array in `conflicting_arrays`, the
-/// conditions that read it form one group.
+/// Splits conditions (`terms`) into groups that share no input, and returns the indices of each
+/// group's conditions in ascending order. Groups are sorted by their first index. All conditions
+/// with interned pairs form one group, because different pairs need different numbers. For each
+/// array in `conflicting_arrays`, the conditions that read it form one group.
 pub(super) fn split(
     pool: &TermPool,
     inputs: &mut Inputs,

@@ -26,7 +26,7 @@ pub(super) use tools::SolverContext;
 /// Number of start models for the search. A start model satisfies the conditions while opaque terms
 /// may have arbitrary values.
 pub(super) const ROUNDS: u64 = 6;
-/// Number of combinations of input values that are evaluated for each start model.
+/// Number of combinations of input values that are tried by evaluation for each start model.
 const SAMPLES: u64 = 96;
 /// Maximum number of combinations of input values that the engine checks for each start model.
 const CHECKS: usize = 2;
@@ -95,9 +95,9 @@ impl Concretiser {
         Ok(None)
     }
 
-    /// Returns concrete values for the inputs that the plan selects, taken from `model`. For inputs
-    /// that occur only inside opaque terms (for all inputs if `all` is true), values that led to a
-    /// model before are preferred.
+    /// Returns concrete values for the inputs that the plan selects. They are the values in
+    /// `model`, except for inputs that occur only inside opaque terms (or for all inputs if `all`
+    /// is true): for these, values that led to a model before are preferred.
     fn hinted(
         &self,
         pool: &TermPool,

@@ -22,7 +22,7 @@ pub(crate) enum Effort {
 pub(crate) enum EngineAnswer {
     /// All terms can hold; [`Engine::value`] returns the values of the unknowns.
     Sat,
-    /// The terms at these positions contradict each other.
+    /// The terms at these indices of the check's list contradict each other.
     Unsat(Vec<usize>),
     /// The engine did not decide the check, for this reason.
     Unknown(String),
@@ -68,7 +68,7 @@ pub(crate) trait Engine: Sized {
     /// [`EngineAnswer::Sat`]. The value is valid until the next check or lemma.
     fn value(&self, leaf: TermId) -> Option<u64>;
 
-    /// Adds a constraint that all later checks must respect.
+    /// Adds a lemma: a constraint that the results of all later checks must respect.
     fn add_lemma(&mut self, pool: &TermPool, view: &mut View, lemma: Lemma);
 
     /// Returns the number of distinct conditions that the engine has been asked about.

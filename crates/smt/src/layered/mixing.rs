@@ -7,7 +7,8 @@
 use crate::pool::TermPool;
 use crate::term::{Node, TermId};
 
-/// Minimum mixing depth of an opaque term. At first, the engine treats opaque terms as unknowns.
+/// Minimum mixing depth at which a term is opaque. At first, the engine treats opaque terms as
+/// unknowns.
 const OPAQUE: u16 = 12;
 /// Minimum width of opaque terms in bits. An engine can enumerate the values of narrower terms.
 const MIN_WIDTH: u8 = 8;
@@ -42,8 +43,8 @@ impl Mixing {
     }
 }
 
-/// Returns the mixing depth that an operator adds to that of its operands: roughly the number of
-/// adders in a chain.
+/// Returns the mixing depth that a term's operator adds to that of its operands: roughly, the
+/// length of the operator's chain of adders.
 fn cost(pool: &TermPool, term: TermId) -> u16 {
     let width = u16::from(pool.width(term));
     match *pool.node(term) {

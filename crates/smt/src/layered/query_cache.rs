@@ -13,12 +13,12 @@ use crate::model::Model;
 use crate::pool::{FastMap, FastSet, TermPool};
 use crate::term::{ArrayId, Node, TermId};
 
-/// Maximum number of terms and conditions in one cached query. `MAX_TOTAL` limits their number in
-/// all cached queries together.
+/// Maximum number of elements (terms and conditions) of one cached query. `MAX_TOTAL` limits their
+/// number in all cached queries together.
 const MAX_PARTS: usize = 20_000;
 const MAX_TOTAL: usize = 2_000_000;
-/// Maximum size of [`QueryCache::repeated`]: the number of conditions, values of models and
-/// positions of cores in all entries.
+/// Maximum total size of the entries of [`QueryCache::repeated`]: of their conditions, the values
+/// of their models, and the indices in their contradictions.
 const MAX_REPEATED: usize = 1 << 16;
 
 /// An element of a canonical query: a term or a condition. Operands are given as indices of earlier
@@ -47,7 +47,7 @@ pub(super) struct CanonicalQuery(Vec<Part>);
 enum Entry {
     /// All conditions hold for these values of the inputs, in canonical order.
     Sat(Vec<u64>),
-    /// The conditions at these positions cannot hold together.
+    /// The conditions at these indices cannot hold together.
     Unsat(Vec<usize>),
 }
 
@@ -59,7 +59,8 @@ pub(super) enum CachedOutcome {
 }
 
 impl CachedOutcome {
-    /// Returns the number of values of the model, or of positions of the core.
+    /// Returns the size of the outcome: the number of values of its model, or of conditions that
+    /// contradict each other.
     fn size(&self) -> usize {
         match self {
             CachedOutcome::Sat(model) => model.size(),
@@ -75,7 +76,8 @@ pub(super) struct QueryCache {
     /// Outcomes that [`look_up`](Self::look_up) has returned, by the conditions themselves.
     /// Conditions that many paths share are found here without computing their canonical form.
     repeated: FastMap<Box<[TermId]>, CachedOutcome>,
-    /// Size of `repeated`: the number of conditions in all keys, plus the sizes of all outcomes.
+    /// Total size of the entries of `repeated`: the number of their conditions plus the sizes of
+    /// their outcomes.
     conditions: usize,
 }
 
@@ -128,7 +130,7 @@ impl QueryCache {
         self.insert(query, Entry::Sat(values));
     }
 
-    /// Stores that the conditions at the positions in `core` cannot hold together.
+    /// Stores that the conditions at the indices in `core` cannot hold together.
     pub(super) fn insert_unsat(&mut self, query: CanonicalQuery, core: &[usize]) {
         self.insert(query, Entry::Unsat(core.to_vec()));
     }
@@ -194,11 +196,12 @@ pub(super) fn canonicalise(
     Some((CanonicalQuery(parts), order))
 }
 
-/// Working state while conditions are brought into canonical form.
+/// Working state while conditions are brought into canonical form (without the names of inputs).
 struct Canonicaliser<'a> {
     pool: &'a TermPool,
     symbolically_indexed: FastSet<ArrayId>,
-    /// Number of each array that is read at an unknown index, counted in order of first appearance.
+    /// For each array that is read at an unknown index, its number, counted in order of first
+    /// appearance.
     arrays: FastMap<ArrayId, u64>,
     numbers: FastMap<TermId, u32>,
 }

@@ -16,7 +16,8 @@ use crate::pool::TermPool;
 use crate::solver::Outcome;
 use crate::term::TermId;
 
-/// Number of conditions in the first check, if conditions are added step by step.
+/// Number of conditions in the first check, if the check starts with some of the conditions and
+/// adds more step by step.
 const FIRST: usize = 32;
 /// Minimum ratio of conditions to inputs at which conditions are added step by step rather than all
 /// at once.
@@ -24,16 +25,18 @@ const MANY: usize = 4;
 
 /// Answer of a session to a set of conditions.
 pub(super) enum Answer {
-    /// Values for all inputs, and the positions of the conditions that are false with these values.
-    /// These conditions contain opaque terms, which the session treats as unknowns.
+    /// Values for all inputs, and the indices of the conditions that are false with these values.
+    /// These conditions contain opaque terms (such as hashes), which the session treats as
+    /// unknowns.
     Candidate(Model, Vec<usize>),
-    /// The conditions at these positions cannot hold together.
+    /// The conditions at these indices cannot hold together.
     Unsat(Vec<usize>),
     /// The conditions were not decided, for this reason.
     Unknown(String),
 }
 
-/// Decides in `session` whether all of `terms` can hold; no term is constant.
+/// Decides with the engine of `session` whether all conditions in `terms` can hold; none of them is
+/// constant.
 pub(super) fn satisfy<E: Engine>(
     session: &mut Session<E>,
     inputs: &mut Inputs,
@@ -73,8 +76,8 @@ pub(super) fn satisfy<E: Engine>(
     }
 }
 
-/// Marks up to `count` of the conditions at `positions` in `asked`. The marked positions are evenly
-/// spread and include the last one.
+/// Marks up to `count` of the conditions with the indices in `positions` as part of the next check
+/// (`asked`). The marked conditions are evenly spread and include the last one.
 fn add(asked: &mut [bool], positions: &[usize], count: usize) {
     let count = count.min(positions.len());
     for n in 1..=count {

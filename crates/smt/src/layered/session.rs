@@ -33,8 +33,9 @@ impl<E: Engine> Session<E> {
         self.engine.set_effort(effort);
     }
 
-    /// Decides whether all of `terms` can hold while opaque terms are unknowns; no term is
-    /// constant. If not, the outcome lists positions of contradictory terms.
+    /// Decides whether all conditions in `terms` can hold while opaque terms (such as hashes) are
+    /// unknowns; no condition is constant. If they cannot, the outcome lists the indices of
+    /// conditions that contradict each other.
     pub(super) fn check(
         &mut self,
         pool: &TermPool,
@@ -65,7 +66,7 @@ impl<E: Engine> Session<E> {
     }
 }
 
-/// Returns the positions of the terms that do not hold under a model.
+/// Returns the indices of the conditions that do not hold under a model.
 pub(super) fn violated(pool: &TermPool, model: &Model, terms: &[TermId]) -> Vec<usize> {
     let mut evaluator = Evaluator::new(pool, model);
     (0..terms.len()).filter(|&n| evaluator.value(terms[n]) != 1).collect()

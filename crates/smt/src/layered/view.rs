@@ -49,7 +49,8 @@ impl View {
         all
     }
 
-    /// Returns the opaque terms among the leaves of `terms`.
+    /// Returns the opaque terms (such as hashes) that occur in `terms` and that the engine treats
+    /// as unknowns.
     pub(super) fn opaque(&mut self, pool: &TermPool, terms: &[TermId]) -> Vec<TermId> {
         let mut leaves = self.leaves(pool, terms.iter().copied());
         leaves.retain(|&leaf| self.is_opaque(pool, leaf));

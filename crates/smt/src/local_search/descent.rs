@@ -16,14 +16,14 @@ pub(super) struct Descent<'a, 'b> {
     /// Function that returns the permitted values of an input.
     pub domain: &'b dyn Fn(TermId) -> Domain,
     pub network: &'b Network<'a>,
-    /// Number of this attempt to satisfy the condition. If either of two operands can be changed,
+    /// Index of this attempt to satisfy the condition. If either of two operands can be changed,
     /// odd and even attempts choose different ones.
     pub attempt: usize,
 }
 
 impl Descent<'_, '_> {
-    /// Returns inputs with new values that make `condition` true, unless an input occurs in it more
-    /// than once. Returns `None` if no changes are found.
+    /// Returns inputs, each with a new value. The new values make `condition` true if each of these
+    /// inputs occurs in it only once. Returns `None` if no changes are found.
     pub fn descend(&self, condition: TermId) -> Option<Vec<(Input, u64)>> {
         let mut work = vec![(condition, 1)];
         let mut changes = Vec::new();
@@ -125,9 +125,9 @@ impl Descent<'_, '_> {
         self.first_possible([(a, other(a)), (b, other(b))])
     }
 
-    /// Returns one of the operands, with a new value for which the truth value of `a < b` is
-    /// `less`. The comparison inverts the bits of `sign` first: no bit for unsigned numbers, the
-    /// highest bit for signed numbers.
+    /// Returns one of the operands, with a new value that makes `a < b` true if `less` is true, and
+    /// false otherwise. Both operands are compared with the bits of `sign` inverted: no bit for
+    /// unsigned numbers, the highest bit for signed numbers.
     fn ordered(&self, a: TermId, b: TermId, less: bool, sign: u64) -> Option<(TermId, u64)> {
         let m = mask(self.pool.width(a));
         let (x, y) = (self.value(a) ^ sign, self.value(b) ^ sign);

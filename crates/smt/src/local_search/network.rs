@@ -9,7 +9,7 @@ use crate::term::{Node, TermId};
 use crate::term_map::TermMap;
 use std::collections::BTreeSet;
 
-/// Index that marks the end of a list of parents.
+/// Index that marks the end of a linked list in `parents`.
 const END: u32 = u32::MAX;
 
 /// Terms of conditions with their values under a model. Terms are evaluated when they are needed,
@@ -19,7 +19,7 @@ pub(super) struct Network<'a> {
     domain: &'a dyn Fn(TermId) -> Domain,
     model: Model,
     values: TermMap<u64>,
-    /// For each term, the index of the first entry of its list in `parents`.
+    /// For each term, the index in `parents` at which the list of the terms that use it begins.
     last_parent: TermMap<u32>,
     /// Linked lists of the terms that use each term as an operand. Each entry contains a user, and
     /// the index of the next entry of the same list.
@@ -27,7 +27,7 @@ pub(super) struct Network<'a> {
     /// For each input, the terms that read it. A read of an array stays in the list of a byte even
     /// after its index has changed and it reads another byte.
     inputs: FastMap<Input, Vec<TermId>>,
-    /// Evaluated terms that are inputs, or numbers of interned pairs.
+    /// Evaluated inputs, and evaluated numbers of interned pairs.
     leaves: Vec<TermId>,
 }
 

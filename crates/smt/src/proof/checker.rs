@@ -14,7 +14,7 @@ pub enum Fault {
     Learnt(Vec<i32>),
     /// The failed assumptions do not contradict each other by unit propagation.
     Contradiction(Vec<i32>),
-    /// A failed assumption was not among the assumptions.
+    /// The solver reported a failed assumption that was not among the assumptions of the check.
     NotAssumed(i32),
     /// A forgotten clause was never learnt, or was forgotten before.
     Forgotten(Vec<i32>),
@@ -39,8 +39,8 @@ impl std::error::Error for Fault {}
 #[derive(Debug, Default)]
 pub struct Checker {
     propagation: Propagation,
-    /// The learnt clauses that the solver still uses. The keys are their sorted literals; a clause
-    /// that was learnt several times has several numbers.
+    /// The learnt clauses that the solver still uses: by its sorted literals, the numbers of a
+    /// clause. A clause that was learnt several times has several numbers.
     learnt: HashMap<Vec<i32>, Vec<ClauseNumber>>,
     assumptions: Vec<i32>,
 }

@@ -22,7 +22,7 @@ pub(super) struct Propagation {
     trail: Vec<i32>,
     /// Number of literals in `trail` that have been propagated.
     propagated: usize,
-    /// True if the clauses contradict each other.
+    /// True if the clauses contradict each other, without any assumption.
     contradictory: bool,
 }
 
@@ -142,7 +142,7 @@ impl Propagation {
         self.values[variable(lit)] * lit.signum() as i8
     }
 
-    /// Extends the tables so that they have an entry for the variable of `lit`.
+    /// Extends the tables so that they contain the variable of `lit`.
     fn reserve(&mut self, lit: i32) {
         let count = variable(lit) + 1;
         if self.values.len() < count {
@@ -152,7 +152,8 @@ impl Propagation {
     }
 }
 
-/// Result of visiting a clause: it still watches the literal, watches another one, or is violated.
+/// Result of visiting a clause after a literal has become false: it keeps its watch on the literal,
+/// watches another literal instead, or is violated.
 #[derive(PartialEq, Eq)]
 enum Visit {
     Stays,

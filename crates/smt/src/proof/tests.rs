@@ -46,8 +46,8 @@ fn clauses(satisfied: bool) -> impl Strategy<Value = Vec<Vec<i32>>> {
     prop::collection::vec(clause, 3 * VARIABLES as usize..6 * VARIABLES as usize)
 }
 
-/// Makes one check for each list of assumptions in `questions`, and adds some of the clauses before
-/// each check. Returns the events that the solver reports.
+/// Makes one check for each list of assumptions in `questions`, and adds some of the `clauses`
+/// before each. Returns the events that the solver reports.
 fn solved(clauses: &[Vec<i32>], questions: &[Vec<i32>]) -> Vec<Event> {
     let record = Record::default();
     let mut solver = ClauseSolver::traced(Box::new(record.clone()));

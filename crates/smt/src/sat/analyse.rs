@@ -6,9 +6,9 @@ use super::arena::ClauseId;
 use super::literal::Lit;
 
 const SEEN: u8 = 1;
-/// Mark of a literal in the learnt clause that other literals of the clause imply.
+/// Mark of a literal that the other literals of the learnt clause imply, so that it can be dropped.
 const IMPLIED: u8 = 2;
-/// Mark of a literal in the learnt clause that other literals do not imply.
+/// Mark of a literal that the other literals of the learnt clause do not imply.
 const NEEDED: u8 = 3;
 
 /// Result of conflict analysis.
@@ -162,7 +162,7 @@ impl Sat {
         true
     }
 
-    /// Finds the assumptions that imply the `roots`, and stores them in `failed`.
+    /// Finds the assumptions that imply the literals in `roots`, and stores them in `failed`.
     pub(super) fn collect_failed_assumptions(&mut self, roots: &[Lit]) {
         self.failed.clear();
         for &lit in roots {

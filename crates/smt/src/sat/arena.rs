@@ -3,7 +3,7 @@
 
 use super::literal::Lit;
 
-/// Identifies a clause by its position in the arena.
+/// Identifies a clause by its position in the arena, an array of all clauses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct ClauseId(pub(super) u32);
 
@@ -21,7 +21,7 @@ const GIVEN: u32 = u32::MAX;
 #[derive(Debug, Default)]
 pub(super) struct Arena {
     words: Vec<u32>,
-    /// Number of words that belong to deleted clauses.
+    /// Number of 32-bit words in the array that belong to deleted clauses.
     wasted: usize,
 }
 

@@ -19,8 +19,8 @@ impl Lit {
         self.0 & 1 == 1
     }
 
-    /// Returns a number that identifies the literal; the numbers of all literals are consecutive
-    /// from zero.
+    /// Returns the index of the literal, for tables with an entry for each literal. Indices are
+    /// consecutive from zero.
     pub(super) fn index(self) -> usize {
         self.0 as usize
     }

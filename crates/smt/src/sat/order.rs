@@ -71,7 +71,7 @@ impl Order {
         }
     }
 
-    /// Reduces the weight of all earlier conflicts, relative to later conflicts.
+    /// Reduces the weight of all conflicts so far relative to that of later conflicts.
     pub(super) fn decay(&mut self) {
         self.bump /= DECAY;
     }

@@ -7,8 +7,7 @@ use super::arena::{Arena, ClauseId};
 const GLUE: u32 = 2;
 
 impl Sat {
-    /// Deletes the less useful half of the learnt clauses. Must be called without decisions on the
-    /// trail.
+    /// Deletes the less useful half of the learnt clauses. The trail must contain no decisions.
     pub(super) fn reduce(&mut self) {
         let mut candidates: Vec<ClauseId> = self.learnt.clone();
         candidates.retain(|&id| self.clauses.levels(id).is_some_and(|levels| levels > GLUE));

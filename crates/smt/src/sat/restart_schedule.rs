@@ -7,8 +7,8 @@ const SHORTEST_RUN: u64 = 30;
 /// Factor by which the recent mean number of decision levels must exceed the overall mean for a
 /// restart.
 const WORSE: f64 = 1.2;
-/// Number of conflicts before learnt clauses are deleted for the first time. Before each later
-/// deletion, this number grows by `LATER_REDUCTION`.
+/// Number of conflicts before the first deletion of learnt clauses. From deletion to deletion, this
+/// number grows by `LATER_REDUCTION`.
 const FIRST_REDUCTION: u64 = 3000;
 const LATER_REDUCTION: u64 = 600;
 

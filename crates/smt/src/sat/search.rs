@@ -113,7 +113,7 @@ impl Sat {
         self.assign(asserting, id);
     }
 
-    /// Makes the next decision: on an assumption if one is left, otherwise on a relevant variable.
+    /// Makes the next decision: the next assumption if one is left, otherwise a relevant variable.
     fn decide(&mut self, assumptions: &[Lit]) -> Decision {
         while let Some(&assumption) = assumptions.get(self.decisions.len()) {
             self.decisions.push(self.trail.len());

@@ -21,8 +21,8 @@ fn holds(assignment: u32, clause: &Clause) -> bool {
     clause.iter().any(|&(n, negative)| (assignment >> n & 1 == 1) != negative)
 }
 
-/// Returns true if some assignment of all variables satisfies the clauses and the literals in
-/// `units`.
+/// Returns true if some assignment of all variables satisfies the clauses and gives the variables
+/// in `units` the values stated there.
 fn possible(clauses: &[Clause], units: &[(usize, bool)]) -> bool {
     (0..1u32 << VARIABLES).any(|assignment| {
         clauses.iter().all(|clause| holds(assignment, clause))

@@ -191,8 +191,8 @@ impl TermPool {
     }
 
     /// Splits both operands at a boundary between parts of a concatenation, and applies a bitwise
-    /// operator to the parts above and below. Returns `None` unless one operand has constant parts
-    /// or both operands have the boundary.
+    /// operator separately to the bits above and below. Returns `None` unless one operand has
+    /// constant parts or both operands have the boundary.
     fn by_parts(&mut self, op: Constructor, a: TermId, b: TermId) -> Option<TermId> {
         let boundary = |pool: &TermPool, t: TermId| match *pool.node(t) {
             Node::Concat(_, l) => Some(pool.width(l)),

@@ -106,7 +106,7 @@ impl TermPool {
         Some(self.eq(left, right))
     }
 
-    /// Returns the number of low bits, at most 63, that are zero in all addends of a linear
+    /// Returns the number of low bits (at most 63) that are zero in every addend of a linear
     /// combination.
     fn common_power(&self, linear: &Linear) -> u8 {
         let zeros = |&(t, factor): &(TermId, u64)| {

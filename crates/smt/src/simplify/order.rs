@@ -68,8 +68,8 @@ impl TermPool {
         self.ult_parts(a, b)
     }
 
-    /// Cancels addends that are on both sides of a comparison. Returns `None` if the number of
-    /// wrap-arounds of a side depends on values, or if cancelling changes nothing.
+    /// Cancels addends that are on both sides of a comparison. Returns `None` if cancelling changes
+    /// nothing, or if a side wraps around a different number of times for different values.
     fn ult_linear(&mut self, a: TermId, b: TermId) -> Option<TermId> {
         let width = self.width(a);
         let (x, y) = (self.linear(a), self.linear(b));

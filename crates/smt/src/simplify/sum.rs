@@ -68,7 +68,7 @@ impl Linear {
         self
     }
 
-    /// Returns the factor of the `n`-th term as a signed number.
+    /// Returns the factor of the `n`-th term of the combination as a signed number.
     pub(super) fn signed_factor(&self, n: usize) -> i128 {
         i128::from(sign_extend(self.terms[n].1, self.width))
     }
@@ -89,7 +89,7 @@ impl Linear {
         Some((lo, hi))
     }
 
-    /// Returns how often the sum exceeds 2^width, if this is the same for all values. The
+    /// Returns how many times the sum wraps around 2^width, if this is the same for all values. The
     /// bit-vector is then exactly `integer - carry * 2^width`.
     pub(super) fn carry(&self, pool: &TermPool) -> Option<i128> {
         let (lo, hi) = self.range(pool)?;
@@ -309,7 +309,8 @@ impl TermPool {
         }
     }
 
-    /// Returns the term for a linear combination: the sum of its multiples and its constant.
+    /// Returns the term that a linear combination represents: the sum of its multiples and its
+    /// constant.
     pub(super) fn sum(&mut self, linear: &Linear) -> TermId {
         let width = linear.width;
         let all_ones = mask(width);

@@ -24,7 +24,7 @@ const LOGIC: &str = "QF_BV";
 /// nanoseconds.
 const QUICK: u32 = 200_000;
 const LONGER: u32 = 4_000_000;
-/// Number of steps that one Z3 step costs in the budget of a check.
+/// Number of steps that are subtracted from the budget of a check for each Z3 step.
 const EACH: u64 = 5;
 
 /// A Z3 solver, and the terms that have been translated for it.

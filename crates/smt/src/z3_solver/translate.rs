@@ -62,7 +62,7 @@ impl Translator {
         self.expression(pool, view, term, solver).bit()
     }
 
-    /// Returns the value in a Z3 model of a term that was translated as an unknown.
+    /// Returns the value that a Z3 model gives to a term that was translated as an unknown.
     pub(super) fn value(&self, model: &Model, leaf: TermId) -> Option<u64> {
         match self.done.get(&leaf)? {
             Expression::Bit(bit) => model.eval(bit, true)?.as_bool().map(u64::from),

@@ -73,7 +73,7 @@ pub const BINARIES: [Binary; 18] = [
     Binary::Sle,
 ];
 
-/// Operators and widths of generated expressions.
+/// Widths and kinds of operators that generated expressions may contain.
 #[derive(Clone, Copy)]
 pub struct Shape {
     pub widths: &'static [u8],
@@ -86,7 +86,7 @@ pub struct Shape {
 /// Content of the array that [`Raw::Table`] reads.
 pub const TABLE: [u8; 12] = [3, 3, 3, 9, 200, 1, 0, 0, 255, 9, 9, 128];
 
-/// Returns a test configuration with `cases` cases; long test campaigns run more cases.
+/// Returns a test configuration with `cases` cases, or with more in long test campaigns.
 pub fn config(cases: u32) -> ProptestConfig {
     ProptestConfig::with_cases(random_cases(cases))
 }
@@ -131,8 +131,8 @@ impl Expressions {
         }
     }
 
-    /// Returns the node `t` converted to the given width by a zero extension, sign extension or
-    /// extract, as `how` selects.
+    /// Returns a node with the value of the node `t`, converted to the given width by a zero
+    /// extension, sign extension or extract; `how` selects the conversion.
     fn fit(&mut self, t: usize, width: u8, how: u64) -> usize {
         let own = self.widths[t];
         if own == width {
@@ -421,8 +421,8 @@ pub fn steps(count: std::ops::Range<usize>) -> impl Strategy<Value = Vec<Step>> 
     prop::collection::vec(any::<Step>(), count)
 }
 
-/// Returns a model for a pool built by [`Expressions::build`]; `byte` returns the bytes of the
-/// array.
+/// Returns a model for a pool built by [`Expressions::build`]. `byte` returns the byte of the array
+/// at an index.
 pub fn model(
     pool: &TermPool,
     terms: &[TermId],

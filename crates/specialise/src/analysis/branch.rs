@@ -56,8 +56,8 @@ fn mirrored(cond: Condition) -> Option<Condition> {
 }
 
 impl BoundsCheck {
-    /// Returns the minimum and maximum length in bytes of the packets for which the bounds check
-    /// has the outcome `holds`.
+    /// Returns the minimum and maximum length in bytes of the packets for which the condition of
+    /// the check is true (`holds`) or false.
     fn lengths(self, holds: bool) -> (i64, i64) {
         let offset = self.offset;
         match (self.cond, holds) {
@@ -197,9 +197,9 @@ pub(crate) fn assume(
     Some(state)
 }
 
-/// Removes values for which the comparison does not have the outcome `holds` from the sets of
-/// possible values of numbers. Numbers without a set stay unchanged. `sides` contains the domains
-/// of both operands.
+/// Shrinks the sets of possible values of numbers: removes values for which the comparison does not
+/// have the outcome `holds`. Numbers without a set stay unchanged. `sides` contains the domains of
+/// both operands.
 fn one_of(
     state: &mut State,
     compared: Compared<'_>,

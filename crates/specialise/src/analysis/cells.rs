@@ -75,9 +75,9 @@ impl Cells {
         self.0.get(&offset).filter(|cell| cell.bytes == bytes).map(|cell| cell.value)
     }
 
-    /// Returns the value number of the `bytes` bytes at `offset`, as a part of a cell's value.
-    /// Returns `None` unless one cell contains all these bytes and its value is a number, not an
-    /// address.
+    /// Returns a value number for the `bytes` bytes at `offset`, which are a part of a cell's
+    /// value. Returns `None` unless one cell contains all these bytes and its value is a number,
+    /// not an address.
     pub fn part(&self, offset: i64, bytes: u8, numbers: &mut Numbers) -> Option<Number> {
         let (&at, cell) = self.0.range(..=offset).next_back()?;
         let place = u8::try_from(offset - at).ok()?;
@@ -110,8 +110,8 @@ impl Cells {
         (Domain::from_bits(64, zeros, ones), reason)
     }
 
-    /// Returns the cells that `self` and `other` have in common, with joined values. `join` joins
-    /// two values, and `place` converts the offset of a cell to a location.
+    /// Returns the memory cells that both states know, after two paths have merged. `join` joins
+    /// the values of a cell, and `place` converts the offset of a cell to a location.
     pub fn join(
         &self,
         other: &Cells,
@@ -131,7 +131,8 @@ impl Cells {
     }
 }
 
-/// Returns the known bits of byte `place` of a cell, with the facts on which they depend.
+/// Returns the known bits of the byte with index `place` in a cell, with the facts on which they
+/// depend.
 fn byte(cell: &Cell, place: u8) -> (Domain, FactSet) {
     match cell.value.kind {
         Kind::Number(domain) => {

@@ -35,14 +35,14 @@ impl FactSet {
         maps: 0,
     };
 
-    /// The set with only the fact about the packet's length.
+    /// The set that contains only the fact about the minimum and maximum packet length.
     pub const LENGTH: FactSet = FactSet { length: true, ..FactSet::NONE };
 
-    /// The set with only the facts about the headroom and tailroom around the packet.
+    /// The set that contains only the facts about the headroom and tailroom of the packet.
     pub const ROOM: FactSet = FactSet { buffer_space: true, ..FactSet::NONE };
 
-    /// Returns the set with only the fact about the packet byte at an offset. Returns the empty set
-    /// if the byte is not tracked.
+    /// Returns the set that contains only the fact about the packet byte at an offset. Returns the
+    /// empty set if the analysis does not track facts about this byte.
     pub fn byte(offset: u16) -> FactSet {
         let mut reason = FactSet::NONE;
         if let Some(word) = reason.bytes.get_mut(usize::from(offset) / 64) {
@@ -51,8 +51,8 @@ impl FactSet {
         reason
     }
 
-    /// Returns the set with only the fact about the values of a field; `number` is the index of the
-    /// field.
+    /// Returns the set that contains only the fact about the possible values of a packet field;
+    /// `number` is the index of the field.
     pub fn field(number: usize) -> FactSet {
         FactSet { fields: 1 << (number % FIELDS), ..FactSet::NONE }
     }
@@ -62,8 +62,8 @@ impl FactSet {
         (0..FIELDS).filter(move |number| self.fields >> number & 1 == 1)
     }
 
-    /// Returns the set with only the fact about the content of a map. Returns the empty set if the
-    /// index `number` is too large to be tracked.
+    /// Returns the set that contains only the fact about the content of the map with index
+    /// `number`. Returns the empty set if the index is too large to be tracked.
     pub fn map(number: u32) -> FactSet {
         FactSet { maps: 1_u64.checked_shl(number).unwrap_or(0), ..FactSet::NONE }
     }

@@ -7,7 +7,7 @@ use slowpath_ir::PacketFacts;
 #[derive(Clone, Debug)]
 pub(crate) struct AnalysisInputs<'a> {
     pub facts: &'a PacketFacts,
-    /// For each map with one element, the content of this element if the map never changes;
+    /// For each map, the content of its only element, if it has one element that never changes;
     /// otherwise `None`.
     pub constants: Vec<Option<&'a [u8]>>,
     /// Known content of frozen maps (maps that do not change while the program runs).

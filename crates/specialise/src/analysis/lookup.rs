@@ -74,8 +74,8 @@ fn word() -> Domain {
     Domain::range(64, 0, u64::from(u32::MAX))
 }
 
-/// Returns the abstract value that a call of `bpf_map_lookup_elem` returns, with the facts on which
-/// it depends. Returns `None` if it is not known which map is looked up.
+/// Returns the abstract result of a call of `bpf_map_lookup_elem`, with the facts on which it
+/// depends. Returns `None` if the map that the call reads is not known.
 pub(super) fn found(
     state: &State,
     numbers: &Numbers,

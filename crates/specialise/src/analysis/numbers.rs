@@ -14,10 +14,11 @@ pub(crate) enum Def {
     Constant(u64),
     /// The value that a register has at the start of the program.
     Start(u8),
-    /// An unknown result of an instruction, given by the block, the position in the block, and the
-    /// index of the result.
+    /// An unknown result of an instruction, given by the block, the index of the instruction in the
+    /// block, and the index of the result.
     Result(BlockId, usize, u8),
-    /// The value of a location after several paths merge at the start of a block.
+    /// The value of a location (such as a register) after several paths have merged at the start of
+    /// a block.
     Merge(BlockId, Location),
     /// The result of an operation on two values. A constant operand has a value number, too.
     Alu(Width, AluOp, Number, Number),
@@ -32,8 +33,8 @@ pub(crate) enum Def {
     /// An address in the value of a map with one element, given by the map and the offset. The
     /// offset `i64::MIN` stands for the address of the map itself.
     Data(u32, i64),
-    /// A field of the context, given by its offset and by a version number that changes when the
-    /// packet's start or end moves ([`Location::Ends`]).
+    /// A field of the context, given by its offset and by the version of the packet's start and end
+    /// ([`Location::Ends`]), which changes when one of them moves.
     Context(i64, Number),
 }
 
@@ -81,7 +82,8 @@ impl Numbers {
         }
     }
 
-    /// Returns the value number for the lowest `bits` bits of another value.
+    /// Returns the value number for the number that consists of the lowest `bits` bits of another
+    /// value.
     pub fn low(&mut self, bits: u8, number: Number) -> Number {
         if self.bits(number) <= bits {
             return number;
@@ -89,8 +91,8 @@ impl Numbers {
         self.of(Def::Low(bits, number))
     }
 
-    /// Returns the value number for `bytes` bytes, from byte `place` on, of a value that was loaded
-    /// from memory.
+    /// Returns the value number for a part of a value that was loaded from memory: `bytes` bytes,
+    /// from the byte with index `place` on.
     pub fn part(&mut self, number: Number, place: u8, bytes: u8) -> Number {
         let bits = self.of(Def::Constant(8 * u64::from(place)));
         let shifted = match place {

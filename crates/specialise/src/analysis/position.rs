@@ -73,7 +73,7 @@ pub(crate) struct PacketPosition {
     /// True if the driver lets programs move the packet's start and end as far as the kernel's
     /// helpers allow.
     moves: bool,
-    /// True if the driver supports metadata in front of packets.
+    /// True if the driver lets programs use metadata in front of packets.
     supported: bool,
     /// Maximum position of the end of any packet, in bytes from the start of its buffer; `None` if
     /// it is not known.
@@ -133,8 +133,8 @@ impl PacketPosition {
         }
     }
 
-    /// Returns a position that covers all positions after the packet's start or end has moved by an
-    /// unknown distance.
+    /// Returns the position after a move of the packet's start or end by an unknown distance. It
+    /// covers every possible result of the move.
     pub fn anywhere(self) -> PacketPosition {
         PacketPosition {
             start: PAGE,
@@ -145,8 +145,8 @@ impl PacketPosition {
         }
     }
 
-    /// Returns a position that covers all packets of both positions. If `widen` is true, ranges
-    /// that grow are extended to their limits, so that the analysis of loops ends.
+    /// Returns a position that covers the packets of `self` and those of `other`. If `widen` is
+    /// true, ranges that grow are extended to their limits, so that the analysis of loops ends.
     pub fn join(self, other: PacketPosition, widen: bool) -> PacketPosition {
         let join = |a: Range, b: Range, limit| match widen {
             true => a.widen(a.join(b), limit),

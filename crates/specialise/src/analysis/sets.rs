@@ -58,8 +58,8 @@ impl ValueSets {
         }
     }
 
-    /// Removes the set of possible values of a number, because the value number now stands for
-    /// another value.
+    /// Removes the possible values of a number, because its value number now stands for another
+    /// value.
     pub fn forget(&mut self, number: Number) {
         self.0.remove(&number);
     }
@@ -69,7 +69,8 @@ impl ValueSets {
         self.0.get(&number).map(|known| (&known.values[..], known.reason))
     }
 
-    /// Returns the sets of possible values after two paths have merged.
+    /// Returns the sets of possible values after two paths have merged: a number keeps a set only
+    /// if it has one on both paths.
     pub fn join(&self, other: &ValueSets) -> ValueSets {
         let mut joined = ValueSets::default();
         for (&number, known) in &self.0 {
@@ -96,8 +97,8 @@ impl ValueSets {
         })
     }
 
-    /// Removes values for which a comparison cannot have this outcome. Returns the value numbers
-    /// whose sets became smaller.
+    /// Removes possible values for which the comparison cannot have the outcome `holds`. Returns
+    /// the value numbers whose sets became smaller.
     pub fn refine(&mut self, compared: Compared<'_>, holds: bool, reason: FactSet) -> Vec<Number> {
         let holds = holds != fault::has(Fault::OtherValuesLeft);
         let mut bases = self.bases(compared);
@@ -172,18 +173,18 @@ impl Compared<'_> {
         compared(self.test.width, self.test.cond, a?, b?)
     }
 
-    /// Returns true if both operands are equal whenever the comparison has this outcome.
+    /// Returns true if both operands are equal whenever the comparison has the outcome `holds`.
     pub fn is_equality(self, holds: bool) -> bool {
         let cond = self.test.cond;
         matches!((cond, holds), (Condition::Eq, true) | (Condition::Ne, false))
     }
 }
 
-/// Computes numbers from one number whose value is known.
+/// An evaluation of values that are computed from one number, for a known value of this number.
 struct Evaluation<'a> {
     numbers: &'a Numbers,
     given: (Number, u64),
-    /// Number of computation steps that are left.
+    /// Number of operations that may still be evaluated.
     left: u32,
 }
 

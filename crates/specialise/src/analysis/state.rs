@@ -146,7 +146,7 @@ impl State {
     }
 }
 
-/// Returns the value number that a packet field had when the program started.
+/// Returns the value number of a packet field's content at the start of the program.
 fn received(numbers: &mut Numbers, field: Field) -> Number {
     let number = numbers.of(Def::Result(BlockId::MAX, field.offset.into(), field.bytes));
     loaded(numbers, number, field.bytes)

@@ -23,7 +23,8 @@ const DATA: i64 = 0;
 /// Offset of the pointer to the packet's end in the context.
 const DATA_END: i64 = 4;
 
-/// The abstract execution of one instruction, given by its block and its position in the block.
+/// An abstract execution of one instruction, which is given by its block and its index in the
+/// block.
 pub(super) struct Step<'a> {
     pub inputs: &'a AnalysisInputs<'a>,
     pub numbers: &'a mut Numbers,

@@ -54,8 +54,8 @@ pub(super) fn depth(code: &[Insn]) -> Option<u32> {
     u32::try_from(-lowest).ok()
 }
 
-/// Returns the number of bytes that the kernel counts for a stack frame of this depth, for programs
-/// that the JIT compiler translates (`round_up_stack_depth`).
+/// Returns the number of bytes that the kernel counts for a stack frame with a depth of `depth`
+/// bytes, if the JIT compiler translates the program (`round_up_stack_depth`).
 pub(super) fn frame(depth: u32) -> u32 {
     depth.next_multiple_of(16)
 }

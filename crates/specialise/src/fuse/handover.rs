@@ -1,4 +1,5 @@
-//! Defines handovers, which say when another program runs on the same packet.
+//! Defines handovers: rules by which another program runs on the same packet after a program has
+//! returned.
 
 /// A handover: after one program has returned certain values, another program runs on the same
 /// packet.

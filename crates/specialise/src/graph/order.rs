@@ -9,8 +9,8 @@ impl Graph {
         reverse_postorder(self, self.functions[function].1)
     }
 
-    /// Returns the number of reachable instructions in the entry function. Unconditional jumps do
-    /// not count.
+    /// Returns the number of instructions in reachable blocks of the entry function, without
+    /// unconditional jumps.
     pub fn size(&self) -> usize {
         let blocks = self.order(0).into_iter().map(|block| &self.blocks[block]);
         let length =

@@ -74,7 +74,7 @@ impl End {
         first.into_iter().chain(second)
     }
 
-    /// Replaces each block that can follow by the block that `to` returns for it.
+    /// Replaces each block that can follow this end by the block that `to` returns for it.
     pub fn map(self, mut to: impl FnMut(BlockId) -> BlockId) -> End {
         match self {
             End::Jump(next) => End::Jump(to(next)),

@@ -94,9 +94,9 @@ fn moves_further(insns: &mut [Instr], pointer: Register, more: i32) -> bool {
     false
 }
 
-/// Returns a register for another address during a bounds check: the pointer's own register if the
-/// pointer is not read after the check, otherwise a free one. Returns `None` if no register is
-/// free.
+/// Returns a register that can hold another address during a bounds check: the pointer's own
+/// register if the pointer is not read after the check, otherwise a free one. Returns `None` if no
+/// register is free.
 fn scratch(live: Registers, busy: Registers, pointer: Register) -> Option<Register> {
     if !live.contains(pointer) {
         return Some(pointer);

@@ -9,7 +9,8 @@ use crate::helpers;
 use slowpath_bpf::insn::{Call, Insn, Register, Size, Width};
 use std::collections::BTreeMap;
 
-/// The abstract values of all registers. No other part of the state matters for liveness.
+/// The abstract values of all registers at a point in the program, which are all of the state that
+/// liveness depends on.
 pub(super) type Held = [Value; 11];
 
 /// Size of a stack frame, in bytes (`MAX_BPF_STACK` of the kernel).
@@ -48,8 +49,8 @@ impl Live {
         bits(offset, bytes).for_each(|bit| self.stack[bit / 64] &= !(1 << (bit % 64)));
     }
 
-    /// Updates the liveness, which holds after an instruction, to the point before it. `held`
-    /// contains the register values before the instruction.
+    /// Converts the liveness after an instruction to the liveness before it. `held` contains the
+    /// register values before the instruction.
     pub fn before(&mut self, instr: &Instr, held: &Held) {
         let effect = Effect::of(&instr.op);
         self.regs = self.regs.without(effect.writes).union(effect.reads);

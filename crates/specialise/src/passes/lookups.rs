@@ -16,8 +16,8 @@ use slowpath_ir::KnownBits;
 /// Maximum number of map entries whose keys are compared to replace a look-up.
 const FEW: usize = 8;
 
-/// Register that contains the address of the key. The next constants name registers that the
-/// replaced call would overwrite, so the key comparisons may use them.
+/// Register that contains the address of the key. The next constants name registers that the key
+/// comparisons may use, because the replaced call would overwrite them.
 const KEY: Register = Register::R2;
 const PARTS: [Register; 3] = [Register::R3, Register::R4, Register::R5];
 const MASKED: Register = Register::R1;
@@ -193,8 +193,8 @@ fn load(dst: Register, offset: usize, size: Size) -> Insn {
     Insn::Load { size, signed: false, dst, base: KEY, offset }
 }
 
-/// Returns a test that holds if a register does not contain these bytes of a key. Adds the
-/// instructions that the test needs to `insns`. Returns `None` if the masks exclude all bits.
+/// Returns a test that holds if a register does not contain the required bytes of a key. Appends
+/// the instructions that prepare the test to `insns`. Returns `None` if the masks exclude all bits.
 fn comparison(
     reg: Register,
     size: Size,

@@ -40,9 +40,9 @@ pub(crate) fn simplify_operands(
     changed
 }
 
-/// Finds a register that points closer to the start of the packet than the source of a copy.
-/// Returns the register and the distance in bytes between the two pointers, or `None` if there is
-/// none.
+/// If an instruction copies a packet pointer, finds a register that points closer to the start of
+/// the packet and could be copied instead. Returns the register and the distance in bytes between
+/// the two pointers; otherwise `None`.
 fn closer(state: &State, op: &Op) -> Option<(Register, i64)> {
     let Op::Insn(Insn::Alu { width: Width::W64, op: AluOp::Mov, src: Source::Reg(src), .. }) = *op
     else {
@@ -61,9 +61,9 @@ fn closer(state: &State, op: &Op) -> Option<(Register, i64)> {
     candidates.min().map(|(_, reg, distance)| (reg, distance))
 }
 
-/// Rewrites pairs of instructions that copy a packet pointer and then add to the copy. Afterwards,
-/// they copy a pointer closer to the start of the packet and add more. Returns true if a pair
-/// changed.
+/// Rewrites pairs of instructions that copy a packet pointer and then add a constant to the copy.
+/// Afterwards, each pair copies a pointer closer to the start of the packet and adds a larger
+/// constant. Returns true if a pair changed.
 fn shorten(insns: &mut [Instr], moves: &[(usize, (Register, i64))]) -> bool {
     let mut changed = false;
     for &(place, (closer, distance)) in moves {

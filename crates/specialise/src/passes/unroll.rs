@@ -42,13 +42,13 @@ pub(crate) fn collapse_loops(
 struct Unroller<'a> {
     inputs: &'a AnalysisInputs<'a>,
     stop: &'a Stop,
-    /// First blocks of loops for which unrolling was tried and failed.
+    /// First blocks of loops that could not be unrolled.
     failed: BTreeSet<BlockId>,
 }
 
 impl Unroller<'_> {
-    /// Returns an outermost loop whose unrolling has not been tried; `None` if there is none. If
-    /// `among` is given, only loops that consist of these blocks count.
+    /// Returns an outermost loop whose unrolling has not been tried; `None` if there is none. With
+    /// `among`, considers only loops all of whose blocks are in this set.
     fn next(&self, graph: &Graph, among: Option<&BTreeSet<BlockId>>) -> Option<Loop> {
         let untried = |found: &Loop| {
             !self.failed.contains(&found.header)

@@ -22,7 +22,8 @@ fn refused(text: &str, line: u64, part: &str) {
     }
 }
 
-/// Checks that a path is rejected with an error that names line 11 and contains `part`.
+/// Checks that the description of a path is rejected with an error that names line 11 and contains
+/// `part`.
 #[track_caller]
 fn refused_path(path: &str, part: &str) {
     refused(&topology(path), 11, part);

@@ -27,7 +27,7 @@ pub(super) struct Plan {
     pub(super) fixed: Vec<TermId>,
     /// Inputs in `fixed` that also occur in conditions outside opaque terms.
     pub(super) shared: FastSet<TermId>,
-    /// Bytes of arrays at non-constant indices inside opaque terms.
+    /// Bytes of arrays inside opaque terms whose index is not constant.
     floating: FastSet<TermId>,
     /// Conditions that depend only on inputs in `fixed` and `floating`.
     determined: Vec<TermId>,
@@ -80,8 +80,9 @@ impl Plan {
         Plan { inputs, fixed, shared, floating, determined, limits, bound }
     }
 
-    /// Gives new pseudo-random values to the inputs in `fixed` that are not in `bound`. An input
-    /// keeps its old value if the new value would violate the conditions in `limits`.
+    /// Gives pseudo-random values to the inputs in `fixed` that are not in `bound`; `sample`
+    /// selects the values. An input keeps its old value if the new one would violate the conditions
+    /// in `limits`.
     pub(super) fn resample(&self, pool: &TermPool, values: &mut FastMap<TermId, u64>, sample: u64) {
         for &input in self.fixed.iter().filter(|input| !self.bound.contains(input)) {
             let new = random(pool.domain(input), input, sample);
@@ -171,9 +172,8 @@ impl Plan {
         Ok(model.filter(|model| violated(pool, model, terms).is_empty()))
     }
 
-    /// Replaces the `fixed` inputs in the conditions by the given values, and `floating` bytes by
-    /// their values from `start`. Returns the resulting conditions, and a model with the
-    /// substituted values.
+    /// Substitutes the given values for the `fixed` inputs, and the values in `start` for the
+    /// `floating` bytes. Returns the resulting conditions, and a model with the substituted values.
     fn concretise(
         &self,
         pool: &mut TermPool,

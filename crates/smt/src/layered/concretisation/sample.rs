@@ -7,7 +7,7 @@ use crate::model::{Model, mix};
 use crate::pool::{FastMap, TermPool};
 use crate::term::TermId;
 
-/// Returns true if all of `terms` hold when their inputs have these values.
+/// Returns true if all conditions in `terms` hold when their inputs have these values.
 pub(super) fn hold(pool: &TermPool, terms: &[TermId], values: &FastMap<TermId, u64>) -> bool {
     let nothing = Model::new();
     let known = values.iter().map(|(&input, &value)| (input, value));

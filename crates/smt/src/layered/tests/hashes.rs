@@ -29,8 +29,8 @@ fn hash(pool: &mut TermPool, bytes: &[TermId]) -> TermId {
     state
 }
 
-/// Returns a model of the conditions. Also checks that the solver needed no exact translation of
-/// the hashes to find it.
+/// Returns a model of the conditions. Also checks that the solver found it without translating the
+/// hashes exactly.
 fn model(pool: &mut TermPool, conditions: &[TermId]) -> Model {
     let mut bits = solver();
     let outcome = bits.check(pool, conditions);

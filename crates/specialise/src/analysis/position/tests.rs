@@ -6,8 +6,8 @@ const HEAD: i32 = helper::XDP_ADJUST_HEAD;
 const TAIL: i32 = helper::XDP_ADJUST_TAIL;
 const META: i32 = helper::XDP_ADJUST_META;
 
-/// Returns the position of packets with the given headroom and metadata, and the range of their
-/// lengths.
+/// Returns the abstract position of packets with the given ranges of length, headroom and metadata
+/// length, and the range of their lengths.
 fn packets(
     (low, high): (i64, i64),
     environment: Option<PacketEnvironment>,
@@ -17,8 +17,8 @@ fn packets(
     packets_of((low, high), page)
 }
 
-/// Returns the position of packets that the driver delivers in this way, and the range of their
-/// lengths.
+/// Returns the abstract position of packets that the driver delivers in the way `receive`, and the
+/// range of their lengths.
 fn packets_of((low, high): (i64, i64), receive: Receive) -> (PacketPosition, Range) {
     let facts = PacketFacts::lengths(0, 0);
     let inputs = AnalysisInputs {
@@ -107,8 +107,8 @@ fn what_perhaps_was_moved_is_in_either_place() {
     assert_eq!((moved.placed.start, moved.length), (Range(0, 216), Range(60, 1532)));
 }
 
-/// On an unknown device, the only known space around a packet is the space that the program itself
-/// has made.
+/// Checks that, on an unknown device, a move that needs space around the packet is not known to
+/// succeed, unless the program itself has made this space.
 #[test]
 fn growth_may_fail_on_any_device() {
     let any = packets_of((0, 65535), Receive::ANY);

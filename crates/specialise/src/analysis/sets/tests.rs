@@ -34,9 +34,9 @@ const CONDITIONS: [(Condition, Outcome); 11] = [
     (Condition::Sle, |a, b| a as i64 <= b as i64),
 ];
 
-/// Checks that a comparison of values computed from a set is decided only if the outcome is the
-/// same for each element. After a refinement, the set has exactly the elements with the assumed
-/// outcome.
+/// Checks that a comparison of values computed from a set of numbers is decided only if its outcome
+/// is the same for each number. If an outcome is assumed, the set must keep exactly the numbers
+/// with this outcome.
 #[test]
 fn comparisons_end_as_for_each_of_the_values() {
     let mut rng = StdRng::seed_from_u64(1);

@@ -11,8 +11,8 @@ fn known(bits: &[Option<(u8, u8)>], min_length: u16) -> PacketFacts {
     facts
 }
 
-/// Returns the smallest number of instructions with which loads without overlap can check the
-/// needed bytes. Tries all sets of loads.
+/// Returns the smallest number of instructions with which loads that do not overlap can check the
+/// bytes in `needed`. Tries all sets of loads.
 fn fewest(facts: &PacketFacts, needed: &[u16], limit: u16) -> usize {
     let Some(&first) = needed.first() else { return 0 };
     let price = |size: u16| {
