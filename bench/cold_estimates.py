@@ -36,8 +36,10 @@ from slowpath.measure.statistics import quantile
 COVERED = 0.90
 """Share of the measurements that the printed factors cover."""
 LEAST_NS = 10.0
-"""Minimum time in cold caches of compared paths; the noise of the loop is as large as shorter
-times."""
+"""Minimum time in cold caches, in ns, for a path to be compared.
+
+Shorter times do not stand out from the noise of the test-run loop.
+"""
 EMPTY = '{"steps": [], "calls": []}'
 
 
@@ -98,7 +100,7 @@ def measured(
 
 
 def compare(given: argparse.Namespace) -> None:
-    """Print the errors of estimates by each target."""
+    """Print the errors of the estimates of each target."""
     programs = [json.loads(line) for line in Path(given.out).read_text().splitlines()]
     for name in given.target or ["linux-xdp"]:
         target = choose_target(name)

@@ -74,7 +74,7 @@ def compare(given: argparse.Namespace) -> None:
 
 
 def known(program: Program) -> list[dict[str, Any]]:
-    """Return the paths of a program with known instructions, in the form that models read."""
+    """Return those paths of a program whose instructions are known, as models read them."""
     return [path for path in program["paths"] if path["flow"] is not None]
 
 
@@ -166,7 +166,10 @@ ENDS = ("ns", "low_ns", "high_ns")
 """Suffixes of the columns with a target's estimate for `measured_ns`, and with the ends of its
 interval."""
 STABLE = 0.05
-"""Maximum half width of the interval of a path that counts, as a share of its time."""
+"""Maximum half width of the 95 % interval of a path's measured time, as a share of the time.
+
+Paths with wider intervals are left out.
+"""
 
 
 def half_width(loads: Sequence[float | None]) -> float:
@@ -195,7 +198,7 @@ def write_paths(given: argparse.Namespace) -> None:
 
 
 def named(file: str) -> str:
-    """Return the name of a program with its folder, which tells apart those of equal names."""
+    """Return the name of a program with its folder, so that programs with equal names differ."""
     return "/".join(Path(file).parts[-2:])
 
 
@@ -205,7 +208,7 @@ def target_name(target: str) -> str:
 
 
 def summarise(given: argparse.Namespace) -> None:
-    """Print the errors in a file with paths, for each target."""
+    """Print the errors of each target's estimates for the paths in a file."""
     with Path(given.csv).open(newline="") as stream:
         rows = list(csv.DictReader(stream))
     long = [row for row in rows if float(row["program_ns"]) >= LEAST_NS]

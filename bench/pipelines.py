@@ -42,7 +42,10 @@ COLUMNS = ("pipeline", "measured_ns", "baseline_ns", "parts")
 
 
 class Run(NamedTuple):
-    """A measured path: its pipeline, its times in ns, and runs and key bytes of its parts."""
+    """A measured path: pipeline, times in ns, and the runs and key bytes of each of its parts.
+
+    A part is a kind of instruction or of lookup.
+    """
 
     pipeline: str
     measured: float
@@ -251,7 +254,10 @@ def take(given: argparse.Namespace) -> None:
 
 
 def parts_of(path: dict[str, Any]) -> dict[str, tuple[int, int]]:
-    """Return number of runs and key bytes for each part of a path."""
+    """Return the number of runs and of key bytes for each part of a path.
+
+    A part is a kind of instruction or of lookup.
+    """
     return {one["part"]: (one["runs"], one["key_bytes"]) for one in path["estimate"]["parts"]}
 
 

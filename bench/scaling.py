@@ -93,7 +93,7 @@ SUMMARY = [
 
 
 def summary(family: Family, rows: list[Row]) -> Row:
-    """Return one row for a family: its largest program with an exact guarantee, and slopes."""
+    """Return the table row of a family: its largest program with an exact guarantee, and slopes."""
     exact = [row for row in rows if row["status"] == "exact"]
     largest = exact[-1] if exact else dict.fromkeys(("number", "engine_seconds", "megabytes"))
     return {

@@ -180,7 +180,7 @@ def chains(
 def batches(
     count: int, size: int, chance: random.Random, folder: Path, kind: str
 ) -> Iterator[list[str]]:
-    """Yield lists of `size` damaged files, `count` files in total; delete each list after use."""
+    """Yield lists of `size` damaged files, `count` files in total; delete these files after use."""
     objects, listings = object_seeds(), listing_seeds()
     for first in range(0, count, size):
         files = []

@@ -181,7 +181,9 @@ _BENCH: SimulatedClient = {"function": "regex-bench", "packet_bytes": 9216}
 """A client with a known request time. Its requests have no matches, so they all take the same time.
 """
 _BENCHES = 2
-"""Number of such clients in a co-run. With two, the accelerator is the function's only bottleneck.
+"""Number of clients with a known request time in a co-run.
+
+With two, the accelerator is the function's only bottleneck.
 """
 
 

@@ -25,7 +25,7 @@ def accepted_compilers() -> list[str]:
 
 
 def answer_versions(folder: Path) -> None:
-    """Put scripts in front of PATH that answer `--version` for each clang, and else start it.
+    """Put scripts in front of PATH that answer `--version` for each clang, and otherwise start it.
 
     Commands ask every clang of the machine for its version. The answers take clang 50 ms each.
     """

@@ -68,7 +68,7 @@ def _no_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def _clang(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Let scripts answer for the versions of clang, which commands ask for thousands of times."""
+    """Let scripts answer `--version` for clang, which commands ask for thousands of times."""
     answer_versions(tmp_path_factory.mktemp("clang"))
 
 

@@ -1,4 +1,4 @@
-"""Helpers for tests in the running kernel: its availability, and the objects that it holds."""
+"""Helpers for tests in the running kernel: they check its availability, and list its objects."""
 
 import json
 import os

@@ -24,7 +24,7 @@ Numbers = NDArray[np.float64]
 Blocks = Sequence[Sequence[str]]
 Learner = Callable[[Blocks, Numbers], Callable[[Blocks], Numbers]]
 _SELDOM = 6
-"""Minimum number of blocks with a word for the word to have its own weight.
+"""Minimum number of training blocks that must contain a word for the word to have its own weight.
 
 Rarer words have the weight of their group.
 """
@@ -184,4 +184,4 @@ LEARNERS: dict[str, Learner] = {
         lambda: RandomForestRegressor(100, min_samples_leaf=2, max_features=0.4, random_state=1)
     ),
 }
-"""Learners by name; the paper has LSTM + FC, DNN, and the forest that its AutoML selected."""
+"""Learners by name. Those of Clara are LSTM + FC, DNN, and the forest that its AutoML selected."""

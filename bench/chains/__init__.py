@@ -1,1 +1,1 @@
-"""Measures chains of example programs: rewritten, fused, with tail calls, and by length."""
+"""Measures chains of example programs: rewritten, fused, connected by tail calls, and growing."""

@@ -25,8 +25,8 @@ class Run(NamedTuple):
 def write(folder: Path, name: str, programs: Sequence[str]) -> Path:
     """Write the description of a chain of example programs, and return its file.
 
-    Each program runs when the one before it returns XDP_PASS. A program can occur several times;
-    each occurrence has its position in its name.
+    Each program runs when the one before it returns XDP_PASS. A program can occur several times, so
+    names contain the position in the chain.
     """
     labels = [f"{program}_{place}" for place, program in enumerate(programs, 1)]
     lines = ["schema: 1", "programs:"]

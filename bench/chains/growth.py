@@ -62,7 +62,10 @@ def firewall_first(number: int) -> list[str]:
 
 
 def _last(number: int) -> list[str]:
-    """Return a list of the load balancer alone; an empty list if the chain has only one program."""
+    """Return the end of the chain: a list of the load balancer alone.
+
+    If the chain has only one program, the list is empty.
+    """
     return ["load_balancer"] if number > 1 else []
 
 

@@ -52,12 +52,16 @@ class Sum:
 
 
 def constant(flow: Stored) -> Counter[str]:
-    """Return counts for the simplest model: one kernel loop, and the instructions of a path."""
+    """Return counts for the simplest model: 1 for the kernel's loop, and the instruction count."""
     return Counter(loop=1, instructions=len(flow["steps"]))
 
 
 def calls(flow: Stored) -> Counter[str]:
-    """Return counts for a model of calls: one kernel loop, and each kind of call of a path."""
+    """Return counts for a model of calls.
+
+    They are 1 for the kernel's loop of test runs, the number of calls of each kind, and the bytes
+    of calls for hash maps.
+    """
     counts = Counter(loop=1)
     for name, size, zero in flow["calls"]:
         counts[f"{name} {zero}" if "lookup" in name or "delete" in name else name] += 1
@@ -66,7 +70,7 @@ def calls(flow: Stored) -> Counter[str]:
 
 
 def classes(flow: Stored) -> Counter[str]:
-    """Return counts of one kernel loop, each kind of call, and each class of instructions."""
+    """Return the counts of `calls`, and the number of instructions of each class."""
     return calls(flow) + Counter(
         "jump" if jumps else work for work, _, _, jumps, _, _ in flow["steps"]
     )

@@ -15,16 +15,16 @@ same for paths that may be the slowest, if these were measured together), `estim
 and `flow` (its text)."""
 
 QUIET = 1.05
-"""Maximum time of samples relative to undisturbed ones, for a measurement that counts."""
+"""A measurement counts only if its samples take at most this multiple of the undisturbed time."""
 ALONE = 1.1
-"""Maximum time of the busy loop relative to the fastest one, for a measurement that counts.
+"""A measurement counts only if the busy loop takes at most this multiple of its fastest time.
 
-Otherwise another CPU may have shared the core.
+Otherwise, another CPU may have shared the core.
 """
 NEARLY = 0.97
-"""Minimum time of paths that are nearly as slow as the slowest one, as a share of its time."""
+"""Minimum time of a path that counts as nearly slowest, relative to the slowest path's time."""
 CONTENDING = 0.95
-"""Minimum measured time of paths that may be the slowest one, as a share of the largest time."""
+"""Minimum time of a path that may be the slowest one, relative to the largest measured time."""
 
 
 def read(file: Path, limit: float) -> list[Program]:
@@ -47,7 +47,7 @@ def loop_ns(program: Program) -> float:
 
 
 def contenders(paths: Sequence[Mapping[str, Any]]) -> list[int]:
-    """Return the indices of paths that may be slowest, and of that with the highest estimate."""
+    """Return indices of paths: all that may be the slowest, and that with the highest estimate."""
     times = np.array([path["ns"] for path in paths])
     guessed = int(np.argmax([path["estimate"]["warm"]["ns"] for path in paths]))
     near = np.flatnonzero(times >= CONTENDING * times.max()).tolist()

@@ -11,7 +11,7 @@ from simulated.functions import FUNCTIONS, TRAFFIC
 from simulated.kept import Kept
 
 SIZES = (2, 3, 4)
-"""Numbers of functions in a mix: one function with up to three others (paper, 7.2)."""
+"""Sizes of mixes: one function and one to three others (paper, 7.2)."""
 
 
 class Mix(NamedTuple):

@@ -23,10 +23,10 @@ PAPER = {
     "FlowMonitor": (38.7, 100.0),
     "IPCompGateway": (29.3, 100.0),
 }
-"""Correct identifications of SLOMO and Tomur in the paper, in %."""
+"""Shares of correctly identified bottlenecks in the paper, in %: those of SLOMO and of Tomur."""
 RATIOS = tuple(float(mtbr) for mtbr in range(0, 1101, 25))
 MEMORY_LEVEL = (MemBench("stream", 5.0, 2.5e7, 2),)
-"""Competitors for memory in this table; profiles do not contain them as competitors."""
+"""Competitors for memory in this table. No profile was measured with them."""
 _CONFIDENCE = 0.9
 _LONGER = 4
 

@@ -209,9 +209,9 @@ def _memory(kept: Kept, name: str, pattern: Pattern, levels: Sequence[Level]) ->
 
 
 def _clients(kept: Kept, resource: str, levels: Sequence[Level]) -> tuple[Floats, Floats]:
-    """Return request times and request rates of the competitor for an accelerator, by level.
+    """Return request times and rates of an accelerator's competitor, for each set in `levels`.
 
-    The rate is 0 in levels without a competitor, and infinite if it never pauses.
+    The rate is 0 for sets without this competitor, and infinite if it never pauses.
     """
     clients = [one.accelerators.get(resource) for one in levels]
     times = [1e-6 if one is None else _time(kept, one) for one in clients]

@@ -126,7 +126,7 @@ def query_at(kept: Kept, known: Known, levels: Sequence[Level], mtbr: Floats) ->
 def _queued(
     own_time: RequestTime, mtbr: Floats, levels: Sequence[Level], time: RequestTime
 ) -> Floats:
-    """Return the accelerator's time for `regex-bench`, per request of the function."""
+    """Return the accelerator's time for requests of `regex-bench`, per request of the function."""
     size = np.array(float(DEFAULT.size))
     own = own_time.at(mtbr, size)
     other = time.at(np.array([one.mtbr for one in levels]), size)

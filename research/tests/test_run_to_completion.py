@@ -40,7 +40,7 @@ def no_clients(count: int) -> Others:
 
 
 def others(*of: tuple[float, float]) -> Others:
-    """Return other clients, one for each row, from pairs of request time and request rate."""
+    """Return other accelerator clients, one for each row, from pairs of request time and rate."""
     times, rates = np.array(of).T[:, :, None]
     return Others(np.ones_like(times), times, rates)
 

@@ -62,7 +62,7 @@ def analysed(request: Request) -> list[str]:
 
 
 def entries(folder: Path) -> list[Path]:
-    """Return the cache files of results of analyses, without the digest of the engine."""
+    """Return the cache files with results of analyses, without the cached digest of the engine."""
     files = list(folder.glob("??/*"))
     assert not [file for file in files if file.suffix == ".new"]
     return [file for file in files if not _DIGEST.search(file.read_bytes())]

@@ -218,7 +218,10 @@ def _drawn(draw: random.Random) -> tuple[str, list[tuple[str, str, list[str]]]]:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_random_configurations(tmp_path: Path, seed: int) -> None:
-    """Check that `--set` has the same effect as values in the source, and in the kernel."""
+    """Check that `--set` has the effect of values in the source, in analyses and in the kernel.
+
+    The programs are random.
+    """
     needs_kernel()
     text, known = _drawn(random.Random(seed))  # noqa: S311 - for tests
 

@@ -259,7 +259,7 @@ print("not reached")
 def test_workers_end_with_a_killed_command(tmp_path: Path) -> None:
     """Check that a worker process exits when its command is killed.
 
-    The worker's exit closes the last end of an inherited pipe.
+    The test waits until the worker's end of an inherited pipe is closed.
     """
     files = [save(tmp_path, "small", small()), save(tmp_path, "shifts", shifts(30_000))]
     reader, inherited = os.pipe()

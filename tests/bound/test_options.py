@@ -1,4 +1,4 @@
-"""Tests that options are converted into requests, and that errors name the wrong option."""
+"""Tests that options are converted into requests, and that errors name the invalid option."""
 
 import time
 from pathlib import Path

@@ -157,7 +157,7 @@ def explored() -> Explored:
 
 
 def hostile(value: Any) -> Any:
-    """Return a value of JSON with a hostile text after each free text in it."""
+    """Return a copy of a JSON value in which `HOSTILE` follows each free text, such as a name."""
     if isinstance(value, list):
         return [hostile(one) for one in value]
     if isinstance(value, dict):

@@ -20,7 +20,10 @@ def bench(name: str, *words: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_packet_rates_by_hash_functions_are_those_of_the_card(tmp_path: Path) -> None:
-    """Compare packet rates with figure 8 of the paper, and with `docs/figures/sweep`."""
+    """Compare packet rates by hash functions with figure 8 of the paper and stored figures.
+
+    The stored figures are those of `docs/figures/sweep`.
+    """
     results = oracles.folder("results", "SLOWPATH_RESULTS", "published results")
     listings = oracles.folder("listings", "SLOWPATH_LISTINGS", "published listings")
     tool = Path(sys.executable).with_name("slowpath")

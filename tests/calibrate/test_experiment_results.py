@@ -82,7 +82,7 @@ def test_intervals_say_how_sure_points_are() -> None:
 
 
 def test_what_moves_all_points_at_once_is_their_covariance() -> None:
-    """Check that a machine that is sometimes slower causes a covariance of both points.
+    """Check that disturbances of all points at once yield a covariance of their mean costs.
 
     The machine is slower in six of ten observations.
     """

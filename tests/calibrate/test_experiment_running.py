@@ -102,7 +102,8 @@ def test_all_experiments_have_a_block_before_any_has_two(tmp_path: Path) -> None
 def test_blocks_on_a_shared_core_are_measured_again(tmp_path: Path) -> None:
     """Check that blocks of measurements are repeated if another CPU shared the core.
 
-    This improves the second block of `calls`, but not the third block of `loops`.
+    Repeating improves the second block of the experiment `calls`, but not the third block of
+    `loops`.
     """
     paces = [4.0, 4.0, 2.0, 4.0, 4.0, 2.5, 4.0, 2.2]
     assert ran(tmp_path, paces) == [*["calls", "loops"] * 3, "calls", "loops"]

@@ -67,7 +67,10 @@ def test_single_disturbed_trials_do_not_change_the_result() -> None:
 
 
 def test_a_late_sender_proves_nothing() -> None:
-    """Check that a rate is no result if the sender reaches it only in bursts, even without loss."""
+    """Check that the search returns no rate that the sender reaches only in bursts.
+
+    This holds even if no packet is lost.
+    """
 
     def device(rate: float | None) -> Offer:
         if rate is None:

@@ -21,9 +21,9 @@ SEC("xdp") int behind(struct xdp_md *ctx)
 }
 """
 UNCHECKED = CHECKS.replace("return 0", "return 1")
-"""Like `CHECKS`, but returns another result for packets that the first program drops."""
+"""A version of `CHECKS` with another result for packets that the first program drops."""
 TAIL_BELIEVES = TRAILER.replace("if (adjust_tail(ctx, 100)) {", "if (adjust_tail(ctx, 100) && 0) {")
-"""Like `TRAILER`, but assumes that `adjust_tail` succeeds."""
+"""A version of the program `TRAILER` that assumes that `adjust_tail` succeeds."""
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from slowpath.contention.model import Pattern
 from slowpath.core.arrays import Floats
 
 MEMORY_MTBR = 300.0
-"""Match ratio of the function in rows about memory."""
+"""Match ratio of the function in table rows about contention for memory."""
 MTBR, QUEUED = 500.0, 0.0006
 REMARKS = {"function": "nf", "device": "nic", "unit throughput": "kpps"}
 CLIENT = ("client_queues", "client_request_time", "client_rate")

@@ -36,7 +36,10 @@ def test_compositions_are_in_order(shares: list[float], solo: float) -> None:
 
 
 def test_run_to_completion_adds_times() -> None:
-    """Check that contention for two resources adds 1 and 4 to a packet's time of 2 + 3 units."""
+    """Check run-to-completion: 2 + 3 time units for a packet alone, 1 + 4 more with contention.
+
+    The numbers are for two resources.
+    """
     parts = np.array([[1 / (2 + 1 + 3)], [1 / (2 + 3 + 4)]])
     assert run_to_completion(parts, np.array([1 / 5])) == pytest.approx([1 / (3 + 7)])
     assert least(parts, np.array([1 / 5])) == pytest.approx([1 / 9])

@@ -126,7 +126,7 @@ def test_crossings_are_those_of_a_dense_sweep(attribute: str, first: float, last
     st.integers(2, 60),
 )
 def test_whole_numbers_are_located_exactly(places: list[int], count: int) -> None:
-    """Check the found values at which the bottleneck changes against the known ones, `places`.
+    """Check that a sweep finds the exact values, `places`, at which the bottleneck changes.
 
     Two changes between neighbouring samples cancel out and are not found.
     """
@@ -255,9 +255,10 @@ def test_formats_say_the_same(tmp_path: Path) -> None:
 
 
 def test_requests_without_scatter_have_an_unknown_error() -> None:
-    """Check that no format has an interval of the accelerator if its times lie exactly on a line.
+    """Check that text, CSV and JSON report no interval for an accelerator of unknown error.
 
-    The model of `ids` was trained on such times.
+    The model of `ids` was trained on request times that lie exactly on a line, so its error is
+    unknown.
     """
     document = json.loads(slowpath(*WORDS, "--format", "json").stdout)
     Draft202012Validator(schema("diagnosis")).validate(document)

@@ -148,7 +148,10 @@ def test_threads_that_were_never_there_are_an_error() -> None:
 
 
 class Around:
-    """A fake detector of other load; the list has true for each query without other load."""
+    """A fake detector of other load.
+
+    Each query takes the next value of `quiet`; true means no load.
+    """
 
     def __init__(self, quiet: Sequence[bool]) -> None:
         self._quiet = iter(quiet)

@@ -106,9 +106,10 @@ def test_who_is_sure_has_to_know_the_noise() -> None:
 @settings(max_examples=60)
 @given(st.lists(st.sampled_from(MIXES), min_size=1, max_size=6, unique=True), st.integers(0, 999))
 def test_nobody_gets_faster_by_more_neighbours(some: list[Mix], seed: int) -> None:
-    """Check limits of shares of solo throughput, from mixes with more or fewer neighbours.
+    """Check how measured shares of solo throughput limit the predicted shares of other mixes.
 
-    Each limit equals the one by definition, and shares within the limits do not change.
+    A predicted share is at least that of each measured mix with more neighbours, and at most that
+    of each measured mix with fewer.
     """
     draw = np.random.default_rng(seed)
 
@@ -205,9 +206,10 @@ def test_mixes_that_are_left_out_are_predicted_by_the_others() -> None:
 
 
 def test_models_that_say_too_much_are_believed_less() -> None:
-    """Check that predictions become lower if measured throughput is a tenth lower per neighbour.
+    """Check that predictions are corrected downwards if measured throughput is below them.
 
-    The mixes with corrected predictions are not measured themselves.
+    Measured throughput is a tenth lower for each neighbour. The mixes with corrected predictions
+    are not measured themselves.
     """
     fleet = fleet_of((1, 1, 1, 1))
     plain, several = PredictedShares(fleet), [mix for mix in possible_mixes(fleet) if len(mix) > 1]
@@ -301,7 +303,10 @@ def test_tables_that_cannot_be(folder: Path, old: str, new: str, message: str) -
 
 
 def test_the_cover_is_that_of_the_program_with_nested_promises() -> None:
-    """Compare the least number of NICs with a linear program: one constraint per promise."""
+    """Compare the least number of NICs with the optimum of a linear program.
+
+    The program has one constraint for each promise.
+    """
     draw = np.random.default_rng(1)
     wanted = ExpectedArrivals(
         np.repeat(np.arange(3), 2), np.tile([0.7, 0.9], 3), draw.uniform(1, 9, 6)

@@ -102,10 +102,10 @@ def test_features_are_finite_without_any_competitor(name: str) -> None:
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_recipes_learn_and_stay_within_what_they_learnt(name: str) -> None:
-    """Check the errors of each memory model, and that predictions far outside stay in range.
+    """Check the errors of each memory model, and predictions far from the training rows.
 
-    Errors must be a quarter below those of a constant. SLOMO cannot reach this, as it ignores
-    traffic.
+    Such predictions must stay near the mean prediction. Errors must be a quarter below those of a
+    constant. SLOMO cannot reach this, as it ignores traffic.
     """
     trained_on = profile(40)
     stage = fit_stage(RECIPES[name], rows_of(trained_on))

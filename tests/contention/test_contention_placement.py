@@ -524,7 +524,7 @@ def test_who_has_to_be_sure_counts_on_less() -> None:
 
 
 NO_NICS = np.zeros(0, dtype=np.intp)
-"""The mixes of the NICs in use, if there are no NICs."""
+"""The mix of each NIC in use: an empty array, because no NIC is in use."""
 
 # --- prices ---------------------------------------------------------------------------------------
 

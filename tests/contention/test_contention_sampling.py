@@ -119,7 +119,7 @@ def test_attributes_that_change_little_are_left_out() -> None:
 
 
 def test_regions_of_steps_are_halved_until_nothing_is_between() -> None:
-    """A range of flows is no longer halved once its ends are neighbouring whole numbers."""
+    """Check that a range of flows is not halved once its ends are neighbouring whole numbers."""
 
     def step(at: Point) -> float:
         return 1000.0 if at.values()["flows"] < 77_777 else 500.0

@@ -1,4 +1,4 @@
-"""Tests boosted trees against scikit-learn, and trainings that share folds and members."""
+"""Tests boosted trees against scikit-learn, and shared trainings of folds and ensemble members."""
 
 import signal
 
@@ -86,7 +86,10 @@ def test_a_slowing_feature_never_raises_the_prediction() -> None:
 
 
 def test_each_training_is_done_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that the choice, the model and its intervals share trainings, as averages do."""
+    """Check that prediction intervals reuse the trainings of the model choice.
+
+    An average also shares the trainings of its members with other models.
+    """
     done = list[tuple[Member, int]]()
     real = fit_member
 

@@ -92,7 +92,7 @@ def learnt(of: CoRuns | None, pattern: Pattern = COMPLETION, queues: int = 1) ->
 SHARE = 0.4
 WAITING, ROUNDS = learnt(waiting(SHARE)), learnt(None)
 OWN = 2e-4 * (1 + 0.003 * 400)
-"""Request time of the function at the match ratio of rows about memory."""
+"""Request time of the function at the match ratio of the rows for memory contention."""
 
 
 def query(*of: tuple[float, float], with_clients: bool = True) -> Query:

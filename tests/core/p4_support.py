@@ -246,7 +246,7 @@ def faults(example: Example, architecture: str, to: str = "XDP") -> list[tuple[i
 
 
 def support_table() -> str:
-    """Return the table of the page in Markdown."""
+    """Return the table of translated constructs for the page, in Markdown."""
     return "\n".join(_lines()) + "\n"
 
 

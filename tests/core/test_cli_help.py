@@ -27,7 +27,7 @@ VERBS = frozenset(_VERBS.split())
 
 
 def screens(member: Command | Group, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Yield the words of each command and group."""
+    """Yield the words of each command and group of commands, such as `("chain", "facts")`."""
     yield words
     if isinstance(member, Group):
         if member.file_command is not None:

@@ -23,7 +23,7 @@ def test_numbers_and_names_are_unique_and_in_order() -> None:
 
 
 def test_codes_are_never_reused() -> None:
-    """Check that the list of numbers and names only grows: no pair disappears or changes."""
+    """Check that the list of codes only grows: no pair of number and name disappears or changes."""
     now = [f"{one.code} {one.name}" for one in entries()]
     known = NAMES.read_text().splitlines()
     assert set(known) <= set(now), "retire a code instead of removing or renaming it"

@@ -288,7 +288,7 @@ def test_a_missing_folder_of_an_output_is_named_before_the_work(
 
 
 def test_output_options_are_known() -> None:
-    """Check that the test above covers the options for figures, pages and packets."""
+    """Check that `WRITTEN` has the options for output files, pages, plots and packet files."""
     assert {option for _, option in WRITTEN} >= {"--output", "--html", "--plot", "--pcap-out"}
 
 

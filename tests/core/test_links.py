@@ -53,7 +53,7 @@ def _anchors(page: Path) -> set[str]:
 
 
 def broken(page: Path, text: str) -> list[str]:
-    """Return the links of a page with a text that lead nowhere."""
+    """Return the broken links of a page with the content `text`."""
     found = []
     for link in links(text):
         path, _, anchor = link.partition("#")

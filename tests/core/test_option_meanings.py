@@ -33,7 +33,7 @@ SEVERAL = sorted(name for name, options in DECLARED.items() if len(set(map(_phra
 
 
 def test_meanings_are_of_options_that_need_them() -> None:
-    """Check that the table contains only options that commands declare."""
+    """Check that the table of option meanings contains only options that commands declare."""
     assert set(MEANINGS) <= set(DECLARED)
 
 

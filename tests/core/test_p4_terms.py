@@ -31,7 +31,7 @@ control D(packet_out b, in Hs hdr) { apply { b.emit(hdr.h); } }
 
 
 def program(locals_: str, apply: str) -> str:
-    """Return a switch whose ingress control has these declarations and statements."""
+    """Return a P4 switch program whose ingress control has these parts."""
     return (
         f"{START}control I(inout Hs hdr, inout M m, inout standard_metadata_t s) {{\n"
         "    action drop() { mark_to_drop(s); }\n"
@@ -76,9 +76,9 @@ def test_the_shown_fields_are_the_bytes_of_the_packet(file: Path) -> None:
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
 def test_the_path_has_the_lines_of_the_tables_that_hit(file: Path) -> None:
-    """Check the path's lines, from the compiled program, against the tables that hit in the source.
+    """Check that the path of the compiled program has the lines of the tables that hit.
 
-    A run of the P4 source yields the tables.
+    A run of the P4 source yields these tables.
     """
     text = file.read_text().splitlines()
     for path in bound(file)["paths"]:

@@ -183,7 +183,7 @@ def test_a_function_returns_what_its_command_prints(
 
 
 def _formats(command: Command) -> Iterator[tuple[str, list[str]]]:
-    """Yield the first format of a command, and JSON if the command has it, with their options."""
+    """Yield each tested format of a command (first format, JSON) with options that select it."""
     known = formats(command)
     yield (known[0] if known else "text"), []
     if "json" in known:

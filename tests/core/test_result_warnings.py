@@ -57,7 +57,7 @@ def test_a_terminal_shows_a_warning_once(
     in_table: bool,
     shown: bool,
 ) -> None:
-    """Check that standard error lacks warnings if the table is on the same terminal."""
+    """Check that standard error has no warnings if the same terminal shows the table with them."""
     left = iter([True] * terminals + [False] * 2)
     monkeypatch.setattr(formats, "is_terminal", lambda _: next(left))
     warn([Coded(codes.EXTRAPOLATED, "a.csv: a guess")], in_table=in_table)
@@ -68,7 +68,7 @@ def test_a_terminal_shows_a_warning_once(
     ("redirection", "times"), [("2>&1 | cat", 1), ("2>both >&2", 1), ("2>warnings | cat", 2)]
 )
 def test_a_pipe_or_file_shows_a_warning_once(tmp_path: Path, redirection: str, times: int) -> None:
-    """Check that a reader of both streams gets one copy, and readers of each stream one each."""
+    """Check that a reader of both streams gets one warning, and separate readers one each."""
     program = (
         "from slowpath.core import codes\n"
         "from slowpath.core.errors import Coded\n"

@@ -89,7 +89,10 @@ SUCCESSFUL = [*every_command(), ("--version",), ("--help",), ("bound", "--help")
 
 
 def fresh_runs() -> set[tuple[str, ...]]:
-    """Return one run of each command and one in each format, to start without warm imports."""
+    """Return a set with one run of each command and one run in each format.
+
+    Tests start these runs in new processes, without modules that were imported in advance.
+    """
     found = dict[object, tuple[str, ...]]()
     for words in SUCCESSFUL:
         *command, option, form = words if "--format" in words else (*words, "", words)

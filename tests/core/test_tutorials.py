@@ -48,7 +48,7 @@ def test_tutorials_end_with_three_links(page: Path) -> None:
 
 @by_page
 def test_tutorials_show_real_output(page: Path, tmp_path: Path) -> None:
-    """Run all steps in order.
+    """Run all steps of a tutorial in order, and compare their output with the page.
 
     If a step needs something that this machine lacks, the test is skipped at the end.
     """

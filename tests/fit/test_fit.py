@@ -52,7 +52,7 @@ def test_csv(few: str) -> None:
 
 
 def test_the_error_of_points_on_a_line_is_unknown(tmp_path: Path) -> None:
-    """Check that no format has an error or an interval if a few points lie exactly on the model."""
+    """Check that text, CSV and JSON state no error and no interval if all points are on a line."""
     file = tmp_path / "line.csv"
     file.write_text("x,y\n1,3\n2,5\n3,7\n")
     words = ("fit", file, "--x", "x", "--y", "y")

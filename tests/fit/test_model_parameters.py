@@ -1,4 +1,4 @@
-"""Tests parameters of fitted models: of many segments, in other units, with a minimum size."""
+"""Tests parameters of fitted models: of many segments, in other units, with a least magnitude."""
 
 import numpy as np
 import pytest
@@ -100,7 +100,7 @@ def test_fitted_values_are_those_of_the_capped_parameters(template: Template) ->
 
 
 def test_the_limit_makes_simpler_functions_better() -> None:
-    """Check that a minimum size of parameters leads to a function with fewer parameters.
+    """Check that a minimum absolute value of parameters leads to a simpler function.
 
     Without this minimum, the function with most parameters has the least error.
     """

@@ -426,7 +426,10 @@ def test_models_of_random_curves_are_recovered() -> None:
 
 
 def test_each_segment_has_a_spread_of_its_own() -> None:
-    """A bend of 5 % is found in points with noise of 0.2 %, despite larger noise elsewhere."""
+    """Check that a bend of 5 % is found in points with 0.2 % noise.
+
+    Other points have more noise.
+    """
     x = np.geomspace(10, 1e6, 60)
     large, small = noise(21, 60, 0.1), noise(22, 60, 0.002)
     truth = np.where(x < 1e3, 20.0, np.where(x < 3e4, 40.0, 42.0))

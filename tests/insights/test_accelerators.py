@@ -60,7 +60,7 @@ PLACES = {
     "crc16_ends": "in *crc",
     "crc32_continued": "in *bare",
 }
-"""For some functions, the place of the result. Other functions return their result."""
+"""For functions that do not return their result, the place in memory that has the result."""
 
 
 def examined(file: Path, *options: str) -> dict[str, Any]:

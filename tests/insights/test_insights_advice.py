@@ -138,7 +138,7 @@ def test_the_page_begins_with_the_users_source_and_folds_headers(tmp_path: Path)
 
 
 def test_numbers_are_those_of_the_commands_that_they_come_from(tmp_path: Path) -> None:
-    """Counts, costs and layouts equal those of the other `insights` commands on the same trace."""
+    """Check that counts, costs and layouts equal those of other `insights` commands."""
     found = advised(*TRACED)
     files = [tmp_path / "placement.json", tmp_path / "coalescing.json"]
     run = slowpath(

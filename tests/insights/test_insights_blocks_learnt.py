@@ -122,7 +122,7 @@ def test_shipped_model_is_small_and_knows_words() -> None:
     "name", fewer_unless_campaign(["ddos_filter", "dns_cache", "count_min", "chain/port_filter"], 2)
 )
 def test_predictions_are_near_the_counts(name: str) -> None:
-    """Predictions by block are near the counts (docs/explanation/insights-accuracy.md)."""
+    """Check that predictions by block are near the counts (see insights-accuracy.md)."""
     needs_clang()
     sums, accesses, by_block = {}, {}, {}
     for model in ("exact", "learnt"):
@@ -173,7 +173,7 @@ def pairs(file: str, folder: Path) -> list[list[Any]]:
 
 
 def test_variables_and_calls_are_predicted_exactly(tmp_path: Path) -> None:
-    """Predictions for local variables and calls follow the code generator's rules exactly."""
+    """Check that predictions for variables and calls follow the code generator's rules exactly."""
     file = tmp_path / "deep.bpf.c"
     kinds = ("bytes", "halves", "words", "longs")
     places = [f"d.{kind}[{at}]" for kind in kinds for at in (0, 3, 7, 11)]

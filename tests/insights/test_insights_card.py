@@ -22,7 +22,10 @@ FETCHED = {
     "udp_counter": "-DTOGETHER",
     "web_generator": "-DFOLLOWED",
 }
-"""Flags that let one command fetch neighbouring members, while the state stays where it was."""
+"""For each example, the flag for clang with which one memory command fetches neighbouring members.
+
+The state stays in its memory.
+"""
 ORDERED = ("nat", "web_generator")
 SUMMED = ("dns_proxy", "web_generator")
 
@@ -111,7 +114,7 @@ def test_reads_are_saved_as_announced(name: str) -> None:
 
 @pytest.mark.parametrize("name", FETCHED)
 def test_layouts_are_those_of_the_programs(name: str) -> None:
-    """The file of layouts has the struct's members in source order, with their sizes."""
+    """Check that the file of layouts lists a struct's members in source order, with their sizes."""
     text = (FOLDER / f"{name}.bpf.c").read_text()
     first = text.rindex("struct {\n\t__uint(type")
     body = text[text.rindex("struct ", 0, first - 1) : first]
@@ -157,7 +160,7 @@ def test_a_corrected_sum_saves_little_where_one_command_reads_the_header(name: s
 
 
 def test_sums_of_headers_are_right(tmp_path: Path) -> None:
-    """The recomputed checksum equals the checksum in the packets of a trace.
+    """Check that the recomputed checksum equals the checksum in the packets of a trace.
 
     After a change of the header, the corrected checksum equals the recomputed one.
     """

@@ -169,7 +169,7 @@ def test_a_search_that_is_stopped_has_a_bound_all_the_same(
 
 
 def words(names: str, *blocks: tuple[float, str]) -> Element:
-    """Return an element with one variable of four bytes for each letter, and these blocks."""
+    """Return an element with these blocks, and a 4-byte variable for each letter in `names`."""
     variables = [Variable(name, 4, 4) for name in names]
     each = [Block(f"block {at}", runs, [*letters]) for at, (runs, letters) in enumerate(blocks)]
     return Element("words", variables, each)
@@ -302,7 +302,7 @@ def published() -> Path:
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_layouts_are_no_worse_than_the_published_ones(width: int) -> None:
-    """Orders need no more memory accesses than published ones, and are proved to be optimal."""
+    """Check that orders need no more memory accesses than published ones, and are optimal."""
     found = read_elements(str(published())).elements
     for one in found:
         assert one.published is not None

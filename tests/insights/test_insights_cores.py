@@ -207,7 +207,7 @@ def test_shipped_models_are_small_and_hold_parameters_only() -> None:
 
 
 def test_labels_of_published_functions_are_those_described() -> None:
-    """Knees of curves agree with the counts and medians that describe the published tables."""
+    """Check that knees of curves agree with counts and medians that describe published tables."""
     for traffic, most, median in (("hit", 82, 46), ("miss", 61, 50)):
         curves = published_curves(traffic)
         found = knees(curves.throughput)

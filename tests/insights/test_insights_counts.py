@@ -162,7 +162,7 @@ def test_each_element_takes_its_named_configuration(name: str, config: str) -> N
 
 
 def test_advised_layouts_have_the_announced_accesses(tmp_path: Path) -> None:
-    """With the advised order of members, the NAT makes as many accesses as announced."""
+    """Check that the NAT with the advised order of members makes the announced accesses."""
     source, name = (EXAMPLES / "nat.cc").read_text(), "NAT::_mappings (Mapping)"
 
     def advised(out: Path) -> dict[str, object]:

@@ -221,8 +221,10 @@ TWINS = {
     "tcpdemux": ("demux", True, True),
     "tcpconn": ("conn", True, False),
 }
-"""For each C function, the element that it re-implements, whether it reads headers, and whether it
-has an amount.
+"""For each C function, three facts about the published element that it re-implements.
+
+They are its name, true if it reads headers, and true if its work depends on an amount, such as a
+number of rules.
 """
 
 

@@ -502,7 +502,7 @@ def test_errors_name_unset_variables(tmp_path: Path, entry: str, rest: str, expe
 
 
 def test_the_function_of_llvm_ir_is_found(tmp_path: Path) -> None:
-    """For a file of LLVM IR, the model predicts the function that gets the packets."""
+    """Check that the function that gets the packets is found in a file of LLVM IR."""
     made = tmp_path / "application.ll"
     flags = ("-O1", "-g", "-S", "-emit-llvm", "-Xclang", "-disable-llvm-passes", *FIND)
     subprocess.run([*needs_clang(), *flags, "-o", made, FOLDER / "application.c"], check=True)

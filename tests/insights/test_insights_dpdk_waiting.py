@@ -67,7 +67,7 @@ def test_hundreds_of_packets_may_wait(tmp_path: Path) -> None:
 
 
 def test_notes_count_overwritten_packets(tmp_path: Path) -> None:
-    """Each packet is counted once: as sent, overwritten, or waiting."""
+    """Check that notes count each packet once: as sent, overwritten, or waiting."""
     words = ("--entry", "delayed", "--cflags=-DSLOWPATH_TURNS=128")
     report = counted(DELAYS, in_turns(tmp_path, 200), *words)
     gone, waiting = report["notes"]

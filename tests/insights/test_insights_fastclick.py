@@ -170,7 +170,7 @@ def test_an_unknown_element_is_refused(tmp_path: Path, config: str, reason: str)
 
 
 def test_required_sources_are_found(tmp_path: Path) -> None:
-    """A source precedes the sources that need it; an included source is not compiled again."""
+    """Check that required sources come first, and that included sources are not compiled again."""
     gate = MINE / "gate.cc"
     found = companions(str(gate), gate.read_bytes(), ())
     assert [one.name for one in found] == ["limits.cc", "counting.cc"]
@@ -188,7 +188,7 @@ def test_required_sources_are_found(tmp_path: Path) -> None:
 
 
 def test_required_sources_that_do_not_compile_are_omitted(tmp_path: Path) -> None:
-    """An element compiles even if the source next to its header does not."""
+    """Check that an element compiles even if the source next to its header does not."""
     (tmp_path / "plain.hh").write_text("#include <click/element.hh>\n")
     (tmp_path / "plain.cc").write_text('#include "plain.hh"\nnonsense;\n')
     source = tmp_path / "alone.cc"

@@ -212,7 +212,7 @@ def test_an_engine_in_c_gives_the_right_sums(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("broken", [False, True])
 def test_corrected_sums_are_those_of_what_is_corrected(tmp_path: Path, *, broken: bool) -> None:
-    """A checksum that is corrected for a change equals the checksum of the changed data."""
+    """Check that a checksum corrected for a change equals the checksum of the changed data."""
     file = tmp_path / "corrected.c"
     after = "after + 1" if broken else "after"
     file.write_text(

@@ -447,7 +447,7 @@ def test_texts_respect_their_limits(texts: Any) -> None:
 def test_texts_change_alone(
     texts: Any, sizes: list[int], steps: list[tuple[int, int, int, int]]
 ) -> None:
-    """A change to a text does not change its copies, whatever their length."""
+    """Check that a change to a text does not change its copies, whatever their length."""
     library = texts.library
     library.kept_as.restype = ctypes.c_char_p
     expected = [("abcdefghij" * 40)[:size] for size in sizes]

@@ -100,7 +100,7 @@ def test_with_packets_that_come_there_it_is_not_last(tmp_path: Path) -> None:
 
 
 def test_functions_that_packets_never_come_to_are_not_suspected() -> None:
-    """No advice is given on `main`, nor on functions that only `main` calls.
+    """Check that no advice is given on `main`, nor on functions that only `main` calls.
 
     This is so without a trace, too, and if an option names the entry function.
     """

@@ -380,7 +380,7 @@ def card(near: int, far: int) -> Card:
 
 @pytest.mark.parametrize(("room", "cost"), [(8_000_000_001, 8.0), (8_000_000_000, 16.0)])
 def test_a_byte_too_many_is_too_many(room: int, cost: float) -> None:
-    """Check that a structure is not placed into a memory that lacks one byte.
+    """Check that a structure is not placed into a memory that is one byte too small.
 
     The solver tolerates this, but placements are checked in integers.
     """

@@ -260,7 +260,7 @@ SETTING_UP = (
     "make_routes(0); cores->queues = 2; cores->ports[1] = 3; cores->routes = tables[0]; "
     "rte_lpm_add(tables[0], RTE_IPV4(10, 1, 0, 0), 16, 1)"
 )
-"""The set-up that `main`, in another file, would do."""
+"""Code for the set-up that `main` in another file would do."""
 
 
 def routed(folder: Path) -> tuple[Path, int]:

@@ -1,4 +1,4 @@
-"""Tests that errors in tables of `insights cores` and `colocation` name the wrong place."""
+"""Tests that errors in tables of `insights cores` and `colocation` name the place of the error."""
 
 import gzip
 import json

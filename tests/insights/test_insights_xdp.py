@@ -36,7 +36,7 @@ SIMILAR = {
     "path_explosion": "count_min",
     "quic_lb_ipv6": "quic_lb",
 }
-"""Examples that only a campaign compares: another one has their helpers, loops or map types."""
+"""Examples compared only in campaigns: another example has the same helpers, loops or map types."""
 COMPARED = fewer_unless_campaign(
     [*sorted(PROGRAMS - SIMILAR.keys()), *sorted(SIMILAR)], len(PROGRAMS - SIMILAR.keys())
 )
@@ -235,7 +235,7 @@ def test_notes_count_tail_calls_without_a_program(tmp_path: Path) -> None:
 
 
 def test_a_report_has_maps_and_tail_called_programs(tmp_path: Path) -> None:
-    """The report counts the instructions of all programs that ran, each with its own blocks."""
+    """Check that a report counts the instructions of all programs that ran, by their blocks."""
     file = trace(tmp_path, orders(200, 9))
     sums = []
     for maps in ((), ("--maps", HERE / "steps.toml")):
@@ -343,7 +343,7 @@ KEYS = {4: "few", 8: "words", 13: "odd"}
 
 
 def test_synthetic_keys_are_those_of_measure(tmp_path: Path) -> None:
-    """Packets with the keys of synthetic map entries find them in `insights` and in `measure`."""
+    """Check that packets find synthetic map entries by equal keys in `insights` and `measure`."""
     needs_kernel()
     source, maps, file = tmp_path / "keys.bpf.c", tmp_path / "maps.toml", tmp_path / "keys.pcap"
     maps_, looks = "", ""

@@ -150,7 +150,7 @@ class Editor:
         return {hint["position"]["line"] + 1: hint["label"] for hint in found}
 
     def lenses(self, file: Path) -> dict[int, str]:
-        """Return the texts above functions, by line from 1."""
+        """Return the texts that the server shows above functions (code lenses), by line from 1."""
         found = self.answer(self.ask("textDocument/codeLens", about(file)))["result"]
         return {lens["range"]["start"]["line"] + 1: lens["command"]["title"] for lens in found}
 

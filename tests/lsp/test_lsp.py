@@ -86,7 +86,7 @@ def below(text: str, lines: int) -> str:
 
 
 def test_bounds_and_costs_are_those_of_the_commands(tmp_path: Path) -> None:
-    """Compare the editor's view of examples with `bound` and `annotate`."""
+    """Compare bounds and costs in the editor with those of `bound` and `annotate`, for examples."""
     for name in ("firewall", "header_parser", "tunnel", "quic_lb"):
         shutil.copy(EXAMPLES / f"{name}.bpf.c", tmp_path)
     for header in EXAMPLES.glob("*.h"):
@@ -431,7 +431,7 @@ def test_a_problem_of_p4_has_the_range_of_its_words(editor: Editor, tmp_path: Pa
     editor.open(file)
 
     def marked(text: str) -> list[str]:
-        """Return the parts of a text that its problems mark."""
+        """Return the parts of a source text at which the editor shows problems."""
         lines = text.splitlines()
         ranges = [problem["range"] for problem in problems(editor, file)]
         assert all(one["start"]["line"] == one["end"]["line"] for one in ranges)

@@ -339,7 +339,7 @@ SPECIAL = (
     ("__u64 before; __u32 tokens; struct bpf_spin_lock lock;", LOCKED),
     ("__u32 tokens; struct bpf_timer timer;", ("", "")),
 )
-"""Fields of a map value, and the statements before and after the access to its tokens."""
+"""Declared fields of a map value, and the statements before and after an access to its `tokens`."""
 
 
 def test_special_fields_of_values_are_the_kernels_own(tmp_path: Path) -> None:

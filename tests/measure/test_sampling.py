@@ -178,7 +178,7 @@ class _BenchDisturbedAfterEmpty(Bench):
 
 
 def test_an_empty_program_that_is_always_disturbed_is_used_all_the_same() -> None:
-    """Check that a subject keeps its time if all samples of an empty program were disturbed."""
+    """Check that a program keeps its time if all samples of an empty program were disturbed."""
     outcome = taken(_BenchDisturbedAfterEmpty([(30.0, True)]), StopCriteria(0.01, 60.0))
     [subject] = outcome.subjects
     assert subject is not None

@@ -45,7 +45,7 @@ def test_every_figure_that_a_page_names_is_in_the_registry(name: str) -> None:
 
 
 def test_every_comparison_with_clara_is_in_the_registry() -> None:
-    """Check that each section that quotes the paper of Clara is the page of a figure."""
+    """Check that each section that quotes Clara's paper is the page of a registered figure."""
     text = (DOCS / "explanation/insights-accuracy.md").read_text()
     sections = re.split(r"^## ", text, flags=re.MULTILINE)[1:]
     quoting = {one.partition("\n")[0] for one in sections if "paper of Clara" in one}

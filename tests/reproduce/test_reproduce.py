@@ -224,7 +224,7 @@ def test_a_damaged_report_is_an_error(tmp_path: Path, cut: int) -> None:
 
 
 def test_any_damage_to_a_report_is_an_error_or_a_value(tmp_path: Path) -> None:
-    """Check that a report without any one of its lines is refused or read, and never crashes."""
+    """Check that a report without one of its lines is either refused or read, without a crash."""
     write_clone(tmp_path)
     report = tmp_path / "data-paper/predictions/size_classes.k.ereport"
     lines = bz2.decompress(report.read_bytes()).decode().splitlines()
@@ -330,7 +330,7 @@ def test_a_stop_request_keeps_what_is_done(tmp_path: Path) -> None:
     stopping = Stopping()
 
     class Stops:
-        """Work on the first item of a figure that also requests a stop."""
+        """Fake work on the first item of a figure, which also requests a stop."""
 
         def __call__(self, common: Any, item: Any, stop: Any) -> Any:
             found = plan.work(common, item, stop)

@@ -123,7 +123,10 @@ def test_damaged_objects_are_told(tmp_path: Path) -> None:
 
 
 def hostile(value: Any) -> Any:
-    """Return a value of JSON with a hostile text after each text except kinds and instructions."""
+    """Return a copy of a JSON value in which `HOSTILE` follows most of the texts.
+
+    Kinds and instructions stay unchanged.
+    """
     if isinstance(value, list):
         return [hostile(one) for one in value]
     if isinstance(value, dict):

@@ -39,7 +39,7 @@ pub struct Program {
     pub name: String,
     pub metric: Metric,
     pub target: Target,
-    /// Costs of the program's cost classes on the target.
+    /// Costs of the program's instructions on the target, by cost class.
     pub model: CostModel,
     lifted: Rc<slowpath_ir::Program>,
     limits: UnrollLimits,

@@ -9,7 +9,7 @@ use slowpath_stop::{Limits, Stop};
 use slowpath_target::Slowness;
 use std::time::{Duration, Instant};
 
-/// Reason for which a search ended, with its result.
+/// Reason why a search ended, with the result of the search.
 #[derive(Clone, Debug, PartialEq)]
 pub enum End {
     /// The slowest path was found; `None` if no path is possible.

@@ -33,8 +33,8 @@ impl Summary {
 /// A satisfiable path of a program, with its published cost and witness packet.
 #[derive(Debug, Deserialize)]
 pub struct Record {
-    /// Numbers of the first instructions of the path's blocks. `->` stands before a block that is
-    /// reached by a taken branch, `--` before others.
+    /// The path, as the number of the first instruction of each block. `->` stands before a block
+    /// that is reached by a taken branch, `--` before others.
     pub path: String,
     /// Predicted cycles on a core, including the overhead of each packet.
     pub cycles: u64,

@@ -146,11 +146,11 @@ _HOT = 0.05
 _WARM = 0.005
 """Code with at least these shares of the cost is marked, as in `perf annotate`."""
 _FILL = 8
-"""A gap replaces more than this number of consecutive source lines without code."""
+"""If more than this number of consecutive source lines have no code, `...` replaces them."""
 _LEAD = 3
-"""Maximum number of lines without code that are shown between a gap and code."""
+"""Maximum number of lines without code that are shown between `...` and the next line with code."""
 _FOLD = 4
-"""A gap replaces more than this number of consecutive instructions that the path skips."""
+"""If the path skips more than this number of consecutive instructions, `...` replaces them."""
 _INDENT = "        "
 
 
@@ -318,7 +318,7 @@ def _group_row(group: Sequence[AnnotatedInstruction]) -> _Row:
 
 
 def _bare(entries: Sequence[AnnotatedInstruction]) -> Iterator[_Row]:
-    """Yield a row for each instruction of a program that has no source lines."""
+    """Yield the rows of a program without source lines, one for each instruction."""
     idle = list[AnnotatedInstruction]()
     for entry in entries:
         if not entry["runs"]:

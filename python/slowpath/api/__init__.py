@@ -71,7 +71,7 @@ if TYPE_CHECKING:
 
 
 class Annotations(Result[AnnotateDocument]):
-    """Programs with the cost of every source line; the rows are lines, or else instructions."""
+    """Programs with the cost of every source line; `rows` has a row for each of these lines."""
 
     @property
     def programs(self) -> list[Annotation]:
@@ -105,7 +105,7 @@ class ShowDocument(Document):
 
 
 class ShownObjects(Result[ShowDocument]):
-    """Objects with their programs and maps; the rows are programs."""
+    """Objects with their programs and maps; `rows` has a row for each program."""
 
     @property
     def objects(self) -> list[BpfObject]:
@@ -142,7 +142,7 @@ def show(*files: File, **options: Unpack[ShowOptions]) -> ShownObjects:
 
 
 class Calibrations(Result[CalibrationDocument]):
-    """The calibrations in target files, one for each row."""
+    """The calibrations in target files; `rows` has a row for each calibration."""
 
     @property
     def calibrations(self) -> list[Calibration]:
@@ -165,7 +165,7 @@ def show_calibrations(*files: File) -> Calibrations:
 
 
 class ShownPipelines(Result[PipelineDocument]):
-    """The content of pipelines; the rows are tables."""
+    """The content of pipelines; `rows` has a row for each table."""
 
     @property
     def pipelines(self) -> list[ShownPipeline]:
@@ -201,7 +201,7 @@ class CompileDocument(Document, Compiled):
 
 
 class Compilation(Result[CompileDocument]):
-    """A program that was compiled for a SmartNIC; the rows are instructions of the card."""
+    """A program that was compiled for a SmartNIC; `rows` has a row for each of its instructions."""
 
     _rows = "instructions"
     _shows_text = True
@@ -291,11 +291,11 @@ def measure(*files: File, **options: Unpack[MeasureOptions]) -> Measurements:
 
 
 class SweepResult(Result[Sweep]):
-    """The costs of programs for each value of a definition."""
+    """The costs of programs for each value of a macro definition in the source."""
 
     @property
     def programs(self) -> list[SweptProgram]:
-        """The programs, each with its values of the definitions and its results by target."""
+        """The programs, each with values of the macro definitions, and a result for each target."""
         return self.document["results"]
 
 
@@ -311,7 +311,7 @@ def sweep(file: File, **options: Unpack[SweepOptions]) -> SweepResult:
 
 
 class CalibrationRun(Result[CalibrateDocument]):
-    """The measured costs of program components; the rows are experiments."""
+    """The measured costs of program components; `rows` has a row for each experiment."""
 
     _shows_text = True
 
@@ -345,7 +345,7 @@ class CalibrationRun(Result[CalibrateDocument]):
 
 
 class ExperimentList(Result[Catalogue]):
-    """The test beds and experiments of slowpath; the rows are experiments."""
+    """The test beds and experiments of slowpath; `rows` has a row for each experiment."""
 
     _shows_text = True
 
@@ -394,11 +394,11 @@ def list_experiments() -> ExperimentList:
 
 
 class ReproducedFigure(Result[Reproduction]):
-    """A published figure beside values that slowpath computes; the rows are compared values."""
+    """A published figure beside values that slowpath computes; `rows` has a row for each value."""
 
     @property
     def values(self) -> list[ComparedValue]:
-        """The published values, with ours and the deviations."""
+        """The published values, each with the value that slowpath computes and the deviation."""
         return self.document["results"]
 
     @property
@@ -408,7 +408,7 @@ class ReproducedFigure(Result[Reproduction]):
 
 
 class FigureCatalogue(Result[FigureList]):
-    """The published figures that the documentation compares with; the rows are figures."""
+    """The published figures that the documentation compares with; `rows` has a row for each."""
 
     _shows_text = True
 
@@ -445,7 +445,7 @@ class Explanations(Result[ExplainDocument]):
 
     @property
     def codes(self) -> list[ExplainedCode]:
-        """The codes with their texts."""
+        """The explained codes, each with its cause and remedy."""
         return self.document["results"]
 
 

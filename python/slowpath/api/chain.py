@@ -60,7 +60,7 @@ class _ChainResult(Result[ChainReport]):
 
 
 class Facts(_ChainResult):
-    """Facts about every packet that reaches the programs of a chain; the rows are facts."""
+    """Facts about every packet that reaches the programs of a chain; `rows` has a row for each."""
 
     def _document_rows(self) -> list[Row]:
         return aligned(
@@ -82,7 +82,7 @@ def facts(chain: File, **options: Unpack[ChainFactsOptions]) -> Facts:
 
 
 class Optimization(_ChainResult):
-    """The programs of a chain, rewritten to run faster in it; the rows are programs."""
+    """The programs of a chain, rewritten to run faster in it; `rows` has a row for each program."""
 
     _rows = "programs"
 
@@ -111,7 +111,7 @@ class Plan(Result[PlanReport]):
 
     @property
     def hot_spots(self) -> list[HotSpot]:
-        """The variants."""
+        """The program variants that pay off, by decreasing gain."""
         return self.document["hot_spots"]
 
 
@@ -127,7 +127,7 @@ def plan(topology: File, **options: Unpack[ChainPlanOptions]) -> Plan:
 
 
 class Equivalence(Result[VerifyReport]):
-    """The proof that two programs do the same, or a difference; it has a single row."""
+    """The proof that two programs do the same, or a difference; `rows` has a single row."""
 
     _shows_text = True
 

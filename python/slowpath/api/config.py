@@ -14,7 +14,7 @@ class ConfigResult(Result[ConfigDocument]):
 
     @property
     def settings(self) -> list[ConfigSetting]:
-        """The settings."""
+        """The settings of the command line, each with its origin."""
         return self.document["results"]
 
 

@@ -35,7 +35,7 @@ from slowpath.core.results import Result, Row, flat
 
 
 class ProfileResult(Result[ProfileRecord]):
-    """The record of a measured profile, which `train` can read; it has a single row."""
+    """The record of a measured profile, which `train` can read; `rows` has a single row."""
 
     _shows_text = True
 

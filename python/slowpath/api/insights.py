@@ -70,11 +70,11 @@ def advise(file: File, **options: Unpack[InsightsOptions]) -> Advice:
 
 
 class Counts(Result[CountsReport]):
-    """Runs of blocks, and accesses to structures, for a trace of packets."""
+    """Numbers of runs of basic blocks and of accesses to structures, for a trace of packets."""
 
     @property
     def structures(self) -> list[CountedStructure]:
-        """The structures with their accesses."""
+        """The data structures, each with its numbers of accesses."""
         return self.document["structures"]
 
 
@@ -90,11 +90,11 @@ def counts(file: File, **options: Unpack[InsightsCountsOptions]) -> Counts:
 
 
 class Blocks(Result[BlocksReport]):
-    """Predicted instructions of basic blocks on a SmartNIC."""
+    """Predicted instruction counts of basic blocks on a SmartNIC."""
 
     @property
     def programs(self) -> list[PredictedProgram]:
-        """The programs with their functions and blocks."""
+        """The programs, each with its functions and their basic blocks."""
         return self.document["programs"]
 
 
@@ -119,7 +119,7 @@ class Accelerators(Result[AcceleratorsReport]):
 
     @property
     def alike(self) -> list[Alike]:
-        """Functions that only look similar."""
+        """Functions that only look similar to an accelerator, without a proof."""
         return self.document["alike"]
 
 
@@ -159,7 +159,7 @@ class Colocation(Result["ColocationReport"]):
 
     @property
     def groups(self) -> "list[Group]":
-        """The groups with their pairs."""
+        """The groups of functions, each with its ranked pairs."""
         return self.document["results"]
 
 
@@ -179,7 +179,7 @@ class StructurePlacement(Result[StatePlacement]):
 
     @property
     def cases(self) -> list[PlacementCase]:
-        """The cases of the file, each with its placement."""
+        """The placement problems in the file, each with its solution."""
         return self.document["results"]
 
 

@@ -43,7 +43,7 @@ class Description(NamedTuple):
 
     @property
     def document(self) -> dict[str, Any]:
-        """The content of the file."""
+        """The content of the description file."""
         return tomllib.loads(self.text)
 
     def __str__(self) -> str:
@@ -62,7 +62,7 @@ class TargetModels(Table):
 
     @property
     def models(self) -> Sequence[Model]:
-        """The models."""
+        """The cost models of the target's components."""
         return self.target.models
 
     @property
@@ -90,7 +90,7 @@ def _row(model: Model) -> Row:
 
 
 class TargetChecks(Table):
-    """The problems of target descriptions, one for each row."""
+    """The problems of target descriptions; `rows` has a row for each problem."""
 
     def __init__(self, problems: Mapping[str, Sequence[str]]) -> None:
         """Store problems; `check` creates instances."""

@@ -26,7 +26,7 @@ _LIMITS = ("deadline_seconds", "memory_bytes")
 _REPLACED = ("metric",)
 """Options that the engine does not use, because the task has its own value of them."""
 _TEXTS = 2
-"""Number of texts of a cache entry: the result without its file name, and its detail."""
+"""Number of texts in a cache entry: the result without the file's name, and its details."""
 
 
 def _warn(text: str) -> None:

@@ -50,7 +50,7 @@ REPEATED = (
     ),
     ACCEPT_ASSUMPTIONS,
 )
-"""Options for requirements of commands that analyse programs again and again."""
+"""Options about requirements, for commands that analyse programs again and again."""
 
 
 def _bound(args: Namespace) -> int:

@@ -21,10 +21,10 @@ from slowpath.core.settings import KEYS, Origin, Setting, complete, subject
 
 
 def fit(args: Namespace, origins: Mapping[str, Origin], files: Sequence[str]) -> None:
-    """Remove settings that do not apply; `origins` names the values that are settings.
+    """Remove from `args` the settings that do not apply; `origins` has the names of all settings.
 
-    A target for objects does not apply to listings, and entries apply only where times are
-    estimated.
+    A setting of a target for objects does not apply to listings. A setting of map entries applies
+    only to targets that estimate times.
 
     Raises:
         InputError: if a target in a settings file is unknown, or a target file is invalid.
@@ -76,7 +76,7 @@ def _has_no_times(name: str) -> bool:
 
 
 def read_requirements(table: Mapping[str, Setting]) -> tuple[ProgramRequirement, ...]:
-    """Read a table of requirements by globs.
+    """Read a table of requirements, whose keys are globs on names of programs.
 
     Raises:
         InputError: if a requirement is invalid; the error names its line.
@@ -110,7 +110,7 @@ def _decides_metric(one: ProgramRequirement, target: Target) -> bool:
 
 
 def _reason_against(one: ProgramRequirement, target: Target) -> str | None:
-    """Return the reason why a target cannot have a requirement, or None."""
+    """Return the reason why a target does not support a requirement; None if it does."""
     try:
         check_required(one.requirement, target)
     except ValueError as problem:

@@ -95,7 +95,10 @@ MTU = GUARANTEE.option(
 
 
 def _number_or_names(text: str) -> int | str:
-    """Return a number of entries as a number; other texts are parsed with the other options."""
+    """Convert a number of entries from text; return other texts, such as `NAME=N`, unchanged.
+
+    These texts are parsed later, with the other options.
+    """
     return int(text) if re.fullmatch("[0-9]{1,10}", text) else text
 
 

@@ -64,7 +64,7 @@ class Unmatched:
         self._pieces = pieces if self._pieces is None else self._pieces & pieces
 
     def complain(self) -> ExitCode:
-        """Report the limits that apply to no program, and return the exit code."""
+        """Report the loop limits that apply to no analysed program, and return the exit code."""
         for piece in sorted(self._pieces or ()):
             error(
                 codes.NO_LOOP_THERE,

@@ -78,10 +78,10 @@ def add_conditions(result: Result, conditions: Sequence[str]) -> None:
 
 
 def _views(program: P4Program, witnesses: Sequence[Witness]) -> Iterator[P4Witness | None]:
-    """Yield the run of the program on each packet.
+    """Yield, for each witness, the run of the P4 program on its packet; None if it cannot be run.
 
-    Bytes of any value are zeros. A field is shown as arbitrary only if the parser visits the same
-    states with ones in place of these zeros.
+    Arbitrary bytes of the packet are zeros. A field is shown as arbitrary only if the parser visits
+    the same states with ones in place of these zeros.
     """
     packets = list[tuple[bytes, int, Content]]()
     for witness in witnesses:
@@ -107,7 +107,10 @@ def _parsed(walk: Walk) -> tuple[list[str], list[Header], str | None]:
 
 
 def _content(witness: Witness, given: Content) -> Content:
-    """Return the map content of a witness, followed by `given`; arbitrary bytes are zeros."""
+    """Return the map content of a witness, completed by `given`; arbitrary bytes are zeros.
+
+    `given` is the content of `--maps`. It applies to keys that the witness lacks.
+    """
     found = dict[str, list[tuple[bytes, bytes | None]]]()
     for name, content in witness["maps"].items():
         for one in content:
@@ -201,7 +204,7 @@ def table_text(run: P4Table) -> str:
 
 
 def header_lines(header: P4Header) -> Iterator[str]:
-    """Yield a line for each field whose value counts, and one line for all others."""
+    """Yield a line for each header field whose value matters, and one line for all other fields."""
     others = list[str]()
     for field in header["fields"]:
         if field["value"] is None:
@@ -257,9 +260,9 @@ _FORMS: dict[int, Callable[[int], str]] = {_IPV4: _ip, _MAC: _mac, _IPV6: _ipv6}
 
 
 _ANY = "--"
-"""Text of a byte of any value."""
+"""Text that stands for an arbitrary byte."""
 _WORD = 4
-"""Bytes of a number at the start of keys and values."""
+"""Number of bytes of the integer with which a key or a value begins."""
 
 
 class _Element(NamedTuple):
@@ -275,7 +278,10 @@ class _Element(NamedTuple):
 def table_entries(
     tables: Sequence[Table], maps: Mapping[str, Sequence[MapContent]]
 ) -> dict[str, list[str]]:
-    """Return the content of maps of tables as entries, by map; other maps have no entries."""
+    """Return the table entries that the content of a witness's maps stands for, by map name.
+
+    Maps that belong to no table have no entries.
+    """
     found = dict[str, list[str]]()
     for name, content in maps.items():
         elements = _elements(content)
@@ -478,7 +484,7 @@ def lookup_text(lookup: PipelineLookup) -> str:
 
 
 def state_text(field: PipelineField) -> str:
-    """Return a field or register with its content before the packet."""
+    """Format a field or register, with the value that it has before the packet arrives."""
     return f"{field['field']} = {field['value']}"
 
 
@@ -497,7 +503,7 @@ def other_requirements(witness: Witness) -> list[Named | Surroundings]:
 
 
 def other_unknowns(witness: Witness) -> list[Unknown]:
-    """Return the values from outside, without the outcomes that the lookups of a pipeline state."""
+    """Return the results that instructions must have, without outcomes that lookups state."""
     lines = {one["line"] for one in witness["pipeline"]["entries"]} if "pipeline" in witness else ()
     return [
         one for one in witness["unknowns"] if one["line"] not in lines or one["result"] != "outcome"

@@ -402,7 +402,7 @@ def _conditions(name: str, result: Result) -> Iterator[Html]:
 
 
 def graph_section(detail: Detail, ways: Sequence[Way], anchors: Anchors) -> Html | None:
-    """Return the section with the picture; None if the blocks are not known."""
+    """Return the page section with the control-flow graph; None if the blocks are not known."""
     if not detail["blocks"]:
         return None
     blocks = len(detail["blocks"])

@@ -207,7 +207,7 @@ def _needed(path: PathResult) -> Iterator[Html]:
 
 
 _OPEN = 12
-"""Maximum number of lines of a list that is not folded."""
+"""Maximum number of lines of a list that is shown unfolded; longer lists are collapsed."""
 
 
 def _lines(lines: Sequence[str]) -> Iterator[Html]:

@@ -19,7 +19,7 @@ from slowpath.core.schema.derived import is_found, main_component
 from slowpath.core.schema.results import Detail, PathBranch, PathDetail, PathResult, Profile, Result
 
 _CELLS = 12_000
-"""Approximate maximum number of rows times paths, to limit the size of pages."""
+"""Approximate maximum of table rows times paths, to limit the size of pages."""
 
 Place = tuple[str, int]
 """A source location: file and line."""

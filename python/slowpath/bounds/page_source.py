@@ -16,9 +16,9 @@ from slowpath.core.schema.derived import cost_words
 from slowpath.core.schema.results import Detail, Instruction, Result
 
 _FILL = 6
-"""A gap replaces more than this number of consecutive lines without code."""
+"""If more than this number of consecutive lines have no code, a gap (one row) replaces them."""
 _LEAD = 3
-"""Maximum number of lines without code that are shown between a gap and code."""
+"""Maximum number of lines without code that are shown between a gap and the next line with code."""
 _PRINTED = 25
 """Number of table rows that are printed on paper: those with the highest costs."""
 _RANGES = 3

@@ -138,7 +138,10 @@ def all_paths(
 
 
 def path_title(result: Result, index: int) -> str:
-    """Return the title of a path with its number; only a proven slowest path is called so."""
+    """Return the title of a path with its number.
+
+    Only a path that is proved to be the slowest has the title `slowest path`.
+    """
     guarantee, count = result["guarantee"], len(result["paths"])
     proven = guarantee is not None and is_found(guarantee)
     title = "slowest path" if proven and index == 0 else "satisfiable path"
@@ -323,7 +326,10 @@ def join_adjacent(ranges: Sequence[Range]) -> list[Range]:
 
 
 def fold_repeats(ranges: Sequence[T], longest: int = _LONGEST_BODY) -> list[Repeat[T]]:
-    """Replace repeated subsequences by `Repeat`; prefer the repetition that covers most items."""
+    """Replace repeated subsequences by `Repeat`; prefer the repetition that covers most items.
+
+    A repeated subsequence has at most `longest` items.
+    """
     folded: list[Repeat[T]] = []
     at = 0
     while at < len(ranges):
@@ -352,7 +358,10 @@ def format_ranges(ranges: Sequence[Range]) -> str:
 
 
 _LONGEST_LOOP = 512
-"""Maximum length of a folded loop body, in stretches of one source line."""
+"""Maximum length of a folded loop body, as a number of stretches.
+
+A stretch consists of consecutive instructions of one source line.
+"""
 _NESTING = 3
 """Maximum depth of nested loops that are folded."""
 
@@ -504,7 +513,7 @@ def _published(driver: DriverTime) -> str:
 
 
 def _same(one: RatedTime, other: RatedTime) -> bool:
-    """Return true if two times and their intervals are equal, to more digits than are printed."""
+    """Return true if two times and their intervals agree to more digits than reports print."""
 
     def digits(time: RatedTime) -> list[str]:
         return [significant(value) for value in (time["ns"], time["low_ns"], time["high_ns"])]

@@ -204,7 +204,7 @@ def _explain_estimate(estimate: Estimate | None, required: Rate, decision: Decis
 
 
 def _assumed(time: RatedTime) -> str:
-    """Return the three assumptions of an estimated rate: entries, caches, receiving."""
+    """Return words for the assumptions of an estimated rate: map entries, caches, receiving."""
     return f"{entries_words(time)}, {time['caches']} caches, receiving and sending excluded"
 
 

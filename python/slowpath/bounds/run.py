@@ -245,7 +245,7 @@ def check_requirement(
 def _save_page(
     file: str, parts: Parts, found: Sequence[Sequence[Analysed]], stopping: Stopping
 ) -> None:
-    """Write the page about all programs, after the analyses for other settings."""
+    """Analyse the programs with other settings, and write the HTML page about all programs."""
     from slowpath.bounds.analyst import alternatives
     from slowpath.bounds.page import Explored, bound_page
     from slowpath.core import engine

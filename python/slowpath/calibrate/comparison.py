@@ -175,7 +175,7 @@ def _section(one: ComparedExperiment) -> Html:
 
 
 def _figure(one: ComparedExperiment, unit: str) -> Html:
-    """Draw the measured costs of all test beds with the same unit."""
+    """Draw the measured costs of all test beds whose costs have the unit `unit`."""
     beds = [bed for bed in one["testbeds"] if bed["metric"] == unit]
     curves = [_curve(bed["points"], number) for number, bed in enumerate(beds)]
     keys = [

@@ -200,9 +200,9 @@ def growth_ratio(fitted: str, found: Sequence[GrowthSample]) -> float:
 
 
 _FACTORS = {"exponential": 2}
-"""Number of leading parameters of a template that scale its values.
+"""Number of leading parameters of a template (kind of function) that scale its values.
 
-In templates without an entry, all parameters do.
+For templates without an entry here, all parameters scale the values.
 """
 
 

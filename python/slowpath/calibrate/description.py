@@ -52,7 +52,7 @@ def latency(unit: str) -> str:
 
 
 def interval(unit: str) -> str:
-    """Return the name of the parameter for the minimum cycles between two starts on a unit."""
+    """Return the name of the parameter for the least cycles between two instructions on a unit."""
     return f"{unit}.interval_cycles"
 
 
@@ -139,7 +139,7 @@ def clipped(name: str, value: float) -> float:
 
 NAME = "linux-xdp"
 _PLACEHOLDER = 60.0
-"""Cycles assumed for a call of unknown price: a value in the middle of the known prices."""
+"""Assumed cycles of a kernel call with unknown cost: a value in the middle of the known costs."""
 
 
 class CallPrice(TypedDict, total=False):

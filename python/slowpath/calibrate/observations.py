@@ -230,7 +230,7 @@ class PriceModel:
 
 
 def _highest(found: Mapping[str, CallPrice]) -> dict[str, CallPrice]:
-    """Return the highest cost among the measured kinds of each call without a general cost."""
+    """For each call that has prices only by case, return the highest of these prices."""
     highest = dict[str, CallPrice]()
     for name, price in sorted(found.items()):
         call, _, case = name.rpartition(".")

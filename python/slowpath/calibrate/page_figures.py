@@ -86,10 +86,10 @@ def _residual(point: Point, found: Prediction, at: int, floor: float) -> Residua
 
 
 def band(found: Sequence[Residual], floor: float) -> tuple[list[float], list[float]]:
-    """Return the intervals in which single measurements are expected, as lower and upper ends.
+    """Return the lower and upper ends of the intervals in which single measurements are expected.
 
-    Ends are deviations from the model, as shares of the model's value. `floor` replaces smaller
-    ones.
+    Ends are deviations from the model, as shares of the model's absolute value, or of `floor` if
+    this is larger.
     """
     sizes = [max(abs(one.model), floor) for one in found]
     low = [(one.low - one.model) / size for one, size in zip(found, sizes, strict=True)]

@@ -187,7 +187,7 @@ def _combine(
 
 
 def _replaced(file: str, original: tuple[Object, int], data: bytes | None) -> tuple[Object, int]:
-    """Return the rewritten object and the program's number in it; without one, the original.
+    """Return the rewritten object, or else the original, with the program's index in the object.
 
     `data` is the rewritten object, or None if the program stays unchanged.
 

@@ -91,7 +91,7 @@ class LoadedMember(NamedTuple):
     """An object file, and the program in it that runs in a chain or topology."""
 
     object: objects.Object
-    program: int  # number of the program in the object
+    program: int  # index of the program in the object
     data: bytes  # content of the object file
     needs_kernel: bool  # true if the program depends on the kernel's types
 
@@ -169,7 +169,7 @@ def _task(
 ) -> Task:
     """Return the analysis of a chain's programs on one device, for the target of the request.
 
-    `compiled` has the numbers of the programs that run compiled for a SmartNIC instead of as BPF.
+    `compiled` has the indices of the programs that run compiled for a SmartNIC instead of as BPF.
 
     Raises:
         InputError: if the programs do not fit together.
@@ -285,7 +285,7 @@ def targets_of(loaded: LoadedChain) -> dict[str, str]:
 
 
 def compiled_of(loaded: LoadedChain) -> list[int]:
-    """Return the numbers of the programs that are compiled for the target of their device.
+    """Return the indices of the programs that are compiled for the target of their device.
 
     Raises:
         InputError: if the description names an invalid target.
@@ -310,7 +310,7 @@ def conditions_of(loaded: LoadedChain) -> list[list[str]]:
 
 
 def _compiled(loaded: LoadedChain, devices: Iterable[tuple[str | None, Target]]) -> list[int]:
-    """Return the numbers of the programs that are compiled for the target of their device."""
+    """Return the indices of the programs that are compiled for the target of their device."""
     return [
         member
         for device, target in devices

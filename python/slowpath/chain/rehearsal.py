@@ -290,7 +290,7 @@ def _name_in_object(names: dict[str, str], name: str) -> str:
 
 
 def _find_program(data: bytes, name: str) -> tuple[objects.Object, int]:
-    """Read an object; return it with the number of the program of this name in it."""
+    """Read an object; return it with the index of the program of this name in it."""
     read = objects.read_object("the programs of the chain", data)
     numbers = (one.number for one in objects.programs(read) or [] if one.name == name)
     return read, next(numbers, 0)

@@ -157,7 +157,7 @@ def _omitted_work(program: ChainProgram) -> Iterator[Line | str]:
 
 
 def _counts(changes: list[Dropped]) -> tuple[str, ...]:
-    """Return the number of decided branches and of other changed instructions, as text."""
+    """Return texts with the number of decided branches, and of other changed instructions."""
     branches = sum(map(is_branch, changes))
     return str(branches), str(len(changes) - branches)
 

@@ -129,7 +129,7 @@ class _ReplacedProgram(NamedTuple):
     """The program of a chain that both of the compared programs could replace."""
 
     loaded: LoadedChain
-    member: int  # number of the program in the chain
+    member: int  # index of the program in the chain
     name: str  # name of the program in the chain
     program: str | None  # name of the program in the objects, if the description has one
 
@@ -154,7 +154,7 @@ def _replaced(options: VerifyOptions, file: str, clang: Clang) -> _ReplacedProgr
 
 
 def _program(file: str, name: str | None, clang: Clang) -> tuple[objects.Object, int, bool]:
-    """Return the object, the program's number, and true if it needs the kernel's types.
+    """Return the object, the program's index in it, and true if it needs the kernel's types.
 
     Without a name, the program is the only XDP program of the object.
 

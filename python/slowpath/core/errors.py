@@ -65,7 +65,7 @@ class OptionError(Exception):
 
     @property
     def coded(self) -> Coded:
-        """The reason with its code."""
+        """The reason of the error, as a text with its code."""
         return Coded(self.code, self.reason)
 
 
@@ -84,7 +84,7 @@ class InputError(Exception):
 
     @property
     def coded(self) -> Coded:
-        """The reason with its code."""
+        """The reason of the error, as a text with its code."""
         return Coded(self.code, self.reason)
 
 

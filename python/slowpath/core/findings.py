@@ -142,7 +142,7 @@ class Review(NamedTuple):
     cases: Sequence[Case]
 
     def findings(self) -> Iterator[tuple[Case, Finding]]:
-        """Yield all findings, each with its case."""
+        """Yield all findings, each with the program and target (`Case`) that it is about."""
         for case in self.cases:
             for finding in case.findings:
                 yield case, finding
@@ -213,7 +213,7 @@ def amount(cost: float) -> str:
 
 
 def program_name(result: Result) -> str:
-    """Return the name of the program of a result, or of its file if there is none."""
+    """Return the program name in a result, or the file name if there is no program."""
     return result["program"] or result["file"]
 
 
@@ -224,7 +224,7 @@ def identity(result: Result, names: Names) -> tuple[str, ...]:
 
 
 def file_place(result: Result, names: Names, line: int | None = None) -> Place:
-    """Return the file of a program as a place."""
+    """Return the file of a program, with `line` if given, as the place of a finding."""
     return Place(names.name(result["file"]), line)
 
 
@@ -275,7 +275,7 @@ class SlowestPath:
         self._texts[key] = line["text"]
 
     def place(self, file: str, line: int) -> Place:
-        """Return a source line of the program as a place."""
+        """Return a source line of the program as the place of a finding."""
         text = self._texts.get((file, line), "")
         return Place(self._names.name(file, self._result["file"]), line, text.strip())
 
@@ -303,7 +303,10 @@ class SlowestPath:
         return "" if key is None else f"This line costs most: {self.words(*key)}."
 
     def steps(self) -> list[Step]:
-        """Return the path as steps, as `path_lines` does; none if no path is known."""
+        """Return the source lines of the path in order of execution, with notes; none if unknown.
+
+        Lines are joined as in `path_lines`.
+        """
         paths = self._result["paths"]
         if not paths:
             return []
@@ -341,7 +344,7 @@ def guaranteed(result: Result, names: Names) -> Finding:
 
 
 def case_of(result: Result, names: Names, findings: Sequence[Finding]) -> Case:
-    """Return the test case of a program with these findings."""
+    """Return a program with the findings about it, as one case of a review."""
     return Case(
         names.name(result["file"]),
         program_name(result),

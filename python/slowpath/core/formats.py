@@ -113,7 +113,7 @@ class Reporter(NamedTuple):
 
 
 def _lasting(part: object) -> object:
-    """Return a part of a report in a form that can be read more than once, not as an iterator."""
+    """Return a part of a report; an iterator becomes a list, which can be read more than once."""
     return list(part) if isinstance(part, Iterator) else part
 
 
@@ -173,7 +173,7 @@ class Formats:
         )
 
     def reporter(self, name: str | Keeper) -> Reporter:
-        """Return the function that formats reports in a format, or gives them to a keeper."""
+        """Return the function that formats reports in a format, or stores them in a `Keeper`."""
         if isinstance(name, Keeper):
             return Reporter(next(iter(self._references)), self._references, name)
         return Reporter(name, self._references)

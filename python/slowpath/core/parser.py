@@ -187,7 +187,7 @@ _OUTPUT_OPTION = Heading("Output").option(
     "Write the result to FILE [default: standard output]",
     type=output_file,
 )
-"""Option of commands without an own option `--output`."""
+"""The general option `--output`, for commands that do not declare their own."""
 GENERAL_OPTIONS = (
     GENERAL.option(
         "-h, --help",

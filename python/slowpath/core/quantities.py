@@ -93,7 +93,7 @@ def _exponent(value: float) -> int:
 
 
 def _last_place(value: float, low: float, high: float) -> int:
-    """Return the exponent of the last known place of a value."""
+    """Return the decimal exponent of the last place to which a value is known."""
     width = high - low
     least = _exponent(value) - _MOST_DIGITS + 1
     if not (width > 0 and math.isfinite(width)):
@@ -170,7 +170,7 @@ FORMS = {
     "*": "FIRST..LAST*FACTOR",
     "/": "FIRST..LAST/N",
 }
-"""Forms of ranges in addition to `FIRST..LAST`, by their sign."""
+"""Forms of ranges in addition to `FIRST..LAST`, by the sign before their last number."""
 
 
 def parse_range(option: str, text: str, signs: str, old: str) -> Range:

@@ -203,7 +203,7 @@ def flat(record: Mapping[str, Any]) -> Row:
 
 
 def aligned(rows: Iterable[Row]) -> list[Row]:
-    """Return rows with the columns of all of them; a missing value is None."""
+    """Return the rows, each completed to the columns of all rows; a missing value is None."""
     known = list(rows)
     names = dict.fromkeys(name for row in known for name in row)
     return [{name: row.get(name) for name in names} for row in known]

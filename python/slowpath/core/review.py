@@ -212,7 +212,7 @@ def junit_lines(review: Review) -> Iterator[str]:
 
 
 def _verdict(case: Case) -> str:
-    """Return `error`, `failure` or `passed`."""
+    """Return the result of a case in JUnit: `error`, `failure` or `passed`."""
     bad = [finding.rule for finding in case.findings if finding.level == "error"]
     return "passed" if not bad else "error" if _FAILED in bad else "failure"
 

@@ -16,7 +16,7 @@ from slowpath.core.inputs import read_text
 from slowpath.core.spelling import did_you_mean
 
 REQUIRE = "require"
-"""Key of the table of requirements, by globs on names of programs."""
+"""Key of the table of requirements, whose keys are globs on names of programs."""
 _ANALYSIS = ("target", "entries", "mtu", "deadline")
 KEYS = (*_ANALYSIS, "jobs", REQUIRE)
 """All keys. Except for the table of requirements, each has the name of an option."""
@@ -212,7 +212,10 @@ class _Lines:
 
 
 def _keys(file: str, text: str) -> Iterator[tuple[tuple[str | None, str], int]]:
-    """Yield each key as a pair with its table, None for the outermost, and its line."""
+    """Yield, for each key, the pair of its table and its name, and its line.
+
+    The table of top-level keys is None.
+    """
     base = f"{'.'.join(_TABLE)}" if os.path.basename(file) == SHARED else ""
     table = ""
     for number, line in enumerate(text.splitlines(), 1):

@@ -63,7 +63,7 @@ RENAMED = (
 
 
 def new_names(command: str) -> dict[str, str]:
-    """Return the present name of each deprecated one of a command."""
+    """Return the present name for each deprecated option name of a command."""
     return {one.old: one.new for one in RENAMED if command in one.commands}
 
 

@@ -22,7 +22,7 @@ _STYLE = """
 .worse { color: var(--c4); font-weight: 600; } .better { color: var(--c2); font-weight: 600; }
 """
 _NUMBERS = 5
-"""Number of columns at the start of a table of lines that contain numbers."""
+"""Number of leading columns with numbers in a table of source lines."""
 
 
 def diff_page(report: Report, version: str) -> str:

@@ -293,7 +293,7 @@ class Opened(NamedTuple):
 
     @property
     def tasks(self) -> int:
-        """Number of analyses: of each program for each target."""
+        """Number of analyses: one for each program on each target."""
         return sum(len(session.plan.tasks) for session in self.sessions)
 
 
@@ -353,7 +353,7 @@ def analyses_here(stopping: Stopping) -> Analyses:
 
 
 def analyses_in(pool: "Pool", files: Sequence[Opened], stopping: Stopping) -> Analyses:
-    """Return the function that analyses programs in a pool; it takes `files` in their order."""
+    """Return the function that analyses programs in a pool; call it for `files` in their order."""
     from slowpath.bounds.bulk import analyse_all
 
     parts = [part for one in files for part in zip(one.requests, one.sessions, strict=False)]
@@ -413,9 +413,9 @@ def _content(name: str) -> _Content:
 
 
 def _target(contents: Collection[_Content]) -> str:
-    """Return the default targets: built-in targets of saved results, else that of the files.
+    """Return the default targets: built-in targets of saved results, or else that of the files.
 
-    Note on standard error if a listing determines the target of other files.
+    Print a note to standard error if a listing determines the target of other files.
     """
     names = dict.fromkeys(result["target"] for content in contents for result in content.saved)
     if names and names.keys() <= set(targets.target_names()):

@@ -53,7 +53,7 @@ class Report(NamedTuple):
 
 
 def column_names(metric: str) -> tuple[str, ...]:
-    """Return the names of the columns of the table of programs."""
+    """Return the column names of the table of programs."""
     return ("program", *(f"{metric}{suffix}" for suffix in _SUFFIXES), "change", "also changed")
 
 
@@ -112,7 +112,7 @@ def remarks(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _lonely(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield notes on programs that only one side has, with the name that the other side lacks."""
+    """Yield notes on programs that only OLD or only NEW has, with the name that is missing."""
     for row in rows:
         program = f"{row.pair.name} of {row.pair.present['file']}"
         if row.pair.old is None:

@@ -130,7 +130,7 @@ def _document(entries: "Sequence[Entry]") -> "ExplainDocument":
 
 
 def codes_text(document: "ExplainDocument", form: Literal["list", "texts"]) -> Iterator[Line]:
-    """Yield the texts of codes, or one line for each."""
+    """Yield the full texts of codes, or in the form `list`, one line for each code."""
     if form == "list":
         columns = ("code", "kind", "name", "title")
         rows = [

@@ -380,6 +380,9 @@ def uri_of(path: str) -> str:
 
 
 def view_of(message: Message) -> tuple[View | None, bool]:
-    """Return the view in a message, or None, and true if the worker process must be replaced."""
+    """Return the view (all that the editor shows) in a worker's message; None without a view.
+
+    The second value is true if the worker process must be replaced.
+    """
     _, text, stuck = message
     return (None if text is None else json.loads(text)), stuck

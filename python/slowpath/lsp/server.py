@@ -38,7 +38,7 @@ def path_of(uri: str) -> str | None:
 
 
 class Waiting(NamedTuple):
-    """A request of the editor that is answered when the view is known."""
+    """A request of the editor that is answered once the analysis of its file has ended."""
 
     request: object  # its identifier
     method: str
@@ -47,7 +47,7 @@ class Waiting(NamedTuple):
 
 
 class Buffer:
-    """A text that the editor has open."""
+    """A source file that is open in the editor, with its present text."""
 
     def __init__(self, uri: str, path: str | None, version: int, text: str) -> None:
         self.uri, self.path = uri, path
@@ -71,18 +71,18 @@ class Buffer:
         return self.path.endswith(".bpf.c") or _SECTION.search(self.text) is not None
 
     def age(self) -> None:
-        """Drop the view and start a new revision, because the text or a header has changed."""
+        """Drop the analysis results and start a new revision: the text or a header has changed."""
         self.revision += 1
         self.view = None
 
     def replace(self, version: int, text: str) -> None:
-        """Set the text of a new version."""
+        """Replace the text by that of a new version, which the editor sent."""
         self.version, self.text = version, text
         self.age()
 
 
 class Buffers:
-    """All texts that the editor has open."""
+    """All source files that are open in the editor."""
 
     def __init__(self) -> None:
         self._by_uri = dict[str, Buffer]()
@@ -91,24 +91,27 @@ class Buffers:
         return iter(self._by_uri.values())
 
     def find(self, uri: object) -> Buffer | None:
-        """Return the text with a URI; None if it is not open."""
+        """Return the file with a URI; None if it is not open in the editor."""
         return self._by_uri.get(uri) if isinstance(uri, str) else None
 
     def open(self, uri: str, version: int, text: str) -> Buffer:
-        """Add a text."""
+        """Add a file that the editor has opened."""
         opened = self._by_uri[uri] = Buffer(uri, path_of(uri), version, text)
         return opened
 
     def close(self, buffer: Buffer) -> None:
-        """Remove a text."""
+        """Remove a file that the editor has closed."""
         self._by_uri.pop(buffer.uri, None)
 
     def texts(self) -> dict[str, str]:
-        """Return all texts of files by path, which replace the files on disk."""
+        """Return the texts of all open files by path.
+
+        Analyses use them in place of files on disk.
+        """
         return {one.path: one.text for one in self if one.path is not None}
 
     def dependent(self, paths: Iterable[str]) -> list[Buffer]:
-        """Return the texts with programs that include one of these headers."""
+        """Return the open files with programs that include one of these headers."""
         changed = set(paths)
         return [one for one in self if one.has_programs and changed.intersection(one.headers)]
 
@@ -267,7 +270,7 @@ class Server:
             self._connection.answer(request, [])
 
     def _is_coming(self, buffer: Buffer) -> bool:
-        """Return true if an analysis of the present text is running or planned."""
+        """Return true if an analysis of the file's present text is running or planned."""
         running = self._work is not None and self._work.buffer is buffer
         return buffer.due is not None or (running and self._is_current())
 
@@ -324,7 +327,7 @@ class Server:
         self._age_dependent(buffer, 0)
 
     def _files_changed(self, params: Json) -> None:
-        """Analyse texts again whose headers or settings were changed outside of the editor."""
+        """Analyse again the texts whose headers or settings changed outside the editor."""
         paths = {path_of(change["uri"]) for change in params["changes"]}
         names = {Path(path).name for path in paths if path is not None}
         opened = self._buffers.texts()
@@ -352,7 +355,7 @@ class Server:
         return [] if buffer.path is None else self._buffers.dependent([buffer.path])
 
     def _age_dependent(self, buffer: Buffer, delay: float | None) -> None:
-        """Analyse the texts again that include a header."""
+        """Analyse again the texts that include the header `buffer`."""
         for one in self._including(buffer):
             self._age(one, delay)
 
@@ -411,7 +414,7 @@ class Server:
             self._take(work, view)
 
     def _take(self, work: _Work, view: View) -> None:
-        """Show a view, unless it is of an older text."""
+        """Show the results of an analysis in the editor, unless they are about an older text."""
         buffer = work.buffer
         if self._buffers.find(buffer.uri) is not buffer or work.revision != buffer.revision:
             return
@@ -435,7 +438,7 @@ class Server:
 
 
 def _failed(reason: str) -> View:
-    """Return the view of a text whose analysis failed."""
+    """Return a view (all that the editor shows) that states why the analysis failed."""
     start = {"line": 0, "character": 0}
     return {
         "lenses": [],

@@ -272,7 +272,7 @@ def _packets(count: int) -> str:
 
 
 _LARGE_SHARE = 0.25
-"""Minimum share of the time for a stretch to be named in the conclusion."""
+"""Minimum share of a path's time for a stretch (part of the path) to be in the conclusion."""
 
 
 def largest(breakdown: Breakdown) -> list[MeasuredStretch]:
@@ -309,7 +309,7 @@ def _instructions(stretch: MeasuredStretch) -> str:
 
 
 def where(stretch: MeasuredStretch) -> str:
-    """Return the source line of a stretch, or an empty string if it is not known."""
+    """Return the source line of a stretch (part of a path); an empty string if it is unknown."""
     if stretch["file"] is None:
         return ""
     return f"{stretch['file'].rpartition('/')[2]}:{stretch['line']}"

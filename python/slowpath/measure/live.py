@@ -270,7 +270,7 @@ class _Sampler:
 
 
 def _load_medians(timed: Sequence[_Timed], limit: float) -> dict[_Key, float]:
-    """Return each subject's median time, from samples next to busy loops of at most `limit` ns."""
+    """Return median times by path and program, from samples near busy loops up to `limit` ns."""
     kept: dict[_Key, list[float]] = {}
     for sample in timed:
         if sample.busy <= limit:
@@ -284,7 +284,10 @@ def _estimate_of(medians: Sequence[dict[_Key, float]], key: _Key) -> Estimate | 
 
 
 def _frames(load: LiveLoad, path: int, counted: int) -> int:
-    """Return the number of packets with which one sample of the path takes the target time."""
+    """Return the number of packets with which one sample of the path takes the target time.
+
+    `counted` is the maximum number of packets that can be timed in one load.
+    """
     trials = [load.sample(path, LiveSubject.PROGRAM, _TRIAL) for _ in range(_TRIALS)]
     fastest = min(trial.nanoseconds / max(trial.frames, 1) for trial in trials)
     most = min(_MOST, (counted - _TRIALS * _TRIAL) // _ROUNDS)

@@ -459,7 +459,7 @@ def _entries(lookups: Sequence[PipelineLookup]) -> Iterator[str]:
 
 
 def _other_key(keys: Sequence[Sequence[str]]) -> list[str]:
-    """Return a key of a table that differs from all given keys; empty if none was found."""
+    """Return a key that differs from all given keys of a table; empty if none was found."""
     if not keys[0]:
         return []
     known = {tuple(int(value, 0) for value in key) for key in keys}

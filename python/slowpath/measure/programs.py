@@ -298,7 +298,10 @@ class JointOutcome(NamedTuple):
     extra: list[Measured | None]  # for each extra case
 
     def why(self, extra: int) -> Coded:
-        """Return the reason why the extra case with the index `extra` has no measured time."""
+        """Return the reason why an extra case of `measure_together` has no measured time.
+
+        `extra` is the index of the case.
+        """
         if self.outcome is None:
             return UNMEASURED
         return self.outcome.why(len(self.outcome.subjects) - len(self.extra) + extra)

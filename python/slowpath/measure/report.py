@@ -133,14 +133,16 @@ def _later_values(path: MeasuredPath) -> list[object]:
 STRETCH_COLUMNS = ("share", "ns", "instructions", "call", "source", "text")
 STRETCH_RIGHT = {"share", "ns", "instructions"}
 _SHOWN = 6
-"""Maximum number of stretches of a path that are shown. With `--verbose`, all are shown in order of
-execution."""
+"""Maximum number of stretches (parts of a path) that are shown.
+
+With `--verbose`, all are shown in order of execution.
+"""
 _TEXT = 48
 """Maximum length of a source line in the table, in characters."""
 
 
 def stretches_report(breakdown: Breakdown | None, *, verbose: bool) -> Iterator[Line | str]:
-    """Yield a table of the stretches of a path that take most of its time."""
+    """Yield a table of the stretches (parts) of a path that take most of its time."""
     if breakdown is None:
         return
     if breakdown["error"] is not None:

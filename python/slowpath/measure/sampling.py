@@ -90,19 +90,19 @@ class Bench(Protocol):
 
     @property
     def wrapped(self) -> Sequence[bool]:
-        """For each subject, true if a second program restores its state between runs."""
+        """For each measured program, true if a second program restores its state between runs."""
 
     @property
     def net(self) -> Sequence[bool]:
-        """For each subject, true if its times already exclude the overhead of a call."""
+        """For each measured program, true if its times already exclude the overhead of a call."""
 
     @property
     def most(self) -> Sequence[int]:
-        """For each subject, the maximum number of runs before it must be loaded again."""
+        """For each measured program, the maximum number of runs before it must be loaded again."""
 
     @property
     def parts(self) -> Sequence[Sequence[int]]:
-        """Groups of subjects whose programs are loaded into the kernel at the same time."""
+        """Groups of measured programs, by index, that are loaded into the kernel together."""
 
     def load(self, part: Sequence[int]) -> Load:
         """Load the programs of a group again; those of the previous group are no longer used."""
@@ -124,7 +124,7 @@ class StopCriteria(NamedTuple):
 
 
 class Observation(NamedTuple):
-    """The times of all subjects in one load, which is one independent observation."""
+    """The times of all programs in one load, which is one independent observation."""
 
     whole: list[float | None]  # ns of each subject in the kernel's loop; None: unknown
     net: list[float | None]  # ns of each subject beyond an empty program; None: all disturbed
@@ -142,7 +142,7 @@ class Measured(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The result of a measurement of all subjects."""
+    """The result of a measurement of all programs (subjects)."""
 
     subjects: list[Measured | None]  # None: no undisturbed sample, or failed
     failed: dict[int, Coded]  # reason for each failed subject
@@ -156,7 +156,7 @@ class Outcome(NamedTuple):
     seconds: float
 
     def why(self, subject: int) -> Coded:
-        """Return the reason why the subject with this number has no measured time."""
+        """Return the reason why the program with this index has no measured time."""
         return self.failed.get(subject, _SLOWED)
 
 
@@ -237,7 +237,7 @@ class Sampler:
         return len(self._loads)
 
     def add_load(self) -> None:
-        """Load all programs again, and time all subjects in turns."""
+        """Load all programs again, and time them in turns."""
         timed: list[_Timed] = []
         for number, part in enumerate(self._bench.parts):
             timed += self._take_turns(number, part, self._bench.load(part))
@@ -271,14 +271,14 @@ class Sampler:
         return timed
 
     def _are_enough(self, timed: Sequence[_Timed], turns: Sequence[int], quiet: float) -> bool:
-        """Return true if each subject has enough undisturbed samples, so that the load can end."""
+        """Return true if each program has enough undisturbed samples, so that the load can end."""
         undisturbed = Counter(sample.subject for sample in timed if sample.busy <= quiet)
         return all(
             undisturbed[subject] >= _ENOUGH for subject in turns if subject not in self._failed
         )
 
     def _prepare(self, load: Load, subject: int) -> None:
-        """Determine the number of runs with which a sample of a subject takes the target time."""
+        """Determine the number of runs with which a sample of a program takes the target time."""
         try:
             most = self._bench.most[subject] if subject >= 0 else sys.maxsize
             self._repeats[subject], self._rounds[subject] = _repeats(load, subject, most)
@@ -288,7 +288,7 @@ class Sampler:
             self._rounds[subject], self._failed[subject] = 0, problem.reason
 
     def _sample_subject(self, load: Load, subject: int, call: float) -> float | None:
-        """Return nanoseconds per run, or None if the subject fails; later loads then skip it."""
+        """Return nanoseconds per run, or None if the program fails; later loads then skip it."""
         try:
             return self._sample(load, subject, call)
         except SubjectError as problem:
@@ -433,7 +433,7 @@ def _repeats(load: Load, subject: int, most: int) -> tuple[int, int]:
 
 
 def _trial(load: Load, subject: int, repeat: int) -> float:
-    """Return nanoseconds per run of a subject, from the fastest of `_TRIALS` calls."""
+    """Return nanoseconds per run of a program, from the fastest of `_TRIALS` calls."""
     trials = (load.sample(subject, repeat) for _ in range(_TRIALS))
     return max(min(trial.nanoseconds / max(trial.runs, 1) for trial in trials), 0.1)
 

@@ -1,1 +1,1 @@
-"""`slowpath completion` and `slowpath man`: files for shells and manuals, from the command data."""
+"""`slowpath completion` and `slowpath man`: generate completion scripts and manual pages."""

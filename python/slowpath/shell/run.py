@@ -45,7 +45,7 @@ def write_manual(folder: str | None) -> ExitCode:
 
 
 def print_names(what: str, words: Sequence[str]) -> ExitCode:
-    """Print the names of programs or sections of the objects among the words of a command line.
+    """Print the names of programs or sections in the objects that a command line names.
 
     Errors are ignored, because the user has not finished the command line.
     """

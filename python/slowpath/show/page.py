@@ -99,7 +99,10 @@ def _blocks(part: Sequence[Instruction]) -> list[Block]:
 
 
 def _known(numbers: Iterable[int | None], known: set[int]) -> list[int]:
-    """Return the numbers that are in `known`: targets of damaged jumps may not be."""
+    """Return those of the numbers that are in `known`.
+
+    The targets of damaged jumps may not be in it.
+    """
     return [one for one in numbers if one is not None and one in known]
 
 

@@ -124,7 +124,7 @@ def _axis(unit: str) -> str:
 
 
 def _figure(definition: Definition, unit: str, series: Sequence[Series]) -> Html:
-    """Draw the series of a unit over the values of the definition."""
+    """Draw all series with the unit `unit` as curves over the values of a macro definition."""
     numbers = definition.numbers
     places = numbers or [float(at) for at in range(len(definition.values))]
     where = dict(zip(definition.values, places, strict=True))

@@ -260,7 +260,7 @@ def panels(
 
 
 def _values(program: SweptProgram) -> Iterator[tuple[str, str, tuple[float, float, float]]]:
-    """Yield unit, label, and value with its interval for each known result of a program."""
+    """Yield unit, label, and value with both ends of its interval for each result of a program."""
     for result in program["results"]:
         value, rate = guaranteed(result), as_metric(result["metric"])
         if value is None:

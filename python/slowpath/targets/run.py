@@ -91,7 +91,7 @@ def _nearest() -> Nearest:
 
 
 def _resolved() -> str:
-    """Return the name of the target that `linux-xdp` stands for on this machine, for a sentence."""
+    """Return words that name the target that `linux-xdp` stands for on this machine."""
     if _is_calibrated():
         return f"its calibration ({one_line(calibration_file())})"
     name, foreign = _nearest()
@@ -189,7 +189,7 @@ def check_targets(files: Sequence[str]) -> ExitCode:
 
 
 def target_problems(file: str) -> tuple[str, Sequence[str]]:
-    """Return the problems of a target description, none if it is valid, and their code."""
+    """Return the error code and the problems of a target description; none if it is valid."""
     try:
         problems = targets.described_target(file, read_text(file)).problems()
     except InputError as problem:

@@ -351,7 +351,7 @@ def _key(result: Result) -> tuple[str, str]:
 
 
 def _failed(before: Iterable[tuple[str, str]], own: Sequence[Result]) -> list[tuple[str, str]]:
-    """Return the keys of earlier results to keep, because their programs fail now."""
+    """Return the keys of earlier results that are kept, because their programs fail now."""
     wrong = [_key(result) for result in own if result["guarantee"] is None]
     whole = {target for target, program in wrong if not program}  # the file cannot be read
     return [key for key in before if key in wrong or key[0] in whole]

@@ -1,4 +1,4 @@
-//! Runs are reproducible, and invalid scenarios are refused.
+//! Tests that runs are reproducible, and that invalid scenarios are refused.
 
 use crate::support;
 

@@ -1,5 +1,4 @@
-//! The variants agree on examples, and contradictions are detected.
-//! Tests: variants agree on examples, and contradictions are detected.
+//! Tests that variants agree on examples, and that contradictions are detected.
 use super::{Row, contradictions, measure};
 use crate::program::{Program, Settings};
 use crate::run::{End, Run};

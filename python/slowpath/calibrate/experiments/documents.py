@@ -6,8 +6,11 @@ from slowpath.calibrate.experiments.specification import Metric
 from slowpath.models.documents import FittedModel
 
 State = Literal["complete", "partial", "failed", "written"]
-"""Outcome of an experiment: all possible points measured, interrupted, no point measured, or
-programs only written."""
+"""Outcome of an experiment.
+
+`complete`: all possible points are measured. `partial`: the run was interrupted. `failed`: no point
+is measured. `written`: programs were only written.
+"""
 
 
 class Sample(NamedTuple):

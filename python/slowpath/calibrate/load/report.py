@@ -105,7 +105,7 @@ def micro(latency: float) -> str:
 
 
 def lost_at(one: OfferedRate) -> str:
-    """Return the places where packets got lost, with their numbers."""
+    """Return the places where packets got lost, each with the number of lost packets, as text."""
     packets = one["packets"]
     places = [f"{PLACES[key]} {packets[key]:,}" for key in PLACES if packets[key]]  # type: ignore[literal-required]
     if packets["late"]:

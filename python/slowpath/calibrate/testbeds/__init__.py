@@ -20,4 +20,4 @@ LOADED: Mapping[str, str] = {
     "generic": TESTBEDS["linux-xdp"],
     "dpdk-swx": "slowpath.calibrate.testbeds.dpdk:LOADED_SWX",
 }
-"""For each place of `--attach`, the test bed whose programs run under offered load."""
+"""For each value of `--attach` (where programs run), the test bed that provides the programs."""

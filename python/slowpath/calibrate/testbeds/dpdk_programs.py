@@ -75,7 +75,7 @@ def _check_addresses(experiment: Experiment, settings: ParameterValues) -> None:
 
 
 def driver_names(experiment: Experiment) -> dict[str, int | str]:
-    """Return the template values that all programs of the test bed `dpdk` share."""
+    """Return values for the placeholders that all templates of the test bed `dpdk` share."""
     part, vary = experiment["component"], experiment["traffic"]["vary"]
     sweep, points = part["sweep"], swept_values(experiment)
     settings = settings_at(experiment, points[0])

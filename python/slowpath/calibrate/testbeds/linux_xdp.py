@@ -100,7 +100,7 @@ class Cases:
         return True
 
     def ready(self) -> list[kernel.Case]:
-        """Return all prepared programs, in an order such that `pairs` has their indices."""
+        """Return all prepared programs; the indices in `pairs` refer to this list."""
         return [case for case in self._known if case is not None]
 
     def release(self) -> None:
@@ -192,7 +192,7 @@ def random_entries(experiment: Experiment, value: int) -> int:
 
 
 def witness_of(written: Written) -> str:
-    """Return a program's packet and maps in the form of a witness, as JSON."""
+    """Return a program's packet and map content as JSON, in the format of a witness."""
     program = written.program
     return (
         f'{{"packet":"{program.packet.hex()}","length":{len(program.packet)},'

@@ -128,7 +128,7 @@ def _check(experiment: Experiment, settings: ParameterValues) -> None:
 
 
 def _names(experiment: Experiment, settings: ParameterValues) -> dict[str, int | str]:
-    """Return the template values that are not parameters of the experiment."""
+    """Return values for placeholders of the templates, other than the experiment's parameters."""
     kind, layers = experiment["component"]["kind"], layers_of(experiment)
     headers, size = numeric_value(settings, "headers"), numeric_value(settings, "header_bytes")
     fields = numeric_value(settings, "fields")

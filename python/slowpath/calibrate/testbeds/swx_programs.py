@@ -299,7 +299,7 @@ def metadata(kind: str, settings: ParameterValues) -> list[str]:
 
 
 def parser_names(settings: ParameterValues) -> dict[str, int | str]:
-    """Return the labels and header types of the component `parser`, as template values.
+    """Return values for the placeholders of the component `parser`: labels and header types.
 
     Label `OWN<i>_END` marks the first instruction after the type checks of header i.
     """
@@ -315,7 +315,7 @@ def parser_names(settings: ParameterValues) -> dict[str, int | str]:
 
 
 def body_names(kind: str, settings: ParameterValues) -> dict[str, int | str]:
-    """Return the template values for the repeated lines of a component; lines count from 0."""
+    """Return values for the placeholders in repeated lines of a component; lines count from 0."""
     count = numeric_value(settings, "count")
     if kind == "arithmetic":
         pattern = INSTRUCTIONS[str(settings["operation"])]
@@ -461,7 +461,7 @@ def _check(experiment: Experiment, settings: ParameterValues) -> None:
 
 
 def _names(experiment: Experiment, settings: ParameterValues) -> dict[str, int | str]:
-    """Return the template values that are not parameters of the experiment."""
+    """Return values for placeholders of the templates, other than the experiment's parameters."""
     kind, layers = experiment["component"]["kind"], layers_of(experiment)
     own = own_headers(kind, settings)
     parsed = [name for _, name in layers.headers]

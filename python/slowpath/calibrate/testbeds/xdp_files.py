@@ -111,7 +111,7 @@ FLAGS = ("-mcpu=v3", "-fno-unroll-loops")
 
 
 class Compiled(NamedTuple):
-    """A compiled program: the object that contains it, and the program's number in the object."""
+    """A compiled program: the object that contains it, and the program's index in the object."""
 
     object: objects.Object
     number: int

@@ -61,7 +61,7 @@ _FEW = ("devmap", "devmap_hash", "cpumap", "xskmap")
 
 
 def helper_names(settings: ParameterValues) -> dict[str, int | str]:
-    """Return the template values for calls of a kernel helper: its map and arguments."""
+    """Return values for the placeholders of calls of a kernel helper: its map and arguments."""
     helper, kind = str(settings.get("helper", "")), str(settings.get("map", ""))
     if helper in _BY_MAP or helper == "redirect_map":
         map_type = kind.upper()
@@ -280,7 +280,7 @@ def _remainder(byte: int) -> int:
 
 
 def _names(experiment: Experiment, settings: ParameterValues) -> dict[str, int | str]:
-    """Return the template values that are not parameters of the experiment."""
+    """Return values for placeholders of the templates, other than the experiment's parameters."""
     count, key = numeric_value(settings, "count"), numeric_value(settings, "key_bytes") or 4
     vary, size = experiment["traffic"]["vary"], numeric_value(settings, "bytes") // 4
     kind = experiment["component"]["kind"]
@@ -326,7 +326,7 @@ def _names(experiment: Experiment, settings: ParameterValues) -> dict[str, int |
 
 
 VALUES = 5
-"""Number of variables that the instructions compute with."""
+"""Number of C variables that the random instructions compute with."""
 _SLOTS = 32
 """Number of 8-byte slots in the packet and in the map's value.
 

@@ -20,7 +20,10 @@ FOLDER_VARIABLE = "SLOWPATH_CACHE_DIR"
 OFF_VARIABLE = "SLOWPATH_NO_CACHE"
 """Environment variable that turns the cache off if it has a value."""
 _FORMAT = 1
-"""Version of the format of entries. Programs with another version do not find these entries."""
+"""Version of the format of cache entries.
+
+Programs with another version do not find these entries.
+"""
 _CHUNK = 1 << 20
 
 

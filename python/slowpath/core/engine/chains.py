@@ -43,7 +43,7 @@ def configured(
     Args:
         file: Name of the chain's description in errors.
         chain: The chain.
-        members: Object of each program, and number of the program in the object.
+        members: Object of each program, and index of the program in the object.
         variables: `NAME=VALUE` or `NAME=any`; `PROGRAM:NAME=VALUE` if several programs have the
             variable.
         maps: Content of the file of `--maps`; only its read-only sections are used.
@@ -79,7 +79,7 @@ class ChainSubject(NamedTuple):
 
     file: str  # file of the description
     chain: Chain
-    objects: list[tuple[Object, int]]  # object of each program, number of the program in it
+    objects: list[tuple[Object, int]]  # object of each program, index of the program in it
     btf: Btf | None  # types of the kernel that the programs are for
 
 
@@ -96,7 +96,7 @@ def combine(
         subject: The chain.
         name: Name of the chain in results.
         device: Analyse only the work on this device, if the chain runs on several.
-        compiled: Numbers of the programs that run in compiled form.
+        compiled: Indices of the programs that run in compiled form.
         known: Known facts about arriving packets and content of maps; None: nothing is known.
 
     Raises:
@@ -132,7 +132,7 @@ def combine_for(
 ) -> Object:
     """Combine a chain as `combine` does, but count only the work of one program.
 
-    `member` is the number of the program in the chain.
+    `member` is the index of the program in the chain.
 
     Raises:
         InputError: if the programs do not fit together.
@@ -150,7 +150,7 @@ def with_arriving_packets(
 ) -> Object:
     """Return the program `member` alone, for the packets that the programs before it pass on.
 
-    `member` is the number of the program in the chain; for other parameters see `combine`.
+    `member` is the index of the program in the chain; for other parameters see `combine`.
 
     Raises:
         InputError: if the programs of a dispatcher cannot be ordered.
@@ -165,7 +165,7 @@ def equivalence_conditions(
 ) -> list[str]:
     """Return the conditions under which compiled programs behave like their BPF programs.
 
-    `compiled` has the numbers of the compiled programs. The conditions, one sentence each, are for
+    `compiled` has the indices of the compiled programs. The conditions, one sentence each, are for
     packets on their way to the program `member`.
 
     Raises:
@@ -224,7 +224,7 @@ class Rewriting(NamedTuple):
 class Verifying(NamedTuple):
     """Two programs to check for equivalence, and options of the check."""
 
-    both: tuple[tuple[Object, int], tuple[Object, int]]  # object, number of the program in it
+    both: tuple[tuple[Object, int], tuple[Object, int]]  # object, index of the program in it
     assumed: Sequence[str] = ()  # facts about packets, in words
     btf: Btf | None = None
     deadline_seconds: float | None = None

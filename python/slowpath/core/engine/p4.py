@@ -224,7 +224,7 @@ def _faults(found: Sequence[tuple[str, str, int, int, str, tuple[int, int]]]) ->
 
 
 Form = Literal["lines", "json", "messages"]
-"""Form of a file with entries: one on each line, the JSON of p4lang's tutorials, or P4Runtime."""
+"""Format of a file with table entries: one on each line, JSON of p4lang's tutorials, P4Runtime."""
 
 
 class Pipeline(NamedTuple):

@@ -35,7 +35,7 @@ class Scale(NamedTuple):
         return (at - low) / (high - low)
 
     def ticks(self) -> list[float]:
-        """Return the round values within the axis that get a label."""
+        """Return the round values on the axis that are labelled (ticks)."""
         if not self.logarithmic:
             return _linear(self.low, self.high, whole=self.whole)
         decades = math.log10(self.high / self.low)

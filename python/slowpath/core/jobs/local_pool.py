@@ -27,7 +27,7 @@ from slowpath.core.jobs.pool import (
 )
 
 _ATTEMPTS = 3
-"""Maximum number of attempts for an item."""
+"""Maximum number of attempts for an item, which is the input of one call."""
 
 
 class LocalPool(Pool):

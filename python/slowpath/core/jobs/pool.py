@@ -42,7 +42,7 @@ NO_OBSERVER = PoolObserver()
 
 
 class Unfinished(NamedTuple):
-    """Placeholder for the result of an item without a result.
+    """Placeholder for a missing result of an item.
 
     Either its worker died in each attempt (`died`), or the work was stopped.
     """

@@ -149,7 +149,7 @@ def swx_entries(
 
 
 def _form_of(text: str) -> Form | None:
-    """Return the form of a file with entries; None for content of BPF maps (JSON or TOML)."""
+    """Return the format of a file with table entries; None for content of BPF maps."""
     if _JSON.search(text):
         return "json" if _RUNTIME_JSON.search(text) else None
     if _MESSAGES.search(text):

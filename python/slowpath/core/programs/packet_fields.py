@@ -94,7 +94,10 @@ _FIELDS: dict[str, list[_Spec]] = {
 }
 _CONTENT = "content"
 _PIECE = 32
-"""Bytes in a field that no list names; longer content is divided."""
+"""Maximum number of bytes in a field for content without a field list, such as payload.
+
+Longer content is divided.
+"""
 
 
 def header_fields(packet: Packet, kind: str | None = None) -> list[HeaderFields]:
@@ -123,7 +126,7 @@ def _fields(packet: Packet, header: Header, end: int) -> Iterator[Field]:
 
 
 def _run_length(packet: Packet, at: int, end: int) -> int:
-    """Return the number of bytes of a piece of content: all arbitrary, or up to `_PIECE` others."""
+    """Return the length of the next piece: all arbitrary bytes, or up to `_PIECE` fixed bytes."""
     is_arbitrary, stop = packet[at] is None, at + 1
     while stop < end and (packet[stop] is None) == is_arbitrary:
         if not is_arbitrary and stop - at == _PIECE:

@@ -18,7 +18,7 @@ ANALYSED = ("xdp", "sched_cls", "sched_act", "cgroup_skb", "socket_filter")
 """Kinds of the programs that are analysed for servers."""
 
 NAMES = {"xdp": "XDP", "sched_cls": "tc", "sched_act": "tc", "socket_filter": "socket"}
-"""Names of kinds of programs in messages, if they differ from the kind."""
+"""For some program types, the name in messages, where it differs from that of the type."""
 
 
 class Selection(NamedTuple):

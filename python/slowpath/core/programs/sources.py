@@ -165,14 +165,14 @@ def is_listing(head: bytes) -> bool:
 
 
 def is_source(file: str) -> bool:
-    """Return true if slowpath compiles a file: C or P4, by its name; standard input, by content."""
+    """Return true if slowpath compiles a file (C, P4): by name or, for standard input, content."""
     if file == STANDARD_INPUT:
         return kind_of(file, read_program(file)) in ("c", "p4")
     return file.endswith((".c", ".p4"))
 
 
 def is_p4(file: str) -> bool:
-    """Return true if a file is a P4 program, by its name; standard input, by its content."""
+    """Return true if a file is a P4 program: by its name or, for standard input, its content."""
     if file == STANDARD_INPUT:
         return kind_of(file, read_program(file)) == "p4"
     return file.endswith(".p4")

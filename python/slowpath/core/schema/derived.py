@@ -138,7 +138,7 @@ def estimate_notes(result: Result) -> list[str]:
 
 
 def reservation(note: str) -> str:
-    """Return the condition that an estimate holds despite its note, for use after `if`."""
+    """Return words for the condition that an estimate holds despite `note`, for use after `if`."""
     return f"the estimate holds despite its note: {note}"
 
 
