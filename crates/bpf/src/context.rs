@@ -1,6 +1,6 @@
 //! Describes the types of BPF programs as data: the structure that a program gets, its return
 //! codes, and the way in which the kernel loads and test-runs the program. Each program type is one
-//! constant, called a row.
+//! constant of type [`ProgramType`].
 //!
 //! Sources: `include/uapi/linux/bpf.h` for the structures and return codes; the functions
 //! `*_is_valid_access` and `*_convert_ctx_access` of `net/core/filter.c` for the fields.
@@ -13,7 +13,7 @@ const IFINDEX_MAX: u64 = 0x7fff_ffff;
 /// Properties of a BPF program type that slowpath analyses, such as XDP.
 #[derive(Debug)]
 pub struct ProgramType {
-    /// Program type that this row describes.
+    /// Program type that has these properties.
     pub kind: ProgramKind,
     /// Name of the structure behind the program's parameter, such as `xdp_md`.
     pub structure: &'static str,
@@ -21,17 +21,18 @@ pub struct ProgramType {
     pub size: u64,
     /// Fields of the structure, by ascending offset.
     pub fields: &'static [Field],
-    /// Access rules of this program type that replace [`Field::access`]. Each rule lists the names
-    /// of the fields to which it applies.
+    /// Access rules of this program type that replace [`Field::access`]. Each pair contains the
+    /// names of some fields, and the accesses to these fields.
     pub rules: &'static [(&'static [&'static str], Access)],
-    /// Header at which the packets that a program gets start.
+    /// Header with which the packets of such a program begin.
     pub first: FirstByte,
     /// True if programs may store to the packet directly.
     pub writes_packets: bool,
     /// True if the verifier accepts the packet loads of classic BPF (`may_access_skb`).
     pub loads_packets: bool,
-    /// True if soft interrupts of the same CPU, such as callbacks of timers, can run other programs
-    /// during a run. This is the case where a process sends or receives packets of a socket.
+    /// True if soft interrupts of the same CPU, such as timer callbacks, can run other BPF programs
+    /// while a program of this type runs. This is the case if a process sends or receives the
+    /// packet on a socket.
     pub interruptible: bool,
     /// Return codes that the kernel distinguishes.
     pub results: &'static [ReturnCode],
@@ -40,12 +41,13 @@ pub struct ProgramType {
     /// Prefixes of section names that select this program type. The name of an attach type can
     /// follow the prefix.
     pub sections: &'static [&'static str],
-    /// Attach types: for each, the names that select it behind a prefix of `sections`, and its
-    /// number in the kernel (`enum bpf_attach_type`). The last one has no names and is the default.
+    /// Attach types of the program type. Each has the names that select it after a prefix of
+    /// `sections`, and its number in the kernel (`enum bpf_attach_type`). The last one has no names
+    /// and is the default.
     pub attach: &'static [(&'static [&'static str], u32)],
 }
 
-/// The header at which the packets that a program gets start.
+/// The header with which the packets of a program begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FirstByte {
     /// The link layer header.
@@ -65,7 +67,7 @@ pub struct Field {
     pub offset: u64,
     /// Width of the field in bytes.
     pub bytes: u8,
-    /// Content at the start of a run.
+    /// Content of the field at the start of a run.
     pub content: Content,
     /// Accesses that the kernel's verifier accepts, unless [`ProgramType::rules`] replace them.
     pub access: Access,
@@ -76,7 +78,7 @@ pub struct Field {
 pub enum Access {
     /// All accesses; slowpath checks only that they stay inside the structure.
     Unchecked,
-    /// Loads of the whole field.
+    /// Loads of the whole field only.
     Whole,
     /// Loads of the field or of a part of it.
     Parts,
@@ -87,10 +89,10 @@ pub enum Access {
     StoresQueue,
     /// Loads of the whole field, and stores to it.
     WholeStores,
-    /// Loads and stores of any width. An access may extend into the next fields, if these have the
-    /// rule `Bytes`, too.
+    /// Loads and stores of any width. An access may extend into the next fields if they have the
+    /// access rule `Bytes`, too.
     Bytes,
-    /// No accesses in programs of this type.
+    /// Neither loads nor stores, in programs of this type.
     Never,
 }
 
@@ -99,7 +101,7 @@ pub enum Access {
 pub enum Content {
     /// Address of the packet's first byte.
     PacketStart,
-    /// Address behind the last byte that the program can access directly.
+    /// Address of the end of the bytes that the program can access directly.
     PacketEnd,
     /// Address of the metadata in front of the packet.
     Metadata,
@@ -265,7 +267,8 @@ pub static SCHED_CLS: ProgramType = ProgramType {
 /// others as `TC_ACT_UNSPEC` (`tcf_bpf_act` of `net/sched/act_bpf.c`).
 pub static SCHED_ACT: ProgramType = TC;
 
-/// The row of [`SCHED_ACT`]. The rows of other types copy it and replace some fields.
+/// Properties of traffic control actions ([`SCHED_ACT`]). The constants of other program types copy
+/// most of them.
 const TC: ProgramType = ProgramType {
     kind: ProgramKind::SchedAct,
     structure: "__sk_buff",
@@ -336,8 +339,8 @@ pub static PROGRAM_TYPES: [&ProgramType; 5] =
     [&XDP, &SCHED_CLS, &SCHED_ACT, &CGROUP_SKB, &SOCKET_FILTER];
 
 impl ProgramType {
-    /// Returns the row that describes a program type; `None` if slowpath does not analyse programs
-    /// of this type. A program of unknown type counts as XDP.
+    /// Returns the properties of a program type; `None` if slowpath does not analyse programs of
+    /// this type. A program of unknown type counts as XDP.
     pub fn of(kind: ProgramKind) -> Option<&'static ProgramType> {
         match kind {
             ProgramKind::Unknown => Some(&XDP),
@@ -345,8 +348,8 @@ impl ProgramType {
         }
     }
 
-    /// Returns the name of the group of program types, for messages: `tc`, `cgroup_skb`, `socket`
-    /// or `XDP`.
+    /// Returns the name of the group to which this program type belongs, for messages: `tc`,
+    /// `cgroup_skb`, `socket` or `XDP`.
     pub fn family(&self) -> &'static str {
         match self.kind {
             ProgramKind::SchedCls | ProgramKind::SchedAct => "tc",
@@ -356,18 +359,18 @@ impl ProgramType {
         }
     }
 
-    /// Returns the accesses to a field that the verifier accepts in this type of programs.
+    /// Returns the accesses to a context field that the verifier accepts in programs of this type.
     pub fn access(&self, field: &Field) -> Access {
         let rule = self.rules.iter().find(|(names, _)| names.contains(&field.name));
         rule.map_or(field.access, |&(_, access)| access)
     }
 
-    /// Returns the field with this name.
+    /// Returns the context field with this name; `None` if the structure has no such field.
     pub fn field(&self, name: &str) -> Option<&'static Field> {
         self.fields.iter().find(|field| field.name == name)
     }
 
-    /// Returns the field that contains the byte at an offset.
+    /// Returns the context field that contains the byte at an offset; `None` if no field does.
     pub fn field_at(&self, offset: i64) -> Option<&'static Field> {
         let offset = u64::try_from(offset).ok()?;
         let inside = |field: &&Field| {
@@ -376,7 +379,7 @@ impl ProgramType {
         self.fields.iter().find(inside)
     }
 
-    /// Returns the offset in bytes of the field with this content.
+    /// Returns the offset in bytes of the context field with this content.
     ///
     /// # Panics
     /// If the structure lacks such a field.
@@ -392,8 +395,8 @@ impl ProgramType {
             .map(|content| self.offset(content))
     }
 
-    /// Returns the offset in bytes of the field with the packet's length. `None` if the structure
-    /// has no such field: the packet then ends where direct access ends.
+    /// Returns the offset in bytes of the context field with the packet's length. `None` if the
+    /// structure has no such field: the packet then ends at its directly accessible end.
     pub fn length(&self) -> Option<u64> {
         let found = self.fields.iter().find(|field| field.content == Content::Length);
         found.map(|field| field.offset)

@@ -22,8 +22,8 @@ use kind::RelocationKind;
 use spec::Spec;
 use value::Value;
 
-/// Applies a relocation to the instruction with index `at`. The error names the type, field or
-/// constant, and the reason why it cannot be resolved.
+/// Applies a CO-RE relocation to the instruction with index `at`. The error names the type, field
+/// or constant, and the reason why it cannot be resolved.
 pub(crate) fn apply(
     insns: &mut [Insn],
     at: usize,

@@ -32,9 +32,9 @@ pub(crate) struct Section<'data> {
     pub name: String,
     pub executable: bool,
     pub writable: bool,
-    /// Content of the section; empty for a section that has no content in the file (`.bss`).
+    /// Content of the section; empty for a section without content in the file, such as `.bss`.
     pub data: &'data [u8],
-    /// Size in bytes; not 0 for `.bss`, although `data` is empty.
+    /// Size in bytes. For `.bss` it is not 0, although `data` is empty.
     pub size: u64,
     /// Relocations of this section, sorted by offset.
     pub relocations: Vec<Relocation>,
@@ -92,7 +92,8 @@ pub(crate) struct Symbol {
 }
 
 impl Symbol {
-    /// Returns the index of the section that contains the symbol; `None` if no section does.
+    /// Returns the index of the section that contains the symbol; `None` if the symbol has no
+    /// section.
     pub fn section(&self) -> Option<usize> {
         match self.place {
             SymbolPlace::Section(index) => Some(index),
@@ -276,7 +277,7 @@ fn name(bytes: &[u8]) -> Result<String, ObjectError> {
     Ok(printable(bytes))
 }
 
-/// Converts an error message of the ELF library to one line that starts in lower case.
+/// Converts an error message of the ELF library to one line that starts with a lower-case letter.
 fn lower(message: &str) -> String {
     let message = printable(message.as_bytes());
     let mut chars = message.chars();

@@ -188,7 +188,8 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    /// Checks that the names are those in the kernel headers, which every C compiler installs.
+    /// Checks that [`NAMES`] contains the same names as the kernel headers, which every C compiler
+    /// installs.
     #[test]
     fn names_are_those_of_the_kernel() {
         let mut numbers = BTreeMap::new();

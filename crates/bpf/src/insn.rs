@@ -37,7 +37,7 @@ pub enum Insn {
     Alu {
         /// Width of the operation; 32-bit operations clear the upper half of `dst`.
         width: Width,
-        /// The operator.
+        /// Arithmetic or bitwise operator.
         op: AluOp,
         /// Destination and left operand.
         dst: Register,
@@ -107,7 +107,7 @@ pub enum Insn {
     },
     /// An atomic read-modify-write of 4 or 8 bytes.
     Atomic {
-        /// The operation, which may return the old value.
+        /// The operation; with `fetch`, it returns the old value.
         op: AtomicOp,
         /// Width of the access: 4 or 8 bytes.
         width: Width,
@@ -153,7 +153,7 @@ pub enum Insn {
     },
     /// Unconditional jump.
     Jump {
-        /// Distance in slots, from the next instruction.
+        /// Distance of the target from the next instruction, in 8-byte slots.
         offset: i32,
         /// True for `gotol`, the form with a 32-bit offset.
         long: bool,
@@ -168,13 +168,13 @@ pub enum Insn {
         dst: Register,
         /// Right operand.
         src: Source,
-        /// Distance in slots, from the next instruction.
+        /// Distance of the target from the next instruction, in 8-byte slots.
         offset: i16,
     },
     /// The instruction `may_goto`. It jumps once the program has used up the kernel's limit on loop
     /// iterations; before that, it does nothing.
     MayGoto {
-        /// Distance in slots, from the next instruction.
+        /// Distance of the target from the next instruction, in 8-byte slots.
         offset: i16,
     },
     /// A call; arguments in `r1` to `r5`, result in `r0`.
@@ -190,7 +190,7 @@ pub enum Call {
     Helper(i32),
     /// A function of the same program.
     Subprogram {
-        /// Distance in slots, from the next instruction.
+        /// Distance of the function's first instruction from the next instruction, in 8-byte slots.
         offset: i32,
     },
     /// A kernel function.
@@ -226,7 +226,8 @@ pub enum Imm64 {
     },
     /// The address of a function of the same program, which a helper calls back.
     Function {
-        /// Distance in slots, as in calls: the function starts at this slot + 1 + `offset`.
+        /// Distance, in 8-byte slots, of the function's first instruction from the slot after the
+        /// first slot of this instruction.
         offset: i32,
     },
     /// The address of the map with this index; in a [`crate::BpfProgram`], an index in

@@ -13,7 +13,7 @@ use crate::error::printable;
 /// Source position of an instruction.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LineInfo {
-    /// Source file, by the path given to the compiler.
+    /// Path of the source file, as it was given to the compiler.
     pub file: Arc<str>,
     /// Line number, from 1.
     pub line: u32,
@@ -37,8 +37,8 @@ impl<'a> Lines<'a> {
         Lines { btf, records, strings: HashMap::new() }
     }
 
-    /// Returns the source line of each of the `len` instruction slots from slot `first` of the
-    /// section; `None` for slots without a line.
+    /// Returns the source lines of `len` instruction slots, from slot `first` of the section on.
+    /// `None` stands for a slot without a known line.
     pub fn of_function(&mut self, first: usize, len: usize) -> Vec<Option<LineInfo>> {
         let byte = |slot: usize| slot as u64 * 8;
         let start = self.records.partition_point(|r| u64::from(r.offset) < byte(first));

@@ -47,7 +47,7 @@ impl MapTable {
         Ok(MapTable { maps })
     }
 
-    /// Adds the initial elements of maps, which the object states by relocations or by section
+    /// Adds the initial elements of maps, which an object file gives by relocations or by section
     /// names. `program` returns the index of the program that starts at an offset of a section;
     /// `programs` contains the section names of all programs.
     pub fn fill_slots(

@@ -1,5 +1,5 @@
-//! Provides tables of names in which the position of a name is its number. Code that needs a number
-//! looks up the name at compile time, so each number is defined in one place only.
+//! Looks up names at compile time in tables in which the position of a name is its number. Code
+//! that needs a number looks up the name, so each number is defined in one place only.
 
 /// Returns the position of a name in a table.
 ///
@@ -16,7 +16,7 @@ pub(crate) const fn position(table: &[&str], name: &str) -> usize {
     panic!("the table lacks this name")
 }
 
-/// Returns true if two texts are equal; `==` is not available in constants.
+/// Returns true if two byte strings are equal; `==` is not available in constants.
 const fn same(a: &[u8], b: &[u8]) -> bool {
     if a.len() != b.len() {
         return false;

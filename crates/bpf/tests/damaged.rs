@@ -1,4 +1,5 @@
-//! Tests that damaged objects give a one-line error or valid programs, and never a panic.
+//! Tests that the reading of damaged objects gives valid programs or an error of one line, and
+//! never a panic.
 
 use proptest::prelude::*;
 use slowpath_bpf::insn::{Insn, encode};

@@ -1,4 +1,5 @@
-//! Tests that `docs/reference/support.md` contains the tables of the lifter.
+//! Tests that `docs/reference/support.md` contains the current tables of supported instructions,
+//! helpers and maps from the lifter.
 
 use std::path::Path;
 

@@ -41,8 +41,9 @@ fn link_all(object: &Object, kernel: &Btf) -> Vec<BpfProgram> {
     numbers.map(|n| object.link(n, Some(kernel)).unwrap_or_else(|e| panic!("{e}"))).collect()
 }
 
-/// Removes the parts of a map definition that depend on the form of the definition in the object:
-/// key and value types, value sizes of maps of maps and program arrays, and names of inner maps.
+/// Removes the parts of a map definition that differ between the forms of definitions in object
+/// files: key and value types, value sizes of maps of maps and program arrays, and names of inner
+/// maps.
 fn plain(def: &MapDef) -> MapDef {
     let holds = def.kind.holds_maps() || def.kind == MapKind::PROG_ARRAY;
     let inner =
@@ -161,7 +162,8 @@ proptest! {
         }
     }
 
-    /// Checks that a map definition that was changed after parsing is read back with the change.
+    /// Checks that a map definition that was changed after parsing still has the change when the
+    /// object is written and read back.
     #[test]
     fn changed_maps_are_read_back_with_their_changes(
         which in any::<prop::sample::Index>(),

@@ -63,9 +63,9 @@ impl Cache {
         Key::of(&(MAGIC, &self.build, kind, rests_on))
     }
 
-    /// Returns the result for a key, with bytes such as an object file. Reads it from the folder if
-    /// it is stored there; otherwise calls `compute`. The flag that `compute` returns is true if
-    /// the result is complete; only complete results are stored.
+    /// Returns the result for a key, together with optional bytes such as an object file. Reads it
+    /// from the folder if it is stored there; otherwise calls `compute`. The flag that `compute`
+    /// returns is true if the result is complete; only complete results are stored.
     pub fn result<T: Serialize + DeserializeOwned>(
         &self,
         key: Key,
@@ -115,8 +115,8 @@ impl Cache {
         Some(self.folder.as_ref()?.join(&name[..2]).join(&name[2..]))
     }
 
-    /// Returns the stored result for a key, with its bytes; `None` if it is not stored, or damaged.
-    /// Records problems as notes for the user.
+    /// Returns the stored result for a key, together with its optional bytes. Returns `None` if no
+    /// result is stored or the file is damaged. Records problems as notes for the user.
     pub fn read<T: DeserializeOwned>(&self, key: Key) -> Option<(T, Option<Vec<u8>>)> {
         let file = self.file(key)?;
         let read = File::open(&file).and_then(|mut opened| {
@@ -141,8 +141,8 @@ impl Cache {
         found
     }
 
-    /// Stores a result, with bytes such as an object file. Records a failure as a note for the
-    /// user.
+    /// Stores a result, together with optional bytes such as an object file. Records a failure as a
+    /// note for the user.
     pub fn write<T: Serialize>(&self, key: Key, result: &T, bytes: Option<&[u8]>) {
         if let Err(error) = self.store(key, result, bytes) {
             let folder = self.folder.as_deref().unwrap_or(Path::new(""));
@@ -150,7 +150,7 @@ impl Cache {
         }
     }
 
-    /// Stores a result, with bytes such as an object file.
+    /// Stores a result, together with optional bytes such as an object file.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -192,7 +192,7 @@ fn create_private(folder: &Path) -> io::Result<()> {
 }
 
 /// Creates a file with a temporary name that no other process uses. Process numbers alone do not
-/// suffice: containers that share the folder may have equal ones.
+/// suffice: processes in different containers that share the folder may have the same number.
 fn temporary(folder: &Path) -> io::Result<(PathBuf, File)> {
     loop {
         let serial = SERIAL.fetch_add(1, Ordering::Relaxed);

@@ -27,8 +27,8 @@ pub const LIMITS: Limits = Limits { bytes: 500 << 20, age: DAY.saturating_mul(90
 /// Time between two prunings of a folder. It limits their cost: each pruning has to look at all
 /// files.
 const PERIOD: Duration = Duration::from_secs(5 * 60);
-/// A command that has written more than the size limit divided by this number prunes the folder in
-/// any case.
+/// A command prunes the folder, even if it was pruned recently, when it has written more than the
+/// size limit divided by this number.
 const SHARE: u64 = 16;
 /// Name of an empty file whose modification time is the time of the last pruning.
 const MARKER: &str = "pruned";
@@ -42,8 +42,8 @@ pub struct Usage {
     pub bytes: u64,
 }
 
-/// Records that a file of the cache is used. To save writes, the recorded time changes at most once
-/// a day.
+/// Records that a file of the cache was used now. To save writes, the recorded time changes at most
+/// once a day.
 pub(crate) fn used(file: &File, now: SystemTime) {
     let fresh = |about: Metadata| about.modified().is_ok_and(|at| since(at, now) < DAY);
     if !file.metadata().is_ok_and(fresh) {
@@ -53,7 +53,7 @@ pub(crate) fn used(file: &File, now: SystemTime) {
 }
 
 /// Prunes a folder like [`prune`], unless this was done recently. `written` is the number of bytes
-/// that this command has written to the folder; if it is large, prunes in any case.
+/// that this command has written to the folder; if it is large, prunes even then.
 pub(crate) fn prune_if_due(folder: &Path, limits: Limits, written: u64, now: SystemTime) {
     let marker = folder.join(MARKER);
     let last = fs::metadata(&marker).and_then(|about| about.modified());
@@ -67,7 +67,7 @@ pub(crate) fn prune_if_due(folder: &Path, limits: Limits, written: u64, now: Sys
 }
 
 /// Deletes cached files that were not used for too long. If the remaining files exceed the size
-/// limit, deletes more of them, oldest last use first.
+/// limit, deletes more of them, in the order of their last use, until they fit.
 pub fn prune(folder: &Path, limits: Limits, now: SystemTime) {
     let mut kept = Vec::new();
     for (file, about) in files(folder) {
@@ -136,7 +136,8 @@ pub fn clear(folder: &Path) -> Result<Usage, (PathBuf, std::io::Error)> {
     failed.map_or(Ok(usage), Err)
 }
 
-/// Returns the regular files in the subfolders of the cache. Not all of them are results.
+/// Returns the regular files in the subfolders of the cache folder, including files that are not
+/// results.
 fn files(folder: &Path) -> impl Iterator<Item = (PathBuf, Metadata)> {
     let places = entries(folder).filter(|place| is_hexadecimal(place, 2));
     places.flat_map(|place| entries(&place).collect::<Vec<_>>()).filter_map(|file| {
@@ -168,7 +169,8 @@ fn is_hexadecimal(file: &Path, digits: usize) -> bool {
     name(file).len() == digits && name(file).bytes().all(digit)
 }
 
-/// Returns true if a file has the name of a temporary file, which a killed process may have left.
+/// Returns true if a file has a temporary name. A process that was killed while it wrote a result
+/// may have left such a file.
 fn is_unfinished(file: &Path) -> bool {
     name(file).starts_with('.') && name(file).ends_with(".new")
 }

@@ -1,5 +1,5 @@
-//! Codes of errors, refusals, warnings and findings. A code is one cause with one remedy, and keeps
-//! its number forever, so that users can search for it and scripts can compare with it.
+//! Codes of errors, refusals, warnings and findings. A code stands for one cause with one remedy.
+//! It keeps its number forever, so that users can search for it and scripts can compare with it.
 //!
 //! The file `codes.toml` beside this crate is the registry: it has the texts of all codes. This
 //! crate has the constants of those codes that Rust code reports.
@@ -23,7 +23,8 @@ impl fmt::Display for Code {
     }
 }
 
-/// Declares the constants, and the list of their names for the comparison with the registry.
+/// Declares a constant for each code, and a list of all codes for the test that compares them with
+/// the registry `codes.toml`.
 macro_rules! codes {
     ($($name:ident = $number:literal,)*) => {
         $(

@@ -44,7 +44,7 @@ pub struct Domain {
 }
 
 impl Domain {
-    /// Returns the domain of all values of `width` bits.
+    /// Returns the domain of all values with `width` bits.
     pub fn full(width: u8) -> Self {
         let top = 1u64 << (width - 1);
         Domain {

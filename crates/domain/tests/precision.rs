@@ -38,7 +38,7 @@ fn signed(value: u64) -> i64 {
 
 type Binary = (&'static str, fn(Domain, Domain) -> Domain, fn(u64, u64) -> u64, usize);
 
-/// For each operator: its name, its transfer function, the operator on numbers, and the minimum
+/// Each operator with its name, its transfer function, the operator on numbers, and the minimum
 /// percentage of results that are the best possible.
 const BINARY: &[Binary] = &[
     ("and", transfer::and, |a, b| a & b, 99),

@@ -7,7 +7,7 @@ use crate::memory::Location;
 use slowpath_smt::{Node, TermId};
 
 impl Executor {
-    /// Returns how storing `value` at `to` affects a later load of `bytes` bytes at `at`.
+    /// Returns the effect of storing `value` at `to` on a later load of `bytes` bytes at `at`.
     pub(crate) fn alias(&mut self, at: Location, to: Location, value: TermId, bytes: u8) -> Alias {
         if at.region != to.region {
             return Alias::No;
@@ -49,7 +49,7 @@ impl Executor {
         }
     }
 
-    /// Returns how storing `value` at `to` affects a later load of one byte at `at`.
+    /// Returns the effect of storing `value` at `to` on a later load of one byte at `at`.
     pub(crate) fn alias_byte(&mut self, at: Location, to: Location, value: TermId) -> ByteAlias {
         if at.region != to.region {
             return ByteAlias::No;
@@ -75,7 +75,8 @@ impl Executor {
         if possible.is_empty() { ByteAlias::No } else { ByteAlias::May(possible) }
     }
 
-    /// Returns how setting `count` bytes at `to` to zero affects a later load of one byte at `at`.
+    /// Returns the effect of setting `count` bytes at `to` to zero on a later load of one byte at
+    /// `at`.
     pub(crate) fn alias_cleared_byte(
         &mut self,
         at: Location,
@@ -95,8 +96,8 @@ impl Executor {
         }
     }
 
-    /// Returns how setting `count` bytes at `to` to zero affects a later load of `bytes` bytes at
-    /// `at`. If the load certainly reads only cleared bytes, its value is zero.
+    /// Returns the effect of setting `count` bytes at `to` to zero on a later load of `bytes` bytes
+    /// at `at`. If the load certainly reads only cleared bytes, its value is zero.
     pub(crate) fn alias_cleared(
         &mut self,
         at: Location,

@@ -25,7 +25,7 @@ use slowpath_smt::{Node, TermId};
 use slowpath_stop::Ticker;
 use std::collections::BTreeSet;
 
-/// Maximum number of locations that one memory access may have.
+/// Maximum number of locations between which the address of one memory access may choose.
 const MAX_PLACES: usize = 32;
 /// Number of steps between checks of the stop condition.
 const TURNS: u32 = 32;
@@ -33,17 +33,17 @@ const TURNS: u32 = 32;
 /// A resolver that computes terms for the values on all paths together.
 #[derive(Debug)]
 pub struct AllPaths {
-    /// For each node, its incoming arcs with their conditions. A condition is meaningful only for
-    /// runs that reach the node.
+    /// For each node, its incoming arcs, each with the condition under which a run takes it. The
+    /// condition is meaningful only for runs that reach the node.
     arrivals: HashMap<NodeId, Vec<(ArcId, TermId)>>,
     resolved: HashMap<TermId, TermId>,
-    /// Cache of reads of several bytes as one value; the `u8` is the number of bytes. `None` if no
-    /// single store wrote all of them.
+    /// Results of reading several bytes as one value; the `u8` is their number. `None` if no single
+    /// store wrote all of these bytes.
     read: HashMap<(MemId, Location, u8), Option<TermId>>,
     ticker: Ticker,
 }
 
-/// A value to compute before another value that depends on it.
+/// A value that has to be computed before another value, which depends on it.
 #[derive(Clone, Copy, Debug)]
 enum Need {
     /// The value of a term.
@@ -53,7 +53,7 @@ enum Need {
     Read(MemId, Location, u8),
 }
 
-/// The effect of a write on the bytes that it touches.
+/// The change that a write makes to the bytes that it touches.
 #[derive(Clone, Copy)]
 enum Written {
     Value(TermId),
@@ -192,7 +192,8 @@ impl AllPaths {
         Ok((writers.into_iter().collect(), initial))
     }
 
-    /// Resolves an address and returns the possible locations that it points to.
+    /// Resolves an address. Returns the possible locations that it points to, each with its
+    /// condition.
     fn place_of(
         &mut self,
         executor: &mut Executor,
@@ -249,7 +250,7 @@ impl AllPaths {
     }
 
     /// Computes the value of a term if the values that it depends on are known. Otherwise adds the
-    /// missing values to `work` and returns `None`.
+    /// missing values to the work list `work` and returns `None`.
     fn term(
         &mut self,
         executor: &mut Executor,
@@ -286,7 +287,7 @@ impl AllPaths {
     }
 
     /// Returns the value of the first pair whose condition holds, or of the last pair if no
-    /// condition holds. Adds missing values to `work`.
+    /// condition holds. If required values are missing, adds them to the work list `work`.
     fn choose(
         &self,
         executor: &mut Executor,
@@ -304,7 +305,7 @@ impl AllPaths {
     }
 
     /// Returns the value of a load whose address or memory state differs between paths. If required
-    /// values are missing, adds them to `work` and returns `None`.
+    /// values are missing, adds them to the work list `work` and returns `None`.
     fn load(
         &mut self,
         executor: &mut Executor,
@@ -326,7 +327,8 @@ impl AllPaths {
     }
 
     /// Reads `bytes` consecutive bytes: as one value if a single store wrote them all, otherwise
-    /// byte by byte. If required values are missing, adds them to `work` and returns `None`.
+    /// byte by byte. If required values are missing, adds them to the work list `work` and returns
+    /// `None`.
     fn together(
         &mut self,
         executor: &mut Executor,
@@ -358,7 +360,7 @@ impl AllPaths {
     }
 
     /// Returns the possible locations of an access. If the value of the address is not known yet,
-    /// adds it to `work` and returns `None`.
+    /// adds it to the work list `work` and returns `None`.
     fn places(
         &mut self,
         executor: &mut Executor,
@@ -404,14 +406,14 @@ impl AllPaths {
     }
 }
 
-/// Returns the error for a value that is not defined on any of the incoming arcs, which is a defect
-/// of the caller.
+/// Returns the error for a value that none of the incoming arcs defines, which is a defect of the
+/// caller.
 fn off_path() -> ExecError {
     ExecError::OffPath { term: "a value".to_owned() }
 }
 
 /// Returns the value of the first pair whose condition holds, or of the last pair if no condition
-/// holds.
+/// holds. Each pair consists of a condition and a value.
 fn choice(executor: &mut Executor, values: &[(TermId, TermId)]) -> Option<TermId> {
     let (&(_, last), first) = values.split_last()?;
     let over =
@@ -420,7 +422,7 @@ fn choice(executor: &mut Executor, values: &[(TermId, TermId)]) -> Option<TermId
 }
 
 /// Splits an address that is a choice between two addresses, possibly plus an offset. Returns the
-/// condition and both addresses, with the offset added to each.
+/// condition of the choice, and both addresses with the offset added to each.
 fn alternatives(executor: &mut Executor, address: TermId) -> Option<(TermId, TermId, TermId)> {
     if let Node::Ite(condition, then, other) = *executor.pool.node(address) {
         return Some((condition, then, other));

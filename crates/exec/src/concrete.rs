@@ -38,12 +38,12 @@ pub struct Run {
     pub exit: u32,
     /// Final values of all bytes that the run wrote, by region and offset.
     pub written: ByteMap,
-    /// Region and offset of each load from a watched region ([`Environment::watched`]), in order.
+    /// Loads from regions in [`Environment::watched`], in order, each with its region and offset.
     /// Does not contain loads whose first byte the run had already written.
     pub read: Vec<(RegionId, u64)>,
     /// Final values of the registers, in the program's order.
     pub regs: Vec<u64>,
-    /// Numbers that the run assigned to pairs of values ([`BinaryOp::Intern`]).
+    /// Numbers that the run assigned to pairs of values, as [`BinaryOp::Intern`] does.
     pub interned: HashMap<(u64, u64), u32>,
     /// Number of [`Op::Unknown`] operations that the run executed.
     pub unknowns: usize,
@@ -60,7 +60,7 @@ pub enum ConcreteError {
     /// A load or store uses an address outside all memory regions.
     #[error("instruction .{insn}: address {address:#x} is in no memory region")]
     Stray {
-        /// Number of the instruction.
+        /// Number of the load or store instruction in the program.
         insn: u32,
         /// The accessed address.
         address: u64,
@@ -68,7 +68,7 @@ pub enum ConcreteError {
     /// An operation sets more bytes to zero than a packet or any other region can have.
     #[error("instruction .{insn} clears {bytes} bytes")]
     Cleared {
-        /// Number of the instruction.
+        /// Number of the instruction in the program.
         insn: u32,
         /// Number of bytes to clear.
         bytes: u64,
@@ -186,7 +186,7 @@ struct Core<'a> {
     program: &'a Program,
     environment: &'a Environment,
     regs: Vec<u64>,
-    /// For each register, the region into which its value points; `None` if the value is not an
+    /// For each register, the region into which its value points; `None` if its value is not an
     /// address. The value alone does not determine the region, because offsets can exceed the
     /// distance between regions.
     points: Vec<Option<RegionId>>,
@@ -201,7 +201,7 @@ struct Core<'a> {
     /// Number of [`Op::Unknown`] operations that the run has executed so far.
     unknowns: usize,
     relied: BTreeSet<RelianceId>,
-    /// Region and offset of each load from a watched region.
+    /// Loads from watched regions so far, each with its region and offset.
     read: Vec<(RegionId, u64)>,
 }
 
@@ -325,7 +325,7 @@ impl Core<'_> {
         Ok((RegionId::from(index), address.wrapping_sub(base) & ones(width)))
     }
 
-    /// Returns the value that a byte has at the start of the run.
+    /// Returns the value that a byte, given by region and offset, has at the start of the run.
     fn initial(&self, key: (RegionId, u64)) -> u8 {
         match &self.program.regions[key.0.index()].content {
             Some(bytes) => {

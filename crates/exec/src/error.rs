@@ -13,18 +13,18 @@ pub enum ExecError {
          (packet, stack, context or map)"
     )]
     UnknownRegion {
-        /// Number of the instruction.
+        /// Number of the load or store instruction in the program.
         insn: u32,
     },
     /// A program reads a register before writing it.
     #[error("instruction .{insn}: register {register} is read before it is written")]
     Undefined {
-        /// Number of the instruction.
+        /// Number of the reading instruction in the program.
         insn: u32,
         /// Name of the register.
         register: String,
     },
-    /// Execution was interrupted.
+    /// Execution was stopped early, for this reason.
     #[error("stopped: {0}")]
     Stopped(Reason),
     /// A caller asked for a value on a path on which the value is not defined. This is a defect of

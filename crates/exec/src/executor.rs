@@ -77,11 +77,11 @@ pub struct Executor {
     /// True if other programs or CPUs may change shared memory at any time (see
     /// [`Start::volatile`]).
     pub(crate) volatile: bool,
-    /// Cache of `locate_access`: the location to which each address points, or `None` if the term
-    /// does not show it.
+    /// Locations that `locate_access` found, by the term of the address; `None` if the term does
+    /// not show a location.
     pub(crate) located: HashMap<TermId, Option<Location>>,
-    /// Addresses for which no location was found, each with the maximum depth of nested choices
-    /// (if-then-else terms) that the search covered.
+    /// Addresses without a known location. Each has the depth of nested choices (if-then-else
+    /// terms) up to which the search for a location has looked.
     pub(crate) unlocated: HashMap<TermId, u32>,
     pub(crate) insn: u32,
     /// Values that [`Op::Unknown`] operations in the prologue returned, in order of execution.
@@ -91,11 +91,11 @@ pub struct Executor {
     drawn: HashMap<NodeId, Vec<TermId>>,
     /// Values that [`Op::Unknown`] operations have returned in the block that is being executed.
     draws: Vec<TermId>,
-    /// For each basic block instance, assumptions on which a run may rely ([`Op::Rely`]). The 1-bit
-    /// term is set if the run relies on the assumption.
+    /// For each basic block instance, the assumptions on which a run may rely ([`Op::Rely`]). The
+    /// 1-bit term of an assumption is 1 if the run relies on it.
     relied: HashMap<NodeId, Vec<(RelianceId, TermId)>>,
-    /// Assumptions that the block being executed may rely on, each with a 1-bit term that is set if
-    /// the run relies on it.
+    /// Assumptions that the block being executed may rely on. The 1-bit term of an assumption is 1
+    /// if the run relies on it.
     reliances: Vec<(RelianceId, TermId)>,
     /// Values for the next [`Op::Unknown`] operations to return, in order. If the list is empty,
     /// these operations return new unknowns.
@@ -111,7 +111,7 @@ pub struct Executor {
     ticker: Ticker,
 }
 
-/// Returns the registers whose values a block must keep because its successors read them, in
+/// Returns the registers that are live at the end of a block, because its successors read them, in
 /// ascending order.
 fn live_out(block: &Block, live_in: &[Vec<Reg>]) -> Vec<Reg> {
     let next = block.terminator.edges().filter_map(|edge| match edge.target {
@@ -199,7 +199,7 @@ impl Executor {
     }
 
     /// Records the base address of each region whose base register the prologue has just written.
-    /// The rest of the prologue may then access the region.
+    /// The rest of the prologue can then access the region.
     fn find_bases(&mut self) {
         for (base, region) in self.bases.iter_mut().zip(&self.program.regions) {
             *base = base.or(self.regs[region.base.index()]);
@@ -236,8 +236,8 @@ impl Executor {
         self.drawn.get(&node).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the assumptions that the block instance at `node` may rely on ([`Op::Rely`]). Each
-    /// has a 1-bit term that is 1 if the run relies on the assumption.
+    /// Returns the assumptions that the block instance at `node` may rely on ([`Op::Rely`]). The
+    /// 1-bit term of an assumption is 1 if the run relies on it.
     pub fn reliances(&self, node: NodeId) -> &[(RelianceId, TermId)] {
         self.relied.get(&node).map_or(&[], Vec::as_slice)
     }
@@ -290,7 +290,7 @@ impl Executor {
         Ok(condition)
     }
 
-    /// Returns the registers in `live` that have a value, each with this value.
+    /// Returns those registers in `live` that have a value, each with its value.
     fn keep(&self, live: &[Reg]) -> Rc<Vec<(Reg, TermId)>> {
         let value = |&reg: &Reg| self.regs[reg.index()].map(|value| (reg, value));
         Rc::new(live.iter().filter_map(value).collect())

@@ -23,8 +23,8 @@ use slowpath_smt::{Domain, TermId, TermPool};
 
 use std::rc::Rc;
 
-/// Maximum number of different values in a merge for which the facts record that the merged value
-/// equals one of them.
+/// Maximum number of different values that a fact about a merged value lists. If paths with more
+/// values meet, the fact does not list them.
 const MAX_ARMS: usize = 4;
 
 /// A set of facts about terms (intervals and known bits) that hold together.
@@ -101,14 +101,14 @@ impl Facts {
         self.history = Some(Rc::new(Change { term, after, depth, before, jump }));
     }
 
-    /// Returns the value of `term` if the facts leave only one possible value.
+    /// Returns the value of `term` if the facts allow only one value; otherwise `None`.
     pub fn constant(&self, term: TermId) -> Option<u64> {
         let fact = self.get(term)?;
         (fact.lo == fact.hi).then_some(fact.lo)
     }
 
-    /// Returns the smallest value that the facts leave for `term`, and the tags of the conditions
-    /// that cause this bound.
+    /// Returns the smallest value that the facts allow for `term`, and the tags of the conditions
+    /// from which this bound follows.
     pub fn at_least(&self, pool: &TermPool, term: TermId) -> (u64, Reasons) {
         let plain = pool.domain(term).lo();
         match self.get(term) {
@@ -117,7 +117,7 @@ impl Facts {
         }
     }
 
-    /// Returns a set that contains all values that the facts leave for `term`.
+    /// Returns a set that contains all values that the facts allow for `term`.
     pub fn domain(&self, pool: &TermPool, term: TermId) -> Domain {
         let plain = pool.domain(term);
         let Some(fact) = self.get(term) else { return plain };
@@ -126,7 +126,7 @@ impl Facts {
         Domain::reduced(plain.width(), zeros, ones, lo, hi).unwrap_or(plain)
     }
 
-    /// Returns the truth value of a 1-bit term if the facts determine it.
+    /// Returns the truth value of a 1-bit term if the facts determine it; otherwise `None`.
     pub fn decide(&self, pool: &TermPool, condition: TermId) -> Option<bool> {
         let possible = |value| {
             let mut overlay = Overlay::new(&self.map);
@@ -161,8 +161,8 @@ impl Facts {
         Ok(())
     }
 
-    /// Adds the fact that `merged` equals one of the `values`. The value with index `i` comes from
-    /// the path with the facts `ways[i]`.
+    /// Adds the fact that `merged`, a value where paths meet, equals one of the `values`. The value
+    /// with index `i` comes from the path with the facts `ways[i]`.
     pub fn merge(&mut self, pool: &TermPool, merged: TermId, values: &[TermId], ways: &[&Facts]) {
         if values.len() > MAX_ARMS || values.iter().all(|&value| pool.as_const(value).is_some()) {
             return;

@@ -11,7 +11,8 @@ use std::rc::Rc;
 
 /// Number of bytes of a word, the smallest unit that footprints distinguish.
 const WORD: u64 = 8;
-/// Number of bits for each region. Words whose numbers differ by a multiple of it share a bit.
+/// Number of bits for each region. Words whose numbers differ by a multiple of this number share a
+/// bit.
 const WORDS: u64 = u64::BITS as u64;
 
 /// A set that contains at least the bytes that a memory access writes or reads.

@@ -17,7 +17,7 @@ pub struct Stored {
     pub location: Option<Location>,
     /// Number of bytes written.
     pub bytes: u8,
-    /// Number of the instruction.
+    /// Number of the store instruction in the program.
     pub insn: u32,
 }
 
@@ -28,7 +28,7 @@ pub struct Written {
     pub location: Option<Location>,
     /// Stored value; `None` if the operation sets bytes to zero.
     pub value: Option<TermId>,
-    /// Number of the instruction.
+    /// Number of the instruction in the program.
     pub insn: u32,
 }
 
@@ -42,8 +42,8 @@ pub enum Varying<'a> {
         /// Arcs into the node, each with the value that arrives along it.
         incoming: &'a [(ArcId, TermId)],
     },
-    /// The variable is the result of a load that may read from different stores or regions on
-    /// different paths.
+    /// The variable is the result of a load that may read from other stores or other regions on
+    /// other paths.
     Deferred,
 }
 
@@ -130,8 +130,8 @@ impl Executor {
         Some(self.load(state.memory, address, bytes))
     }
 
-    /// Merges the states in which paths leave the program, where no register is live. `node` stands
-    /// for the merge: a new node, with a number that no other node has.
+    /// Merges the states in which paths leave the program, where no register is live. `node` is the
+    /// node of the merge: a new number that no other node has.
     pub fn merge_exits(
         &mut self,
         node: NodeId,

@@ -9,8 +9,8 @@ use crate::read::{Missing, Read};
 use slowpath_ir::{RegionId, RegionKind};
 use slowpath_smt::{Domain, TermId};
 
-/// Maximum number of stores that may have written the bytes of one read. If there are more, the
-/// read has no value until a caller chooses a single path.
+/// Maximum number of stores that may have written the bytes of one read. With more stores, the
+/// value of the read is computed only for single paths.
 const MAX_CANDIDATES: usize = 8;
 /// Maximum number of memory states that one read visits.
 const MAX_LOOKED_AT: u32 = 256;
@@ -244,7 +244,8 @@ impl Executor {
     }
 }
 
-/// Result of following the chain of stores during a read, from the newest store to the oldest.
+/// Result of a read that follows the chain of stores, from the newest store to the oldest, up to
+/// the first merge of memory states.
 enum Found {
     Value(TermId),
     Missing(Missing),
@@ -253,8 +254,8 @@ enum Found {
     Merge {
         node: NodeId,
         incoming: Vec<(ArcId, MemId)>,
-        /// Newer stores that may have written the bytes, newest first, each as a condition and the
-        /// stored value.
+        /// Newer stores that may have written the bytes, newest first. Each has its condition and
+        /// the stored value.
         guarded: Vec<(TermId, TermId)>,
     },
 }

@@ -67,9 +67,8 @@ impl Executor {
         None
     }
 
-    /// Returns the offset of `address` from `base`, if `base` is a concatenation whose low part is
-    /// a nonzero constant. Simplification may have merged this constant with the offset in the
-    /// address.
+    /// Returns the offset of `address` from `base` if `base` is a concatenation whose low part is a
+    /// nonzero constant. Simplification may have added this constant to the offset in the address.
     fn behind_known(
         &mut self,
         base: TermId,

@@ -42,7 +42,7 @@ pub(crate) enum MemNode {
         /// Location to which the address points, if it is known and equal on every path.
         location: Option<Location>,
         value: TermId,
-        /// Number of the instruction, for messages.
+        /// Number of the store instruction, for messages.
         insn: u32,
     },
     /// `bytes` bytes of the state `prev` were set to zero.
@@ -69,8 +69,8 @@ struct Entry {
     dominator: MemId,
     /// Superset of the bytes that were written after the dominator.
     written: Footprint,
-    /// A dominator further up in the tree, at least as far as the immediate one. Searches use it to
-    /// skip levels.
+    /// A dominator of the immediate dominator, or the immediate dominator itself. Searches use it
+    /// to skip levels of the tree.
     jump: MemId,
     /// Superset of the bytes that were written after `jump`.
     jumped: Footprint,

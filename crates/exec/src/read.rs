@@ -23,8 +23,7 @@ impl Read {
 /// The reason why no single value of a read is valid on all paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Missing {
-    /// The bytes were written by several stores, or by none. A read of each byte by itself may
-    /// still succeed.
+    /// Several stores wrote the bytes, or none did. Reading each byte separately may still succeed.
     Split,
     /// Stores to unknown regions, or too many stores, may have written the bytes.
     Unknown,

@@ -14,7 +14,7 @@ use slowpath_smt::{Node, TermId};
 use slowpath_stop::Ticker;
 use std::collections::BTreeSet;
 
-/// Number of arcs at the start of the path on which a value depends; 0 if the value is the same on
+/// Length, in arcs, of a prefix of the path that determines a value; 0 if the value is the same on
 /// every path.
 type Level = u32;
 
@@ -38,8 +38,8 @@ pub struct Resolver {
 struct Origin {
     /// Terms of addresses and stored values on which the result of the load depends.
     terms: Vec<TermId>,
-    /// Positions of arcs on the path that determine the memory state which the load reads. These
-    /// arcs lead to nodes where paths with different memory states merge.
+    /// Positions on the path of the arcs that determine the memory state from which the load reads.
+    /// These arcs lead to nodes where paths with different memory states merge.
     positions: Vec<Level>,
 }
 

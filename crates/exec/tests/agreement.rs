@@ -139,7 +139,8 @@ fn compile(statements: &[Stmt], wanted: Option<[u64; VALUES.len()]>) -> Program 
     })
 }
 
-/// Returns a model in which the executor's inputs have the values that they had in a concrete run.
+/// Returns an assignment of values to the executor's inputs: the values that they had in a concrete
+/// run.
 fn model(executor: &Executor, environment: &Environment, run: &concrete::Run) -> Model {
     let mut model = Model::new();
     let pool = &executor.pool;

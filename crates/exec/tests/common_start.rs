@@ -17,7 +17,7 @@ fn execute(program: Program, start: Start, draws: &[TermId]) -> (Executor, Symbo
 }
 
 /// Emits code that adds a byte of the packet and an unknown value of at most 255. The code puts the
-/// sum in a register, and stores its low 16 bits in the packet.
+/// sum in a register, and stores the low 16 bits of the sum in the packet.
 fn sum(build: &mut BlockBuilder<'_>) {
     let read = packet(build, 4, 1);
     let drawn = build.unknown(DrawId(0), 64, 0, 255);

@@ -73,8 +73,8 @@ fn diamond(bodies: [Body; 4]) -> Program {
     program
 }
 
-/// Executes a program of [`diamond`], and merges the two paths at its last block. Returns the
-/// executor, and the branch condition of that block.
+/// Executes a program that [`diamond`] returns, and merges its two paths at the last block. Returns
+/// the executor, and the branch condition of the last block.
 fn execute(program: Program) -> (Executor, TermId) {
     let (mut executor, start) = Executor::new(Rc::new(program)).expect("starts");
     let mut top = start;

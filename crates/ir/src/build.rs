@@ -157,8 +157,8 @@ pub trait Emit {
     }
 
     /// Appends an operation that yields any value from `min` to `max` (unsigned, both included),
-    /// and returns the new register that holds the value. `draw` is the number of a description of
-    /// the value for reports.
+    /// and returns the new register that holds the value. `draw` is the number of the value's
+    /// description in [`Program::draws`](crate::Program::draws), for reports.
     fn unknown(&mut self, draw: DrawId, width: u8, min: u64, max: u64) -> Operand {
         let dst = self.temp(width);
         self.push(Op::Unknown { dst, min, max, draw });

@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub struct Draw {
     /// Origin of the value: the name of a function outside the program, or an instruction.
     pub call: String,
-    /// Name of the value, which distinguishes it from other values of the same call.
+    /// Name of the value, which distinguishes it from other values with the same `call`.
     pub result: String,
     /// Format of the value in reports.
     pub reading: ValueFormat,

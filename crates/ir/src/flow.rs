@@ -90,7 +90,7 @@ impl FlowGraph {
 #[derive(Clone, Copy, Default)]
 struct Visit {
     allowed: bool,
-    /// Number of the block in the order of visits, from 1; 0 if not visited.
+    /// Number of the block in the order of visits, from 1; 0 for a block that was not visited.
     number: usize,
     low: usize,
     on_stack: bool,

@@ -13,13 +13,14 @@ use crate::{
     Reg, RegionId, Terminator,
 };
 
-/// Number of inputs that one pass of the analysis tracks; each has one bit of a mask.
+/// Maximum number of inputs that one pass of the analysis tracks, because each has one bit of a
+/// 64-bit mask.
 const TOGETHER: usize = 64;
-/// Number of the last region with a bit of its own in masks of memory regions. All regions from
-/// this number on share the bit.
+/// Number of the last region that has a bit of its own in masks of regions. All regions with larger
+/// numbers share this bit.
 const LAST_REGION: usize = 63;
 
-/// Inputs to track. Each comes with the region whose bytes contain its value.
+/// Inputs to track, each with the region whose bytes contain the value of the input.
 pub type Sources<'a> = &'a [(InputId, RegionId)];
 
 /// Returns the inputs in `sources` that may influence a branch or a condition that a run relies on.
@@ -37,15 +38,15 @@ pub fn decisive_inputs(program: &Program, sources: Sources<'_>) -> Vec<InputId> 
     found
 }
 
-/// The inputs that one value depends on, and the memory that it may point to.
+/// A fact about one value: the inputs that it depends on, and the memory that it may point to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Fact {
     /// Mask of the tracked inputs that the value depends on.
     inputs: u64,
     /// Mask of the regions that the value may point into.
     regions: u64,
-    /// Region, and constant distance from its base in bytes, if the value is an address of this
-    /// form; otherwise `None`.
+    /// If the value is a region's base plus a constant: the region, and the constant in bytes;
+    /// otherwise `None`.
     place: Option<(RegionId, u64)>,
 }
 
@@ -55,8 +56,8 @@ impl Fact {
         Fact { inputs: self.inputs | other.inputs, regions: self.regions | other.regions, place }
     }
 
-    /// Returns the fact about a result that is computed from this value. The result depends on the
-    /// same inputs and regions, but its distance from a base is unknown.
+    /// Returns the fact about a result that is computed from the value of this fact. The result
+    /// depends on the same inputs and regions, but its distance from a base is unknown.
     fn computed(self) -> Fact {
         Fact { place: None, ..self }
     }
@@ -67,12 +68,13 @@ type State = HashMap<Reg, Fact>;
 struct Analysis {
     /// For each tracked input, a mask with the bit that stands for the input.
     bits: HashMap<InputId, u64>,
-    /// Facts about stored values at constant distances from the base of a region, by region and
-    /// 8-byte word.
+    /// Facts about stored values at constant distances from the base of a region. The key consists
+    /// of the region and the number of the 8-byte word.
     words: HashMap<(u8, u64), Fact>,
-    /// Facts about stored values at unknown distances from the base of a region, by region.
+    /// Facts about stored values at unknown distances from the base of a region, one fact for each
+    /// region.
     anywhere: [Fact; TOGETHER],
-    /// Facts about all values stored to each region, by region.
+    /// Facts about all values stored to each region, one fact for each region.
     all: [Fact; TOGETHER],
     /// Mask of the tracked inputs that can influence a branch, or the condition of an assumption
     /// ([`Op::Rely`]).
@@ -85,7 +87,7 @@ fn region_bit(region: RegionId) -> u8 {
     region.index().min(LAST_REGION) as u8
 }
 
-/// Returns the numbers of the set bits of `mask`.
+/// Returns the indices of the set bits of `mask`.
 fn bits_of(mask: u64) -> impl Iterator<Item = u8> {
     (0..64u8).filter(move |bit| mask >> bit & 1 == 1)
 }

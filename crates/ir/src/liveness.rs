@@ -106,16 +106,16 @@ fn insert(set: &mut [u64], number: u32) {
     }
 }
 
-/// Numbers of the last block that read a register, and of the last block that wrote it. Blocks are
-/// numbered from 1; 0 means that there was no such block.
+/// The numbers of the last block that read a register, and of the last block that wrote it. Block
+/// numbers start at 1; 0 stands for no block.
 #[derive(Clone, Copy, Default)]
 struct Seen {
     read: u32,
     written: u32,
 }
 
-/// A scan of the blocks of a program, one after the other. For each register, it stores the last
-/// blocks that read or wrote it, so that nothing has to be cleared between blocks.
+/// A scan of the blocks of a program, one after the other. For each register, the scan stores the
+/// last blocks that read or wrote it, so that nothing has to be reset between blocks.
 struct Scan {
     seen: Vec<Seen>,
     block: u32,

@@ -157,7 +157,7 @@ pub enum Op {
         min: u64,
         /// Largest value; fits the width of `dst`.
         max: u64,
-        /// Description of the value, used only in reports.
+        /// Number of a description of the value, used only in reports.
         draw: DrawId,
     },
     /// `dst` = `width(dst) / 8` bytes at `addr`, little-endian.
@@ -192,7 +192,7 @@ pub enum Op {
 }
 
 impl Op {
-    /// Returns the register that this operation writes, if any.
+    /// Returns the register that this operation writes; `None` if it writes none.
     pub fn dst(&self) -> Option<Reg> {
         match *self {
             Op::Copy { dst, .. }

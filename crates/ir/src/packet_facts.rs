@@ -33,7 +33,7 @@ impl KnownBits {
         (self.mask == u8::MAX).then_some(self.value)
     }
 
-    /// Returns true if `byte` agrees with the known bits.
+    /// Returns true if `byte` has the values of the known bits.
     pub fn holds(self, byte: u8) -> bool {
         byte & self.mask == self.value
     }
@@ -112,13 +112,13 @@ impl PacketFacts {
         Some(number)
     }
 
-    /// Returns true if the facts say more about packets than their length.
+    /// Returns true if the facts also restrict the bytes of packets, not only their length.
     pub fn says_more_than_length(&self) -> bool {
         let PacketFacts { min_length: _, max_length: _, bits, values, equal } = self;
         !(bits.is_empty() && values.is_empty() && equal.is_empty())
     }
 
-    /// Returns true if all facts hold for a packet.
+    /// Returns true if a packet satisfies all facts.
     pub fn hold(&self, packet: &[u8]) -> bool {
         let PacketFacts { min_length, max_length, bits, values, equal } = self;
         let length = usize::from(*min_length)..=usize::from(*max_length);
@@ -159,7 +159,8 @@ impl PacketFacts {
         }
     }
 
-    /// Returns all facts of `self` and `other` together; `None` if they contradict each other.
+    /// Returns facts that contain all facts of `self` and `other`; `None` if the two contradict
+    /// each other.
     #[must_use]
     pub fn meet(&self, other: &PacketFacts) -> Option<PacketFacts> {
         let mut facts = self.clone();

@@ -70,7 +70,7 @@ pub enum RegionKind {
 }
 
 /// A memory region: memory of one kind at an unknown address, such as the packet, the stack or a
-/// map.
+/// map. A pointer never leaves its region.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Region {
     /// Name for reports, such as `packet`, `stack`, `dram` or the name of a map.
@@ -123,8 +123,8 @@ pub enum Terminator {
     Jump(Edge),
     /// Continues along one of two edges, which a condition selects.
     Branch {
-        /// The 1-bit register that contains the condition. Its value after the block's operations
-        /// counts.
+        /// The 1-bit register that contains the condition. The branch reads it after the block's
+        /// operations.
         cond: Reg,
         /// Edge that is taken if the condition is set.
         taken: Edge,

@@ -9,8 +9,8 @@ use crate::{Reg, RegInfo};
 /// A pool of registers for results that no later block reads.
 #[derive(Clone, Debug, Default)]
 pub struct Temporaries {
-    /// Registers of the pool by width in bits. The number says how many of them the current block
-    /// uses.
+    /// Registers of the pool by width in bits. The last number tells how many of them the current
+    /// block already uses.
     pools: BTreeMap<u8, (Vec<Reg>, usize)>,
 }
 

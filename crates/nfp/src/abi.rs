@@ -13,8 +13,8 @@ use crate::{Bank, Operand};
 pub(crate) const SCRATCH: [u8; 2] = [20, 21];
 /// Register in which the caller of a function passes the index of the instruction to return to.
 pub(crate) const RETURN_ADDRESS: Operand = Operand::Gpr(Bank::A, 21);
-/// Register in which a caller passes the index of the called function's first instruction. It is
-/// used only for functions that are called through the subroutine that saves `r6` to `r9`.
+/// Register in which a caller passes the index of the called function's first instruction. Only
+/// calls through the subroutine that saves `r6` to `r9` use it.
 pub(crate) const CALLEE_ADDRESS: Operand = Operand::Gpr(Bank::B, 21);
 /// Register in which a program that calls the firmware passes the index of the instruction to
 /// return to.
@@ -24,7 +24,7 @@ pub(crate) const STACK: Operand = Operand::Gpr(Bank::A, 22);
 /// Register that contains the packet's length in bytes.
 pub(crate) const PACKET_LENGTH: Operand = Operand::Gpr(Bank::B, 22);
 /// Register that contains the address of the array map in units of 256 bytes, for the firmware of
-/// the throughput-guarantees paper.
+/// Krude et al. (CoNEXT 2021).
 pub(crate) const ARRAY_MAP: Operand = Operand::Gpr(Bank::B, 23);
 
 /// Index of the base register of local memory that points to the stack frame.
@@ -33,6 +33,6 @@ pub(crate) const FRAME_BASE: u8 = 0;
 /// the driver). The packet vector contains the packet's length and address.
 pub(crate) const PACKET_VECTOR_BASE: u8 = 1;
 
-/// Number of transfer registers that receive data from memory. As many other registers hold data to
-/// be written.
+/// Number of transfer registers that receive data from memory. The same number of other transfer
+/// registers hold data for writes to memory.
 pub(crate) const XFER_COUNT: u8 = 32;

@@ -56,18 +56,18 @@ pub const PACKET_ADDRESS_OFFSET: u64 = 8;
 pub const MIN_HEAD_OFFSET: u32 = 44;
 /// Highest offset, in bytes from the start of the packet buffer, at which a packet may start.
 pub const MAX_HEAD_OFFSET: u32 = 248;
-/// Distance in bytes by which the firmware guarantees that a packet's start can move towards the
-/// start of its buffer.
+/// Distance in bytes by which a program can always move a packet's start towards the start of the
+/// buffer, as the firmware guarantees.
 pub(crate) const MAX_HEAD_GROWTH: i32 = 84;
-/// Distance in bytes by which the firmware guarantees that a packet's start can move towards the
-/// end of its buffer.
+/// Distance in bytes by which a program can always move a packet's start towards the end of the
+/// buffer, as the firmware guarantees.
 pub(crate) const MAX_HEAD_CUT: i32 = 112;
 /// Offset, in bytes from the start of the packet buffer, at which the firmware puts a packet: the
 /// guaranteed distance `MAX_HEAD_GROWTH` above [`MIN_HEAD_OFFSET`].
 pub const INITIAL_HEAD_OFFSET: u32 = MIN_HEAD_OFFSET + MAX_HEAD_GROWTH as u32;
 
-/// Position of a received packet in its buffer, and the distances by which helpers can move its
-/// ends.
+/// Position of a received packet in its buffer, and the distances by which helpers can move the
+/// packet's start and end.
 pub const RECEIVE: Receive = Receive {
     head: (MAX_HEAD_GROWTH as u16, MAX_HEAD_GROWTH as u16),
     max_head_trim: Some((MAX_HEAD_OFFSET - INITIAL_HEAD_OFFSET) as u16),

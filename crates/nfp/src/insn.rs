@@ -23,19 +23,19 @@ spelled!(
         Write32Swap = "write32_swap",
         /// Adds a number of at most 16 bits to memory, atomically. The command contains the number.
         AddImm = "add_imm",
-        /// Adds transfer registers to memory, atomically: 32 bits with counts up to 4, 64 bits with
-        /// larger counts.
+        /// Adds transfer registers to memory, atomically: 32 bits if the `count` field is at most
+        /// 4, 64 bits if it is larger.
         Add = "add",
     }
 );
 
 /// Spelling of a 64-bit [`MemCommand::Add`].
 pub(crate) const ADD_WIDE: &str = "add64";
-/// Largest count of a 32-bit [`MemCommand::Add`].
+/// Largest `count` field with which [`MemCommand::Add`] adds 32 bits; with larger ones, it adds 64.
 pub(crate) const ADD_NARROW_COUNTS: u8 = 4;
 
 impl MemCommand {
-    /// Returns the spelling in listings, which for additions depends on the count.
+    /// Returns the spelling in listings. For additions, it depends on the `count` field.
     pub fn text_with_count(self, count: u8) -> &'static str {
         match self {
             MemCommand::Add if count > ADD_NARROW_COUNTS => ADD_WIDE,
@@ -199,9 +199,10 @@ pub enum Insn {
         xfer: u8,
         /// Memory address that the command accesses.
         address: Address,
-        /// Count of the command, in words or bytes, 1 to 32.
+        /// Number of words or bytes that the command transfers, 1 to 32.
         count: u8,
-        /// True for `indirect_ref`: the previous ALU result overrides the count or the data.
+        /// True for `indirect_ref`: the previous ALU result overrides the number of words or bytes,
+        /// or the data.
         indirect: bool,
         /// `ctx_swap[sigN]`: number of the signal that the thread waits for; `None` for no wait.
         signal: Option<u8>,
@@ -238,7 +239,8 @@ pub enum Insn {
         src: Operand,
         /// Number of the tested bit, 0 (the lowest) to 31.
         bit: u8,
-        /// True if the branch is taken when the bit is set, false if when it is clear.
+        /// True if the branch is taken when the bit is set; false if it is taken when the bit is
+        /// clear.
         set: bool,
         /// Number of the instruction to which the branch leads.
         target: u32,

@@ -5,7 +5,7 @@ use crate::common;
 
 use common::{refusal, run};
 
-/// Predicate for the condition codes with which a branch is taken.
+/// A function that takes condition codes and returns true if a branch is taken with them.
 type Taken = fn(&Flags) -> bool;
 const BRANCHES: [(&str, Taken); 12] = [
     ("beq", |f| f.z),
@@ -30,7 +30,8 @@ struct Flags {
     v: bool,
 }
 
-/// Parses condition codes as letters; those in upper case are set.
+/// Parses the condition codes `zncv`, given as four letters. A letter in upper case stands for a
+/// set condition code.
 fn flags(text: &str) -> Flags {
     let set = |letter: &str| text.contains(letter);
     assert_eq!(text.to_lowercase(), "zncv");
@@ -110,7 +111,7 @@ fn logical_operators_clear_carry_and_overflow() {
     check_alu("~B", 0, 0xffff_ffff, 0, "Zncv");
 }
 
-/// Returns the registers with both halves of two 64-bit values.
+/// Returns the names and values of the four registers that hold the halves of two 64-bit numbers.
 fn halves(a: u64, b: u64) -> [(&'static str, u32); 4] {
     [
         ("gprA_1", a as u32),

@@ -8,7 +8,8 @@ use slowpath_nfp::{
 };
 
 /// Returns the code that the driver adds after a BPF program, as a separate program. The program
-/// starts with `result` in `r0`. At its end, the register of `r0` has the word for the firmware.
+/// starts with `result` in `r0`. At its end, the register that held `r0` contains the word for the
+/// firmware.
 fn end_of_program(result: u32) -> Listing {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/count_min.1.bpf.o");
     let object = Object::parse(&std::fs::read(path).expect("the example")).expect("an object");

@@ -60,7 +60,7 @@ fn compiled(object: &Object, body: &[Insn], map_abi: MapAbi) -> Result<Compiled,
     compile(object, &program, &CompileOptions { map_abi, ..CompileOptions::default() })
 }
 
-/// Returns the reason why the card cannot run `body`.
+/// Returns the reason why the card cannot run a program with the instructions `body`.
 fn refusal(object: &Object, body: &[Insn], abi: MapAbi) -> String {
     match compiled(object, body, abi) {
         Ok(compiled) => format!("compiled:\n{}", compiled.listing),
@@ -68,7 +68,8 @@ fn refusal(object: &Object, body: &[Insn], abi: MapAbi) -> String {
     }
 }
 
-/// Returns instructions that look up the element with key 0 of the first map, in `r0`.
+/// Returns instructions that look up the element with key 0 of the first map. They leave its
+/// address, or null, in `r0`.
 fn element() -> Vec<Insn> {
     vec![
         imm(AluOp::Mov, 2, 0),
@@ -282,8 +283,8 @@ fn jumps_over_dead_code_are_left_out() {
     assert!(length(&[unknown, jump(1, 1), dead]) > length(&[unknown, dead]), "either way");
 }
 
-/// Returns, for each refusal, the indices of its instructions and its reason. A refusal of the
-/// whole program has no indices.
+/// Compiles a program with the instructions `body`. Returns, for each refusal, the indices of its
+/// instructions and its reason. A refusal of the whole program has no indices.
 fn all_refusals(object: &Object, body: &[Insn], abi: MapAbi) -> Vec<(Vec<usize>, String)> {
     match compiled(object, body, abi) {
         Err(CompileError::Refused(refusals)) => {
@@ -320,7 +321,7 @@ fn all_reasons_are_listed_each_once() {
 }
 
 /// Checks that every access to a global array is reported as an access to a global variable, even
-/// at a variable offset.
+/// at an offset that is not constant.
 #[test]
 fn global_variables_are_named_at_variable_places_too() {
     let object = object();

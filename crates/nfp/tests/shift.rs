@@ -4,7 +4,8 @@ use crate::common;
 
 use common::{refusal, run};
 
-/// Returns the content of gprA_0 after `body`.
+/// Runs the instructions `body` with initial values of registers, and returns the content of gprA_0
+/// afterwards.
 fn result(body: &str, start: &[(&str, u32)]) -> u32 {
     run(&format!("{body}\nalu[*l$index0, --, B, gprA_0]\nbr[.15000]"), start).stack(0)
 }

@@ -17,8 +17,8 @@ const PROGRAMS: u32 = 1200;
 /// Number of packets for each random program.
 const PACKETS: usize = 8;
 
-/// Returns the start of a run, derived from a seed: a packet, map contents and random numbers.
-/// `map` has the number of elements and the value size of the program's map.
+/// Returns the initial state of a run, derived from a seed: a packet, map contents and random
+/// numbers. `map` has the number of elements and the value size of the program's map.
 fn start(seed: u64, map: Option<(u64, u64)>) -> Start {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut next = move || {

@@ -49,8 +49,8 @@ fn words(listing: &Listing) -> Vec<(Insn, u64)> {
     listing.insns().map(|insn| (*insn, word(insn))).collect()
 }
 
-/// Returns false for instructions that only the examples use, for readability: the device does not
-/// have them.
+/// Returns false for instructions that the device does not have. The examples use them to be easier
+/// to read.
 fn has_word(insn: &Insn) -> bool {
     !matches!(insn, Insn::AluShf { op: AluOp::Xor, .. })
 }

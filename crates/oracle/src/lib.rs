@@ -36,8 +36,8 @@ impl Oracle {
         records::write(&records::Record::Compared { oracle: self, count, what: what.to_owned() });
     }
 
-    /// Records that a test runs without the oracle. `reason` says what is missing and how to
-    /// provide it.
+    /// Records that a test does not use the oracle, because something is missing. `reason` says
+    /// what is missing and how to provide it.
     ///
     /// # Panics
     ///

@@ -11,7 +11,8 @@ pub enum Oracle {
     KernelTypes,
     /// The SMT solver Z3.
     Z3,
-    /// The checker of proofs by the SAT solver (`crates/smt`), which shares no code with it.
+    /// The checker for proofs that the SAT solver in `crates/smt` writes; it shares no code with
+    /// the solver.
     Proof,
     /// The compiler clang with its back end for BPF.
     Clang,

@@ -45,7 +45,7 @@ fn named(oracle: Oracle, variable: &str, what: &str) -> Option<PathBuf> {
     folder
 }
 
-/// Returns how many files in a folder have this extension.
+/// Returns the number of files in a folder with this extension.
 fn with_extension(folder: &Path, extension: &str) -> usize {
     let entries = std::fs::read_dir(folder);
     let entries = entries.unwrap_or_else(|fault| panic!("{}: {fault}", folder.display()));

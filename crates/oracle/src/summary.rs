@@ -49,7 +49,8 @@ pub fn summary(folder: &Path, required: &Required) -> Result<String, String> {
     if faults.is_empty() { Ok(table) } else { Err(table + &faults) }
 }
 
-/// Returns the table rows of one oracle. Their columns are name, count and items.
+/// Returns the table rows of one oracle. Their columns are the oracle's name, the number of
+/// compared items, and the noun for these items.
 fn rows_of(name: &str, records: &OracleRecords) -> Vec<[String; 3]> {
     let mut largest: Vec<_> = records.counts.iter().collect();
     largest.sort_by_key(|&(_, count)| std::cmp::Reverse(count));

@@ -88,8 +88,8 @@ impl Chain {
         self.inner.devices().into_iter().map(|device| device.map(str::to_owned)).collect()
     }
 
-    /// Targets that the description states for devices: name of the device, name of the target, and
-    /// number of the line.
+    /// Targets of the devices, as the description of the chain gives them: name of the device, name
+    /// of the target, and number of the line.
     #[getter]
     fn targets(&self) -> Vec<(String, String, u64)> {
         let target =
@@ -182,8 +182,8 @@ impl Chain {
     }
 
     /// Returns a shortest path through the chain to the program `member`: the indices of the
-    /// programs before it, in order, each with those of its results that pass packets on. Raises
-    /// `Error` if the programs of a dispatcher cannot be ordered.
+    /// programs before it, in order, each with the return codes with which it passes packets on.
+    /// Raises `Error` if the programs of a dispatcher cannot be ordered.
     fn way_to(
         &self,
         py: Python<'_>,

@@ -10,7 +10,7 @@ use pyo3::types::PyDict;
 use slowpath::{Options, ProgramRequest};
 
 /// A program to compile: the name of its file, the file's content, the program's index in it, and
-/// the types of its kernel.
+/// the types (BTF) of its kernel, if given.
 type Subject = (String, Py<Object>, usize, Option<Py<Btf>>);
 
 fn request(
@@ -39,14 +39,15 @@ pub fn compile_program(
 }
 
 /// A compiled program as JSON text; its functions, each with the slot of its first instruction
-/// (`None` if not compiled); and the replaced instructions: function, slot, reason, and true for an
-/// access to memory. A slot is an index of an instruction in units of 8 bytes.
+/// (`None` if not compiled); and the instructions that stand-ins replace: function, slot, reason,
+/// and true for an access to memory. A slot is an index of an instruction in units of 8 bytes.
 type WithStandIns = (String, Vec<(String, Option<usize>)>, Vec<(String, usize, String, bool)>);
 
-/// Compiles a program for a device, with stand-ins for all instructions that the device lacks.
-/// `kernel_calls` lists calls of functions outside the object: name of the calling function, slot
-/// of the call in it, and name of the callee. `verified` is false for a program that the kernel's
-/// verifier might reject. Raises `Error` if stand-ins do not help, or if `stop` ends the work.
+/// Compiles a program for a device. Other instructions, the stand-ins, replace all instructions
+/// that the device lacks. `kernel_calls` lists calls of functions outside the object: name of the
+/// calling function, slot of the call in it, and name of the callee. `verified` is false for a
+/// program that the kernel's verifier might reject. Raises `Error` if stand-ins do not help, or if
+/// `stop` ends the work.
 #[pyfunction]
 pub fn compile_with_stand_ins(
     py: Python<'_>,

@@ -35,7 +35,7 @@ impl Given {
         Given::of(tokens::Given::Context { data, end: data_end })
     }
 
-    /// States that the value is an object that describes a packet.
+    /// States that the value is a pointer to an object that describes a packet.
     #[staticmethod]
     fn descriptor() -> Self {
         Given::of(tokens::Given::Descriptor)
@@ -74,8 +74,8 @@ pub struct Functions {
 
 /// Description of an instruction, in three parts: a list of words, beginning with the operation; a
 /// number of SmartNIC instructions; and the kind of memory that the instruction accesses, or an
-/// empty text. The number counts only SmartNIC instructions that follow from access lengths and
-/// stack offsets.
+/// empty text. The number counts only SmartNIC instructions that can be computed from access
+/// lengths and stack offsets.
 type Token = (Vec<String>, u32, &'static str);
 
 #[pymethods]

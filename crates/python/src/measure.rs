@@ -143,8 +143,8 @@ impl Station {
         Ok((paced.dependent, paced.independent))
     }
 
-    /// Finds packets of many flows that take the path of a case and whose map elements exceed a
-    /// last-level cache of `cache_bytes` bytes.
+    /// Finds packets of many flows that take the path of a case. The map elements of all flows
+    /// together are larger than a last-level cache of `cache_bytes` bytes.
     ///
     /// Raises an `Error` with the reason if there are no such packets.
     fn cool(&self, py: Python<'_>, case: &Case, cache_bytes: u64) -> PyResult<Cold> {

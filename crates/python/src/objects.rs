@@ -69,8 +69,9 @@ impl Object {
         Ok(Object { inner: configured.map_err(|error| errors::exception(py, &error))? })
     }
 
-    /// Returns the object with stand-ins for calls. Each call is given by the name of its function
-    /// and its slot there, an index in units of 8 bytes. Raises `Error` if there is no such call.
+    /// Returns a copy of the object in which other instructions replace the given calls. Each call
+    /// is given by the name of its function and its slot there, an index in units of 8 bytes.
+    /// Raises `Error` if there is no such call.
     fn with_replaced_calls(&self, py: Python<'_>, calls: Vec<(String, usize)>) -> PyResult<Object> {
         let replaced = py.detach(|| slowpath::replace_calls(&self.inner, &calls));
         Ok(Object { inner: replaced.map_err(|error| errors::exception(py, &error))? })
@@ -130,8 +131,8 @@ pub struct Program {
     pub needs_kernel: bool,
 }
 
-/// Shows the content of programs of a BPF object. Returns JSON text, and true if no limit affected
-/// it. Raises `Error` if the file is not a BPF object.
+/// Describes programs of a BPF object. Returns the description as JSON text, and true if no limit
+/// affected it. Raises `Error` if the file is not a BPF object.
 #[pyfunction]
 #[pyo3(signature = (file, object, programs, btf, stop, *, listing, deadline_seconds))]
 #[allow(clippy::too_many_arguments, reason = "keyword arguments of the Python function")]

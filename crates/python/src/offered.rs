@@ -11,9 +11,9 @@ use slowpath_kernel::echo::EchoPlaces;
 use slowpath_measure::MeasureError;
 use std::time::Duration;
 
-/// Eight counts of packets and a time. The packets were: due, sent too late, sent, refused before
+/// Eight numbers of packets and a time: packets that were due, sent too late, sent, refused before
 /// the program, kept by the program, lost on the way back, returned without their mark, and
-/// received. The time is that of sending, in nanoseconds.
+/// received; and the time of sending in nanoseconds.
 type Counts = (u64, u64, u64, u64, u64, u64, u64, u64, u64);
 
 /// A program on a virtual device, with a sender of packets on another CPU.

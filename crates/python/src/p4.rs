@@ -85,7 +85,7 @@ pub fn p4_to_swx(
 type SwxEntries = (Option<(Vec<(String, bool, String)>, String)>, Option<(String, u32, String)>);
 
 /// Returns table entries for the pipeline of a P4 program: those of the program, and those of the
-/// file `entries`. They are in the form that DPDK's `rte_swx_ctl_pipeline_table_entry_read` takes.
+/// file `entries`. DPDK's `rte_swx_ctl_pipeline_table_entry_read` can parse the text of each entry.
 /// Also returns the pipeline; its tables have room for all entries. The arguments are those of
 /// `p4_entries`.
 #[pyfunction]
@@ -137,7 +137,7 @@ fn translate_to_swx(
     (sources, made)
 }
 
-/// Returns the first fault of a program in the form of [`Entries`].
+/// Returns the first fault of a program, as in [`Entries`]: its code, the line 0, and its message.
 fn first(faults: Vec<P4Error>, sources: &Sources) -> Option<(String, u32, String)> {
     let fault = faults.into_iter().next();
     fault.map(|one| (one.code.to_string(), 0, one.render(sources)))
@@ -167,7 +167,7 @@ pub fn swx_print(text: &str) -> PyResult<String> {
     Ok(slowpath_swx::print(&spec.map_err(|fault| PyValueError::new_err(fault.to_string()))?))
 }
 
-/// JSON text, or a fault: code, line, and message.
+/// The description of a pipeline as JSON text; or a fault: its code, its line, and its message.
 type Description = (Option<String>, Option<(String, u32, String)>);
 
 /// Describes a pipeline: its tables, actions and numbers of instructions, as JSON text.
@@ -304,7 +304,8 @@ pub fn p4_entries(
 type P4Input = (Vec<u8>, u32, BTreeMap<String, Vec<(Vec<u8>, Option<Vec<u8>>)>>);
 
 /// Runs a P4 program on packets, each with a port and content of maps. Returns JSON text: for each
-/// packet, a `Walk`, or null if the run is unknown. The other arguments are those of `p4_to_c`.
+/// packet, the result of the run (`Walk`), or null if it is unknown. The other arguments are those
+/// of `p4_to_c`.
 #[pyfunction]
 pub fn p4_walks(
     py: Python<'_>,

@@ -15,8 +15,8 @@ use slowpath_rehearsal::{
     rehearse as run,
 };
 
-/// An upstream program: its object, its index in the object, those of its results that pass packets
-/// on, and the content of its maps as JSON text.
+/// An upstream program: its object, its index in the object, the return codes with which it passes
+/// packets on, and the content of its maps as JSON text.
 type Upstream = (Py<Object>, usize, Vec<u32>, String);
 
 /// Runs packets through the `upstream` programs. Runs the packets that these programs pass on
@@ -187,7 +187,8 @@ fn rewritten_program(file: &ProgramFile, name: &str) -> Result<usize, Error> {
     }
 }
 
-/// Parses map content into the form of a witness.
+/// Parses map content, given as JSON text, and returns it as the field `maps` of an object, as in a
+/// witness. Returns null for an empty text.
 fn content_of(maps: &str) -> Result<Value, Error> {
     if maps.trim().is_empty() {
         return Ok(Value::Null);
@@ -198,7 +199,8 @@ fn content_of(maps: &str) -> Result<Value, Error> {
     Ok(json!({ "maps": maps }))
 }
 
-/// Merges two contents of maps. For a map that is in both, the second content counts.
+/// Merges the map content `content` and `more`. If both contain a map, the result has the content
+/// from `more`.
 fn joined(content: &Value, more: &Value) -> Value {
     let maps = [content, more].map(|content| content["maps"].as_object().cloned());
     json!({ "maps": maps.into_iter().flatten().flatten().collect::<serde_json::Map<_, _>>() })

@@ -15,7 +15,7 @@ const DEPTH: usize = 6;
 /// Abstract state at the start of a block: the values of registers and of tracked memory cells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
-    /// Value numbers of registers, ascending by register.
+    /// Registers with their value numbers, in ascending order of registers.
     pub regs: Vec<(Reg, ValueNumber)>,
     pub cells: Vec<Cell>,
     pub values: Vec<NumberedValue>,
@@ -81,8 +81,8 @@ impl Entry {
         state
     }
 
-    /// Restricts the registers that `filter` selects to the values that they have in another state.
-    /// The other state must hold at the same point of the program.
+    /// Restricts the registers that `filter` selects to the values that they also have in the state
+    /// `other`. This state must hold at the same point of the program.
     pub fn restrict(&mut self, other: &Entry, filter: impl Fn(Reg) -> bool) {
         let mut rest = other.regs.iter().peekable();
         for &(reg, number) in &self.regs {
@@ -163,8 +163,8 @@ impl Join<'_> {
         number
     }
 
-    /// Returns a definition that is correct in both states, for the definitions `a` and `b` of one
-    /// value; `None` if there is no such definition.
+    /// Returns a definition that is correct in both states, given the definitions `a` and `b` that
+    /// one value has in them; `None` if there is no such definition.
     fn def(&mut self, a: Def, b: Def, depth: usize) -> Option<Def> {
         let mut others = b.args();
         let shape = |def: Def| def.map(|_| Some(Arg::Const(0, 1)));

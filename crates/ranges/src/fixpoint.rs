@@ -27,8 +27,8 @@ use crate::value_number::{NumberedValue, ValueNumber};
 const JOINED: u32 = 3;
 /// Number of visits of a loop head after which bounds that still grow are dropped.
 const WIDENED: u32 = 24;
-/// Number of visits of a loop head after which the analysis no longer uses the rule that a loop
-/// leaves some registers unchanged. This rule can make values smaller again; without it, values
+/// Number of visits of a loop head after which the analysis stops using this rule: a loop keeps the
+/// registers that it does not write. The rule can make values smaller again; without it, values
 /// only grow and the iteration terminates.
 const GIVEN_UP: u32 = 200;
 /// Maximum number of passes that restore precision lost by widening.
@@ -45,7 +45,8 @@ pub(crate) struct Solution {
 struct Fixpoint<'a> {
     program: &'a Program,
     setting: Setting<'a>,
-    /// True for blocks after which both edges are followed, even if the branch condition is known.
+    /// For each block, true if the analysis follows both edges after it, even if it knows the
+    /// branch condition.
     undecided: Vec<bool>,
     kept: Vec<Vec<Reg>>,
     graph: Graph,
@@ -138,7 +139,7 @@ impl<'a> Fixpoint<'a> {
         Ok(())
     }
 
-    /// Runs one pass without widening. Returns true if a state changed.
+    /// Recomputes the states of all blocks once, without widening. Returns true if a state changed.
     fn descend(&mut self, stop: &Stop) -> Result<bool, Reason> {
         let mut changed = vec![false; self.program.blocks.len()];
         let mut any = false;
@@ -164,14 +165,14 @@ impl<'a> Fixpoint<'a> {
         Ok(any)
     }
 
-    /// Returns the join of the states on all incoming edges of a block; `None` if a run can take
-    /// none of these edges.
+    /// Returns the join of the states on all incoming edges of a block; `None` if no run can take
+    /// any of these edges.
     fn incoming(&self, block: usize) -> Option<Arc<Entry>> {
         self.joined(block, |_| true)
     }
 
     /// Returns the join of the states on incoming edges from blocks that `from` accepts; `None` if
-    /// a run can take none of these edges.
+    /// no run can take any of these edges.
     fn joined(&self, block: usize, from: impl Fn(usize) -> bool) -> Option<Arc<Entry>> {
         let start = (block == self.program.entry.index()).then(|| self.start.clone());
         let edges = self.graph.incoming[block].iter().filter(|&&(other, _)| from(other));
@@ -181,8 +182,8 @@ impl<'a> Fixpoint<'a> {
         })
     }
 
-    /// Returns the join of the old and the new state of a loop head, widened according to the
-    /// number of visits.
+    /// Returns the new state of a loop head: the join of its old state and the state `new`, widened
+    /// according to the number of visits.
     fn grown(&self, block: usize, old: &Entry, new: &Entry) -> Entry {
         let thresholds = self.loops.get(&block).map_or(&[][..], |l| &l.thresholds);
         match self.visits[block] {

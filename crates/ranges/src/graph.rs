@@ -10,9 +10,10 @@ pub(crate) struct Graph {
     pub order: Vec<usize>,
     /// Position of each block in `order`; `usize::MAX` for unreachable blocks.
     pub position: Vec<usize>,
-    /// Incoming edges of each block, as source block and edge index.
+    /// Incoming edges of each block. An edge is given by the block that it leaves and its index
+    /// among the edges of that block.
     pub incoming: Vec<Vec<(usize, usize)>>,
-    /// True for targets of back edges; every cycle contains one.
+    /// For each block, true if it is the target of a back edge. Every cycle contains such a block.
     pub heads: Vec<bool>,
 }
 
@@ -54,8 +55,8 @@ impl Graph {
     }
 }
 
-/// Returns the index and the target block of each edge that leads to a block, and not out of the
-/// program.
+/// Returns the edges of a block that lead to blocks and not out of the program. Each has its index
+/// and its target block.
 pub(crate) fn successors(
     program: &Program,
     block: usize,

@@ -195,8 +195,8 @@ impl IterationBounds<'_> {
         }
     }
 
-    /// Applies the operations of a block to the movements. Returns false if the block is
-    /// unreachable.
+    /// Applies the operations of a block to the movements of the tracked values. Returns false if
+    /// the block is unreachable.
     fn run(&self, block: BlockId, moves: &mut Moves) -> bool {
         let program = self.setting.program;
         let Some(mut state) = self.ranges.state(program, block) else { return false };
@@ -207,7 +207,8 @@ impl IterationBounds<'_> {
         true
     }
 
-    /// Applies an operation to the movements; `state` is the state before the operation.
+    /// Applies an operation to the movements of the tracked values; `state` is the abstract state
+    /// before the operation.
     fn step(&self, op: &Op, state: &AbstractState, moves: &mut Moves) {
         let of = |operand| match operand {
             Operand::Reg(reg) => moves.get(&Slot::Reg(reg)).copied(),
@@ -261,7 +262,7 @@ impl IterationBounds<'_> {
     }
 }
 
-/// Returns the join of two sets of movements.
+/// Returns a set of movements that covers two sets of movements.
 fn joined(a: &Moves, b: &Moves) -> Moves {
     let both = a.iter().filter_map(|(slot, moved)| Some((*slot, moved.join(*b.get(slot)?)?)));
     both.collect()
@@ -279,8 +280,8 @@ fn value(state: &AbstractState, slot: Slot) -> Option<Value> {
     Some(state.values[number as usize].value)
 }
 
-/// Returns the bounds of an operand, signed or unsigned. Chooses the signed bounds if they include
-/// negative numbers and are not wider than the unsigned bounds.
+/// Returns the minimum and the maximum of an operand, signed or unsigned. Chooses the signed bounds
+/// if they include negative numbers and are not wider than the unsigned bounds.
 fn distance(state: &AbstractState, operand: Operand) -> (i128, i128) {
     let domain = match operand {
         Operand::Const { value, width } => Domain::constant(width, value),
@@ -292,7 +293,8 @@ fn distance(state: &AbstractState, operand: Operand) -> (i128, i128) {
     if signed.1 - signed.0 <= unsigned.1 - unsigned.0 && signed.0 < 0 { signed } else { unsigned }
 }
 
-/// Returns the region that an address points into, with its minimum and maximum offset in bytes.
+/// Returns the region that an address points into, and the minimum and maximum offset in bytes from
+/// its base; `None` if the region is unknown.
 fn address_range(state: &AbstractState, addr: Operand) -> Option<(RegionId, i64, i64)> {
     let Operand::Reg(reg) = addr else { return None };
     let origin = state.value_and_origin(reg).address()?;
@@ -307,7 +309,7 @@ fn cell(state: &AbstractState, addr: Operand, bytes: u8) -> Option<Slot> {
 }
 
 /// Returns the maximum number of iterations of a loop in which each iteration moves a register or
-/// memory cell by `moved`. The value always stays within the bounds of `value`.
+/// memory cell by `moved`. Its value stays within the bounds of `value`.
 fn steps(value: Value, moved: Movement) -> Option<u64> {
     let span = |domain: &Domain| {
         let unsigned = i128::from(domain.hi()) - i128::from(domain.lo());

@@ -18,7 +18,7 @@ const MAX_CELLS: usize = 512;
 
 impl AbstractState {
     /// Returns the region that an address points into, and the minimum and maximum offset in bytes,
-    /// as signed numbers.
+    /// as signed numbers. `None` if the region is unknown.
     fn location(&self, addr: Arg) -> Option<(RegionId, i64, i64)> {
         let origin = self.value_of(addr).address()?;
         let (lo, hi) = origin.offset.signed_range();
@@ -44,7 +44,8 @@ impl AbstractState {
         number
     }
 
-    /// Returns the tracked parts of the `bytes` bytes at an offset, in order.
+    /// Returns the tracked memory cells, or parts of them, among the `bytes` bytes at an offset of
+    /// a region, in order.
     fn pieces(&self, region: RegionId, offset: i64, bytes: u8) -> Vec<Piece> {
         let end = offset + i64::from(bytes);
         let cells = self
@@ -62,8 +63,8 @@ impl AbstractState {
         pieces.collect()
     }
 
-    /// Returns the value number of several bytes in adjacent memory cells, given as pieces of these
-    /// cells.
+    /// Returns the value number of the bytes in adjacent memory cells, given as pieces: cells or
+    /// parts of cells.
     fn assembled(
         &mut self,
         setting: &Setting,

@@ -115,9 +115,9 @@ impl Ranges {
         }
     }
 
-    /// Returns, for each register, true if its value is dead at the start of the block. Also
-    /// returns the changes that the block's operations make to this list, the last operation first.
-    /// A walk through the block updates the list with these changes.
+    /// Returns a list with a flag for each register, which is true if its value is dead at the
+    /// start of the block. Also returns the changes that the block's operations make to this list,
+    /// the last operation first. A walk through the block updates the list with these changes.
     fn dead_at_start(&self, program: &Program, block: BlockId) -> (Vec<bool>, Vec<Change>) {
         let block = program.block(block);
         let mut dead: Vec<bool> = self.keep.iter().map(|keep| !keep).collect();
@@ -150,6 +150,6 @@ impl Ranges {
     }
 }
 
-/// A change of liveness in a block: index of an operation, a register, and true if the register is
-/// dead after the operation.
+/// A change of liveness in a block: the index of an operation, a register, and a flag that is true
+/// if the register is dead after the operation.
 type Change = (usize, Reg, bool);

@@ -50,7 +50,7 @@ pub(crate) fn assume(
 
 struct Table<'a> {
     values: &'a mut [NumberedValue],
-    /// True for values that were narrowed since the start.
+    /// For each numbered value, true if it was narrowed since the start.
     touched: Vec<bool>,
     /// True if a value was narrowed in the current round.
     changed: bool,
@@ -103,7 +103,7 @@ impl Table<'_> {
         self.narrow(arg, Domain::from_bits(width, zeros, ones))
     }
 
-    /// Restricts a value to the results that its definition can have, given the values of its
+    /// Restricts a value to the results that its definition can have for the current values of its
     /// operands.
     fn forward(&mut self, id: usize) -> Result<(), Impossible> {
         let NumberedValue { value, def } = self.values[id];
@@ -114,8 +114,8 @@ impl Table<'_> {
         self.restrict(Arg::Number(id as ValueNumber), new)
     }
 
-    /// Restricts the operands of a value to those for which its definition can have a result in the
-    /// value.
+    /// Restricts the operands in a value's definition to numbers for which the result can be a
+    /// possible number of the value.
     fn backward(&mut self, id: usize) -> Result<(), Impossible> {
         let NumberedValue { value, def } = self.values[id];
         let result = value.domain;

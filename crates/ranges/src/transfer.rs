@@ -25,7 +25,7 @@ impl AbstractState {
         }
     }
 
-    /// Updates the abstract state by the effect of one operation.
+    /// Updates the abstract state to that after one operation.
     pub(crate) fn step(&mut self, setting: &Setting, op: &Op) {
         if let Op::Store { addr, value } = *op {
             let (addr, value) = (self.arg(addr), self.operand_number(value));

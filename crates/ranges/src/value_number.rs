@@ -32,7 +32,7 @@ pub(crate) enum Def {
     /// Bitwise complement of the operand: `~a`.
     Not(Arg),
     /// Bits of the operand, starting at the bit with this index. The width of the result determines
-    /// their number.
+    /// the number of bits.
     Extract(Arg, u8),
     /// Zero extension of the operand.
     ZeroExtend(Arg),

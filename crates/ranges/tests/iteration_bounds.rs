@@ -7,7 +7,7 @@ use slowpath_ranges::{analyze, iteration_bounds};
 use slowpath_stop::Stop;
 use support::program::Builder;
 
-/// The operator by which a loop compares its counter with the number at which the loop ends.
+/// The comparison of a loop's counter with its end value that decides whether the loop continues.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Test {
     Below,
@@ -30,7 +30,7 @@ enum Shape {
 struct Loop {
     start: u8,
     step: u8,
-    /// Minimum and maximum of the number with which the loop compares its counter.
+    /// Minimum and maximum of the end value, with which the loop compares its counter.
     end: (u8, u8),
     test: Test,
     shape: Shape,

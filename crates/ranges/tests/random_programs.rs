@@ -14,7 +14,7 @@ const RUNS: usize = 25;
 const LONGEST: usize = 150;
 
 struct Registers {
-    /// Registers by width: 64, 32, 8 and 1 bits.
+    /// Registers of the program, one list for each width: 64, 32, 8 and 1 bits.
     values: [Vec<Reg>; 4],
     bases: Vec<Reg>,
 }

@@ -141,7 +141,7 @@ impl Stop {
         }
     }
 
-    /// Returns true if this handle may ever stop the work. A handle without limits never does.
+    /// Returns true if this handle can ever stop the work. A handle without limits cannot.
     pub fn is_possible(&self) -> bool {
         self.shared.is_some() || self.until.is_some()
     }

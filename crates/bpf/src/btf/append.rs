@@ -5,8 +5,8 @@ use super::{
     Type, TypeId,
 };
 
-/// Offsets by which the type numbers and string offsets of a table grow when the table is appended
-/// to another one.
+/// Numbers that are added to the type numbers and the string offsets of a table when it is appended
+/// to another table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Shift {
     types: u32,
@@ -14,7 +14,8 @@ pub(crate) struct Shift {
 }
 
 impl Shift {
-    /// Returns the new number of a type; `void` keeps its number.
+    /// Returns the number that a type of the appended table has in the joined table; `void` keeps
+    /// number 0.
     pub fn ty(self, id: TypeId) -> TypeId {
         if id == TypeId::VOID { id } else { TypeId(id.0.saturating_add(self.types)) }
     }

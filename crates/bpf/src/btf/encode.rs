@@ -9,7 +9,7 @@ pub(super) const MAGIC: [u8; 4] = [0x9f, 0xeb, 1, 0];
 /// Size of a BTF header in bytes.
 const HEADER: u32 = 24;
 
-/// A BTF string table under construction; stores equal strings once.
+/// A BTF string table under construction, which stores each string once.
 #[derive(Debug)]
 pub(crate) struct Strings {
     bytes: Vec<u8>,
@@ -43,7 +43,7 @@ pub(super) fn len(bytes: &[u8]) -> u32 {
     u32::try_from(bytes.len()).unwrap_or(u32::MAX)
 }
 
-/// Converts words to little-endian bytes.
+/// Returns the bytes of 32-bit words in little-endian order.
 pub(super) fn words(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }

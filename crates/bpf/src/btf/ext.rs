@@ -41,7 +41,8 @@ pub(crate) struct CoreRecord {
     pub kind: u32,
 }
 
-/// All records of `.BTF.ext`, by section name and sorted by offset.
+/// All records of `.BTF.ext`, grouped by section name. The records of a section are sorted by
+/// offset.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BtfExt {
     pub functions: Vec<(String, Vec<FuncRecord>)>,
@@ -102,8 +103,8 @@ pub(crate) fn encode(
     [&MAGIC[..], &header, &functions, &lines].concat()
 }
 
-/// Encodes one part of the section: the size of a record, then the name, the record count and the
-/// records of each section. Returns no bytes if all sections are empty.
+/// Encodes one part of `.BTF.ext`, such as all function types: the size of a record, then for each
+/// section its name, the record count and the records. Returns no bytes if no section has records.
 fn encode_part<T>(
     sections: &[(String, Vec<T>)],
     size: u32,
@@ -118,9 +119,9 @@ fn encode_part<T>(
     if out.len() == 1 { Vec::new() } else { words(&out) }
 }
 
-/// Reads one part of the section: the size of a record, then the name, the record count and the
-/// records of each section. Reads the first `known` bytes of each record and skips the rest, which
-/// later versions of the format may add.
+/// Reads one part of `.BTF.ext`, such as all function types: the size of a record, then for each
+/// section its name, the record count and the records. Reads the first `known` bytes of each record
+/// and skips the rest, which later versions of the format may add.
 fn records<T>(
     data: &[u8],
     btf: &Btf,

@@ -2,11 +2,12 @@
 
 use super::{Btf, Kind, RawMember, StringId, Type, TypeId};
 
-/// Maximum length of a chain of typedefs, qualifiers, arrays or nested structures.
+/// Maximum number of typedefs, qualifiers, arrays or nested structures that a query follows from
+/// one type.
 const DEPTH: u32 = 64;
 
-/// Length in bytes at which lookups start to treat a string as empty. Several names can share one
-/// long string, which would make lookups slow.
+/// Minimum length in bytes of strings that look-ups treat as empty. Many names can share one long
+/// string, which would make look-ups slow.
 const STRING: usize = 4096;
 
 /// A member of a structure or union, found by name.
@@ -14,7 +15,7 @@ const STRING: usize = 4096;
 pub struct Member {
     /// Offset from the start of the outermost structure, in bits.
     pub bit_offset: u32,
-    /// The member's type.
+    /// Type of the member.
     pub ty: TypeId,
     /// Width in bits of a bit field; 0 for other members.
     pub bitfield: u8,
@@ -30,7 +31,7 @@ pub fn essential_name(name: &str) -> &str {
 }
 
 impl Btf {
-    /// Returns the type with this number.
+    /// Returns the type with this number; `None` if the table has no such type.
     pub fn get(&self, id: TypeId) -> Option<&Type> {
         self.types.get(id.0 as usize)
     }
@@ -71,7 +72,8 @@ impl Btf {
             .take_while(move |id| essential_name(self.type_name(*id)) == name)
     }
 
-    /// Returns the first type of exactly this name whose kind passes `filter`.
+    /// Returns the number of the first type of exactly this name whose kind passes `filter`; `None`
+    /// if there is none.
     pub fn find(&self, name: &str, filter: impl Fn(&Kind) -> bool) -> Option<TypeId> {
         self.with_essential_name(essential_name(name))
             .find(|id| self.type_name(*id) == name && filter(self.kind(*id)))
@@ -131,7 +133,7 @@ impl Btf {
         }
     }
 
-    /// Finds a member by name, also inside anonymous structures and unions.
+    /// Finds a member of a structure or union by name, also inside anonymous structures and unions.
     pub fn member(&self, id: TypeId, name: &str) -> Option<Member> {
         self.member_within(id, name, &mut 4096, DEPTH)
     }

@@ -31,7 +31,7 @@ const DEPTH: u32 = 32;
 /// Maximum number of special fields in one type; the kernel's limit is 11 (`BTF_FIELDS_MAX`).
 const FIELDS: usize = 64;
 
-/// Maximum number of members and array elements to visit.
+/// Maximum number of members and array elements that one search visits.
 const BUDGET: u32 = 1 << 16;
 
 impl Btf {

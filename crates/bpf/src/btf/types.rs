@@ -146,7 +146,7 @@ pub struct IntType {
 pub struct EnumType {
     /// Size in bytes.
     pub size: u32,
-    /// True if the values are signed.
+    /// True if the values of the constants are signed.
     pub signed: bool,
     /// Constants of the enumeration.
     pub variants: Vec<Variant>,

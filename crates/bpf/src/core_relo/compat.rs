@@ -12,8 +12,8 @@ pub(super) fn same_kind(a: &Kind, b: &Kind) -> bool {
     std::mem::discriminant(a) == std::mem::discriminant(b)
 }
 
-/// Returns true if an instruction that accesses a field of the first type can also access a field
-/// of the second one. Does not compare the members of structures.
+/// Returns true if an instruction that accesses a field of the object's type `a` can also access a
+/// field of the kernel's type `b`. Does not compare the members of structures.
 pub(super) fn fields_compatible(local: &Btf, a: TypeId, kernel: &Btf, b: TypeId) -> bool {
     let (mut a, mut b) = (a, b);
     for _ in 0..DEPTH {

@@ -59,8 +59,8 @@ fn access(offset: &mut i16, resolved: &Value, expected: bool) -> Result<(), &'st
     Ok(())
 }
 
-/// Returns the access size to use for a field whose size in the kernel differs from its size in the
-/// object. Fails if the changed instruction would not do the same.
+/// Returns the access size for a field whose size in the kernel differs from its size in the
+/// object. Fails if a load or store of the new size would not have the same effect.
 fn adapted(size: Size, sizes: Sizes) -> Result<Size, &'static str> {
     if !sizes.adaptable {
         return Err("the field has a different size in the kernel, and is not an unsigned number");

@@ -17,7 +17,8 @@ pub(super) struct Accessor {
     pub ty: TypeId,
     /// Index of the member or element.
     pub index: u32,
-    /// True for a named member or a constant of an enumeration; false for an array element.
+    /// True for a named member of a structure or a constant of an enumeration; false for an array
+    /// element.
     pub named: bool,
 }
 
@@ -81,7 +82,8 @@ impl Spec {
         Some(spec)
     }
 
-    /// Extends the path by element `index` of an array whose elements have type `element`.
+    /// Extends the path by the element with this index of an array whose elements have type
+    /// `element`. Returns `None` if the size of the elements is unknown or the offset is too large.
     fn enter_element(&mut self, btf: &Btf, element: TypeId, index: u32) -> Option<()> {
         let size = match btf.size(element) {
             Some(size) => size,
@@ -94,7 +96,8 @@ impl Spec {
         Some(())
     }
 
-    /// Returns the member that the last accessor selects, if it selects a named member.
+    /// Returns the member that the last step of the path selects; `None` if it selects an array
+    /// element.
     pub fn last_member<'b>(&self, btf: &'b Btf) -> Option<&'b RawMember> {
         let accessor = self.accessors.last().filter(|accessor| accessor.named)?;
         btf.members(accessor.ty).get(accessor.index as usize)

@@ -11,11 +11,11 @@ use crate::btf::{Kind, TypeId};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Value {
     pub number: u64,
-    /// True if the instruction in the object file must already contain the value computed from the
-    /// object's own types.
+    /// True if the instruction in the object file must already contain the number that follows from
+    /// the object's own types.
     pub checked: bool,
-    /// If the value is the offset of a field: the field's type and size in bytes. `None` for bit
-    /// fields and for values other than offsets.
+    /// Type and size in bytes of a field whose offset is the value; `None` for bit fields and for
+    /// values other than offsets.
     pub field: Option<(TypeId, u32)>,
 }
 

@@ -107,7 +107,7 @@ fn size(word: Word) -> Size {
 }
 
 /// Reads the right operand of an arithmetic instruction or a branch: a register or an immediate.
-/// Fails if the field of the unused form is not zero.
+/// Fails if the field for the other kind of operand is not zero.
 fn source(word: Word) -> Result<Source, Fault> {
     if word.code & code::X != 0 {
         unused(word.imm == 0)?;

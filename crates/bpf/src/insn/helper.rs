@@ -66,7 +66,7 @@ pub fn changes_skb(number: i32) -> bool {
     CHANGES.contains(&number)
 }
 
-/// Defines a constant for the number of each helper.
+/// Defines a constant with the number of each helper that it lists.
 macro_rules! numbers {
     ($($constant:ident: $name:literal,)*) => {
         $(

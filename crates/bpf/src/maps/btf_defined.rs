@@ -57,8 +57,8 @@ pub(super) fn read(
     Ok(())
 }
 
-/// Returns the map definition of a variable of type `ty`, and the offset of the type's member
-/// `values` in bytes; `None` without this member.
+/// Returns the map definition that a variable of type `ty` encodes, and the offset in bytes of the
+/// member `values` in this type; `None` without this member.
 pub(crate) fn definition(
     btf: &Btf,
     name: &str,
@@ -77,8 +77,9 @@ impl Reader<'_> {
         ObjectError::map(self.name, what, HINT)
     }
 
-    /// Reads a map definition. Also returns the offset in bytes of the member `values`, which only
-    /// an outer map can have; `None` without this member.
+    /// Reads a map definition, and returns it with the offset in bytes of its member `values`;
+    /// `None` without this member. Accepts the member only if `outer` is true, because the
+    /// definition of an inner map cannot have it.
     fn definition(&self, ty: TypeId, outer: bool) -> Result<(MapDef, Option<u64>), ObjectError> {
         let btf = self.btf;
         let ty = btf.resolve(ty);

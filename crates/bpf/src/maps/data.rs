@@ -19,8 +19,8 @@ pub struct Variable {
     pub size: u64,
 }
 
-/// Maximum size of all data sections together, in bytes. It is limited because their content must
-/// fit into memory.
+/// Maximum size of all data sections together, in bytes, because their content must fit into
+/// memory.
 const LIMIT: u64 = 64 << 20;
 
 /// Returns true if a section of this name contains global data.

@@ -1,4 +1,4 @@
-//! Defines the form of map definitions to which all three forms in object files are converted.
+//! Defines [`MapDef`], the map definition to which the three forms in object files are converted.
 
 use std::ops::Range;
 
@@ -38,9 +38,9 @@ pub struct MapDef {
     pub extra: u64,
     /// Pinning of the map: 0 for none, [`PIN_BY_NAME`], or a value of a particular loader.
     pub pinning: u32,
-    /// BTF type of the keys, `None` if the definition does not state it.
+    /// BTF type of the keys; `None` if the object file does not give it.
     pub key_type: Option<TypeId>,
-    /// BTF type of the values, `None` if the definition does not state it.
+    /// BTF type of the values; `None` if the object file does not give it.
     pub value_type: Option<TypeId>,
     /// Byte ranges of values that only the kernel may access ([`crate::Btf::special_fields`]). User
     /// space reads zeros there, and its writes do not change these bytes.
@@ -50,35 +50,35 @@ pub struct MapDef {
     /// True if neither programs nor user space write to the map at run time, so that
     /// [`MapDef::initial`] stays valid.
     pub read_only: bool,
-    /// Values that the user states for variables in [`MapDef::initial`]. If several values overlap,
-    /// the last one counts.
+    /// Values that the user has set for variables in [`MapDef::initial`]. Where values overlap, the
+    /// last one is valid.
     pub stated: Vec<StatedValue>,
     /// Definition of the inner maps, for maps of maps; otherwise `None`.
     pub inner: Option<Box<MapDef>>,
-    /// Initial elements that the object states, for program arrays and maps of maps. Each is an
-    /// index, and the program or map at this index.
+    /// Initial elements that the object file gives for a program array or a map of maps: the index
+    /// of each element, and the program or map that it contains.
     pub slots: Vec<(u32, SlotRef)>,
 }
 
-/// A value that the user states for a variable or a part of a variable.
+/// A value that the user has set for a variable or a part of a variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatedValue {
     /// Name of the variable or part, as the user wrote it.
     pub name: String,
     /// Offset of the first byte in the section of the variable, in bytes.
     pub offset: u64,
-    /// Size of the stated value in bytes.
+    /// Size of the value in bytes.
     pub size: u64,
     /// Value, as text for messages; `None` if any value is possible.
     pub value: Option<String>,
-    /// Largest possible value of each number in these bytes ([`StatedValue::numbers`]), if any
-    /// value is possible.
+    /// If any value is possible: the largest value that each of the numbers from
+    /// [`StatedValue::numbers`] can have.
     pub max: u64,
 }
 
 impl StatedValue {
-    /// Splits the bytes of the stated value into numbers of 1, 2, 4 or 8 bytes. Returns the offset
-    /// of each number in the section, and its size in bytes.
+    /// Divides the bytes of this value into numbers of 1, 2, 4 or 8 bytes. Returns the offset of
+    /// each number in the section, and its size in bytes.
     pub fn numbers(&self) -> Vec<(u64, u8)> {
         let (mut numbers, mut at) = (Vec::new(), 0);
         while at < self.size {
@@ -90,9 +90,9 @@ impl StatedValue {
         numbers
     }
 
-    /// Returns the name of the input that represents one number of a variable, if the user allows
-    /// any value. `number` is the offset and size of the number; `section` is the name of its
-    /// section.
+    /// Returns the name of the program input that stands for one number of a variable for which the
+    /// user allows any value. `number` is the offset and size of the number; `section` is the name
+    /// of its section.
     pub fn input(&self, section: &str, number: (u64, u8)) -> String {
         let (offset, bytes) = number;
         let part = match u64::from(bytes) == self.size {
@@ -117,9 +117,9 @@ pub enum SlotRef {
 }
 
 impl MapDef {
-    /// Gives fixed values to variables for which the user allowed any value. `value` returns the
-    /// fixed value for the name of an input, if there is one. Other numbers keep their initial
-    /// value.
+    /// Sets variables for which the user allowed any value to fixed values. `value` returns the
+    /// fixed value of the input with a given name. If it returns `None`, the number keeps its
+    /// initial value.
     pub fn fix(&mut self, value: impl Fn(&str) -> Option<u64>) {
         let Some(initial) = self.initial.as_mut() else { return };
         for stated in self.stated.iter_mut().filter(|stated| stated.value.is_none()) {
@@ -159,7 +159,7 @@ impl MapDef {
         matches!(self.pinning, PIN_BY_NAME | IPROUTE2_GLOBAL).then_some(self.name.as_str())
     }
 
-    /// Returns a map definition with this name, whose other fields are empty.
+    /// Returns a map definition with this name, in which all other fields are empty or zero.
     pub fn new(name: &str) -> Self {
         MapDef {
             name: name.to_owned(),

@@ -67,7 +67,7 @@ impl MapKind {
         matches!(self, MapKind::LRU_HASH | MapKind::LRU_PERCPU_HASH)
     }
 
-    /// Returns true if user space can read the elements as bytes, by key.
+    /// Returns true if user space can look up elements by key and read their values as plain bytes.
     pub fn is_readable(self) -> bool {
         matches!(
             self,

@@ -1,5 +1,6 @@
-//! Reads the initial elements that an object states for its maps. Program arrays and maps of maps
-//! state them by relocations in `.maps`. With iproute2, programs are in sections named `MAP/SLOT`.
+//! Reads the initial elements that an object file gives for its maps. For program arrays and maps
+//! of maps, these are relocations in `.maps`. With iproute2, a program in the section `MAP/SLOT` is
+//! the element `SLOT` of the map `MAP`.
 
 use super::def::SlotRef;
 use super::table::{MapTable, Numbers};

@@ -27,9 +27,11 @@ pub struct Part<'a> {
 pub struct Joined {
     /// The joined object; its sections are named `PART:SECTION`, after [`Part::name`].
     pub object: Object,
-    /// For each of the original objects, the index of its first program in [`Object::programs`].
+    /// For each of the original objects, the index of its first program in [`Object::programs`] of
+    /// the joined object.
     pub programs: Vec<usize>,
-    /// For each of the original objects, the indices of its maps in [`Object::maps`].
+    /// For each of the original objects, the indices of its maps in [`Object::maps`] of the joined
+    /// object.
     pub maps: Vec<Vec<usize>>,
 }
 

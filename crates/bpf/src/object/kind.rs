@@ -12,7 +12,7 @@ use crate::btf::Kind;
 /// Type of a BPF program, which determines where the kernel runs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ProgramKind {
-    /// XDP, whether the program runs on a device, a devmap entry or a cpumap entry.
+    /// An XDP program, which runs on a device, a devmap entry or a cpumap entry.
     Xdp,
     /// A traffic control classifier.
     SchedCls,
@@ -29,7 +29,7 @@ pub enum ProgramKind {
 }
 
 impl ProgramKind {
-    /// Returns the type that the name of a section states; `None` if it states none.
+    /// Returns the program type that a section name selects; `None` if it selects none.
     pub fn of_section(section: &str) -> Option<ProgramKind> {
         by_section(section)
     }
@@ -54,8 +54,8 @@ impl fmt::Display for ProgramKind {
     }
 }
 
-/// Program types by the first word of the section name, which ends before the first character that
-/// is not a letter.
+/// Program types, each with the first word of its section names. The word ends before the first
+/// character that is not a letter.
 const SECTIONS: &[(&str, ProgramKind)] = &[
     ("xdp", ProgramKind::Xdp),
     ("tc", ProgramKind::SchedCls),
@@ -98,7 +98,7 @@ const SECTIONS: &[(&str, ProgramKind)] = &[
 /// [`SECTIONS`].
 const CGROUP_SKB: [&str; 2] = ["cgroup_skb/", "cgroup/skb"];
 
-/// Program types by the name of the structure that the context parameter points to.
+/// Program types, each with the name of the structure that its context parameter points to.
 const CONTEXTS: &[(&str, ProgramKind)] =
     &[("xdp_md", ProgramKind::Xdp), ("__sk_buff", ProgramKind::SchedCls)];
 

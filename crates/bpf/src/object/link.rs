@@ -21,9 +21,9 @@ use crate::{Btf, ObjectError};
 /// Maximum size of a program in slots; the kernel's limit is a million instructions.
 const LIMIT: usize = 1 << 20;
 
-/// Error text and hint for instructions that contain numbers of a running kernel, such as file
-/// descriptors of maps. Only code that was dumped from a kernel contains them, not the output of a
-/// compiler.
+/// Error text and hint for instructions with numbers that only a running kernel assigns, such as
+/// file descriptors of maps. Code that was dumped from a kernel contains such numbers; the output
+/// of a compiler does not.
 const RUNNING: (&str, &str) = (
     "a number that is valid only in a running kernel",
     "pass the compiler's output, not code taken from a kernel",
@@ -58,11 +58,12 @@ struct Linker<'a> {
     insns: Vec<Insn>,
     unresolved: Vec<Unresolved>,
     kfuncs: Vec<String>,
-    /// Functions whose code is appended, in order: the index of the function and its first slot.
+    /// Functions whose code has been appended to the program, in order. Each has its index in the
+    /// object and its first slot in the program.
     placed: Vec<(usize, usize)>,
     starts: HashMap<usize, usize>,
-    /// Calls whose offset is not set yet: the slot of the call, and the index of the called
-    /// function.
+    /// Calls whose distance to the callee is not set yet. Each has the slot of the call and the
+    /// index of the called function.
     calls: Vec<(usize, usize)>,
 }
 

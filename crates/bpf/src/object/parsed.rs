@@ -95,7 +95,7 @@ impl Object {
             .filter_map(|of| Some((of.name.as_str(), of.code.as_ref().ok()?.len())))
     }
 
-    /// Returns the instruction at a slot of a function; `None` if there is none.
+    /// Returns the instruction at a slot of a function; `None` if the object has no such slot.
     pub fn insn(&self, function: &str, slot: usize) -> Option<Insn> {
         let function = self.functions.iter().find(|one| one.name == function)?;
         function.code.as_ref().ok()?.get(slot).copied()
@@ -128,7 +128,8 @@ impl Object {
         true
     }
 
-    /// Returns the index of the function that starts at a slot of a section.
+    /// Returns the index of the function that starts at a slot of a section; `None` if no function
+    /// starts there.
     pub(crate) fn function_at(&self, section: usize, slot: i64) -> Option<usize> {
         let slot = usize::try_from(slot).ok()?;
         let found = self.functions.binary_search_by_key(&(section, slot), |f| (f.section, f.first));

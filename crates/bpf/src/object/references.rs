@@ -16,11 +16,11 @@ use crate::maps::{MapTable, is_data_section};
 pub(crate) enum Reference {
     /// The map with this index in the object.
     Map(u32),
-    /// An address in a section of global data, which is a map. `offset` is that of the symbol in
-    /// the section, without the addend in the instruction.
+    /// An address in a section of global data, which is a map. `offset` is the symbol's offset in
+    /// the section in bytes; the instruction contains the distance from there.
     Data { map: u32, offset: u64 },
-    /// An address in code: the section, and the offset of the symbol in bytes, without the addend
-    /// in the instruction.
+    /// An address in code: the section, and the symbol's offset in it in bytes. The instruction
+    /// contains the distance from there.
     Code { section: usize, offset: u64 },
     /// A function that the object declares but does not contain, such as a function of the kernel.
     ExternFunction { name: String },

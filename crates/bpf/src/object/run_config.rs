@@ -66,7 +66,8 @@ impl Object {
     }
 }
 
-/// Returns the members of the settings structure of a program.
+/// Returns the members of the structure with the settings of a program; `None` if the object has no
+/// such structure.
 fn members<'a>(btf: &'a Btf, program: &str) -> Option<&'a [RawMember]> {
     let vars = btf.types().find_map(|(id, ty)| match &ty.kind {
         Kind::DataSec { vars, .. } if btf.type_name(id) == SECTION => Some(vars),

@@ -1,5 +1,5 @@
 //! Finds the variables that a loader can set, with their names, types and values, and stores the
-//! values that the user states.
+//! values that the user sets.
 //!
 //! Loaders set `const volatile` variables before they load a program (`skel->rodata->rounds =
 //! 200`), and writable variables at any time. They cannot set a plain `const` variable, because the
@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 const DEPTH: u32 = 32;
 /// Maximum number of variables that an error message lists.
 const LISTED: usize = 20;
-/// Maximum size in bytes of a variable that the user allows to have any value.
+/// Maximum size in bytes of a variable for which the user may allow any value.
 const MOST_ANY: u64 = 4096;
 /// Maximum size of a value that messages show, in bytes.
 const SHOWN: usize = 16;
@@ -89,9 +89,9 @@ impl Object {
         sentences
     }
 
-    /// States the value of a variable, given as `NAME=VALUE`. The name can be followed by `.MEMBER`
-    /// and `[INDEX]`. The value is an integer, `true` or `false`, a constant of an enumeration,
-    /// text in double quotes, hexadecimal digits of all bytes, or `any`.
+    /// Sets a variable to a value, both given as `NAME=VALUE`. The name can be followed by
+    /// `.MEMBER` and `[INDEX]`. The value is an integer, `true` or `false`, a constant of an
+    /// enumeration, text in double quotes, hexadecimal digits of all bytes, or `any`.
     ///
     /// # Errors
     /// Returns a message of one line if the variable does not exist or loaders cannot set it. Also
@@ -188,8 +188,8 @@ impl Object {
         Ok(place)
     }
 
-    /// Returns a part of the variable or part `whole`: a member (`.NAME`) or an array element
-    /// (`[INDEX]`).
+    /// Returns a member (`.NAME`) or an array element (`[INDEX]`) of `whole`, which is a variable
+    /// or a part of one. Fails with a message if `whole` has no such part.
     fn part(&self, whole: VariablePart, part: &str) -> Result<VariablePart, String> {
         let (Some(btf), Some(ty)) = (&self.btf, whole.ty) else {
             return Err(
@@ -243,14 +243,15 @@ impl Object {
         }
     }
 
-    /// Returns the type table of the object, and the type of a variable's part without qualifiers
-    /// and typedefs. `None` if the type is unknown.
+    /// Returns the type table of the object, and the type of a variable or its part without
+    /// qualifiers and typedefs. `None` if the type is unknown.
     fn resolved(&self, place: &VariablePart) -> Option<(&Btf, &Kind)> {
         let btf = self.btf.as_ref()?;
         Some((btf, btf.kind(btf.resolve(place.ty?))))
     }
 
-    /// Returns the largest value that the type allows for each number in a part of a variable.
+    /// Returns the largest value that each number in a part of a variable can have, as its type
+    /// allows.
     fn most(&self, place: &VariablePart) -> u64 {
         match self.resolved(place) {
             Some((_, Kind::Int(int))) if int.bool => 1,
@@ -258,8 +259,8 @@ impl Object {
         }
     }
 
-    /// Parses a value that the user gives for a part of a variable. Returns its bytes, and its text
-    /// for messages.
+    /// Parses a value that the user gives for a variable or its part. Returns the bytes of the
+    /// value, and its text for messages.
     fn value(&self, place: &VariablePart, text: &str) -> Result<(Vec<u8>, String), String> {
         let size = place.size;
         let resolved = self.resolved(place);
@@ -320,7 +321,7 @@ impl Object {
         Ok((sized(number as u64, size), number.to_string()))
     }
 
-    /// Formats the current value of a part of a variable for messages.
+    /// Formats the current value of a variable or its part for messages.
     fn shown(&self, place: &VariablePart) -> String {
         let def = &self.maps[place.map];
         let start = place.offset as usize;
@@ -400,7 +401,7 @@ fn is_volatile(btf: &Btf, mut ty: TypeId, depth: u32) -> bool {
     false
 }
 
-/// Returns the low `size` bytes of a number, in little-endian order.
+/// Returns the low `size` bytes of `value`, in little-endian order.
 fn sized(value: u64, size: u64) -> Vec<u8> {
     value.to_le_bytes().into_iter().take(size as usize).collect()
 }

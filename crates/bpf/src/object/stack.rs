@@ -14,8 +14,8 @@ use crate::insn::{AluOp, AtomicOp, Call, Imm64, Insn, Register, Source, Width};
 
 /// Maximum total size of the stack frames of nested calls, in bytes (`MAX_BPF_STACK`).
 const STACK: u32 = 512;
-/// Limit on the stack bytes of the callers of a function that makes tail calls: their total must be
-/// smaller.
+/// Stack limit for functions that make tail calls: the stack frames of their callers together must
+/// have fewer bytes.
 const BEFORE_TAIL_CALL: u32 = 256;
 /// Maximum number of nested function calls (`MAX_CALL_FRAMES`).
 const FRAMES: usize = 8;
@@ -26,7 +26,7 @@ const ROUNDED: u32 = 16;
 /// Largest granularity, in bytes, to which kernels round up the stack size of a function.
 const ROUNDED_MOST: u32 = 32;
 
-/// Stack usage of a program.
+/// Stack usage of a program, and the reasons why kernels reject it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StackUse {
     /// Stack bytes of each function, by index in [`BpfProgram::subprograms`].
@@ -42,7 +42,8 @@ pub struct StackUse {
     pub refused_by_some: Vec<String>,
 }
 
-/// Stack size in bytes of a function, the functions that it calls, and true if it makes tail calls.
+/// A function: its stack size in bytes, the indices of the functions that it calls, and true if it
+/// makes tail calls.
 #[derive(Clone, Debug, Default)]
 struct Function {
     bytes: u32,
@@ -219,11 +220,11 @@ impl BpfProgram {
     }
 }
 
-/// A step in a chain of calls: the largest sum of function weights from this function on, and the
-/// next function of the chain. The next function is `None` at the end of the chain.
+/// The heaviest chain of calls from a function on: its sum of function weights, and its second
+/// function. The second function is `None` if the chain ends at once.
 type Step = (u32, Option<usize>);
 
-/// Search for chains of calls that start at the entry function.
+/// A search for chains of calls that start at the entry function.
 struct Paths<'a> {
     functions: &'a [Function],
     done: Vec<bool>,
@@ -253,7 +254,7 @@ impl<'a> Paths<'a> {
 
     /// Returns the largest sum of weights on a path through calls from the entry function, and the
     /// functions on the path. With `to`, the path must end at this function, whose weight does not
-    /// count. `None` if there is no such path.
+    /// count. Returns `None` if there is no such path.
     fn heaviest(
         &self,
         to: Option<usize>,

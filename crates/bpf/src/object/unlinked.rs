@@ -1,4 +1,4 @@
-//! Reads the code of objects that contain no programs: functions by name, which may call unknown
+//! Reads the functions of objects that contain no programs. These functions may call unknown
 //! functions and use unknown variables.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -17,7 +17,7 @@ const CALL_UNKNOWN: [u8; 8] = [0x85, 0x10, 0, 0, 0xff, 0xff, 0xff, 0xff];
 /// Opcode of an instruction with two slots.
 const LOAD_IMM64: u8 = 0x18;
 
-/// The functions of an object that contains no BPF programs, by name.
+/// The functions of an object that contains no BPF programs, found by their names.
 #[derive(Clone, Debug)]
 pub struct UnlinkedObject {
     functions: BTreeMap<String, Function>,
@@ -26,7 +26,8 @@ pub struct UnlinkedObject {
 #[derive(Clone, Debug)]
 struct Function {
     insns: Vec<Insn>,
-    /// The function that each instruction calls, or the variable whose address it loads, by slot.
+    /// For each instruction slot, the function that the instruction calls, or the variable whose
+    /// address it loads.
     referents: BTreeMap<usize, Referent>,
 }
 

@@ -29,8 +29,8 @@ use crate::btf::{self, FuncRecord, Strings};
 impl Object {
     /// Encodes an object file that contains `programs` in place of the programs of this object. The
     /// programs use the maps of this object, with their current definitions and content. If an
-    /// initial map element is a program, the file refers to the first of `programs` with the same
-    /// number.
+    /// initial map element is a program of this object, it becomes the first of `programs` with the
+    /// same [`BpfProgram::number`].
     ///
     /// Functions that several programs share are written once. Names that are in use, or that the
     /// kernel rejects, change: `PART:MAP` becomes `PART_MAP`.

@@ -33,7 +33,7 @@ impl Drop for Folder {
     }
 }
 
-/// Returns a file name that a cached result could have.
+/// Returns a file name of the form that cached results have.
 fn result(number: u32) -> String {
     format!("{:02x}/{number:062x}", number % 3)
 }

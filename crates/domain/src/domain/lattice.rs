@@ -39,8 +39,9 @@ impl Domain {
         )
     }
 
-    /// Removes `value` from the domain if it is the first or last value of one of the domain's
-    /// intervals. Otherwise, returns the domain unchanged. Returns `None` if no member remains.
+    /// Returns the domain without `value` if `value` is the first or last member of one of the
+    /// domain's intervals. Otherwise returns the domain unchanged. Returns `None` if no member
+    /// remains.
     pub fn without(&self, value: u64) -> Option<Domain> {
         let trimmed = |half: Option<Half>| {
             let half = half?;

@@ -3,8 +3,8 @@
 
 use crate::Domain;
 
-/// Converts the outcome of a comparison to a 1-bit domain; `None` means that both outcomes are
-/// possible.
+/// Converts the truth value of a comparison to a 1-bit domain. `None` means that the comparison may
+/// be true or false.
 fn truth(value: Option<bool>) -> Domain {
     value.map_or(Domain::full(1), |v| Domain::constant(1, u64::from(v)))
 }

@@ -5,7 +5,7 @@ use super::{both, by_signs};
 use crate::{Domain, mask};
 
 /// Returns the bits of `a + b + carry` that are known to be zero, and those that are known to be
-/// one. `a` and `b` are given in the same form, by masks of known zeros and known ones.
+/// one. `a` and `b` also consist of these two masks: known zeros and known ones.
 fn add_bits(width: u8, a: (u64, u64), b: (u64, u64), carry: u64) -> (u64, u64) {
     let m = mask(width);
     let greatest = (!a.0 & m).wrapping_add(!b.0 & m).wrapping_add(carry);

@@ -65,9 +65,10 @@ impl AllPaths {
         self.fold(executor, guarded, oldest, work)
     }
 
-    /// Tries to read several bytes as one value. `Ok(Some(None))` means that one value does not
-    /// exist: a store may have written only some of the bytes, or no store wrote them. `Ok(None)`
-    /// means that required values were missing; they were added to `work`.
+    /// Tries to read several bytes as one value. `Ok(Some(None))` means that they must be read one
+    /// by one, because a store may have written only some of them, or no store wrote them.
+    /// `Ok(None)` means that required values were missing, which were added to the work list
+    /// `work`.
     pub(super) fn slice(
         &mut self,
         executor: &mut Executor,
@@ -147,8 +148,8 @@ impl AllPaths {
     }
 
     /// Reads bytes at a node where the memory states of several paths merge. `Ok(Some(None))` means
-    /// that the bytes must be read one by one. `Ok(None)` means that required values were missing;
-    /// they were added to `work`.
+    /// that the bytes must be read one by one. `Ok(None)` means that required values were missing,
+    /// which were added to the work list `work`.
     fn merged(
         &mut self,
         executor: &mut Executor,
@@ -179,8 +180,8 @@ impl AllPaths {
     }
 
     /// Returns the value of the first pair in `guarded` whose condition holds, or `oldest` if no
-    /// condition holds. The pairs contain the values of stores, newest first, which this function
-    /// resolves.
+    /// condition holds. The pairs contain the conditions and values of stores, newest first. This
+    /// function resolves the values.
     fn fold(
         &mut self,
         executor: &mut Executor,
@@ -203,7 +204,8 @@ impl AllPaths {
     }
 
     /// Returns the possible locations of an operation that sets bytes to zero, and the number of
-    /// these bytes. If required values are missing, adds them to `work` and returns `None`.
+    /// these bytes. If required values are missing, adds them to the work list `work` and returns
+    /// `None`.
     fn cleared(
         &mut self,
         executor: &mut Executor,
@@ -221,9 +223,9 @@ impl AllPaths {
     }
 }
 
-/// Applies a store with several possible locations to a read of one byte. If the store certainly
-/// wrote the byte, returns its value. Otherwise adds the possible values with their conditions to
-/// `guarded`.
+/// Applies a store with several possible locations to a later read of one byte. If the store
+/// certainly wrote the byte, returns its value. Otherwise adds the possible values with their
+/// conditions to `guarded`.
 fn passed(
     executor: &mut Executor,
     places: &Places,

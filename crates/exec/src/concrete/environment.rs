@@ -5,8 +5,8 @@ use rustc_hash::FxHashMap;
 use slowpath_ir::{InputId, InputKind, Program, RegionId};
 use std::collections::HashMap;
 
-/// Bytes of memory by region and offset. A run looks up every byte that it accesses, so hashing
-/// must be cheap.
+/// Bytes of memory, by region and offset. A run looks up every byte that it accesses, so the map
+/// uses a fast hash function.
 pub type ByteMap = FxHashMap<(RegionId, u64), u8>;
 
 /// Inputs of a concrete run. Memory bytes that are not listed have the value `fill`. Inputs, and

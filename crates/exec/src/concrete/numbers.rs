@@ -6,8 +6,8 @@ use std::collections::{HashMap, HashSet};
 /// The numbers of interned pairs of values: those of pairs in the environment, and new ones.
 pub(super) struct Numbers<'a> {
     given: &'a HashMap<(u64, u64), u32>,
-    /// Numbers that a new pair must not get, because other pairs have them. Empty if all numbers in
-    /// the environment are below `next`.
+    /// Numbers that pairs in the environment have, so that no new pair may get them. Empty if all
+    /// numbers in the environment are below `next`.
     taken: HashSet<u32>,
     /// All pairs interned so far.
     pub(super) of: HashMap<(u64, u64), u32>,

@@ -176,7 +176,8 @@ impl Overlay<'_> {
         Ok(())
     }
 
-    /// Restricts the values of a term to `limit`, and draws conclusions for the parts of the term.
+    /// Restricts the values of a term to `limit`, and draws conclusions for the operands of the
+    /// term.
     fn constrain(
         &mut self,
         pool: &TermPool,
@@ -316,7 +317,7 @@ impl Overlay<'_> {
     }
 
     /// Restricts the summands `a` and `b` of a sum that cannot overflow, given a restriction of the
-    /// sum. All summands of nested sums count as one level of nesting.
+    /// sum. For the maximum nesting, a sum of sums is a single level.
     fn pass_to_summands(
         &mut self,
         pool: &TermPool,
@@ -349,8 +350,8 @@ impl Overlay<'_> {
     }
 }
 
-/// Moves the ends of an interval inwards, past excluded values. Returns the new ends, and the tags
-/// of all conditions involved. Returns `None` if neither end is excluded.
+/// Moves each end of an interval inwards, past values that the fact excludes. Returns the new ends,
+/// and the tags of all conditions involved. Returns `None` if neither end is excluded.
 fn beyond_holes(fact: &Fact) -> Option<(u64, u64, Reasons)> {
     let (mut lo, mut hi) = (fact.lo, fact.hi);
     let mut why = union(&fact.lo_why, &fact.hi_why);
@@ -363,7 +364,7 @@ fn beyond_holes(fact: &Fact) -> Option<(u64, u64, Reasons)> {
     ((lo, hi) != (fact.lo, fact.hi)).then_some((lo, hi, why))
 }
 
-/// Computes the restriction of one summand, given the restriction `limit` of the sum and the fact
+/// Computes the restriction of one summand from the restriction `limit` of the sum and the fact
 /// about the other summand. Also returns the tags of the conditions from which the result follows.
 fn rest(limit: Limit, other: &Fact, why: &Reasons) -> (Limit, Reasons) {
     let lo = limit.lo.saturating_sub(other.hi);

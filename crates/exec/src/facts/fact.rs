@@ -51,8 +51,8 @@ pub(super) struct Fact {
     pub implies: Vec<Implication>,
     /// Excluded values between `lo` and `hi`; both ends are allowed values.
     pub holes: Holes,
-    /// If this term merges values from several paths: the terms of which it equals one. Otherwise
-    /// `None`.
+    /// Terms of which this term equals one, because it merges their values from several paths;
+    /// `None` for any other term.
     pub arms: Option<Rc<[Arm]>>,
 }
 
@@ -90,7 +90,7 @@ impl Implication {
     }
 }
 
-/// A mask of known bits that follow from the same conditions.
+/// A mask of known bits, with the conditions from which all these bits follow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct BitsFact {
     pub mask: u64,
@@ -164,7 +164,8 @@ impl Fact {
         holes.chain(bits).fold(union(&self.lo_why, &self.hi_why), |all, why| union(&all, why))
     }
 
-    /// Returns the tags of the conditions from which the value of the lowest bit in `mask` follows.
+    /// Returns the tags of the conditions from which the value of one bit follows: the lowest bit
+    /// in `mask`.
     pub fn why_one_bit(&self, mask: u64) -> Reasons {
         let bit = mask & mask.wrapping_neg();
         let behind = self.bits.iter().find(|bits| bits.mask & bit != 0);

@@ -4,7 +4,7 @@ use super::fact::{Reasons, union};
 use super::overlay::Overlay;
 use slowpath_smt::{Node, TermId, TermPool};
 
-/// Maximum number of operators in one term to visit.
+/// Maximum number of operators that the analysis visits in one term.
 const MAX_PARTS: usize = 4_096;
 
 /// Maximum depth of nested choices and extractions that the analysis follows.
@@ -20,7 +20,7 @@ pub(super) struct Interval {
 
 impl Overlay<'_> {
     /// Returns the interval of `term` that follows from the facts about the term and its operands.
-    /// The summands of a sum are used only if the sum can never overflow.
+    /// Uses the summands of a sum only if the sum cannot overflow.
     pub fn interval(&self, pool: &TermPool, term: TermId) -> Interval {
         let mut all = self.own(pool, term);
         let mut parts = Interval::without_reasons(0, 0);

@@ -1,5 +1,5 @@
 //! Collects changes of facts without applying them. If an added condition contradicts the original
-//! facts, these facts are still unchanged.
+//! facts, the original facts stay as they were.
 
 use super::fact::{Arm, Fact, FactMap, Reasons};
 use rustc_hash::FxHashMap as HashMap;
@@ -16,8 +16,8 @@ impl<'a> Overlay<'a> {
         Overlay { base, changed: HashMap::default() }
     }
 
-    /// Returns the terms of which `term` equals one, if it is a merge of several values; otherwise
-    /// `None`.
+    /// Returns the terms of which `term` equals one, if it merges values from several paths;
+    /// otherwise `None`.
     pub fn arms(&self, term: TermId) -> Option<&[Arm]> {
         self.changed.get(&term).or_else(|| self.base.get(&term))?.arms.as_deref()
     }

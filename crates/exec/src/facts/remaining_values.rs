@@ -6,13 +6,13 @@ use super::fact::{Contradiction, Reasons, union};
 use super::overlay::Overlay;
 use slowpath_smt::{Node, TermId, TermPool};
 
-/// Maximum number of possible values of one term that are enumerated.
+/// Maximum number of possible values of a term that the check tries one by one.
 const MANY: u64 = 256;
 
 /// Maximum nesting of merged values that the check follows.
 const DEPTH: u32 = 2;
 
-/// Maximum number of operations with constants to remove from a term in the search for its base.
+/// Maximum number of operations with constants that the search for the base of a term removes.
 const STEPS: usize = 4;
 
 /// Returns the base of a term: the operand that remains after removing additions of constants,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 const VARIABLES: usize = 6;
 
-/// A step that derives a new set of facts from earlier sets. A number selects an earlier set: it is
+/// A step that derives a new set of facts from earlier sets. A field that selects an earlier set is
 /// an index, modulo the number of sets.
 #[derive(Clone, Debug)]
 enum Step {

@@ -88,7 +88,8 @@ pub fn execute(program: &Program) -> (Executor, TermId) {
     (executor, condition)
 }
 
-/// Returns the address of byte `place` in the map element whose key consists of `a` and `b`.
+/// Returns the address of the byte at offset `place` in the map element whose key consists of `a`
+/// and `b`.
 pub fn element(
     build: &mut BlockBuilder<'_>,
     a: impl Into<Operand>,

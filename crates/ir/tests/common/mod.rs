@@ -5,9 +5,9 @@ use slowpath_ir::{
     Reg, RegInfo, Terminator,
 };
 
-/// Returns a program in which block `i` ends in a branch to the blocks `edges[i]`. A number that is
-/// not the index of a block stands for an exit. Register 0 is the branch condition; registers 1 to
-/// 3 are 8 bits wide.
+/// Returns a program in which block `i` ends in a branch to the blocks `edges[i]`. A number in
+/// `edges` that is not the index of a block stands for an exit. Register 0 is the branch condition;
+/// registers 1 to 3 are 8 bits wide.
 pub fn program(edges: &[&[u32]]) -> Program {
     let edge = |&to: &u32| Edge {
         target: if (to as usize) < edges.len() {

@@ -17,8 +17,8 @@ pub(super) fn memory_operand(insn: &Insn) -> Option<(Register, i16)> {
     }
 }
 
-/// Returns the offset of a pointer into the stack. If the pointer has one of several offsets,
-/// returns the one that `offset` states. Returns `None` if the offset is unknown.
+/// Returns the offset of a stack pointer in bytes; `None` if it is unknown. For a pointer with one
+/// of several offsets, returns the offset that [`Offset::OneOf`] contains.
 pub(super) fn constant_offset(offset: Offset) -> Option<i64> {
     match offset {
         Offset::Constant(offset) | Offset::OneOf(offset) => Some(offset),

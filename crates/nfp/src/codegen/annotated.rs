@@ -17,12 +17,12 @@ use super::facts::LinkedFacts;
 /// Range of packet bytes that one read fetches for several loads (`pkt_cache` of the driver).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PacketCache {
-    /// Offset of the first byte, relative to the base register.
+    /// Offset of the first byte of the range, relative to the base register.
     pub start: i16,
-    /// Offset after the last byte, relative to the base register.
+    /// Offset of the first byte after the range, relative to the base register.
     pub end: i16,
-    /// True if this load reads the bytes from memory. The other loads of the range use the bytes
-    /// that this load has read.
+    /// True if this load reads the bytes from memory. The other loads of the range take them from
+    /// the transfer registers that this load has filled.
     pub fetches: bool,
 }
 
@@ -47,9 +47,10 @@ pub(super) struct AnnotatedInsn {
     pub insn: Insn,
     /// True if the compiler emits no code for the instruction.
     pub skipped: bool,
-    /// Index of the instruction that this one jumps to or calls; `None` for other instructions.
+    /// Index of the instruction that this instruction jumps to or calls; `None` for other
+    /// instructions.
     pub target: Option<usize>,
-    /// True if some instruction jumps to this one, even if the jump is never executed.
+    /// True if another instruction is a jump to this one, even if that jump is never executed.
     pub is_target: bool,
     /// True if the upper half of the instruction's 32-bit result must be set to zero.
     pub zero_extends: bool,
@@ -58,8 +59,8 @@ pub(super) struct AnnotatedInsn {
     pub unextended: bool,
     /// Possible values of the instruction's operands.
     pub bounds: OperandBounds,
-    /// True if this comparison's negative constant was replaced by its absolute value. The emitted
-    /// code then adds this value instead of subtracting the constant.
+    /// True if the negative constant of this comparison was replaced by its absolute value. The
+    /// emitted code then adds the absolute value instead of subtracting the negative constant.
     pub negated: bool,
     /// The memory copy that starts at this instruction, if there is one.
     pub copy: Option<Copy>,
@@ -134,8 +135,8 @@ impl<'a> AnnotatedProgram<'a> {
         self.live.contains(&slot)
     }
 
-    /// Returns the instructions for modification, together with facts of the kernel's verifier
-    /// about them.
+    /// Returns the instructions for modification, together with the facts that the kernel's
+    /// verifier knows about them.
     pub fn parts(&mut self) -> (&mut [AnnotatedInsn], LinkedFacts<'_>) {
         let facts = LinkedFacts { registers: self.registers, live: &self.live };
         (&mut self.insns, facts)

@@ -15,7 +15,8 @@ use super::annotated::{AnnotatedInsn, AnnotatedProgram};
 use super::emit::is_narrow;
 use crate::firmware::MAX_RESULT;
 
-/// The smallest 32-bit constant. Its absolute value does not fit into a signed 32-bit number.
+/// The immediate operand with the smallest 32-bit constant, whose absolute value does not fit into
+/// a signed 32-bit number.
 const LEAST: Source = Source::Imm(i32::MIN);
 
 /// Returns a sentence for each instruction that behaves differently on the card than in the kernel.

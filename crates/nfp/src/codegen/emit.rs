@@ -77,8 +77,8 @@ pub(super) fn emit(program: &AnnotatedProgram<'_>, abi: MapAbi) -> Result<Code, 
     Ok(Code { insns, origins })
 }
 
-/// Returns the number of instructions of the card that a function call takes. The frame of the
-/// caller has `depth` bytes.
+/// Returns the number of SmartNIC instructions for a call of one of the program's own functions.
+/// The stack frame of the caller has `depth` bytes.
 pub(super) fn call_length(depth: u32, callee: Function) -> u32 {
     let mut asm = Assembler::default();
     call::call(&mut asm, depth, callee);
@@ -86,9 +86,9 @@ pub(super) fn call_length(depth: u32, callee: Function) -> u32 {
 }
 
 /// Returns the number of instructions of the card that a load or store of stack bytes takes.
-/// `place` is the distance in bytes from the first byte of the frame. `pointer` is the offset in
-/// the BPF instruction if the emitted code uses the instruction's base register; `None` if the code
-/// uses only `place`.
+/// `place` is the distance in bytes from the first byte of the stack frame to the accessed bytes.
+/// `pointer` is the offset in the BPF instruction if the emitted code uses the instruction's base
+/// register; `None` if the code uses only `place`.
 pub(super) fn stack_access_length(
     insn: &AnnotatedInsn,
     direction: Direction,

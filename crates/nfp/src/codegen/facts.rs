@@ -15,17 +15,17 @@ pub(super) trait Facts {
     /// Returns the abstract value of a register before the instruction at index `slot`.
     fn value(&self, slot: usize, register: Register) -> RegisterValue;
 
-    /// Returns the distance in bytes from the first to the second of two packet pointers, or `None`
-    /// if it is unknown. Each pointer is given by an instruction index and a register, whose value
-    /// before that instruction it is.
+    /// Returns the distance in bytes from the first to the second of two packet pointers; `None` if
+    /// it is unknown. Each pointer is the value of a register before an instruction, and is given
+    /// by the instruction's index and the register.
     fn packet_distance(&self, first: (usize, Register), second: (usize, Register)) -> Option<i64>;
 
     /// Returns the number of argument registers that a helper reads when the instruction at index
     /// `slot` calls it.
     fn arguments(&self, slot: usize, helper: i32) -> u8;
 
-    /// Returns true if the driver's code for the store at index `slot` reads all 64 bits of the
-    /// source register, even if the store has fewer bits.
+    /// Returns true if the driver's code for the store at index `slot` reads the whole 64-bit
+    /// source register, even if it stores fewer bits.
     fn stores_whole(&self, slot: usize, base: Register, src: Register) -> bool;
 }
 

@@ -34,9 +34,9 @@ fn reciprocal(divisor: u32, bits: u32) -> Reciprocal {
     Reciprocal { factor, shift: shift as u8, exponent: exponent as u8, wide }
 }
 
-/// Returns the reciprocal that the driver uses, and the right shift of the dividend before the
-/// multiplication. The shift divides out the factors of 2 of an even divisor whose multiplier is
-/// too wide.
+/// Returns the reciprocal that the driver uses, and the number of bits by which the dividend is
+/// shifted right before the multiplication. If the multiplier for an even divisor is too wide, the
+/// shift divides out the factors of 2.
 pub(super) fn chosen(divisor: u32) -> (Reciprocal, u8) {
     let reciprocal_of = reciprocal(divisor, 32);
     if reciprocal_of.wide && divisor.is_multiple_of(2) {

@@ -11,7 +11,7 @@ use slowpath_bpf::BpfProgram;
 pub(super) const OTHER_TARGET: &str =
     "the card cannot run it; --target ebpf counts instructions instead";
 
-/// Reason why the SmartNIC cannot run an instruction, without the instruction's location.
+/// Reason why the SmartNIC cannot run an instruction, without the location of the instruction.
 #[derive(Clone, Debug)]
 pub(super) struct Cause {
     /// Code of the cause.

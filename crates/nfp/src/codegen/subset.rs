@@ -22,7 +22,8 @@ use super::refusal::{Cause, Refusal};
 use crate::firmware::xdp_md::{DATA, DATA_END, RX_QUEUE_INDEX};
 use crate::firmware::{FRAME_ALIGN, MAX_STACK, MapAbi};
 
-/// Reason for refusing an access through a pointer to different kinds of memory on different paths.
+/// Reason for rejecting a load or store through a pointer that points to different kinds of memory
+/// on different paths.
 pub const POINTER_OF_SEVERAL_KINDS: &str =
     "a pointer whose kind differs between paths to the instruction";
 

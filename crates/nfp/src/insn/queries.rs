@@ -4,7 +4,8 @@
 use crate::{Address, BranchCondition, Insn, Operand};
 
 impl Insn {
-    /// Returns true for all branches: conditional or not, on a bit, and returns.
+    /// Returns true if the instruction is a branch: unconditional, conditional, on a bit, or a
+    /// return.
     pub fn is_branch(&self) -> bool {
         matches!(self, Insn::Branch { .. } | Insn::BranchBit { .. } | Insn::Return { .. })
     }
@@ -28,8 +29,8 @@ impl Insn {
         }
     }
 
-    /// Returns the destination of the result, and true if the result goes to both banks. Returns
-    /// `None` if there is no result.
+    /// Returns the destination of the result, and a flag that is true if the result goes to both
+    /// register banks. Returns `None` if the instruction has no result.
     pub fn destination(&self) -> Option<(Operand, bool)> {
         match *self {
             Insn::Alu { dst, both_banks, .. }

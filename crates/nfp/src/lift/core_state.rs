@@ -86,12 +86,12 @@ pub(super) enum LowHalf {
 #[derive(Debug)]
 pub(super) struct CoreState {
     pub emit: Emitter,
-    /// The IR registers that stand for core registers; contains only core registers that the
-    /// program uses.
+    /// The IR registers that stand for core registers, for each core register that the program
+    /// uses.
     pub regs: BTreeMap<ArchReg, Reg>,
     pub undefined: Vec<Undefined>,
-    /// Number of inputs that every lifted program has. Inputs after these stand for undefined
-    /// values.
+    /// Number of inputs that every lifted program has. Inputs with larger numbers stand for
+    /// undefined values.
     fixed_inputs: usize,
     /// The operation whose carry is in condition code C, if it is in the current block.
     pub low_half: Option<LowHalf>,
@@ -99,7 +99,7 @@ pub(super) struct CoreState {
     pub multiplication: Option<Multiplication>,
     /// Writes of base registers of local memory that have not taken effect yet.
     pub pending: Vec<PendingBase>,
-    /// Number of the current instruction.
+    /// Number, in the listing, of the instruction that is being lifted.
     pub number: usize,
     /// True if the next instruction receives the value of the control register that was read.
     pub csr_value_due: bool,
@@ -202,8 +202,8 @@ impl CoreState {
         }
     }
 
-    /// Returns the value of a destination before the instruction, for instructions that keep a part
-    /// of it.
+    /// Returns the value that a destination has before the instruction. Instructions that keep a
+    /// part of the destination need it.
     pub fn old_value(&mut self, dst: Operand) -> Value {
         match dst {
             Operand::Local { index, access } => self.local_word(index, access),
@@ -211,7 +211,8 @@ impl CoreState {
         }
     }
 
-    /// Writes an ALU result to its destination, and records it as the previous ALU result.
+    /// Writes an ALU result to its destination, and records it as the "previous ALU result" for
+    /// later instructions.
     pub fn write_result(&mut self, dst: Operand, result: Value, both_banks: bool) {
         match dst {
             // The parser rejects constants as destinations.

@@ -13,7 +13,7 @@ pub(super) struct PendingBase {
     pub value: Value,
     /// Number of following instructions that still read the old value.
     pub remaining: usize,
-    /// Number of the instruction that writes the register.
+    /// Number, in the listing, of the instruction that writes the register.
     pub number: usize,
 }
 
@@ -23,12 +23,12 @@ pub(super) struct PendingBase {
 pub(super) struct Issued {
     pub command: MemCommand,
     pub xfer: u8,
-    /// Start address, and width of addresses in bits.
+    /// First address that the command accesses, and the width of addresses in bits.
     pub start: (Value, u8),
-    /// Count in words or bytes.
+    /// Number of words or bytes that the command transfers.
     pub count: u8,
     pub waits: bool,
-    /// Number of the memory command's instruction.
+    /// Number, in the listing, of the memory command.
     pub number: usize,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Deferred {
 }
 
 impl Deferred {
-    /// Returns the number of the memory command's instruction.
+    /// Returns the number, in the listing, of the memory command.
     pub fn number(&self) -> u32 {
         self.issued.number as u32
     }

@@ -43,7 +43,8 @@ impl CoreState {
         Ok(())
     }
 
-    /// Returns a 1-bit register that is true if the bit has the value `set`.
+    /// Returns a 1-bit register that is true if the bit with number `bit` of `src` has the value
+    /// `set`.
     pub(super) fn bit_condition(&mut self, src: Operand, bit: u8, set: bool) -> Reg {
         let word = self.source(src);
         let value = self.emit.extract(word, bit, 1);

@@ -13,7 +13,7 @@ use super::known_bits::{self, KnownBits};
 #[derive(Debug)]
 pub(super) struct Emitter {
     pub regs: Vec<RegInfo>,
-    /// Inputs of the program for values that no instruction computes, such as random numbers.
+    /// Descriptions of the values that no instruction computes, such as random numbers.
     pub draws: Draws,
     ops: Vec<OriginOp>,
     insn: InsnIdx,

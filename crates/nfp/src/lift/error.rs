@@ -11,7 +11,7 @@ pub enum LiftError {
     /// An instruction that cannot be lifted.
     #[error("instruction .{insn} (line {line}): {cause}{}", hint_text(.cause))]
     Instruction {
-        /// Number of the instruction.
+        /// Number of the instruction in the listing.
         insn: u32,
         /// Line in the listing, from 1.
         line: u32,
@@ -97,13 +97,14 @@ pub enum LiftCause {
         /// Number of the instruction that uses the base register.
         user: u32,
     },
-    /// An `indirect_ref` whose length or width in the previous ALU result is not a constant.
+    /// An `indirect_ref` that takes its length or width from the previous ALU result, although this
+    /// value is not a constant.
     #[error("the {what} of `indirect_ref` is not known: bits 8 to 12 of the previous ALU result")]
     UnknownLength {
         /// Name of the field in the ALU result, such as the length.
         what: &'static str,
     },
-    /// `add_imm` without `indirect_ref`, which would take the addend from the instruction.
+    /// `add_imm` without `indirect_ref`. This form takes the addend from the instruction itself.
     #[error("`add_imm` without `indirect_ref` is not supported")]
     DirectAddImm,
     /// A range of transfer registers that ends after the last one.
@@ -122,7 +123,7 @@ pub enum LiftCause {
         /// Description of the preceding step in the block, or a text that says that there is none.
         before: String,
     },
-    /// A multiplication step with other factors than the `start` of the multiplication.
+    /// A multiplication step whose factors differ from those of the step `start`.
     #[error("`{step}` names other factors than the `start` of this multiplication")]
     MulFactors {
         /// Name of the multiplication step, such as `16x16_step1`.

@@ -19,7 +19,8 @@ use calls::{CallStringId, CallStrings};
 use leaders::leaders;
 pub(super) use local::local_user_behind;
 
-/// Maximum number of blocks in a program. Copies for different call strings also count.
+/// Maximum number of blocks in a program, including the copies of blocks for different call
+/// strings.
 const MAX_BLOCKS: usize = 50_000;
 
 /// Key of a block: the call string in which the block runs, and the number of its first
@@ -41,10 +42,11 @@ pub(super) enum Decision {
     Always,
     /// The branch is taken if the condition codes fulfil this condition.
     ConditionCodes(BranchCondition),
-    /// The branch is taken if the bit with this number in the operand has this value.
+    /// The branch is taken if the bit with this number in the operand has this value: true for 1.
     Bit(Operand, u8, bool),
     /// A return, which always branches to the instruction whose number is in the register. The
-    /// lifted program checks that this is the given number, the return address of the current call.
+    /// lifted program checks that the register contains the given number, which is the return
+    /// address of the current call.
     Return(Operand, usize),
 }
 
@@ -76,7 +78,7 @@ pub(super) struct BasicBlock {
 }
 
 impl BasicBlock {
-    /// Returns the next block in listing order if control can fall through to it.
+    /// Returns the next block in listing order if control can fall through to it; otherwise `None`.
     fn fallthrough(&self) -> Option<BlockKey> {
         let falls = |branch: &BlockBranch| {
             matches!(branch.decision, Decision::ConditionCodes(_) | Decision::Bit(..))

@@ -40,7 +40,7 @@ impl KnownBits {
     }
 }
 
-/// Returns the known bits of the result of `op`, which has `width` bits. `of` returns the known
+/// Returns the known bits of the result of `op`, which is `width` bits wide. `of` returns the known
 /// bits and the width of an operand.
 pub(super) fn result(op: &Op, width: u8, of: impl Fn(Value) -> (KnownBits, u8)) -> KnownBits {
     let known = match *op {

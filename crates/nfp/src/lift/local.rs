@@ -10,7 +10,7 @@ use super::core_state::{ArchReg, CoreState};
 use super::delayed_effects::PendingBase;
 use crate::{LocalAccess, Operand};
 
-/// Number of instructions after a write of a base register that still use the old value.
+/// Number of instructions after a write of a base register that still read the old value.
 const DELAY: usize = 3;
 /// Number of bytes in a word.
 const WORD: u64 = 4;

@@ -14,11 +14,11 @@ use crate::{Address, MemCommand, Operand};
 
 /// Number of bytes in a word.
 const WORD: u8 = 4;
-/// Smallest count with which the command `add` is 64 bits wide; with smaller counts, it is 32 bits
-/// wide.
+/// Smallest `count` field with which the command `add` adds 64 bits; with smaller ones, it adds 32
+/// bits.
 const ADD_WIDE_COUNT: u8 = ADD_NARROW_COUNTS + 1;
-/// Position and width in bits of the length field in the previous ALU result, which `indirect_ref`
-/// uses.
+/// Position and width, in bits, of the length field in an ALU result. `indirect_ref` takes the
+/// length from this field of the previous ALU result.
 const LENGTH_FIELD: (u8, u8) = (8, 5);
 /// Index of the bit in the previous ALU result that makes an atomic addition 64 bits wide.
 const WIDE_ADD_BIT: u8 = LENGTH_FIELD.0 + 2;
@@ -141,8 +141,8 @@ impl CoreState {
         result
     }
 
-    /// Lifts `mem[add, …]` or `mem[add64, …]`, which adds one or two transfer registers, low word
-    /// first.
+    /// Lifts `mem[add, …]` or `mem[add64, …]`, which adds one or two transfer registers to memory.
+    /// The first register contains the low word.
     fn add(&mut self, xfer: u8, at: Value, count: u8) {
         let low = self.get(ArchReg::XferOut(xfer));
         let (data, bytes) = if count == ADD_WIDE_COUNT {
@@ -156,7 +156,8 @@ impl CoreState {
         self.emit.store(at, sum);
     }
 
-    /// Lifts `mem[add_imm, …], indirect_ref`, which adds the upper half of the previous ALU result.
+    /// Lifts `mem[add_imm, …], indirect_ref`, which adds the upper half of the previous ALU result
+    /// to memory.
     fn add_imm(&mut self, address: Address) -> Result<(), LiftCause> {
         let wide = self
             .previous_field(WIDE_ADD_BIT, 1)
@@ -177,7 +178,8 @@ impl CoreState {
         self.emit.known(previous).field(lo, count).map(|field| field as u8)
     }
 
-    /// Evaluates an address. Returns its value and its width in bits.
+    /// Computes the value of an address operand. Returns this value, and the width of the address
+    /// in bits.
     fn address(&mut self, address: Address) -> (Value, u8) {
         match address {
             Address::Sram(x, y) => {

@@ -17,13 +17,13 @@ use crate::Operand;
 use crate::abi::{self, FRAME_BASE, PACKET_VECTOR_BASE};
 use crate::firmware::{PACKET_ADDRESS_OFFSET, PACKET_LENGTH_BITS as LENGTH_BITS};
 
-/// Index of the program input that contains the packet's length.
+/// Index, among the inputs of the program, of the packet's length.
 pub(super) const PACKET_LENGTH: InputId = InputId(0);
 /// Number of inputs (packet length, addresses, unknown bits) that every lifted program has.
 pub(super) const FIXED_INPUTS: usize = 6;
 
-/// Index of the program input with the unknown bits 14 to 31 of the packet vector's word 0, above
-/// the packet's length.
+/// Index, among the inputs of the program, of the bits 14 to 31 in word 0 of the packet vector.
+/// These bits above the packet's length are unknown.
 const CONTEXT_REST: InputId = InputId(5);
 
 const PACKET: usize = 0;

@@ -67,7 +67,7 @@ impl<'a> Cursor<'a> {
         self.take_while(|c| !matches!(c, ' ' | '\t' | '\r' | ',' | '[' | ']'))
     }
 
-    /// Returns an error that says that `what` is expected here.
+    /// Returns the error that the next word is not the expected one, which `what` describes.
     pub fn expected(&self, what: &str) -> ParseError {
         let found = match self.clone().word() {
             "" => match self.rest().chars().next() {

@@ -14,7 +14,8 @@ const MAX_CONSTANT: u32 = 0xff;
 const FORMS: &str =
     "operands are gprA_n, gprB_n, $xfer_n, *l$index0..3, *l$index0..3[k], 0x… and --";
 
-/// The use of an operand in an instruction, which decides the operands that are allowed.
+/// The use of an operand in an instruction, such as source or destination. The use decides whether
+/// an operand is allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     /// Destination of a result; `--` discards the result.

@@ -24,7 +24,8 @@ const OPERATORS: [(AluOp, u64); 14] = [
     (AluOp::SubReversed, 0x19),
 ];
 
-/// For each step of a multiplication, the kind of multiplication and the number of the step in it.
+/// The steps of multiplications, each with the kind of multiplication and the number of the step in
+/// it.
 const STEPS: [(MulStep, u64, u64); 12] = [
     (MulStep::Start, 0, 0),
     (MulStep::Step24x8, 1, 0),
@@ -71,7 +72,7 @@ pub(super) fn encode(
 }
 
 /// Returns the bits of an instruction word that encode unrestricted sources and properties of the
-/// result, which several classes of instructions have in common.
+/// result. These bits have the same position in several classes of instructions.
 fn shared(sources: Sources, result: Destination, both_banks: bool) -> u64 {
     wide::A.put(sources.a)
         | wide::B.put(sources.b)

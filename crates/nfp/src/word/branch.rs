@@ -5,7 +5,7 @@ use super::field::{Class, branch, common, narrow, wide};
 use super::operand::{Form, require_source};
 use crate::{Bank, BranchCondition, Insn, Operand};
 
-/// Largest instruction number that fits into a word.
+/// Largest instruction number that fits into the branch target of a word.
 const LAST_TARGET: u32 = (1 << (TARGET_LOW_BITS + 1)) - 1;
 const TARGET_LOW_BITS: u32 = 13;
 /// Value of the signal field for branches that do not test a signal.

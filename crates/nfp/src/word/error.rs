@@ -63,7 +63,7 @@ pub enum WordError {
         /// Destination operand of the instruction.
         operand: Operand,
     },
-    /// A constant of `immed` has more than 16 bits, and its complement also has.
+    /// The constant of an `immed` and its complement both have more than 16 bits.
     #[error("the constant {value:#x} is neither 16 bits nor the complement of 16 bits")]
     Immed {
         /// The constant that cannot be encoded.

@@ -8,7 +8,7 @@ use crate::{Address, Insn, MemCommand, Operand};
 
 const FORM: Form = Form::Restricted;
 
-/// Each memory command with the values of the word's fields for command and token.
+/// The memory commands, each with its values of the word's two fields `command` and `token`.
 const COMMANDS: [(MemCommand, u64, u64); 6] = [
     (MemCommand::Write8Swap, 0x42, 2),
     (MemCommand::Write32Swap, 0x5f, 2),

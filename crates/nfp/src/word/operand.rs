@@ -80,8 +80,8 @@ impl Form {
         if self == Form::Restricted { 0x7f } else { 0xff }
     }
 
-    /// Encodes a source operand, without bit 7 of a restricted constant, which has a field of its
-    /// own.
+    /// Encodes a source operand without bit 7 of a restricted constant, because words store this
+    /// bit in a separate field.
     fn code(self, operand: Operand) -> Result<u64, WordError> {
         let wide = self == Form::Unrestricted;
         let misplaced = |place| WordError::Misplaced { operand, place };
@@ -163,8 +163,8 @@ impl Form {
         Ok(Destination { code, in_b, local_high: is_local_high(operand) })
     }
 
-    /// Decodes a source operand. `bank` is that of the field that contains `code`; `high` is bit 7
-    /// of a restricted constant.
+    /// Decodes a source operand. `bank` is the register bank of the field that contains `code`;
+    /// `high` is bit 7 of a restricted constant.
     pub fn read(self, code: u64, bank: Bank, local_high: bool, high: bool) -> Option<Operand> {
         let local = |index_set: bool, access| {
             let index = u8::from(index_set) + 2 * u8::from(local_high);
@@ -196,7 +196,7 @@ impl Form {
         })
     }
 
-    /// Decodes both sources of a word, the first one first.
+    /// Decodes both sources of a word, and returns them in the order of the listing.
     pub fn read_sources(self, from: Sources) -> Option<(Operand, Operand)> {
         let Sources { a, b, swap, local_high, constant_high } = from;
         let a = self.read(a, Bank::A, local_high, constant_high)?;

@@ -40,8 +40,8 @@ pub struct Run {
     pub exit: u32,
     pub memory: BTreeMap<u64, u8>,
     pub blocks: Vec<u32>,
-    /// Cost classes of the executed instructions, in the order of execution. The first value is the
-    /// number of the instruction.
+    /// Cost classes of the executed instructions, in the order of execution, each with the number
+    /// of the instruction.
     pub costs: Vec<(u32, String)>,
 }
 
@@ -57,7 +57,8 @@ impl Run {
     }
 }
 
-/// Runs a program. `start` gives initial values of registers by name, such as `gprA_1` or `C`.
+/// Runs a program. `start` contains names of registers, such as `gprA_1` or `C`, with their initial
+/// values.
 pub fn run(body: &str, start: &[(&str, u32)]) -> Run {
     run_with_memory(body, start, &[])
 }

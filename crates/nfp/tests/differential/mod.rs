@@ -9,7 +9,7 @@ use slowpath_exec::concrete::{self, Environment, Run};
 use slowpath_ir::{InputId, InputKind, Program, RegionId};
 use slowpath_nfp::{CompileOptions, Compiled, LiftOptions, RECEIVE, compile, word};
 
-/// Largest number of blocks in a run. The programs in these tests need fewer.
+/// Maximum number of blocks that a run may execute. The programs in these tests execute fewer.
 const MAX_BLOCKS: usize = 100_000;
 /// Offset in bytes from the start of a packet buffer at which the firmware puts the packet.
 const IN_BUFFER: u64 = 128;
@@ -38,7 +38,7 @@ pub struct Outcome {
     pub elements: BTreeMap<(u64, u64), u8>,
 }
 
-/// A BPF program and its compiled listing, both lifted.
+/// A BPF program and its compiled listing, both lifted to the intermediate representation.
 pub struct Pair {
     bpf: Lifted,
     card: Program,
@@ -75,7 +75,8 @@ impl Pair {
         self.bpf.layout.maps.first()
     }
 
-    /// Returns the outcomes of both programs, the BPF program first.
+    /// Runs the BPF program and its listing from the same state, and returns the results in this
+    /// order.
     pub fn run(&self, start: &Start) -> Result<(Outcome, Outcome), String> {
         Ok((self.run_bpf(start)?, self.run_card(start)?))
     }
@@ -178,7 +179,8 @@ impl Memory<'_> {
         (0..length.min(1 << 14)).map(|n| self.byte(region, from.wrapping_add(n))).collect()
     }
 
-    /// Returns the bytes of elements that the run changed, by index and offset.
+    /// Returns the bytes of map elements that the run changed, by element index and offset. An
+    /// element has 2^`bits` bytes.
     fn elements(&self, region: RegionId, bits: u8) -> BTreeMap<(u64, u64), u8> {
         let written: BTreeSet<u64> =
             self.run.written.keys().filter(|(of, _)| *of == region).map(|(_, at)| *at).collect();

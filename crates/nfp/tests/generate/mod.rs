@@ -34,8 +34,8 @@ fn source() -> impl Strategy<Value = Operand> {
     prop_oneof![4 => gpr(), 1 => local(), 1 => xfer(), 1 => constant()]
 }
 
-/// Returns a strategy for destination operands. The second value is true if the result is written
-/// to both register banks.
+/// Returns a strategy for destination operands. The flag is true if the result is written to both
+/// register banks.
 fn destination() -> impl Strategy<Value = (Operand, bool)> {
     prop_oneof![
         4 => (gpr(), any::<bool>()),
@@ -43,7 +43,8 @@ fn destination() -> impl Strategy<Value = (Operand, bool)> {
     ]
 }
 
-/// Returns a strategy for destinations whose old value is read.
+/// Returns a strategy for destinations in which an instruction keeps some of the old bytes. The
+/// flag is true if the result is written to both register banks.
 fn merged() -> impl Strategy<Value = (Operand, bool)> {
     prop_oneof![4 => (gpr(), any::<bool>()), 1 => local().prop_map(|dst| (dst, false))]
 }

@@ -1,6 +1,6 @@
-//! Disassembles words with the BFD disassembler, to check our own decoder. The program is
-//! `objdump`, or the one in the environment variable `SLOWPATH_NFP_OBJDUMP`. It is used only if it
-//! supports this device.
+//! Disassembles words with the BFD disassembler, to check our own decoder. The disassembler is
+//! `objdump`, or the program that the environment variable `SLOWPATH_NFP_OBJDUMP` names. It is used
+//! only if it supports this device.
 
 use slowpath_oracle::Oracle;
 use std::process::Command;
@@ -22,7 +22,8 @@ pub fn find() -> Option<String> {
     None
 }
 
-/// Returns the lines that the disassembler prints for these words, with single blanks.
+/// Returns the lines that the disassembler prints for these words, with a single space between the
+/// words of each line.
 pub fn disassemble(objdump: &str, name: &str, words: &[u64]) -> Vec<String> {
     let path = std::env::temp_dir().join(format!("slowpath-{}-{name}.elf", std::process::id()));
     std::fs::write(&path, object(words)).expect("a temporary file can be written");
@@ -37,7 +38,7 @@ pub fn disassemble(objdump: &str, name: &str, words: &[u64]) -> Vec<String> {
     text.lines().map(blanks_reduced).filter(|line| line.contains(": .")).collect()
 }
 
-/// Returns a line with one blank between its words.
+/// Returns a line with a single space between its words.
 pub fn blanks_reduced(line: &str) -> String {
     line.split_whitespace().collect::<Vec<_>>().join(" ")
 }

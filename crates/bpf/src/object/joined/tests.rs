@@ -1,4 +1,5 @@
-//! Tests that a joined object links every program like the original object, apart from map indices.
+//! Tests that linking a program from a joined object gives the same code as linking it from the
+//! original object, apart from map indices.
 
 use super::{Joined, Part};
 use crate::insn::{Imm64, Insn};

@@ -40,8 +40,8 @@ impl<'a> Layout<'a> {
         Layout { sections, places }
     }
 
-    /// Returns records of functions, such as source lines, grouped by section. `records` returns
-    /// the records of one function, given its offset in the section in bytes.
+    /// Groups records of functions, such as source lines, by section. `records` returns the records
+    /// of one function, given its offset in the section in bytes.
     pub fn by_section<T>(
         &self,
         plan: &Plan<'a>,

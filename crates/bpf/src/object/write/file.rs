@@ -30,7 +30,7 @@ pub(super) struct File<'a> {
 }
 
 impl<'a> File<'a> {
-    /// Creates a file with the symbols of all functions.
+    /// Creates an object file under construction, with the symbols of all functions.
     pub fn new(layout: &Layout<'a>, plan: &Plan<'a>) -> Self {
         let mut file = ElfFile::new(BinaryFormat::Elf, Architecture::Bpf, Endianness::Little);
         let section = |(name, _): &(&str, Vec<usize>)| {
@@ -92,8 +92,8 @@ impl<'a> File<'a> {
         self.maps[data.map] = Some(self.file.section_symbol(section));
     }
 
-    /// Appends the code of function `number` of the layout. Functions of a section must be added in
-    /// order.
+    /// Appends the code of the function with index `number` in the layout. Functions of a section
+    /// must be added in order.
     pub fn add_code(
         &mut self,
         layout: &Layout,

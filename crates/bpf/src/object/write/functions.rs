@@ -53,8 +53,8 @@ fn range(program: &BpfProgram, number: usize) -> (usize, usize) {
     (program.subprograms[number].first, end)
 }
 
-/// The parts of a function that decide whether copies can be equal. The called functions themselves
-/// are not part of it. Functions can be equal only if their keys are equal.
+/// The instructions, lines and other parts that two copies of a function must have in common to be
+/// equal. The called functions are compared separately.
 #[derive(PartialEq, Eq, Hash)]
 struct FunctionKey<'a> {
     /// Index of the program for an entry function, which is never shared; `None` for a subprogram.
@@ -130,8 +130,7 @@ fn numbered<T: Eq + std::hash::Hash>(items: impl Iterator<Item = T>) -> Vec<usiz
     items.map(&mut number).collect()
 }
 
-/// Checks that a program is consistent, as [`BpfProgram`] requires, and has no unresolved
-/// instructions.
+/// Assigns numbers to items in the order of first occurrence; equal items get the same number.
 fn check(program: &BpfProgram) -> Result<(), WriteError> {
     let slots = program.insns.len();
     let firsts: Vec<usize> = program.subprograms.iter().map(|s| s.first).collect();

@@ -25,8 +25,8 @@ pub(super) struct Defined {
     pub offset: u32,
     /// Size of the definition in bytes.
     pub size: u32,
-    /// Initial elements of the map. Each consists of the offset in the section at which its pointer
-    /// is stored, and the program or map to which it points.
+    /// Initial elements of the map. Each has the offset in the section at which its pointer is
+    /// stored, and the program or map that the pointer refers to.
     pub slots: Vec<(u32, SlotRef)>,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct Data<'a> {
     pub map: usize,
     pub section: String,
     pub content: &'a [u8],
-    /// Variables of the section, each with true if its symbol is global.
+    /// Variables of the section. The flag is true if the symbol of the variable is global.
     pub variables: Vec<(&'a Variable, bool)>,
 }
 
@@ -99,8 +99,8 @@ pub(super) fn plan<'a>(object: &'a Object, types: &mut Types<'a>) -> Result<Maps
 }
 
 /// Returns the names of the maps in the written object, in the order of [`Object::maps`]. Pinned
-/// maps keep their names, because other objects find them by name. Global data has the names of its
-/// sections.
+/// maps keep their names, because other objects find them by name. A map of global data has the
+/// name of its section.
 pub(super) fn names(object: &Object) -> Vec<String> {
     let mut taken = Names::default();
     let mut names_by_map = vec![String::new(); object.maps.len()];
@@ -144,8 +144,8 @@ fn original(types: &Types, def: &MapDef, used: &[TypeId]) -> Option<(TypeId, Typ
     )
 }
 
-/// Returns true if the definition `read` would be equal to `def` if it had the initial elements of
-/// `def`.
+/// Returns true if the parsed definition `read` is equal to `def`, apart from the name and the
+/// initial elements.
 fn matches_definition(read: &MapDef, def: &MapDef) -> bool {
     let slots = def.slots.last().map_or(0, |(slot, _)| slot.saturating_add(1));
     let filled = MapDef {
@@ -212,8 +212,8 @@ fn defined(types: &mut Types, def: &MapDef) -> Result<(TypeId, Option<u32>), Wri
     Ok((types.structure(size, &members), Some(size)))
 }
 
-/// Returns the section name for a map with global data. Keeps the map's own name if loaders
-/// recognise it and no other map has this name.
+/// Returns the section name for a map of global data: the map's own name if loaders recognise it
+/// and no other map has it, otherwise a new name.
 fn section_name(def: &MapDef, taken: &[String]) -> String {
     let free = |name: &String| is_data_section(name) && !taken.contains(name);
     let (part, name) = def.name.rsplit_once(':').unwrap_or(("", &def.name));
@@ -229,8 +229,8 @@ fn section_name(def: &MapDef, taken: &[String]) -> String {
     std::iter::once(valid.clone()).chain(numbered).find(free).unwrap_or(valid)
 }
 
-/// Returns the variables of a section of global data, each with true if its symbol is global. Adds
-/// the section to the types if the types describe its variables.
+/// Returns the variables of a section of global data, each with a flag that is true if its symbol
+/// is global. Adds the section to the BTF types if they describe its variables.
 fn describe<'a>(
     object: &'a Object,
     types: &mut Types<'a>,

@@ -45,7 +45,7 @@ impl<'a> Types<'a> {
         Types { original, btf, int: None }
     }
 
-    /// Returns true if there are no types but `void`.
+    /// Returns true if the table has no types except `void`.
     pub fn is_empty(&self) -> bool {
         self.btf.types().nth(1).is_none()
     }
@@ -87,7 +87,8 @@ impl<'a> Types<'a> {
         self.btf.add("", Kind::Array { element: element.unwrap_or(index), index, len })
     }
 
-    /// Creates the type of an unnamed structure whose members are all pointers.
+    /// Creates the type of an unnamed structure. Its members have these names and types; each is a
+    /// pointer.
     pub fn structure(&mut self, size: u32, members: &[(&str, TypeId)]) -> TypeId {
         let mut raw = Vec::with_capacity(members.len());
         for (place, (name, ty)) in members.iter().enumerate() {
@@ -141,8 +142,8 @@ impl<'a> Types<'a> {
         id
     }
 
-    /// Returns the text and the component index of each declaration tag of a function and its
-    /// parameters.
+    /// Returns the declaration tags of a function and its parameters. Each has its text and its
+    /// component index, which is the index of the parameter with the tag, or -1 for the function.
     fn tags(&self, function: TypeId) -> Vec<(String, i32)> {
         let tag = |(id, ty): (TypeId, &crate::btf::Type)| match ty.kind {
             Kind::DeclTag { ty, component } if ty == function => {

@@ -14,9 +14,9 @@ use crate::firmware::{ETHERNET_HEADER, MAX_HEAD_CUT, MAX_HEAD_GROWTH, MIN_FRAME}
 /// therefore from every packet.
 const ALWAYS_REMOVABLE: i32 = MIN_FRAME as i32 - ETHERNET_HEADER as i32;
 
-/// Returns the index of a call of `bpf_xdp_adjust_head` for which the card needs no check. The
-/// program must contain no other call of this helper. The distance must be a constant that is valid
-/// for every packet.
+/// Returns the index of the only call of `bpf_xdp_adjust_head` if the card needs no check for it.
+/// Its distance must be a constant that is valid for every packet. Returns `None` if a check is
+/// needed or the program does not contain exactly one such call.
 pub(in crate::codegen) fn unchecked(
     program: &BpfProgram,
     live: &BTreeSet<usize>,

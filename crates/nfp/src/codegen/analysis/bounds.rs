@@ -23,7 +23,8 @@ pub(in crate::codegen) struct OperandBounds {
 }
 
 impl OperandBounds {
-    /// Returns the largest possible value of the left operand.
+    /// Returns the largest possible value of the left operand, or the largest 64-bit number if its
+    /// values are unknown.
     pub fn dst_max(&self) -> u64 {
         self.dst.map_or(u64::MAX, |dst| dst.hi())
     }
@@ -34,7 +35,8 @@ impl OperandBounds {
     }
 }
 
-/// Results of the range analysis of a program: reachable instructions and operand bounds.
+/// Results of the range analysis of a program: the reachable instructions, and bounds of their
+/// operands.
 pub(in crate::codegen) struct RangeFacts {
     /// Indices of the instructions that can be reached.
     pub live: BTreeSet<usize>,
@@ -96,7 +98,8 @@ fn pointer_comparisons(
     of_pointers.map(|(number, _)| BlockId::from(number)).collect()
 }
 
-/// Returns true if the instruction at index `slot` is a branch that compares a possible pointer.
+/// Returns true if the instruction at index `slot` is a branch that compares a value that may be a
+/// pointer.
 fn compares_pointers(program: &BpfProgram, registers: &Registers, slot: usize) -> bool {
     let Some(&Insn::Branch { dst, src, .. }) = program.insns.get(slot) else { return false };
     let pointer = |register: Register| {
@@ -146,8 +149,8 @@ fn bounds(
     found
 }
 
-/// Returns the left and the right operand of an instruction. Returns `None` if the compiler does
-/// not need their bounds.
+/// Returns the left and the right operand of an instruction; `None` if the compiler does not need
+/// bounds of its operands.
 fn operands(insn: &Insn) -> Option<(Register, Source)> {
     match *insn {
         Insn::Alu { dst, src, .. } => Some((dst, src)),

@@ -10,9 +10,9 @@ use slowpath_bpf::lift::Registers;
 use crate::codegen::access::memory_operand;
 use crate::codegen::helpers;
 
-/// Size in bytes of the return address that a called function stores in its frame.
+/// Size in bytes of the return address, which a called function stores in its stack frame.
 const RETURN_ADDRESS: u32 = 4;
-/// Size in bytes of the saved registers `r6` to `r9` in the frame of a called function.
+/// Size in bytes of `r6` to `r9`, which a called function saves in its stack frame.
 const SAVED_REGISTERS: u32 = 32;
 /// Lowest offset in a stack frame, in bytes from the frame pointer. An access at an unknown offset
 /// is treated as an access at this offset.
@@ -51,8 +51,8 @@ pub(in crate::codegen) fn functions(
     functions.collect()
 }
 
-/// Returns the number of bytes in a called function's frame for the return address and the saved
-/// registers.
+/// Returns the number of bytes that a called function's frame needs for the return address and the
+/// saved registers.
 pub(in crate::codegen) fn bytes_for_calls(saves_registers: bool) -> u32 {
     RETURN_ADDRESS + if saves_registers { SAVED_REGISTERS } else { 0 }
 }

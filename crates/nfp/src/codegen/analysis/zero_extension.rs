@@ -14,7 +14,7 @@ use slowpath_stop::{Reason, Stop, Ticker};
 
 use crate::codegen::facts::Facts;
 
-/// Number of visited instructions between two checks of the stop condition.
+/// Number of instructions that the analysis visits between two checks of the stop condition.
 const SLOTS: u32 = 16;
 
 /// For each of `r0` to `r9`, the indices of the instructions whose 32-bit result the register may
@@ -70,6 +70,7 @@ impl Analysis<'_> {
     }
 
     /// Returns true if the driver always sets the upper half of this instruction's result to zero.
+    /// The result then needs no zero extension.
     fn clears(&self, slot: usize) -> bool {
         matches!(
             self.program.insns.get(slot),
@@ -78,7 +79,7 @@ impl Analysis<'_> {
     }
 
     /// Applies the instruction at index `slot` to the analysis state before it. Returns the indices
-    /// of the instructions for which the state before them has changed.
+    /// of the instructions whose states have changed.
     fn step(&mut self, slot: usize) -> Vec<usize> {
         let (Some(&insn), Some(mut state)) =
             (self.program.insns.get(slot), self.entering.get(&slot).cloned())
@@ -150,8 +151,8 @@ impl Analysis<'_> {
     }
 
     /// Returns the analysis state after each call of the function whose return instruction is at
-    /// index `exit`. `state` is the state at that return. Each result has the index of the
-    /// instruction after the call.
+    /// index `exit`. `state` is the state at that return. Each returned state comes with the index
+    /// of the instruction after the call.
     fn leave(&self, exit: usize, state: &Definitions) -> Vec<(usize, Definitions)> {
         let function = self.function(exit);
         let calls = self.program.insns.iter().enumerate().filter(|(at, insn)| {

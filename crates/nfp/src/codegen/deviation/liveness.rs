@@ -7,9 +7,9 @@ use slowpath_bpf::insn::{Call, Insn, Register, Source};
 use crate::codegen::annotated::AnnotatedProgram;
 use crate::codegen::helpers;
 
-/// Returns true if an instruction may read the value that `register` has before the instruction at
-/// index `slot`. Called functions are assumed to read all their arguments. The search does not
-/// leave the function, and a return reads only `r0`.
+/// Returns true if the instruction at index `slot`, or a later one of its function, may read the
+/// value that `register` has before this instruction. Called functions are assumed to read all
+/// their arguments. A return reads only `r0`.
 pub(super) fn is_read(program: &AnnotatedProgram<'_>, slot: usize, register: Register) -> bool {
     let mut seen = BTreeSet::new();
     let mut pending = vec![slot];

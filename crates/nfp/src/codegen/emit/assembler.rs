@@ -10,7 +10,8 @@ use crate::{
 
 /// Largest constant that can be an operand of `alu`, `mul_step` and `local_csr_wr`.
 const UNRESTRICTED_MAX: u32 = 0xff;
-/// Largest constant that can be an operand of other instructions.
+/// Largest constant that can be an operand of instructions other than `alu`, `mul_step` and
+/// `local_csr_wr`.
 const RESTRICTED_MAX: u32 = 0x7f;
 
 /// Returns the general-purpose register of bank A with this number.
@@ -37,8 +38,8 @@ pub(super) fn local(index: u8, word: u8) -> Operand {
     Operand::Local { index, access: LocalAccess::Word(word) }
 }
 
-/// The word of local memory that base register 3 points to. An access then advances the base
-/// register by one word.
+/// The word of local memory at base register 3. An access to it then advances the base register by
+/// one word.
 pub(super) const LOCAL_INCREMENT: Operand =
     Operand::Local { index: 3, access: LocalAccess::Increment };
 
@@ -52,8 +53,8 @@ pub(super) const ADDRESS_B: Operand = Operand::Gpr(Bank::B, abi::SCRATCH[0]);
 pub(super) const RETURN: Operand = abi::RETURN_ADDRESS;
 pub(super) const STACK: Operand = abi::STACK;
 pub(super) const LENGTH: Operand = abi::PACKET_LENGTH;
-/// Register with the address of the array map in units of 256 bytes, for the firmware of the
-/// throughput-guarantees paper.
+/// Register with the address of the array map in units of 256 bytes, for the firmware of Krude et
+/// al. (CoNEXT 2021).
 pub(super) const MAP: Operand = abi::ARRAY_MAP;
 /// Words of the packet vector (`enum pkt_vec` of the driver), which describes the packet to the
 /// program. Word 0 is the packet's length, and word 2 its address.
@@ -315,8 +316,8 @@ impl Assembler {
         }
     }
 
-    /// Emits a write of a base register of local memory. The new value takes effect three cycles
-    /// later.
+    /// Emits a write of base register `index` of local memory. The new value takes effect three
+    /// cycles later.
     pub fn local_base(&mut self, index: u8, src: Operand) {
         self.push(Insn::LocalCsrWr { index, src });
     }
@@ -336,15 +337,15 @@ impl Assembler {
         self.push(Insn::BranchBit { src, bit, set: true, target: 0, defer: 0 });
     }
 
-    /// Emits the load of a label's instruction index into a register.
+    /// Emits an instruction that loads the instruction index of a label into a register.
     pub fn address_of(&mut self, dst: Operand, label: Label) {
         self.fixups.push(Fixup { at: self.here(), label });
         self.push(Insn::Immed { dst, value: 0, shift: 0, both_banks: false });
     }
 }
 
-/// Splits a constant into 16 bits and a left shift, if this is possible (`pack_immed` of the
-/// driver).
+/// Represents a constant as 16 bits and a left shift; `None` if this is impossible (`pack_immed` of
+/// the driver).
 fn packed(value: u32) -> Option<(u16, u8)> {
     [0, 8, 16].into_iter().find_map(|shift| {
         let half = (value >> shift) as u16;
@@ -352,8 +353,8 @@ fn packed(value: u32) -> Option<(u16, u8)> {
     })
 }
 
-/// Splits the complement of a constant into 16 bits and a left shift, if this is possible. Returns
-/// the 16 bits inverted again, as listings show them.
+/// Represents the complement of a constant as 16 bits and a left shift; `None` if this is
+/// impossible. The 16 bits are inverted again, as in listings.
 fn packed_inverted(value: u32) -> Option<(u32, u8)> {
     packed(!value).map(|(half, shift)| (!u32::from(half), shift))
 }
@@ -362,7 +363,7 @@ fn low_bytes(count: u8) -> u8 {
     ((1u16 << count.min(4)) - 1) as u8
 }
 
-/// Returns a shift by whole bytes, or `None` for zero bytes.
+/// Returns a shift by `count` whole bytes; `None` if `count` is zero.
 pub(super) fn bytes(kind: ShiftKind, count: u8) -> Option<Shift> {
     (count > 0).then_some(Shift { kind, amount: ShiftAmount::Bits(8 * count) })
 }

@@ -10,7 +10,8 @@ use super::pair::pair;
 use crate::codegen::annotated::Copy;
 use crate::{Address, MemCommand};
 
-/// Largest number of bytes that a memory command transfers without an indirect length.
+/// Largest number of bytes that a memory command can transfer without `indirect_ref`, which takes
+/// the length from the previous ALU result.
 const DIRECT: u8 = 32;
 
 /// Emits a copy of `copy.length` bytes, starting at `base` plus `offset`. `size` is the size of the
@@ -80,8 +81,8 @@ fn write(asm: &mut Assembler, length: u8, base: u8, offset: i16) {
     }
 }
 
-/// Emits code that sets the loaded register to the value of the last load that the copy replaces,
-/// as the driver does.
+/// Emits code that sets the loaded register to the value of the last replaced load, in the same way
+/// as the driver.
 fn last_loaded(asm: &mut Assembler, length: u8, descending: bool, size: Size, dst: u8) {
     let words = length.div_ceil(4);
     let first = match (descending, size) {

@@ -9,8 +9,8 @@ use crate::firmware::{MAX_PACKET, MAX_RESULT};
 use crate::{AluOp, BranchCondition, FIRST_EXIT, Insn, Operand, Shift, ShiftAmount, ShiftKind};
 
 /// The firmware's action and statistics codes for the XDP results 0 to 3 (`XDP_ABORTED`,
-/// `XDP_DROP`, `XDP_PASS`, `XDP_TX`). Each code is one byte, the first in the lowest byte
-/// (`nfp_outro_xdp`).
+/// `XDP_DROP`, `XDP_PASS`, `XDP_TX`). Each code is one byte; the lowest byte is the code for result
+/// 0 (`nfp_outro_xdp`).
 const RESULTS: u32 = 0x4411_2282;
 const ABORTED: u32 = 0x82;
 /// Number of instructions that the SmartNIC prefetches (`NFP_USTORE_PREFETCH_WINDOW`).
@@ -73,8 +73,9 @@ pub(super) fn pop_registers(asm: &mut Assembler) -> usize {
     first
 }
 
-/// Emits the return instruction if `number` is the fourth to last register to copy. The copies of
-/// the last three registers then fill the delay slots of the return.
+/// Emits the return instruction if register `number` is the fourth to last register that the
+/// subroutine copies. The copies of the last three registers then fill the delay slots of the
+/// return.
 fn return_after(asm: &mut Assembler, number: u8, address: Operand) {
     /// Number of the register with the low word of `r8`, after which three registers remain to be
     /// copied.

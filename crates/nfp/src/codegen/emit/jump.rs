@@ -106,8 +106,8 @@ fn any_word(asm: &mut Assembler, width: Width, left: u8, op: AluOp, right: u8, l
     }
 }
 
-/// Returns the branch condition that is true after a subtraction of the operands exactly if
-/// `condition` holds. The second value is true if the operands must be swapped before the
+/// Returns a branch condition that is true after a subtraction of the operands if and only if
+/// `condition` holds. The returned flag is true if the operands must be swapped before the
 /// subtraction.
 fn ordered(condition: Condition) -> (BranchCondition, bool) {
     use BranchCondition::{CarryClear, CarrySet, GreaterOrEqual, Less};

@@ -11,7 +11,8 @@ use crate::{Address, AluOp, MemCommand, Operand};
 
 /// Size of a word of the SmartNIC in bytes.
 const WORD: u8 = 4;
-/// Largest number of words that a command transfers without an indirect length.
+/// Largest number of words that a memory command can transfer without `indirect_ref`, which takes
+/// the length from the previous ALU result.
 const DIRECT_WORDS: u8 = 8;
 
 /// Returns the ALU result that overrides the length of the next memory command. Bit 7 enables the

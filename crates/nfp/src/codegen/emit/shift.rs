@@ -11,7 +11,7 @@ use crate::{AluOp, BranchCondition, ShiftAmount, ShiftKind};
 
 use ShiftAmount::Indirect;
 
-/// Index of the bit of the shift amount that is set if the amount is 32 to 63.
+/// Index of a bit in the shift amount, which is set if the amount is 32 to 63.
 const WORD_BIT: u8 = 5;
 
 /// Emits `dst <<= src`, `dst >>= src` or `dst s>>= src`.
@@ -144,8 +144,8 @@ fn word_by_register(asm: &mut Assembler, op: BpfOp, number: u8, src: u8) {
     }
 }
 
-/// Emits the shift of one of the two words of a register pair, by less than 32 bits: the word that
-/// receives bits from the other word. This must come first, while the other word is unchanged.
+/// Emits a shift by less than 32 bits for one word of a register pair: the word that receives bits
+/// from the other word. This must come first, while the other word is unchanged.
 fn receiving_word_below_32(asm: &mut Assembler, op: BpfOp, low: u8, src: u8) {
     let high = low + 1;
     if op == BpfOp::Lsh {
@@ -158,8 +158,8 @@ fn receiving_word_below_32(asm: &mut Assembler, op: BpfOp, low: u8, src: u8) {
     }
 }
 
-/// Emits the shift of one of the two words of a register pair, by less than 32 bits: the word that
-/// gives bits to the other word and receives zeros or copies of the sign.
+/// Emits a shift by less than 32 bits for one word of a register pair: the word that gives bits to
+/// the other word and receives zeros or copies of the sign.
 fn other_word_below_32(asm: &mut Assembler, op: BpfOp, low: u8, src: u8) {
     let word = if op == BpfOp::Lsh { low } else { low + 1 };
     word_by_register(asm, op, word, src);

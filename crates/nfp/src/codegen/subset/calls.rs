@@ -14,7 +14,7 @@ use crate::codegen::annotated::AnnotatedProgram;
 use crate::codegen::refusal::Cause;
 use crate::firmware::MapAbi;
 
-/// Returns the reason why the SmartNIC does not support a helper call, as an error.
+/// Checks a helper call. If the SmartNIC does not support it, returns the reason as an error.
 pub(super) fn check(
     program: &AnnotatedProgram<'_>,
     slot: usize,

@@ -23,8 +23,8 @@ pub(super) enum Use {
 pub(super) struct Uses {
     /// Indices of the maps in the object, in the order in which the program first uses them.
     maps: Vec<u32>,
-    /// The use of each word, by the index of the map and the index of the 32-bit word in the map's
-    /// value.
+    /// The use of each word. The key consists of the index of the map and the index of the 32-bit
+    /// word in the map's value.
     words: BTreeMap<(u32, i64), Use>,
 }
 
@@ -98,8 +98,8 @@ pub(super) fn map_supported(
     }
 }
 
-/// Checks that a map can be the one array map of the firmware of Krude et al. (CoNEXT 2021), as
-/// `nfp_bpf_map_alloc` of its driver does.
+/// Checks that a map can be the only array map of the firmware of Krude et al. (CoNEXT 2021), with
+/// the same conditions as `nfp_bpf_map_alloc` of its driver.
 fn array(program: &AnnotatedProgram<'_>, map: &MapDef, uses: &Uses) -> Result<(), Cause> {
     let MapDef { name, kind, key_size, value_size, max_entries, flags, .. } = map;
     let mut all = uses.maps.iter().filter_map(|&map| program.map(map));

@@ -95,7 +95,7 @@ impl Facts for Analysis<'_> {
     }
 
     /// Returns true if a store reads all 64 bits of its source register. This includes stores that
-    /// the SmartNIC does not support, because the code that replaces them reads the whole register.
+    /// the SmartNIC does not support, because their replacement code reads the whole register.
     fn stores_whole(&self, slot: usize, base: Register, src: Register) -> bool {
         let Some(state) = &self.states[slot] else { return false };
         let accepted = matches!(state.register(base).kind, Kind::Packet | Kind::Stack);

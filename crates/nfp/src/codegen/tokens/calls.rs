@@ -16,7 +16,8 @@ const ROUNDS: u32 = 32;
 /// Maximum size of a stack frame in bytes.
 const FRAME: i64 = 512;
 
-/// The values with which functions are called, and those that they return, by function name.
+/// The abstract values with which functions are called, and those that they return, by function
+/// name.
 #[derive(Default, PartialEq)]
 struct CallValues {
     arguments: BTreeMap<String, [Value; 5]>,
@@ -113,7 +114,8 @@ impl CallValues {
     }
 }
 
-/// Returns the value of an argument register at a call, converted for use in the called function.
+/// Returns the abstract value of an argument register at a call, converted for use in the called
+/// function.
 fn argument(state: &State, register: usize) -> Value {
     let value = &state.registers[register];
     match value.kind {
@@ -131,8 +133,8 @@ fn argument(state: &State, register: usize) -> Value {
 }
 
 impl Value {
-    /// Converts the value for use in another function: pointers into the packet or a map element
-    /// get the origin `origin` and the offset 0.
+    /// Converts an abstract value for use in another function. Pointers into the packet or a map
+    /// element get the given origin and the offset 0.
     fn rebased(&self, origin: Origin) -> Self {
         match self.kind {
             Kind::Packet | Kind::Element => Value { origin, offset: Some(0), ..self.clone() },
@@ -140,8 +142,8 @@ impl Value {
         }
     }
 
-    /// Converts a function's result, or a value that it writes to a caller's frame, for use in the
-    /// caller.
+    /// Converts the result of a function for use in its caller. Also converts values that the
+    /// function writes to the caller's stack frame.
     fn as_result(&self, origin: Origin) -> Self {
         match (self.kind, &self.origin) {
             (Kind::Stack, Origin::Passed { .. }) => self.clone(),
@@ -217,8 +219,8 @@ fn stack_arguments(state: &State) -> BTreeMap<i64, Value> {
     found
 }
 
-/// Returns the values that a function has changed in stack frames of callers, by stack position
-/// ([`Value::place`]).
+/// Returns the values that a function has changed in the stack frames of its callers, by stack
+/// position ([`Value::place`]); `None` for an unknown value.
 fn written(state: &State, stack: &BTreeMap<i64, Value>) -> BTreeMap<i64, Option<Value>> {
     let places = state.stack.keys().chain(stack.keys());
     let changed = places
@@ -227,8 +229,8 @@ fn written(state: &State, stack: &BTreeMap<i64, Value>) -> BTreeMap<i64, Option<
     changed.map(|place| (*place, value(place))).collect()
 }
 
-/// Combines the values that two paths write. A value that only one path writes becomes unknown
-/// (`None`).
+/// Combines the values that two paths write to callers' stack frames. A value that only one of the
+/// paths writes becomes unknown (`None`).
 fn join_written(
     one: &BTreeMap<i64, Option<Value>>,
     other: &BTreeMap<i64, Option<Value>>,

@@ -21,7 +21,7 @@ type Touched<'a> = BTreeMap<&'a str, BTreeMap<u8, i64>>;
 pub(super) struct Frame {
     pub function: Function,
     /// Size in bytes, without stack bytes that only replacement code uses. The code generator emits
-    /// such code for accesses that the SmartNIC does not support.
+    /// replacement code for accesses that the SmartNIC does not support.
     pub without_stand_ins: i64,
 }
 
@@ -111,7 +111,7 @@ pub(super) fn is_refused(place: i64) -> bool {
 }
 
 /// Returns the register in which an atomic operation stores the old value of the memory; `None` if
-/// the operation stores none.
+/// the operation does not return the old value.
 fn fetched(insn: &Insn) -> Option<Register> {
     match *insn {
         Insn::Atomic { op: AtomicOp::Cmpxchg, .. } => Some(Register::R0),
@@ -120,8 +120,8 @@ fn fetched(insn: &Insn) -> Option<Register> {
     }
 }
 
-/// Returns the distance in bytes from the frame pointer down to the lowest stack offset that an
-/// instruction of a function contains.
+/// Returns the distance in bytes from the frame pointer down to the lowest stack offset in the
+/// instructions of a function.
 fn named_bytes(insns: &[Insn]) -> u32 {
     let mut lowest = 0;
     // Registers with a copy of the frame pointer.

@@ -11,7 +11,7 @@ use Size::{B, DW, H, W};
 
 const CONTEXT: Given = Given::Context { data: 0, end: 4 };
 
-/// An instruction, or a load of the address of a variable.
+/// A line of a test program: an instruction, or a load of the address of a variable.
 enum Line {
     Insn(Insn),
     Address(u8, &'static str),

@@ -73,7 +73,7 @@ pub(super) struct Entry<'a> {
     pub arguments: &'a [Value; 5],
     /// Known values in stack frames of callers, by stack position ([`Value::place`]).
     pub stack: &'a BTreeMap<i64, Value>,
-    /// Results of functions, by name.
+    /// Results of functions, by the name of the function.
     pub results: &'a BTreeMap<String, Value>,
     /// Values that functions write to callers' stack frames, by function name and stack position
     /// ([`Value::place`]); `None` if a value is unknown.
@@ -200,8 +200,8 @@ impl Comparison {
         }
     }
 
-    /// Returns the state on the path of a branch on which its comparison holds. If the comparison
-    /// is with a constant, the compared register gets tighter bounds.
+    /// Returns the abstract state after the branch goes the way on which its comparison holds. If
+    /// the comparison is with a constant, the compared register gets tighter bounds.
     fn refined(&self, cond: Option<Condition>, state: &State) -> State {
         let Source::Imm(limit) = self.src else { return state.clone() };
         let Ok(limit) = u64::try_from(limit) else { return state.clone() };

@@ -67,7 +67,7 @@ impl Kind {
     }
 }
 
-/// Address from which the offset of a pointer counts.
+/// Origin of a pointer: the address from which its offset is measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
     None,
@@ -103,9 +103,11 @@ pub(super) enum Origin {
     /// A pointer that the function received in this argument register, or at this stack position
     /// ([`Value::place`]) in a caller's frame.
     Argument(i64),
-    /// A pointer that a called function wrote to this stack position ([`Value::place`]).
+    /// A pointer that a called function wrote to a caller's stack frame, at this stack position
+    /// ([`Value::place`]).
     Written(i64),
-    /// The field at this offset in bytes of an object that describes a packet.
+    /// A pointer loaded from an object that describes a packet, from the field at this offset in
+    /// bytes.
     Field(i64),
     /// One of several origins, because calls or returns pass different pointers.
     Several,
@@ -137,7 +139,7 @@ pub(super) struct Value {
     /// access the map element or stack variable.
     pub varies: bool,
     /// True if the pointer can point to several stack positions, all with the same alignment.
-    /// `offset` is that of the lowest one.
+    /// `offset` then belongs to the lowest position.
     pub several: bool,
     /// Name of the map that contains the element to which the value points; `None` if unknown.
     pub map: Option<Rc<str>>,
@@ -315,8 +317,7 @@ impl Value {
         Value { varies, map: self.map.clone(), ..Value::pointer(self.kind, origin, None) }
     }
 
-    /// Returns the value of `self` and `other` that is not null, if one of them is null. Otherwise
-    /// returns `None`.
+    /// If one of the two values is null, returns the other value; otherwise returns `None`.
     pub fn or_null(&self, other: &Self) -> Option<Self> {
         if self.is_null() { Some(other.clone()) } else { other.is_null().then(|| self.clone()) }
     }
@@ -342,8 +343,9 @@ impl Value {
     }
 }
 
-/// Splits a stack position ([`Value::place`]) into the argument register that points to the frame
-/// and the offset from its address. Register 0 stands for the function's own frame.
+/// Splits a stack position ([`Value::place`]) into an argument register that points to the stack
+/// frame, and the offset from the address in this register. Register 0 stands for the function's
+/// own frame.
 pub(super) fn split_place(place: i64) -> (i64, i64) {
     let register = (place + REGISTER_SPACING / 2).div_euclid(REGISTER_SPACING);
     (register, place - register * REGISTER_SPACING)

@@ -12,7 +12,8 @@ use super::value::{Kind, Origin, Value};
 use crate::codegen::annotated::{AnnotatedInsn, Copy, PacketCache};
 use crate::codegen::emit::{self, Direction};
 
-/// Largest constant of the class `small`: those that fit into operands with 7 bits.
+/// Largest constant of the class `small`, which contains the constants that fit into 7-bit
+/// operands.
 const SMALL: u64 = 127;
 const BYTE: u64 = 255;
 const HALF: u64 = 65535;
@@ -23,8 +24,8 @@ const WORD: u64 = u32::MAX as u64;
 pub struct Token {
     /// The words: first the operation, such as `load`, then its properties.
     pub words: Vec<String>,
-    /// Number of those SmartNIC instructions that follow from access lengths and stack offsets
-    /// alone, for example one per word of a copy. Models predict only the other instructions.
+    /// Number of SmartNIC instructions that can be computed from access lengths and stack offsets
+    /// alone, for example one for each word of a copy. Models predict only the other instructions.
     pub pieces: u32,
     /// The kind of memory that the instruction accesses; `None` if it accesses none.
     pub pointee: Option<&'static str>,
@@ -259,7 +260,7 @@ fn arithmetic(
     }
 }
 
-/// Returns the words that describe a load from memory other than the stack.
+/// Returns the words of a token that describe a load from memory other than the stack.
 fn loaded(
     (size, signed): (Size, bool),
     base: &Value,
@@ -301,8 +302,8 @@ fn loaded(
     words(["fetched", &bits, &skipped, zeros, length, restricted_class(start.into())])
 }
 
-/// Returns the words that describe a copy of bytes to the packet. `from` is the lowest offset that
-/// the copy reads.
+/// Returns the words of a token that describe a copy of bytes to the packet. `from` is the lowest
+/// offset that the copy reads.
 fn copy(copy: &Copy, base: &Value, size: Size, from: i16) -> Words {
     let length = match copy.length {
         0..=8 => "tiny",
@@ -349,8 +350,8 @@ fn atomic(op: AtomicOp) -> &'static str {
     }
 }
 
-/// Returns the word that describes the amount of a shift. The amount is the constant or, if that is
-/// `None`, the value of the register.
+/// Returns the word of a token that describes the amount of a shift. The amount is the constant or,
+/// without a constant, the value of the register.
 fn amount_class(constant: Option<i64>, register: &Value) -> &'static str {
     let number = register.offset.filter(|_| register.kind == Kind::Number);
     let Some(amount) = constant.or(number) else {
@@ -365,8 +366,8 @@ fn amount_class(constant: Option<i64>, register: &Value) -> &'static str {
     }
 }
 
-/// Returns two words that describe an atomic operation: one for the number that it adds, and one
-/// for the offset of its address.
+/// Returns two words of a token that describe an atomic operation: the first its operand, the
+/// second the offset of its address.
 fn addend_class(value: &Value, offset: i16) -> [&'static str; 2] {
     let size = match value.offset.filter(|_| value.kind == Kind::Number) {
         Some(number) if number as u64 <= HALF => "small",

@@ -24,7 +24,8 @@ use crate::{Insn, Listing, Operand};
 /// Maximum number of call strings.
 const MAX_CONTEXTS: usize = 2_000;
 
-/// A firmware function that programs call. Its number is that of the BPF helper.
+/// A firmware function that programs call. Its number is the number of the BPF helper that it
+/// implements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::lift) enum FirmwareCall {
     MapLookup,
@@ -34,7 +35,8 @@ pub(in crate::lift) enum FirmwareCall {
 }
 
 impl FirmwareCall {
-    /// Returns the firmware function that a branch to this number calls; `None` if it calls none.
+    /// Returns the firmware function that a branch to this instruction number calls; `None` if it
+    /// calls none.
     pub fn at(target: u32) -> Option<Self> {
         Some(match i32::try_from(target.checked_sub(FIRST_EXIT)?).ok()? {
             helper::MAP_LOOKUP_ELEM => FirmwareCall::MapLookup,
@@ -66,7 +68,8 @@ impl FirmwareCall {
     }
 }
 
-/// Returns the instruction to which the firmware function called at `number` returns.
+/// Returns the number of the instruction to which a firmware function returns. Instruction `number`
+/// calls the function.
 pub(super) fn firmware_returns_to(listing: &Listing, number: usize) -> Result<usize, LiftCause> {
     let defer = usize::from(listing.numbered()[number].insn.delay_slots());
     let back = loaded(listing, number + 1..number + 1 + defer, FIRMWARE_RETURN);
@@ -161,8 +164,9 @@ impl CallStrings {
         Ok(id)
     }
 
-    /// Returns the call string after an unconditional branch. If the branch is a call, this is
-    /// `from` with one more call. `slots` are the delay slots of the branch.
+    /// Returns the call string after an unconditional branch in the call string `from`. If the
+    /// branch is a call, the result has one more call than `from`. `slots` are the delay slots of
+    /// the branch.
     pub fn called(
         &mut self,
         listing: &Listing,
