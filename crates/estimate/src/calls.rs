@@ -14,10 +14,10 @@ use std::collections::HashSet;
 /// with 0 for the outcome of the call to be known.
 const SOON: usize = 16;
 
-/// Maximum number of bytes at the end of a hash key that `jhash` reads singly, after the 12-byte
-/// blocks. Keys that consist of whole 4-byte words have no such bytes.
+/// Maximum number of bytes that `jhash` reads one by one at the end of a hash key, after the
+/// 12-byte blocks. If a key consists of whole 4-byte words, `jhash` reads no single bytes.
 const UNMIXED: u32 = 12;
-/// Maximum length of a format string that is scanned.
+/// Maximum length in bytes of a format string of `bpf_trace_printk` in which values are counted.
 const LONGEST: u32 = 1 << 12;
 /// Flag of map updates that must not change an existing element (`BPF_NOEXIST`).
 const NO_ELEMENT: i64 = 1;
@@ -77,14 +77,13 @@ impl Call {
     }
 }
 
-/// Returns true if this part of a call's name is its case: `new`, `grow`, `shrink` or a number.
-/// Otherwise the part is the helper or a map type.
+/// Returns true if `part`, a part of a call's name between dots, is the case of the call: `new`,
+/// `grow`, `shrink` or a number. Otherwise it is the helper or a map type.
 fn is_case(part: &str) -> bool {
     matches!(part, NEW | GROW | SHRINK) || part.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Outcomes of earlier calls on a path, which determine whether a later map update inserts a new
-/// element.
+/// Results of earlier calls on a path. They determine if a later map update inserts a new element.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cases {
     /// Indices of the maps in which the last look-up on the path found no entry.
@@ -174,8 +173,8 @@ fn printed(code: &Code, values: &Values) -> Option<u32> {
     Some(count)
 }
 
-/// Returns true if the tail call at position `at` of the path succeeded: it then does not continue
-/// with the next instruction of the program.
+/// Returns true if the tail call at position `at` of the path succeeded, so that the path does not
+/// continue with the instruction after the call.
 fn leaves(path: &[u32], at: usize) -> bool {
     path.get(at + 1).is_some_and(|&next| next != path[at] + 1)
 }

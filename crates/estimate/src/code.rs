@@ -7,15 +7,15 @@ use slowpath_bpf::{MapDef, MapKind, Object};
 /// Size of a cache line in bytes.
 pub(crate) const LINE: u32 = 64;
 
-/// Number and size of the elements that a map can have.
+/// Capacity of a map: maximum number of elements, and memory of one element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
     /// Index of the map in the object.
     pub map: u32,
     /// Maximum number of elements.
     pub entries: u32,
-    /// Memory that a look-up of an element can touch, in bytes: key and value, each rounded up to
-    /// 8 bytes, and what the kernel keeps beside them.
+    /// Memory that a look-up of an element can touch, in bytes: key and value, each rounded up to 8
+    /// bytes, and the data that the kernel keeps with the element.
     pub element_bytes: u32,
 }
 
@@ -23,7 +23,7 @@ impl Room {
     /// Memory that the kernel keeps for each element of a hash map or trie, in bytes: its header
     /// (`struct htab_elem`, 48 bytes) and its share of the buckets (16 bytes).
     const HEADER: u32 = 64;
-    /// Memory of a pointer to an element of a per-CPU array, in bytes.
+    /// Size in bytes of the pointer through which the kernel reaches an element of a per-CPU array.
     const POINTER: u32 = 8;
 
     fn of(map: u32, def: &MapDef) -> Room {
@@ -47,7 +47,7 @@ pub struct Code {
     pub(crate) insns: Vec<Insn>,
     /// Size of each map's keys, in bytes.
     pub(crate) key_bytes: Vec<u32>,
-    /// Number and size of the elements of each map.
+    /// Capacity of each map.
     pub(crate) rooms: Vec<Room>,
     /// Type of each map, as in the names of calls; `None` for an unknown type.
     pub(crate) kinds: Vec<Option<&'static str>>,
@@ -81,7 +81,8 @@ impl Code {
     }
 }
 
-/// Returns code without instructions whose maps have these types, numbers and sizes of elements.
+/// Returns code without instructions, for tests of maps. Each map is given by its type, its number
+/// of elements, and the size of an element in bytes.
 #[cfg(test)]
 pub(crate) fn with_maps(maps: &[(&'static str, u32, u32)]) -> Code {
     Code {

@@ -28,16 +28,16 @@ const FOLLOWED: u64 = 400;
 const RETIRE: u64 = 125;
 const CYCLE: u64 = 1000;
 
-/// Times of the calls on a path, in thousandths of a cycle.
+/// Times of the kernel calls on a path and of its cache misses, in thousandths of a cycle.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Prices {
     /// Time of each call; `None` if it was not measured.
     calls: Vec<Option<u64>>,
     /// Additional latency of the first access to the element that each call has found.
     elements: Vec<u64>,
-    /// Additional latency of an access to each of [`Path::tables`].
+    /// Additional latency of an access to each map in [`Path::tables`].
     tables: Vec<u64>,
-    /// For each call, true if it reads its key.
+    /// For each call, true if the kernel reads the key that the program passes.
     keys: Vec<bool>,
 }
 
@@ -58,7 +58,7 @@ pub struct Flow {
     pub iteration: u64,
     /// Time of one iteration of the kernel's test-run loop without the program.
     pub empty: u64,
-    /// For each instruction of the path, its share of the difference `iteration - empty`.
+    /// For each instruction of the path, its share in the difference `iteration - empty`.
     pub parts: Vec<u64>,
     /// Indices in [`Path::calls`] of the calls whose times were not measured.
     pub unknown: Vec<usize>,
@@ -111,7 +111,7 @@ impl Path {
         prices
     }
 
-    /// Estimates the time of the path, given the times of its calls.
+    /// Estimates the time of the path, given the times of its calls in `prices`.
     fn priced(&self, timing: &Timing, prices: Prices) -> Flow {
         let mut parts = vec![0; self.len()];
         let path = self.without_keys(&prices.keys);
@@ -202,8 +202,8 @@ fn shares(parts: &[u64], whole: u64) -> Vec<u64> {
     parts.iter().map(share).collect()
 }
 
-/// Queue of an execution unit: the times at which its instructions are issued, and the time at
-/// which the unit becomes free.
+/// Queue of instructions before an execution unit: the times at which they are issued, and the time
+/// at which the unit becomes free.
 #[derive(Clone, Debug, Default)]
 struct Queue {
     issued: Vec<u64>,
@@ -215,12 +215,12 @@ struct Core<'t> {
     /// Time at which the next instruction enters the instruction window.
     fetched: u64,
     /// Time at which the fetch stage delivers the next instruction; used only if the target
-    /// description has a pipeline.
+    /// description has a section `pipeline`.
     delivered: u64,
     /// Additional delay before the next fetch, because the previous instruction jumped.
     jumped: u64,
     /// Earliest time at which the next branch can be fetched; used only if the target description
-    /// has a pipeline.
+    /// has a section `pipeline`.
     branched: u64,
     /// Time of the last retirement.
     retired: u64,
@@ -228,7 +228,8 @@ struct Core<'t> {
     window: VecDeque<u64>,
     queues: [Queue; Unit::ALL.len()],
     registers: [u64; 11],
-    /// Times of execution and retirement of each instruction in the current iteration.
+    /// For each instruction of the current iteration, the time at which it is executed and the time
+    /// at which it retires.
     passed: Vec<(u64, u64)>,
 }
 
@@ -250,8 +251,8 @@ impl<'t> Core<'t> {
 
     /// Returns the part of the core's state that the next iteration depends on: times relative to
     /// the last fetch. Iterations from equal states take equal times, because the simulation only
-    /// adds and compares times. Where instructions wait for both, a time before the last fetch
-    /// counts as the last fetch.
+    /// adds and compares times. A time before the last fetch counts as equal to it, because it
+    /// delays nothing beyond the fetch.
     fn state(&self) -> Vec<u64> {
         let after = |time: u64| time.saturating_sub(self.fetched);
         let mut state = vec![self.retired.wrapping_sub(self.fetched), self.jumped];
@@ -270,7 +271,7 @@ impl<'t> Core<'t> {
     }
 
     /// Simulates one iteration of the kernel's test-run loop. Sets each entry of `parts` to the
-    /// time by which an instruction delays the latest fetch or retirement.
+    /// time by which the instruction with this index delays the latest fetch or retirement.
     fn turn(&mut self, path: &Path, prices: &Prices, parts: &mut [u64]) {
         self.registers.fill(self.fetched);
         self.passed.clear();
@@ -308,8 +309,9 @@ impl<'t> Core<'t> {
         self.window.push_back(self.retired);
     }
 
-    /// Sets the fetch time of the next instruction. This is `behind` after the previous fetch, but
-    /// not before the fetch stage delivers the instruction. `work` is the kind of the instruction.
+    /// Sets the fetch time of the next instruction. This time is `behind` thousandths of a cycle
+    /// after the previous fetch, or later if the fetch stage delivers the instruction later. `work`
+    /// is the kind of the instruction.
     fn fetch(&mut self, work: Work, behind: u64) {
         if let Some(pipeline) = &self.timing.pipeline {
             let ahead = pipeline.fetch_queue * self.timing.core.instruction_cycles;
@@ -325,8 +327,8 @@ impl<'t> Core<'t> {
         self.enter();
     }
 
-    /// Executes an instruction. `price` is the time of the call, if it is one, and `miss` the
-    /// additional time of its access to memory.
+    /// Executes an instruction. `price` is the time of the kernel call, if the instruction is one.
+    /// `miss` is the additional time of a memory access.
     fn step(&mut self, step: &crate::path::Step, price: Option<u64>, miss: u64) {
         let core = &self.timing.core;
         let behind = match step.effect.work {
@@ -384,8 +386,8 @@ impl<'t> Core<'t> {
     }
 
     /// Simulates a kernel call whose instructions go through the instruction window. The call
-    /// starts when its arguments and its key in memory are ready. `price` is its time. Returns the
-    /// time at which its result is ready.
+    /// starts when its arguments and its key in memory are ready. `price` is the time of the call.
+    /// Returns the time at which its result is ready.
     fn call(&mut self, overlap: &OverlapTiming, key: Option<Forwarded>, price: u64) -> u64 {
         let arguments = self.registers[1..=5].iter().copied().max().unwrap_or(0);
         let stored = key.map_or(0, |key| self.passed[key.store as usize].0);

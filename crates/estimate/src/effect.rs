@@ -9,12 +9,11 @@ pub(crate) enum Work {
     /// Instruction that needs no execution unit, because the core handles it at register renaming:
     /// moves and jumps.
     Renamed,
-    /// 64-bit constant: handled at register renaming, but takes more space in the core than other
-    /// instructions.
+    /// 64-bit constant: handled at register renaming, but has its own cost in the core.
     Constant,
     /// Instruction that this execution unit executes.
     On(Unit),
-    /// Call of a function of the BPF program.
+    /// Call of one of the BPF program's own functions.
     Function,
     /// Call of a kernel function (helper).
     Kernel,

@@ -10,16 +10,16 @@ use crate::{Call, Path};
 use slowpath_target::{Fitted, Timing};
 use std::collections::HashMap;
 
-/// Helpers that search a map for an entry.
+/// Helpers that search a map for a key.
 const SEEKING: [&str; 4] =
     ["map_lookup_elem", "map_update_elem", "map_delete_elem", "redirect_map"];
 /// Map type whose look-ups go down a tree of prefixes.
 const TRIE: &str = "lpm_trie";
-/// Map types whose look-ups read a bucket and an element. Beyond the measured range of its own
-/// model, a type uses the model of the first type.
+/// Hash map types, whose look-ups read a bucket and an element. For numbers of entries that were
+/// not measured with its own type, an estimate uses the model of the first type.
 const HASHED: [&str; 4] = ["hash", "lru_hash", "percpu_hash", "lru_percpu_hash"];
 
-/// Size in bytes of an access to a table inside an element.
+/// Size in bytes that is assumed for an access at a computed offset inside a map element.
 const WORD: u32 = 8;
 /// Call whose model describes how the time of accesses to array elements grows with the memory of
 /// the array.
@@ -48,8 +48,8 @@ pub enum Growth {
     Known {
         /// Additional time in thousandths of a cycle.
         cycles: u64,
-        /// Smallest and largest number of entries that was measured, converted to elements of this
-        /// map's size. Set only if the prediction needs numbers outside of this range.
+        /// Smallest and largest measured number of entries, converted to this map's element size;
+        /// set only if the predicted number is outside this range.
         outside: Option<(u64, u64)>,
     },
 }
@@ -64,10 +64,10 @@ impl Growth {
     }
 }
 
-/// Elements of a map that a call can find.
+/// Elements of a map, among which a call finds one.
 struct Elements {
     number: u64,
-    /// Size of an element in bytes; `None` if it is not known.
+    /// Memory of one element in bytes; `None` if it is not known.
     bytes: Option<u32>,
     /// Memory of the elements of all maps that the path accesses, in bytes. They share the caches.
     all_bytes: u64,
@@ -118,8 +118,8 @@ fn helper_of(name: &str) -> &str {
 }
 
 impl Call {
-    /// Returns the additional time of this call for the assumed number of entries. `all_bytes` is
-    /// the [`Path::footprint`] of its path.
+    /// Returns the time that the assumed number of entries adds to this call, compared with one
+    /// entry. `all_bytes` is the [`Path::footprint`] of its path.
     pub fn growth(&self, timing: &Timing, occupancy: Occupancy, all_bytes: u64) -> Growth {
         let bytes = self.room.map(|room| room.element_bytes);
         let number = match (occupancy, self.room) {
@@ -135,7 +135,8 @@ impl Call {
 }
 
 impl Path {
-    /// Returns the additional times of accesses inside elements of maps, at computed offsets.
+    /// Returns, for each map into whose elements the path computes offsets, the time that many
+    /// entries add to such an access.
     pub fn table_growth(
         &self,
         timing: &Timing,
@@ -156,8 +157,8 @@ impl Path {
 }
 
 impl Room {
-    /// Returns the additional time of an access inside an element, at an offset that is spread over
-    /// the element. `all_bytes` is the [`Path::footprint`] of the path.
+    /// Returns the additional time of an access inside an element, at a computed offset that may be
+    /// anywhere in the element. `all_bytes` is the [`Path::footprint`] of the path.
     pub(crate) fn growth(self, timing: &Timing, occupancy: Occupancy, all_bytes: u64) -> Growth {
         if occupancy == Occupancy::Few {
             return Growth::None;

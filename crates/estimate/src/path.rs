@@ -10,11 +10,12 @@ use slowpath_bpf::insn::{Call as Called, Insn};
 use slowpath_target::Unit;
 use std::collections::{HashMap, HashSet};
 
-/// An executed instruction of a path, with what the simulation needs to know of it.
+/// An executed instruction of a path, with the data that the simulation needs: registers, execution
+/// unit, earlier stores, and calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Step {
     pub effect: Effect,
-    /// True if the next instruction of the path is not the next one in the program.
+    /// True if execution continues elsewhere than at the following instruction of the program.
     pub jumps: bool,
     /// Earlier stores that wrote the bytes that the instruction loads. Calls that read a key count
     /// as loads.
@@ -32,8 +33,8 @@ pub(crate) enum Element {
     /// The element of an array that the call with this index found. The kernel's look-up in an array
     /// only computes an address.
     Found(u32),
-    /// A part of an element, at an offset that the program has computed. The number is the index of
-    /// the map in [`Path::tables`].
+    /// An access at a computed offset inside an element. The number is the index of the map in
+    /// [`Path::tables`].
     Inside(u32),
 }
 
@@ -42,7 +43,7 @@ pub(crate) enum Element {
 pub struct Path {
     pub(crate) steps: Vec<Step>,
     calls: Vec<Call>,
-    /// Maps into whose elements the path computes offsets, as into tables.
+    /// Maps whose elements the path accesses at computed offsets, like tables.
     pub(crate) tables: Vec<Room>,
 }
 
@@ -118,8 +119,8 @@ impl Path {
         Path { steps, calls, tables }
     }
 
-    /// Creates a path from its instructions, calls and tables, which must refer to each other
-    /// correctly.
+    /// Creates a path from its instructions, calls and tables, whose indices must refer to each
+    /// other correctly.
     pub(crate) fn from_parts(steps: Vec<Step>, calls: Vec<Call>, tables: Vec<Room>) -> Path {
         Path { steps, calls, tables }
     }

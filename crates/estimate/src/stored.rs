@@ -34,8 +34,8 @@ struct StoredPath {
     rooms: Vec<Option<(u32, u32, u32)>>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     reads: Vec<(u32, u32)>,
-    /// Instructions that access a part of a map's element at a computed offset, each with the index
-    /// of the map in `tables`.
+    /// Instructions that access a map element at a computed offset, as pairs: index of the
+    /// instruction in the path, and index of the map in `tables`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     inside: Vec<(u32, u32)>,
     /// Maps that `inside` refers to: index of the map, number of elements, and size of an element
@@ -77,7 +77,7 @@ impl Path {
         serde_json::to_string(&stored).unwrap_or_default()
     }
 
-    /// Reads a path from JSON that [`to_json`](Self::to_json) has written.
+    /// Reads a path from the JSON that [`to_json`](Self::to_json) has written.
     ///
     /// # Errors
     /// A sentence that describes the problem.

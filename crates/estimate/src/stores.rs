@@ -25,8 +25,8 @@ impl Stores {
         }
     }
 
-    /// Returns the stores that wrote the bytes of several loads; `None` if no store on the path
-    /// wrote any of them.
+    /// Returns the stores on the path that wrote the bytes which several loads read; `None` if no
+    /// store on the path wrote any of them.
     pub fn loads(&self, places: &[MemoryAccess]) -> Option<Forwarded> {
         let found = places.iter().filter_map(|&place| self.load(place));
         found.reduce(|one, other| Forwarded {
@@ -35,8 +35,8 @@ impl Stores {
         })
     }
 
-    /// Returns the stores that wrote the bytes of one load; `None` if no store on the path wrote
-    /// any of them.
+    /// Returns the stores on the path that wrote the bytes which one load reads; `None` if no store
+    /// on the path wrote any of them.
     pub fn load(&self, place: MemoryAccess) -> Option<Forwarded> {
         let bytes = 0..i64::from(place.bytes);
         let mut found =

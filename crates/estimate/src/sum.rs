@@ -1,5 +1,5 @@
-//! Approximates the times of single instructions and calls, for searches that add them up along a
-//! path.
+//! Approximates the times of single instructions and calls, so that a search can look for paths
+//! with large sums.
 
 use crate::code::Code;
 use crate::growth::{Occupancy, largest};

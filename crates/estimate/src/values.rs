@@ -42,7 +42,7 @@ pub(crate) struct Values {
     callers: Vec<[Value; 5]>,
     bases: u32,
     context: Base,
-    /// Values that were loaded from the program's context, by offset. They are forgotten when the
+    /// Values that were loaded from the program's context, by offset. They are removed when the
     /// start or end of the packet moves.
     fields: HashMap<i64, Value>,
     /// Values of 8 bytes that the program has stored in memory.
@@ -51,9 +51,10 @@ pub(crate) struct Values {
     numbers: HashMap<(Base, i64), u8>,
     /// For each map with only one element, the base that stands for the element's address.
     elements: HashMap<u32, Base>,
-    /// For each base that is the start of a map's element, the map.
+    /// For each base that stands for the address of a map element, the index of the map.
     maps: HashMap<Base, u32>,
-    /// For each base that points into a map's element at an unknown offset, the map.
+    /// For each base that stands for an address at an unknown offset inside a map element, the
+    /// index of the map.
     inside: HashMap<Base, u32>,
 }
 
@@ -77,15 +78,15 @@ impl Values {
         }
     }
 
-    /// Records that the address in r0 is the start of an element of this map.
+    /// Records that r0 holds the address of an element of the map with index `map`.
     pub fn found(&mut self, map: u32) {
         if let Value::Address(base, _) = self.registers[0] {
             self.maps.insert(base, map);
         }
     }
 
-    /// Returns the map into whose element a base points, if the program has computed the address
-    /// with an offset that is not known.
+    /// Returns the index of the map, if `base` is an address at an unknown offset inside an
+    /// element. Returns `None` for other bases.
     pub fn inside(&self, base: Base) -> Option<u32> {
         self.inside.get(&base).copied()
     }
@@ -94,9 +95,9 @@ impl Values {
         self.registers.get(number).copied().unwrap_or_default()
     }
 
-    /// Returns the constant at `distance` bytes after the address `from`. Returns `None` unless the
-    /// program stored it as a constant or it is global data. `initial` contains the initial content
-    /// of global data by map.
+    /// Returns the byte `distance` bytes after the address `from`, if the program stored a constant
+    /// there or it is global data; otherwise `None`. `initial` contains the initial content of
+    /// global data by map.
     pub fn byte(&self, from: Value, distance: i64, initial: &[Option<Vec<u8>>]) -> Option<u8> {
         let Value::Address(base, offset) = from else { return None };
         let at = offset.checked_add(distance)?;
@@ -126,7 +127,8 @@ impl Values {
         }
     }
 
-    /// Returns the bytes in memory that an instruction accesses, also if it is an atomic operation.
+    /// Returns the bytes in memory that an instruction loads, stores or changes atomically, if
+    /// their address is known.
     pub fn accessed(&self, insn: &Insn) -> Option<MemoryAccess> {
         let Insn::Atomic { width, base, offset, .. } = *insn else { return self.place(insn) };
         match self.registers[usize::from(base.number())] {
@@ -139,8 +141,8 @@ impl Values {
         }
     }
 
-    /// Updates all values for the execution of an instruction. `place` is the memory that the
-    /// instruction accesses, if it is known.
+    /// Updates all values by executing an instruction. `place` is the memory that the instruction
+    /// accesses, if it is known.
     pub fn step(&mut self, insn: &Insn, place: Option<MemoryAccess>) {
         match *insn {
             Insn::Alu { width, op, dst, src, .. } => {
@@ -291,7 +293,7 @@ impl Values {
         }
     }
 
-    /// Forgets the values of the bytes that an instruction writes.
+    /// Removes the known values of the bytes that an instruction overwrites.
     fn forget(&mut self, MemoryAccess { base, offset, bytes }: MemoryAccess) {
         // A spilled value that overlaps starts at most 7 bytes before.
         for near in -7..i64::from(bytes) {

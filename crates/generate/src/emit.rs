@@ -24,11 +24,11 @@ use crate::statement::{Function, MapShape, Operand, Pick, Program, Stmt};
 /// Number of instruction slots that statements leave free for the exits at the end of a program.
 const RESERVE: usize = 8;
 
-/// Bit of a choice ([`Pick`]) of a target register. If it is set, an undefined register is
-/// preferred.
+/// Bit of the random number ([`Pick`]) that chooses a target register. If it is set, undefined
+/// registers are preferred.
 const UNUSED: Pick = 0x8000;
-/// Bits of a choice ([`Pick`]) of a right operand. Only if all of them are 0, the right operand may
-/// be the same register as the left one.
+/// Bits of the random number ([`Pick`]) that chooses a right operand. The left operand's register
+/// can be chosen only if all these bits are 0.
 const SAME: Pick = 0x7000;
 
 /// Returns the register with this number; numbers above 10 give the frame pointer.
@@ -56,16 +56,16 @@ struct Emitter<'a> {
     callees: &'a [Callee],
     code: Vec<Insn>,
     state: VerifierState,
-    /// Registers whose values must not change.
+    /// Registers whose values emitted code must not change.
     reserved: Vec<Register>,
     context: Option<Register>,
-    /// Number of packet pointers at variable offsets that have been emitted so far.
+    /// Number of computations of packet pointers at variable offsets emitted so far.
     variable_offsets: u32,
     /// Jumps to exits that return a constant: the slot of each jump, and the constant. The exits
     /// are emitted after all statements.
     pending_exits: Vec<(usize, i32)>,
-    /// Jumps out of the innermost loop: the slot of each jump, and the verifier state at the jump.
-    /// `None` outside of loops.
+    /// Jumps out of the innermost loop: the slot of each jump, and the state of registers and stack
+    /// at the jump. `None` outside of loops.
     breaks: Option<Vec<(usize, VerifierState)>>,
     /// Number of paths that have already reached an exit in the code emitted so far.
     ended: u64,
@@ -133,8 +133,8 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// Copies the pointer to the XDP context from `r1` to the register in which the program keeps
-    /// it.
+    /// Emits a copy of the pointer to the XDP context from `r1` to the register in which the
+    /// program keeps it.
     fn start(&mut self, context: Pick) {
         let callee_saved = [reg(1), reg(6), reg(7), reg(8), reg(9)];
         let context = callee_saved[usize::from(context) % callee_saved.len()];
@@ -243,7 +243,7 @@ impl<'a> Emitter<'a> {
         if self.features.wide { width } else { Width::W32 }
     }
 
-    /// Chooses a register that holds a scalar; `None` if there is none.
+    /// Chooses a register that holds a scalar (a number, not a pointer); `None` if there is none.
     fn scalar(&self, choice: Pick) -> Option<Register> {
         pick(&self.state.registers(|kind| matches!(kind, Kind::Scalar(_))), choice)
     }
@@ -257,7 +257,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// Chooses a register, not in `avoid`, for a new value. Avoids registers with pointers if there
-    /// are enough other registers. Half of the choices prefer an undefined register.
+    /// are enough other registers. In half of the cases, an undefined register is preferred.
     fn target(&self, choice: Pick, avoid: &[Register]) -> Option<Register> {
         let usable =
             |register: &Register| !self.reserved.contains(register) && !avoid.contains(register);
@@ -300,7 +300,8 @@ impl<'a> Emitter<'a> {
         self.source(operand)
     }
 
-    /// Emits a jump whose target is set later, and returns the slot of the jump.
+    /// Emits a jump whose target is set later by [`land`](Self::land). Returns the slot of the
+    /// jump.
     fn jump(&mut self, insn: Insn) -> usize {
         self.code.push(insn);
         self.code.len() - 1
@@ -317,7 +318,7 @@ impl<'a> Emitter<'a> {
     }
 }
 
-/// Returns the list element that a choice selects; `None` if the list is empty.
+/// Returns the list element that the random number `choice` selects; `None` if the list is empty.
 pub(crate) fn pick<T: Copy>(list: &[T], choice: Pick) -> Option<T> {
     list.get(usize::from(choice).checked_rem(list.len())?).copied()
 }

@@ -48,8 +48,8 @@ impl Generated {
         self.paths
     }
 
-    /// Returns the shape of the program's map, an array named `table`; `None` if the program does
-    /// not use it.
+    /// Returns number and size of the elements of the program's map, an array named `table`; `None`
+    /// if the program does not use it.
     pub fn map(&self) -> Option<MapShape> {
         let loads = |insn: &Insn| matches!(insn, Insn::LoadImm64 { value: Imm64::MapFd(_), .. });
         self.functions.iter().flatten().any(loads).then_some(self.program.map)
@@ -69,8 +69,8 @@ impl Generated {
     }
 }
 
-/// Removes functions that the entry function does not call, and sets the offsets of the remaining
-/// calls.
+/// Removes functions that the entry function does not call, and sets the call offsets in the
+/// remaining functions.
 fn link(functions: &mut Vec<Emitted>) {
     let Some((entry, others)) = functions.split_first_mut() else { return };
     let mut starts = vec![None; others.len()];

@@ -15,7 +15,8 @@ use std::collections::BTreeMap;
 
 use slowpath_bpf::insn::Register;
 
-/// Type of the content of a register or stack slot, as the kernel's verifier knows it.
+/// Kind of content of a register or stack slot, such as a number, as the kernel's verifier knows
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// An undefined or unreadable value.
@@ -40,7 +41,7 @@ pub(crate) struct Pointer {
     pub id: u32,
     /// Distance from the base in bytes.
     pub offset: u16,
-    /// Number of bytes from the base that are certainly in the packet.
+    /// Number of bytes after the base that are certainly in the packet, by an earlier bounds check.
     pub range: u16,
 }
 
@@ -94,8 +95,8 @@ impl VerifierState {
         }
     }
 
-    /// Makes all pointers into the packet undefined, as after a helper call that moves the packet's
-    /// boundaries.
+    /// Makes all pointers into the packet undefined, as the verifier does after a helper call that
+    /// moves the packet's start or end.
     pub fn packet_moved(&mut self) {
         let is_invalid = |kind: Kind| matches!(kind, Kind::Packet(_) | Kind::End);
         for kind in &mut self.regs {
@@ -106,7 +107,7 @@ impl VerifierState {
         self.spilled.retain(|_, kind| !is_invalid(*kind));
     }
 
-    /// Records a successful bounds check: the packet has at least `bytes` bytes from the base with
+    /// Records a successful bounds check: the packet has at least `bytes` bytes after the base with
     /// number `id`.
     pub fn checked(&mut self, id: u32, bytes: u16) {
         for kind in self.regs.iter_mut().chain(self.spilled.values_mut()) {
@@ -150,7 +151,8 @@ impl VerifierState {
         self.spilled.iter().map(|(depth, kind)| (*depth, *kind)).collect()
     }
 
-    /// Returns what is known at a point where two paths meet: only what is known on both paths.
+    /// Returns the state at a point where two paths meet. It contains only the knowledge that both
+    /// paths share.
     pub fn join(&self, other: &VerifierState) -> VerifierState {
         if self.paths == 0 {
             return other.clone();
@@ -173,7 +175,7 @@ impl VerifierState {
         joined
     }
 
-    /// Returns what is known at the head of a loop, given the state `back` at the end of its body.
+    /// Returns the state at the head of a loop, given the state `back` at the end of its body.
     /// Numbers that change in the loop can have any value.
     pub fn widen(&self, back: &VerifierState) -> VerifierState {
         let mut wide = self.join(back);

@@ -17,7 +17,7 @@ pub struct Program {
     /// Choice of the register that holds the pointer to the XDP context: `r1` or one of `r6` to
     /// `r9`. With `r1`, the program cannot make calls.
     pub context: Pick,
-    /// Number of packet bytes whose presence the program checks at its start; 0 for no check.
+    /// Minimum packet length in bytes for which the program checks at its start; 0 for no check.
     pub first_check: u16,
     pub body: Vec<Stmt>,
     /// Return value of the program.
@@ -62,12 +62,12 @@ pub enum Operand {
 pub enum Amount {
     /// An immediate, modulo the width of the shift.
     Constant(u8),
-    /// A register whose value is masked to values below the width of the shift, unless its range is
-    /// already below.
+    /// A register whose value is masked, so that it is below the width of the shift. No mask is
+    /// needed if its range ensures this.
     Any(Pick),
-    /// A register whose value is masked to values below 32.
+    /// A register whose value is masked, so that it is below 32.
     Low(Pick),
-    /// A register whose value is masked to values from 32 to 63, or from 16 to 31 for 32-bit
+    /// A register whose value is masked, so that it is from 32 to 63, or from 16 to 31 for 32-bit
     /// shifts.
     High(Pick),
     /// A register that is set to this constant, modulo the width of the shift.
@@ -129,9 +129,9 @@ pub enum Delta {
 /// Use of a value right after the program loads it from the packet.
 #[derive(Clone, Copy, Debug)]
 pub enum Follow {
-    /// The value is not changed.
+    /// The value stays as it is.
     Nothing,
-    /// The value is masked to this size.
+    /// The value is masked, so that it fits this size.
     Mask(Size),
     /// The value is truncated to 32 bits by two shifts.
     Truncate,
@@ -139,7 +139,7 @@ pub enum Follow {
     Swap,
 }
 
-/// A condition of a branch: a comparison of a register with an operand.
+/// The condition of a branch: a comparison of a register with an operand.
 #[derive(Clone, Copy, Debug)]
 pub struct Test {
     /// Comparison operator; the first branch is taken if the comparison holds.
@@ -177,9 +177,9 @@ pub struct Variable {
     /// If true, the program adds the offset to a copy of the pointer, otherwise it adds the pointer
     /// to the offset.
     pub reverse: bool,
-    /// Number of bytes whose presence the bounds check ensures.
+    /// Number of packet bytes that the bounds check ensures.
     pub bytes: u8,
-    /// Comparison of the bounds check.
+    /// Comparison that the bounds check uses.
     pub by: Comparison,
 }
 
@@ -188,11 +188,11 @@ pub struct Variable {
 pub struct Element {
     /// Key of the element, its index in the array.
     pub key: Operand,
-    /// True if the key is masked to the index of an existing element.
+    /// True if the key is masked, so that it is the index of an existing element.
     pub mask: bool,
     /// Choice of the stack slot that holds the key.
     pub slot: Pick,
-    /// Choice of another register that receives a copy of the result; `None` for no copy.
+    /// Choice of another register that receives a copy of the returned pointer; `None` for no copy.
     pub copy_to: Option<Pick>,
     /// True if the branch after the look-up jumps when the element is missing. False if it jumps
     /// when the element exists.

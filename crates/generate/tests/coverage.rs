@@ -7,14 +7,15 @@ use common::{calls, generated, insns, jumps, opcodes};
 use slowpath_bpf::insn::{AluOp, AtomicOp, Call, Insn, Register, Size, Source, SwapKind, Width};
 use slowpath_generate::{Features, Generated};
 
-/// Number of programs in which every opcode and every pattern of instructions must occur.
+/// Number of random programs among which every opcode and every pattern of instructions must occur.
 const PROGRAMS: u64 = 1500;
 const SIZE: usize = 10;
 /// Minimum number of programs in which each pattern of instructions must occur.
 const SEVERAL: usize = 8;
 
 /// Returns the opcodes that the SmartNIC's driver translates, except packet loads of classic BPF.
-/// The upper byte is the width of a byte swap, or 0 for other instructions.
+/// The lower byte of each number is the opcode, and the upper byte is the width of a byte swap, or
+/// 0 for other instructions.
 fn offloadable() -> Vec<u16> {
     let (immediate, register) = (0x00, 0x08);
     let mut all = Vec::new();
@@ -56,8 +57,8 @@ fn every_opcode_occurs() {
     assert!(more.iter().all(|opcode| found.contains(opcode)));
 }
 
-/// Returns the accesses to the stack. Each item has true for a store, the size of the access, and
-/// its offset from the frame pointer.
+/// Returns the accesses to the stack as tuples: true for a store and false for a load, size of the
+/// access, and offset from the frame pointer.
 fn stack(program: &Generated) -> Vec<(bool, Size, i16)> {
     insns(program)
         .filter_map(|insn| match *insn {
@@ -68,8 +69,8 @@ fn stack(program: &Generated) -> Vec<(bool, Size, i16)> {
         .collect()
 }
 
-/// Returns the step in bytes from one copied value to the next, for copies within the packet: pairs
-/// of a load and a store with the same size and registers.
+/// Finds copies within the packet: pairs of a load and a store with the same size and registers.
+/// Returns the distances in bytes from each copied value to the next.
 fn copies(program: &Generated) -> Vec<i16> {
     let code: Vec<Insn> = insns(program).copied().collect();
     let pair = |pair: &[Insn]| match *pair {
@@ -96,7 +97,8 @@ fn immediate(program: &Generated, wanted: AluOp, test: impl Fn(i32) -> bool) -> 
     })
 }
 
-/// Returns true if the operation `first` sets or masks a shift amount right before the shift.
+/// Returns true if the program contains an instruction `first` with an immediate operand (such as a
+/// mask), followed by a shift whose amount is the result.
 fn masked_shift(program: &Generated, first: AluOp) -> bool {
     let code: Vec<Insn> = insns(program).copied().collect();
     code.windows(2).any(|two| match *two {

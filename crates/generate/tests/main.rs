@@ -1,5 +1,5 @@
-//! Contains all integration tests of random programs in one program, so that they are linked only
-//! once.
+//! Contains all integration tests of random programs in one test binary, so that they are linked
+//! only once.
 
 mod common;
 

@@ -36,7 +36,8 @@ fn programs_have_the_promised_size() {
     assert!(middle > 450, "{middle} of 500 have 10 to 120 instructions");
 }
 
-/// Counts the paths through the instructions of the entry function. Loops run all their iterations.
+/// Counts the paths through the instructions of the entry function. Each loop runs all its
+/// iterations.
 fn count(program: &Generated) -> u64 {
     let code = &program.functions()[0];
     let mut rounds = vec![0i32; code.len()];
@@ -44,7 +45,8 @@ fn count(program: &Generated) -> u64 {
 }
 
 /// Counts the paths from a slot to exits. Loops run as many iterations as their bounds allow.
-/// `counters` has the number of iterations so far, by the slot of the jump at the loop's end.
+/// `counters` contains, for the slot of the jump at each loop's end, the number of iterations so
+/// far.
 fn walk(code: &[Insn], mut slot: usize, counters: &mut Vec<i32>) -> u64 {
     loop {
         let insn = code[slot];
@@ -73,8 +75,8 @@ fn walk(code: &[Insn], mut slot: usize, counters: &mut Vec<i32>) -> u64 {
     }
 }
 
-/// Returns the number of iterations of a loop, which is the bound at its end or the start value of
-/// its counter.
+/// Returns the number of iterations of a loop: the bound in the comparison at its end or, if it
+/// counts down, the start value of its counter.
 fn rounds(code: &[Insn], head: usize, bound: Source) -> i32 {
     match (bound, code[head - 1]) {
         (Source::Imm(0), Insn::Alu { src: Source::Imm(start), .. }) => start,

@@ -1,5 +1,5 @@
-//! Tests that shrinking keeps random programs valid. A shrunk program contains little more than the
-//! cause of the failure.
+//! Tests that shrinking keeps random programs valid. Also tests that a shrunk program contains
+//! little more than the cause of the failure.
 
 use crate::common;
 

@@ -15,7 +15,8 @@ use crate::token::{Span, Token};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ExprId(pub u32);
 
-/// Number that identifies a declaration of a program.
+/// Number that identifies a declaration of a program, including parameters, methods and parser
+/// states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DeclId(pub u32);
 
@@ -109,7 +110,8 @@ pub enum DeclKind {
     Table(Table),
     /// `value_set<type>(size) name;`
     ValueSet { ty: TypeRef, size: Expr },
-    /// A type parameter. The parser does not create it; the type checker does, for names in scopes.
+    /// A type parameter. Only the type checker creates declarations of this kind, to enter the
+    /// names of type parameters in scopes.
     TypeParam,
 }
 
@@ -146,10 +148,10 @@ pub struct Field {
     pub name: Ident,
 }
 
-/// A type parameter, `T` of `<T>`.
+/// A type parameter, such as `T` in `<T>`.
 #[derive(Clone, Debug)]
 pub struct TypeParam {
-    /// Identifier of the type parameter, as of a declaration.
+    /// Identifier of the type parameter, which counts as a declaration.
     pub id: DeclId,
     /// Name.
     pub name: Ident,
@@ -171,7 +173,7 @@ pub enum Direction {
 /// A parameter.
 #[derive(Clone, Debug)]
 pub struct Param {
-    /// Identifier of the parameter, as of a declaration.
+    /// Identifier of the parameter, which counts as a declaration.
     pub id: DeclId,
     /// Annotations. A parameter with `@optional` needs no argument.
     pub annotations: Vec<Annotation>,
@@ -218,7 +220,7 @@ pub struct Extern {
 /// A method or constructor of an extern type.
 #[derive(Clone, Debug)]
 pub struct Method {
-    /// Identifier of the method, as of a declaration.
+    /// Identifier of the method, which counts as a declaration.
     pub id: DeclId,
     /// Annotations.
     pub annotations: Vec<Annotation>,
@@ -246,7 +248,7 @@ pub struct Parser {
 /// A state of a parser.
 #[derive(Clone, Debug)]
 pub struct State {
-    /// Identifier of the state, as of a declaration.
+    /// Identifier of the state, which counts as a declaration.
     pub id: DeclId,
     /// Annotations.
     pub annotations: Vec<Annotation>,
@@ -269,7 +271,8 @@ pub enum Transition {
         span: Span,
         /// Values to compare.
         keys: Vec<Expr>,
-        /// Cases in order: one set for each key (or one [`ExprKind::Default`]), and a state.
+        /// Cases in order. Each has one set of values for each key (or one [`ExprKind::Default`])
+        /// and the next state.
         cases: Vec<SelectCase>,
     },
 }
@@ -279,9 +282,10 @@ pub enum Transition {
 pub struct SelectCase {
     /// Source position of the sets.
     pub span: Span,
-    /// Set of values of each key. A single `default` or `_` stands for all keys.
+    /// For each key, the set of values that it must be in. A single `default` or `_` stands for all
+    /// keys.
     pub sets: Vec<Expr>,
-    /// State that follows if the keys are in the sets.
+    /// Next state if the keys are in the sets.
     pub state: Ident,
 }
 
@@ -332,7 +336,7 @@ pub enum PropertyValue {
     Expr(Expr),
 }
 
-/// A part of a table's key.
+/// A field of a table's key.
 #[derive(Clone, Debug)]
 pub struct Key {
     /// Annotations; `@name` gives the control-plane name.
@@ -363,7 +367,7 @@ pub struct Entry {
     pub is_const: bool,
     /// Value after `priority =`; `None` if the entry states no priority.
     pub priority: Option<Expr>,
-    /// Set of values that matches each key.
+    /// For each key, the set of values that match the entry.
     pub sets: Vec<Expr>,
     /// Call of the action that runs for a matching packet.
     pub action: Expr,

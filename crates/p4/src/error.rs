@@ -6,7 +6,7 @@ use slowpath_codes as codes;
 
 use crate::token::{Sources, Span};
 
-/// A fault in a P4 program: its position, and a message with the remedy.
+/// An error in a P4 program: its position, and a message that says how to correct it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct P4Error {
     /// Error code of the cause.
@@ -18,17 +18,17 @@ pub struct P4Error {
 }
 
 impl P4Error {
-    /// Makes an error about a fault in the program.
+    /// Creates an error about a fault in the program.
     pub fn new(code: codes::Code, span: Span, message: impl fmt::Display) -> P4Error {
         P4Error { code, span, message: message.to_string() }
     }
 
-    /// Makes an error about a construct that this crate does not support yet.
+    /// Creates an error about a construct that this crate does not support yet.
     pub fn unsupported(span: Span, message: impl fmt::Display) -> P4Error {
         P4Error::new(codes::P4_UNSUPPORTED, span, message)
     }
 
-    /// Returns the message, preceded by `file, line, column`.
+    /// Returns the message, preceded by file name, line and column of the error.
     pub fn render(&self, sources: &Sources) -> String {
         let Span { file, line, column, .. } = self.span;
         match sources.files.get(file as usize) {

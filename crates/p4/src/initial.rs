@@ -12,8 +12,8 @@ use crate::xdp::entries::{self, ActionCall, KeyValue, Setting};
 
 type Result<T> = std::result::Result<T, P4Error>;
 
-/// Access to a P4 program, for the conversion of its entries. The functions come from the
-/// translation to XDP or SWX.
+/// Functions through which the conversion of entries reads the P4 program. The translation to XDP
+/// or SWX provides them.
 pub(crate) struct Program<'p> {
     pub checked: &'p Checked,
     /// Returns the compile-time value of an expression; `None` if it has none.
@@ -22,12 +22,12 @@ pub(crate) struct Program<'p> {
     pub action: &'p dyn Fn(&Expr) -> Option<&'p Decl>,
     /// Returns the types of the members of a struct, tuple or stack; `None` for numbers.
     pub members: &'p dyn Fn(&Type) -> Option<Vec<Type>>,
-    /// Makes an error about a construct that the translation does not support.
+    /// Creates an error about a construct that the translation does not support.
     pub refusal: &'p dyn Fn(Span, &str) -> P4Error,
 }
 
 impl Program<'_> {
-    /// Converts entries to the form of entry files, in which the largest priority wins.
+    /// Converts entries to the format of entry files, in which the largest priority wins.
     ///
     /// `types` are the types of the keys. The third argument consists of the priority of each entry
     /// in the program, and a flag: true if the largest priority wins in the program.

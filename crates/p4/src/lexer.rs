@@ -57,7 +57,7 @@ pub(crate) struct Lexeme {
     pub spaced: bool,
     /// True for the first token of a line; `#` there starts a directive.
     pub first: bool,
-    /// True if a line ends between the previous token and this one, even in a comment.
+    /// True if a line ends between the previous token and this token, even inside a comment.
     pub broken: bool,
     /// False for the name of a macro inside its own replacement, which is not replaced again.
     pub expandable: bool,
@@ -75,7 +75,7 @@ impl Lexeme {
 pub(crate) struct Names(HashSet<Rc<str>>);
 
 impl Names {
-    /// Returns the interned copy of a text.
+    /// Returns the shared copy of a text.
     pub fn get(&mut self, text: &str) -> Rc<str> {
         if let Some(known) = self.0.get(text) {
             return known.clone();
@@ -98,12 +98,12 @@ pub(crate) struct Lexer {
     pub line: u32,
     /// Current column in characters, counted from 1.
     column: u32,
-    /// True if only white space and comments precede the position in its line.
+    /// True if the line has only white space and comments before the current position.
     first: bool,
 }
 
 impl Lexer {
-    /// Makes a lexer at the beginning of a text.
+    /// Creates a lexer at the beginning of a text.
     pub fn new(file: u32, text: Rc<str>) -> Lexer {
         let position = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
         Lexer { text, position, file, line: 1, column: 1, first: true }
@@ -267,7 +267,7 @@ impl Lexer {
         Some((name, open == b'"', span))
     }
 
-    /// Returns the text up to the end of the line, without surrounding spaces.
+    /// Returns the unread text up to the end of the line, without surrounding spaces.
     pub fn rest_of_line(&self) -> &str {
         let rest = &self.text[self.position..];
         rest.split('\n').next().unwrap_or(rest).trim()

@@ -24,7 +24,7 @@ type Result<T> = std::result::Result<T, P4Error>;
 const DEEPEST: u32 = 50;
 /// Largest number of chained operators, member accesses, or stack sizes in one expression or type.
 const LONGEST_CHAIN: u32 = 100;
-/// Largest number of `else if` in a row.
+/// Largest number of consecutive `else if` branches of one `if`.
 const MOST_BRANCHES: u32 = 600;
 
 /// Words that cannot be names.
@@ -113,7 +113,8 @@ struct Reader<'a> {
     depth: u32,
     /// True inside `<…>`, where `>` ends the list instead of comparing values.
     no_greater: bool,
-    /// Names in scope, innermost scope last; true for the names of types.
+    /// Names in each scope, innermost scope last. A name has the value true if it is the name of a
+    /// type.
     scopes: Vec<HashMap<Rc<str>, bool>>,
     /// Types that the current `typedef` declares inline.
     derived: Vec<Decl>,
@@ -184,7 +185,7 @@ impl Reader<'_> {
         P4Error::new(codes::P4_SYNTAX, span, message)
     }
 
-    /// Runs `read` one nesting level deeper, and reports too deep a nesting.
+    /// Runs `read` one nesting level deeper. Returns an error if this exceeds [`DEEPEST`].
     fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.depth == DEEPEST {
             return Err(self.fault(
@@ -198,7 +199,7 @@ impl Reader<'_> {
         result
     }
 
-    /// Runs `read` with `>` as an operator again, as inside parentheses.
+    /// Runs `read` with `>` as the comparison operator, for text in parentheses inside `<…>`.
     fn bracketed<T>(
         &mut self,
         no_greater: bool,
@@ -210,7 +211,7 @@ impl Reader<'_> {
         result
     }
 
-    /// Runs `read`. If it fails, returns `None` and resets the parser to the current token.
+    /// Runs `read`. If it fails, returns `None` and makes the parser continue at the current token.
     fn attempt<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T>) -> Option<T> {
         let (at, expressions, declarations, depth) =
             (self.at, self.expressions, self.declarations, self.depth);
@@ -339,8 +340,8 @@ impl Reader<'_> {
 
     // --- types ---------------------------------------------------------------------------------
 
-    /// Reads a type. If `known`, a name must be a type in scope; this is needed where an expression
-    /// could stand, too.
+    /// Reads a type. If `known` is true, a name must be that of a type in scope. Callers set it
+    /// where an expression is possible, too.
     fn type_ref(&mut self, known: bool) -> Result<TypeRef> {
         self.nested(|this| this.type_ref_within(known))
     }

@@ -64,7 +64,7 @@ struct Preprocessor<'a> {
     options: &'a Options,
     names: Names,
     sources: Sources,
-    /// Index of each file that was read, by its origin.
+    /// Index of each file that was read, by its origin (path, or name of a standard header).
     numbers: HashMap<Key, u32>,
     /// Indices of the files with `#pragma once`.
     once: HashSet<u32>,
@@ -144,7 +144,7 @@ impl<'a> Preprocessor<'a> {
     }
 }
 
-/// Makes an error about a directive or macro.
+/// Creates an error about a directive or macro.
 fn fault(span: Span, message: impl fmt::Display) -> P4Error {
     P4Error::new(codes::P4_PREPROCESSOR, span, message)
 }

@@ -15,7 +15,7 @@ pub struct Node {
 pub enum Content {
     /// A string; in the text format of protocol buffers, its bytes.
     Text(Vec<u8>),
-    /// A number or word as written: `12`, `true`, `INSERT`.
+    /// A number or word as written in the file: `12`, `true`, `INSERT`.
     Word(String),
     /// A list of JSON.
     List(Vec<Node>),

@@ -1,18 +1,19 @@
-//! Finds further rounds of a packet through a program: resubmission and recirculation.
+//! Finds out if packets can pass through a program several times (in several rounds), by
+//! resubmission or recirculation.
 
 use crate::ast::Annotation;
 use crate::check::Type;
 use crate::lexer::{Kind, Lexer, Names};
 use crate::token::{SourceFile, Sources};
 
-/// Largest number of rounds of a packet through the program, including the first. The translations
-/// drop a packet that asks for one more.
+/// Largest number of rounds of a packet through the program, including the first. Translated
+/// programs drop a packet that would need another round.
 pub(crate) const MOST_ROUNDS: u32 = 5;
 
-/// Sequences of tokens that show a resubmission, by package.
+/// For each package, a sequence of tokens that every program contains if it resubmits packets.
 const RESUBMITS: [(&str, &[&str]); 2] =
     [("V1Switch", &["resubmit_preserving_field_list"]), ("PSA_Switch", &[".", "resubmit"])];
-/// Sequences of tokens that show a recirculation, by package.
+/// For each package, a sequence of tokens that every program contains if it recirculates packets.
 const RECIRCULATES: [(&str, &[&str]); 2] = [
     ("V1Switch", &["recirculate_preserving_field_list"]),
     ("PSA_Switch", &["PSA_PORT_RECIRCULATE"]),
@@ -57,8 +58,8 @@ pub(crate) fn recirculates(sources: &Sources, package: &str) -> bool {
     names_tokens(sources, package, &RECIRCULATES)
 }
 
-/// Returns the numbers in the annotation `@field_list` of a field, and `outer`: those of the
-/// enclosing struct.
+/// Returns the numbers in the annotation `@field_list` of a field, together with those of the
+/// enclosing struct, `outer`.
 pub(crate) fn field_lists(annotations: &[Annotation], outer: &[u32]) -> Vec<u32> {
     let marked = annotations.iter().filter(|one| &*one.name.text == "field_list");
     let own = marked.flat_map(|one| &one.body).filter_map(|token| token.text.parse().ok());

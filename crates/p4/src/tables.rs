@@ -22,13 +22,14 @@ pub(crate) struct Properties<'a> {
     pub actions: &'a [ActionRef],
     pub default: Option<&'a Expr>,
     pub has_constant_default: bool,
-    /// Entries in the program, and true if they are constant.
+    /// Entries that the program states, with a flag that is true if they are constant.
     pub entries: Option<(&'a [Entry], bool)>,
     /// Largest number of entries.
     pub size: u32,
     /// True if the entry with the highest priority wins, false if the one with the lowest wins.
     pub is_largest_first: bool,
-    /// Difference between the priority of an entry that states none and the entry before it.
+    /// Difference between the priority of an entry that states no priority and that of the entry
+    /// before it.
     priority_delta: u32,
     /// Value of the property `implementation`: a map, action profile or selector.
     pub implementation: Option<&'a Expr>,
@@ -97,8 +98,8 @@ impl<'a> Properties<'a> {
         found
     }
 
-    /// Returns the priorities of entries (section 14.2.1.4 of the specification). An entry that
-    /// states no priority takes one after the previous entry's, at a distance of `priority_delta`.
+    /// Returns the priorities of entries (section 14.2.1.4 of the specification). The priority of
+    /// an entry that states none follows from that of the previous entry and `priority_delta`.
     fn priorities(&self, entries: &[Entry], constant: Constant<'_>) -> Vec<u32> {
         let delta = self.priority_delta;
         let count = u32::try_from(entries.len()).unwrap_or(u32::MAX);

@@ -77,8 +77,9 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// Returns the line of `file` that leads to a position: the position's own line, or the line of
-    /// the `#include` around it. `None` if `file` does not include the position.
+    /// Returns the line of `file` that corresponds to a position: the line of the position itself,
+    /// or the line of the `#include` through which `file` includes it. `None` if `file` does not
+    /// include the position.
     pub fn line_in(&self, file: u32, mut place: Span) -> Option<u32> {
         // Each step leads to a file that was read earlier.
         for _ in 0..=self.files.len() {

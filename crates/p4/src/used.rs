@@ -1,4 +1,5 @@
-//! Finds the variables that arguments of calls use, for both translations.
+//! Finds the variables that arguments of calls use. The translations to XDP and to SWX both need
+//! them.
 
 use std::rc::Rc;
 

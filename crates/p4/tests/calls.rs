@@ -2,7 +2,7 @@
 
 use crate::support::{accepted, rejected};
 
-/// Returns a program with this body in its last control. The body starts in line 9.
+/// Returns a P4 program whose last control has the body `body`. The body starts in line 9.
 fn control(body: &str) -> String {
     format!(
         "#include <core.p4>

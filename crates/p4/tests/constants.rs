@@ -83,7 +83,8 @@ fn is_less(a: &[bool], b: &[bool], is_signed: bool) -> bool {
     false
 }
 
-/// Adds or subtracts with one more bit, then saturates the result to the range of the type.
+/// Adds (if `is_sum` is true) or subtracts with one more bit, then saturates the result to the
+/// range of the type.
 fn saturate(a: &[bool], b: &[bool], is_signed: bool, is_sum: bool) -> Bits {
     let wide = a.len() + 2;
     let (x, y) = (extend(a, wide, is_signed), extend(b, wide, is_signed));
@@ -128,7 +129,7 @@ fn divide(a: &[bool], b: &[bool]) -> (Bits, Bits) {
     (quotient, rest)
 }
 
-/// Returns the P4 type of a number, and a literal for it.
+/// Returns the P4 source text of a number's type, and of a literal with its value.
 fn written(bits: &[bool], is_signed: bool) -> (String, String) {
     let (width, number) = (bits.len(), number_of(bits, false));
     match is_signed {

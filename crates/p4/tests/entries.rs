@@ -27,8 +27,8 @@ control E(inout Hs hdr, inout M m, inout standard_metadata_t s) { apply {} }
 control D(packet_out b, in Hs hdr) { apply { b.emit(hdr); } }
 "#;
 
-/// Returns the map layout of a program with these declarations and statements in its ingress
-/// control.
+/// Returns the map layout of a P4 program whose ingress control has the declarations `locals` and
+/// the statements `body`.
 fn layout(locals: &str, body: &str) -> Layout {
     let text = format!(
         "{START}control I(inout Hs hdr, inout M m, inout standard_metadata_t s) {{
@@ -50,7 +50,8 @@ fn layout(locals: &str, body: &str) -> Layout {
     to_c(&program, &checked, &sources, Options::default()).map_err(shown).expect("C").layout
 }
 
-/// Returns the map layout of a program with one table `t`, which has these properties.
+/// Returns the map layout of a P4 program with one table `t`, whose properties are the text
+/// `properties`.
 fn table(properties: &str) -> Layout {
     layout(&format!("table t {{ {properties} }}"), "t.apply();")
 }
@@ -94,7 +95,8 @@ fn an_exact_key_is_the_key_of_a_hash_map() {
     );
 }
 
-/// Removes the spaces inside a value, which only help readers of the test.
+/// Removes the spaces inside hexadecimal values, which only make the expected text of tests
+/// readable.
 fn joined(line: &str) -> String {
     let mut words = line.split(' ');
     let (map, key) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
@@ -359,8 +361,8 @@ fn a_file_has_comments_and_all_forms_of_values() {
 /// Match kind and width of a random key.
 type Shape = (MatchKind, u32);
 
-/// Returns the layout of a program with one table, in the format that the module `layout`
-/// documents.
+/// Returns the map layout of a program with one table whose keys have these kinds and widths, as
+/// the module `layout` documents it.
 fn random_layout(shapes: &[Shape]) -> Layout {
     let size =
         |width: u32| [1, 2, 4, 8, 16].into_iter().find(|size| width <= size * 8).unwrap_or(16);
@@ -589,7 +591,8 @@ fn case() -> impl Strategy<Value = Case> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
-    /// A lookup in the written maps finds the entry that the definition of the table selects.
+    /// Checks that a lookup in the written maps finds the entry that match kinds and priorities
+    /// select by their definition.
     #[test]
     fn lookups_find_the_entry_that_wins((shapes, entries, packets) in case()) {
         let layout = random_layout(&shapes);

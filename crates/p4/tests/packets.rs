@@ -52,8 +52,8 @@ fn answers(made: &Output, commands: &[String]) -> Option<Vec<String>> {
     Some(commands.iter().map(|command| pipeline.ask(command)).collect())
 }
 
-/// Checks the output of a program against `wanted`. This function returns the port and fields of
-/// the packet that leaves, or `None` for a dropped packet.
+/// Checks the output of a program for all test packets. `wanted` returns the port and fields of the
+/// packet that must leave, or `None` if the packet must be dropped.
 #[track_caller]
 fn sends(
     locals: &str,
@@ -64,7 +64,8 @@ fn sends(
     sends_and_counts(&program(locals, body), entries, wanted, &[]);
 }
 
-/// Checks a program like [`sends`], and then the elements of its counters: name, index and value.
+/// Checks a program like [`sends`], and then the values of its counters, each given by name, index
+/// and value.
 #[track_caller]
 fn sends_and_counts(
     text: &str,
@@ -470,7 +471,7 @@ fn defaults_wider_than_words_have_all_their_bits() {
     );
 }
 
-/// Returns the number of test packets for which a condition is true.
+/// Returns the number of test packets for whose fields a condition is true.
 fn number_of(condition: impl Fn(Fields) -> bool) -> usize {
     (0..PACKETS).map(Fields::drawn).filter(|fields| condition(*fields)).count()
 }

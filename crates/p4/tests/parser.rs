@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use crate::support::{accepted, checked, rejected, run};
 
-/// Returns a control with this body.
+/// Returns the source text of a P4 control with the body `body`.
 fn control(body: &str) -> String {
     format!("control c(inout bit<8> x, inout bit<8> y) {{ apply {{\n{body}\n}} }}")
 }

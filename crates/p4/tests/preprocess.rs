@@ -10,7 +10,7 @@ use slowpath_oracle::{Oracle, random_cases};
 
 use crate::support::{run, show, shown};
 
-/// Script that prints the command of the compiler.
+/// Python script that prints the command of the host's C compiler.
 const FINDER: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/slowpath/core/programs/compilers.py");
 

@@ -30,7 +30,7 @@ fn layout() -> Layout {
     to_c(&program, &checked, &sources, Options::default()).expect("C").layout
 }
 
-/// Asserts that entries write the same map elements as those of an entry file.
+/// Asserts that `entries` write the same map elements as the entry file with the text `list`.
 #[track_caller]
 fn same(layout: &Layout, entries: &[Entry], list: &str) {
     let wanted = updates(layout, &parse(list).expect("a list")).expect("entries that fit");
@@ -144,7 +144,7 @@ fn updates_modify_earlier_entries() {
     assert_eq!(error, "line 1: is_default_action must be true or false, not 'yes'");
 }
 
-/// Asserts that reading a file returns an error.
+/// Asserts that reading a file returns an error with the message `expected`.
 #[track_caller]
 fn faulty(
     read: impl Fn(&Layout, &str) -> Result<Vec<Entry>, slowpath_p4::xdp::entries::EntryError>,

@@ -30,7 +30,8 @@ pub fn show(tokens: &[Token]) -> String {
     texts.collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the error message for a faulty source text, with its position.
+/// Returns the preprocessor's error message for a faulty source text, with the position of the
+/// error.
 pub fn fault(text: &str) -> String {
     let (error, sources) = run(text).expect_err("the program has a fault");
     error.render(&sources)

@@ -14,7 +14,8 @@ struct Hs { H h; }
 struct M { bit<8> m; }
 ";
 
-/// Returns a v1model program with these declarations and statements in its ingress control.
+/// Returns a v1model program whose ingress control has the declarations `locals` and the statements
+/// `body`.
 pub fn program(locals: &str, body: &str) -> String {
     format!(
         "{START}
@@ -280,8 +281,9 @@ fn further_rounds_are_passes_of_the_pipeline() {
     assert!(fault.contains("a packet that leaves as it came, after a parser"), "{fault}");
 }
 
-/// Returns a PSA program with these metadata types, `R` (resubmission), `C` (recirculation) and `N`
-/// (normal), and these statements in the ingress and egress controls.
+/// Returns a PSA program. `types` declares the metadata types `R` (resubmission), `C`
+/// (recirculation) and `N` (normal). `body` and `egress` are the statements of the ingress and
+/// egress controls.
 fn psa(types: &str, body: &str, egress: &str) -> String {
     format!(
         "#include <core.p4>

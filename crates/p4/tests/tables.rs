@@ -2,7 +2,8 @@
 
 use crate::support::{accepted, rejected};
 
-/// Returns a program whose table has these properties, which start in line 7.
+/// Returns a P4 program with a table whose properties are the text `properties`. This text starts
+/// in line 7.
 fn table(properties: &str) -> String {
     format!(
         "#include <core.p4>

@@ -364,8 +364,8 @@ fn types_and_values_have_limited_sizes() {
     );
 }
 
-/// Checks section 7.2.8 of the specification: a literal has no type of its own, so it takes a new
-/// type's.
+/// Checks that a literal without a width can have a type that a `type` declaration introduces
+/// (section 7.2.8 of the specification).
 #[test]
 fn a_number_without_a_width_takes_a_new_type() {
     accepted("type bit<10> id_t; const id_t DEFAULT = 0;");

@@ -8,7 +8,7 @@ use slowpath_p4::xdp::{Options, to_c};
 
 use crate::support::run;
 
-/// Runs a program on a packet, with these entries in its tables.
+/// Runs a P4 program on a packet, with the table entries in the text `entries`.
 fn walked(text: &str, packet: &[u8], entries: &str) -> Walk {
     let (tokens, sources) = run(text).map_err(|(error, all)| error.render(&all)).expect("tokens");
     let shown = |error: slowpath_p4::P4Error| error.render(&sources);
@@ -23,7 +23,7 @@ fn walked(text: &str, packet: &[u8], entries: &str) -> Walk {
     walk(&program, &checked, (packet, 7), &made.layout, &content).expect("a known architecture")
 }
 
-/// Returns a filter program with these headers, states and control.
+/// Returns a P4 filter program with the given header types, headers, parser states and control.
 fn filter(types: &str, headers: &str, states: &str, control: &str) -> String {
     format!(
         "#include <core.p4>\n#include <ebpf_model.p4>\n{types}
@@ -145,7 +145,8 @@ fn a_value_set_ends_the_walk() {
     assert_eq!(states(&text, &[1]), "start a value set, whose members the control plane sets,");
 }
 
-/// Returns a v1model program with these declarations and statements in its ingress control.
+/// Returns a v1model program whose ingress control has the declarations `locals` and the statements
+/// `body`.
 fn switch(locals: &str, body: &str) -> String {
     format!(
         "#include <core.p4>\n#include <v1model.p4>

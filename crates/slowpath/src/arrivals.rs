@@ -12,8 +12,8 @@ use std::sync::Arc;
 /// Facts about the packets that arrive at a program, such as values of some bytes.
 #[derive(Clone, Debug)]
 pub struct Arrivals {
-    /// Facts that hold for all arriving packets. They may also hold for packets that never arrive.
-    /// `None` if no packet arrives.
+    /// Facts that hold for all arriving packets. The upstream programs may send fewer packets than
+    /// the facts allow. `None` if no packet arrives.
     pub facts: Option<PacketFacts>,
     /// Conditions under which the facts hold, one sentence each.
     pub assumptions: Vec<String>,
@@ -31,7 +31,7 @@ pub type FindArrivals = Arc<dyn Fn(Option<&Arc<Btf>>, &Stop) -> Arrivals + Send 
 pub struct ArrivingProgram {
     /// Name of the program in results.
     pub name: String,
-    /// The object that contains the program.
+    /// Object (parsed ELF file) that contains the program.
     pub object: Arc<Object>,
     /// Index of the program in the object.
     pub program: usize,

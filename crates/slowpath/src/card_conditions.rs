@@ -11,8 +11,8 @@ use slowpath_bpf::{BpfProgram, Object};
 use slowpath_nfp::{CompileError, CompileOptions, MapAbi};
 use slowpath_stop::Stop;
 
-/// Numbers of helpers, each with the condition under which the helper works the same on the
-/// SmartNIC as in the kernel.
+/// Helpers by their numbers in the kernel, each with the condition under which the helper works the
+/// same on the SmartNIC as in the kernel.
 const OF_HELPERS: [(i32, &str); 3] = [
     (
         MAP_LOOKUP_ELEM,
@@ -31,7 +31,8 @@ const OF_HELPERS: [(i32, &str); 3] = [
     ),
 ];
 
-/// The single condition that is stated if conditions for parts of the program are not known.
+/// Condition that replaces the list of conditions if the analysis cannot find out on which of them
+/// the program depends.
 const ALL: &str = "the program does the same on the card as in the kernel";
 
 /// Returns the conditions under which a Netronome SmartNIC runs a program with the same effects as

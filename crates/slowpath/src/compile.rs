@@ -74,7 +74,7 @@ pub fn compile(request: &ProgramRequest, stop: &Stop) -> Result<String, Error> {
     json(&request.file, object, &Compilation::of(request, object, stop)?)
 }
 
-/// Formats a compiled program as JSON. `file` is the file as the user named it.
+/// Formats a compiled program as JSON. `file` is the file name as the user stated it.
 pub(crate) fn json(
     file: &str,
     object: &Object,

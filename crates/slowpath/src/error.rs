@@ -1,4 +1,4 @@
-//! Errors of the analysis. Each is a reason why a program has no guarantee.
+//! Errors of the analysis. Each of them tells the user why a program has no guarantee.
 
 use crate::refusal::Refusal;
 use slowpath_bpf::ObjectError;
@@ -148,7 +148,8 @@ impl Error {
         }
     }
 
-    /// Creates the error for an analysis that is stopped in its current stage.
+    /// Creates the error for an analysis that is stopped, such as by a deadline; `stop` knows the
+    /// current stage.
     pub(crate) fn stopped(reason: Reason, stop: &Stop) -> Self {
         Error::Stopped { reason, stage: stop.stage() }
     }

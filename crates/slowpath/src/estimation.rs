@@ -24,10 +24,10 @@ use slowpath_smt::BitSolver;
 use slowpath_target::{CostModel, CostVector, Target};
 use std::collections::BTreeSet;
 
-/// Minimum number of paths that are estimated, if the program has so many.
+/// Minimum number of paths whose time is estimated; all paths if the program has fewer.
 const CANDIDATES: usize = 50;
 
-/// A path that is kept for the result, with its witness.
+/// A path that is kept for the result of the analysis, with its witness (a packet that takes it).
 struct Candidate {
     path: PathResult,
     arcs: Vec<ArcId>,
@@ -42,7 +42,7 @@ pub(crate) struct Estimation<'a> {
     pub estimator: Estimator<'a>,
 }
 
-/// Paths that a search found.
+/// Paths that a search found, with their estimated times.
 struct Candidates {
     /// Estimates of all paths, in the order in which the search found them.
     estimated: Vec<Estimated>,
@@ -158,7 +158,8 @@ impl Estimation<'_> {
         Ok(())
     }
 
-    /// Divides the counts and the estimated times of a path among its instructions.
+    /// Divides the counts and the estimated times of a path among its instructions and source
+    /// lines.
     fn profile(
         &self,
         unrolled: &Unrolled,
@@ -278,7 +279,7 @@ pub(crate) fn no_estimate(stopped: &str) -> String {
     format!("estimates: none, because the search ended before the first estimate: {stopped}")
 }
 
-/// Returns the cost of a path on a target that counts events, such as the number of executed
+/// Returns the cost of a path by a cost model that counts events, such as the number of executed
 /// instructions.
 fn path_cost(unrolled: &Unrolled, model: &CostModel, path: &[ArcId]) -> CostVector {
     let mut cost = model.overhead();

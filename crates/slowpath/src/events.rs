@@ -34,7 +34,7 @@ pub enum Event {
     Result(Box<Report>),
 }
 
-/// The result of an analysis as JSON text.
+/// The result of an analysis of one program, as JSON text.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// One entry of `results` in the JSON output; see `docs/reference/json.md`.
@@ -52,7 +52,8 @@ pub struct Report {
 pub(crate) struct Control {
     pub stop: Stop,
     pub events: Sender<Event>,
-    /// True after a stage ran out of its own time, a limit that `stop` does not include.
+    /// True after a stage of the analysis reached its own time limit. Such limits exist in addition
+    /// to the limits in `stop`.
     pub hurried: Arc<AtomicBool>,
 }
 
@@ -67,7 +68,8 @@ impl Control {
         Control { stop, events, hurried: Arc::default() }
     }
 
-    /// Records whether the stage with the limits `stage` ran out of its own time.
+    /// Records that a stage reached its own time limit, if it did. `stage` is the stop condition of
+    /// the stage.
     pub fn note_end(&self, stage: &Stop) {
         if stage.reason().is_some() {
             self.hurried.store(true, Ordering::Relaxed);

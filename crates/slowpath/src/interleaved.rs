@@ -2,10 +2,11 @@
 //! values and at any time.
 //!
 //! A run that accesses no shared memory twice behaves the same with and without other CPUs. All
-//! other programs are lifted a second time, such that every later access yields an arbitrary value.
-//! If the slowest path of this version is not slower than the guarantee, the guarantee holds for
-//! any number of CPUs. On a SmartNIC, and if helpers read a large part of a value again, every load
-//! of shared memory yields an arbitrary value: the run may have read the same memory before.
+//! other programs are lifted a second time; in this version, every access to memory that the run
+//! has accessed before yields an arbitrary value. If the slowest path of this version is not slower
+//! than the guarantee, the guarantee holds for any number of CPUs. On a SmartNIC, and if helpers
+//! read a large part of a value again, every load of shared memory yields an arbitrary value: the
+//! run may have read the same memory before.
 //!
 //! If time runs out before the search, or the program cannot be unrolled, the structural bound
 //! applies: [`crate::structural`] does not depend on the content of memory.
@@ -58,12 +59,12 @@ fn remove_condition(condition: &str, result: &mut ProgramResult) {
     }
 }
 
-/// Time that may be used after the deadline to lift the program once more and to derive iteration
-/// counts of loops.
+/// Time that may be used after the deadline for two steps: lifting the program once more, and
+/// deriving iteration counts of loops.
 const GRACE: Duration = Duration::from_millis(100);
 
-/// Text for results whose slowest path depends on writes of other CPUs. Such a result has a bound,
-/// but no witness.
+/// Reason that a result states if its slowest path depends on writes of other CPUs: it has a bound,
+/// but no witness packet.
 const NOT_REPLAYED: &str = "no interpreter replays its path";
 
 /// The device for which a program is analysed, and the way in which packets arrive there.
@@ -73,10 +74,11 @@ pub(crate) struct Device<'a> {
     pub receive: Receive,
 }
 
-/// A program that is prepared for the case that other CPUs can write to shared maps at any time.
+/// A program in the version for the analysis in which other CPUs can write to shared maps at any
+/// time.
 struct InterleavedProgram {
-    /// The program lifted with writes of other CPUs. `None` on a SmartNIC: there, the version
-    /// without these writes is used, but all loads of shared memory yield arbitrary values.
+    /// The program lifted with writes of other CPUs. `None` on a SmartNIC: its program is analysed
+    /// in the version without these writes, but all loads of shared memory yield arbitrary values.
     lifted: Option<Lifted>,
     limits: UnrollLimits,
     /// True if each load of shared memory yields an arbitrary value.
@@ -104,9 +106,9 @@ enum Found {
 }
 
 impl Found {
-    /// Stores the result of the search for interleaved runs in the result of the program.
-    /// `condition` is the assumption that no other CPU changes the maps; this function removes it
-    /// if the guarantee holds without it.
+    /// Stores the outcome of the search for runs with writes of other CPUs in the result of the
+    /// program. `condition` is the assumption that no other CPU changes the maps; this function
+    /// removes it if the guarantee holds without it.
     fn note(self, condition: &str, result: &mut ProgramResult) {
         match self {
             Found::NotSlower(conditions) => {
@@ -272,8 +274,8 @@ impl Job<'_> {
         Ok(Found::Slower(Box::new(bound), conditions))
     }
 
-    /// Lifts the program so that other CPUs can write to shared maps at any time. Returns `None` if
-    /// it cannot be lifted.
+    /// Lifts the program to a version in which other CPUs can write to shared maps at any time.
+    /// Returns `None` if it cannot be lifted.
     fn lift_with_interference(
         &self,
         context: &SearchContext<'_>,
@@ -311,8 +313,8 @@ impl Job<'_> {
         }
     }
 
-    /// Returns a bound that holds for any values that a run may read from shared maps. The bound
-    /// follows only from the iteration counts of loops and the costs of basic blocks.
+    /// Returns a bound that holds for any values that a run may read from shared maps. It needs no
+    /// search: only the iteration counts of loops and the costs of basic blocks.
     fn interleaved_structural_bound(
         &self,
         context: &SearchContext<'_>,

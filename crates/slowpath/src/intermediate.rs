@@ -1,5 +1,5 @@
-//! Sends intermediate results of an analysis to the caller, who may have to kill an analysis that
-//! does not end.
+//! Sends intermediate results of an analysis to the caller, who reports the last of them if it has
+//! to kill the analysis.
 
 use crate::events::{Control, Event};
 use crate::result::{Bound, PathResult, ProgramResult};
@@ -15,8 +15,8 @@ pub(crate) struct IntermediateResults {
 }
 
 impl IntermediateResults {
-    /// Sends a bound and, if one is known, a path that some packet takes. Does nothing if the last
-    /// result was sent less than [`PERIOD`] ago.
+    /// Sends a bound and, if known, a path that some packet takes, as an intermediate result. Does
+    /// nothing if the last result was sent less than [`PERIOD`] ago.
     pub fn send(
         &mut self,
         (control, started): (&Control, Instant),
@@ -37,8 +37,8 @@ impl IntermediateResults {
         report(control, started, result.clone());
     }
 
-    /// Sends the guarantee with the path that reaches it, while the search for more paths
-    /// continues.
+    /// Sends the guarantee and the path that reaches it as an intermediate result, before the
+    /// search for more paths continues.
     pub fn send_found(control: &Control, started: Instant, result: &ProgramResult) {
         let guarantee = result.guarantee.clone();
         let paths = result.paths.first().cloned().into_iter().collect();
@@ -46,7 +46,8 @@ impl IntermediateResults {
     }
 }
 
-/// Copies a result without its guarantee, paths and profile, to start an intermediate result.
+/// Copies a result without its guarantee, paths and profile. Intermediate results are built on this
+/// copy.
 fn header(result: &ProgramResult) -> ProgramResult {
     ProgramResult { guarantee: None, paths: Vec::new(), profile: None, ..result.clone() }
 }

@@ -28,14 +28,14 @@ pub(crate) struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Returns the reason why the analysis has to stop now, worded as in results. Returns `None` if
-    /// it need not stop.
+    /// Returns the reason why the analysis has to stop now, in the wording of results. Returns
+    /// `None` if it need not stop.
     pub fn reason_to_stop(&self) -> Option<String> {
         self.control.stop.reason().map(|reason| self.stopped(reason))
     }
 
-    /// Returns the reason for stopping, worded as in results, if `error` states that the work was
-    /// stopped.
+    /// Returns the reason for stopping, in the wording of results, if `error` says that the work
+    /// was stopped.
     ///
     /// # Errors
     /// Returns any other error unchanged.
@@ -85,8 +85,8 @@ pub(crate) fn requested_branches(
     }
 }
 
-/// Replays a path that the search has found. Returns its witness packet, and the conditions on
-/// which the path depends, one sentence each.
+/// Runs a packet for a found path on an interpreter, to check that it takes the path. Returns its
+/// witness packet, and the conditions on which the path depends, one sentence each.
 pub(crate) fn replayed_witness(
     search: &mut Search<BitSolver>,
     lifted: &Lifted,

@@ -63,8 +63,8 @@ fn names_file(file: &str, name: &str) -> bool {
     rest.is_some_and(|rest| name.is_empty() || rest.is_empty() || rest.ends_with('/'))
 }
 
-/// Reads the iteration limits that the values `pieces` of the option `--unroll` set for the loops
-/// of a program. Also returns those values that name a source line without code in this program,
+/// Reads the iteration limits that the user set with the option `--unroll`; `pieces` are the values
+/// of the option. Also returns those values that name a source line without code in this program,
 /// because the line may belong to another program.
 pub(crate) fn limits(
     pieces: &[String],
@@ -90,8 +90,9 @@ pub(crate) fn limits(
     Ok((limits, unmatched))
 }
 
-/// Returns the loops that `--unroll N@FILE:LINE` means: the first instructions of the innermost
-/// loops with code of this source line. `piece` is the value of the option, for error messages.
+/// Returns the loops that `--unroll N@FILE:LINE` means, each given by its first instruction of the
+/// innermost loops with code of this source line. `piece` is the value of the option, for error
+/// messages.
 fn at_line(lifted: &Lifted, file: &str, line: u32, piece: &str) -> Result<BTreeSet<u32>, Error> {
     let program = &lifted.program;
     let on_line = |insn: u32| {

@@ -34,8 +34,8 @@ pub struct ProgramChain {
     pub object: Arc<Object>,
     /// Index, in the object, of the program at which packets arrive.
     pub entry: usize,
-    /// The edges between programs. Each states results of one program, and the program that runs
-    /// after these results.
+    /// The edges between programs. An edge names a program, some of its return values, and the
+    /// program that runs next after these values.
     pub handovers: Vec<Handover>,
     /// The programs of the chain.
     pub members: Vec<ChainMember>,
@@ -222,7 +222,7 @@ fn arriving_info(program: &ArrivingProgram) -> ProgramInfo {
     }
 }
 
-/// Returns true if the meaning of a program depends on the types of the kernel that runs it.
+/// Returns true if the meaning of a program depends on the BTF types of the kernel that runs it.
 fn needs_kernel(object: &Object, program: usize) -> bool {
     object.link(program, None).is_ok_and(|program| !program.unresolved.is_empty())
 }

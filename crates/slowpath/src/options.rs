@@ -31,7 +31,8 @@ pub struct ProgramRequest {
 }
 
 impl ProgramRequest {
-    /// Creates a request for the first program of a file, with default options.
+    /// Creates a request for the first program of a file, with default options. `file` is the name
+    /// of the file in results.
     pub fn of(file: impl Into<String>, object: ProgramFile) -> Self {
         ProgramRequest {
             file: file.into(),
@@ -144,8 +145,8 @@ impl Options {
         ))
     }
 
-    /// Returns the way in which packets arrive at programs on this target. If results hold only for
-    /// this way of arrival, also returns this condition, in words.
+    /// Returns the way in which packets arrive at programs on this target. The second part of the
+    /// result is a condition in words, if results hold only for this way of arrival.
     ///
     /// A kernel can run programs in any environment, such as different device drivers. A target
     /// with rates determines the packet lengths, and a SmartNIC also determines the way in which

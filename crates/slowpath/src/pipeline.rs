@@ -29,11 +29,11 @@ use slowpath_target::{Assumption, CostVector, Slowness, TargetError, TargetKind}
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
-/// Number of paths that the search checks, slowest first, before it also looks for any path that
-/// some packet takes, however fast.
+/// Number of paths that the search checks, slowest first, before it also looks for an arbitrary
+/// path that some packet takes, to have a witness early.
 const CHECKED_ALONE: u64 = 4;
 
-/// A found path with its cost and its branches, from which the details of the path are computed.
+/// A found path with its cost and its branches, for computing the details that reports show.
 struct PathOf {
     arcs: Vec<ArcId>,
     cost: CostVector,
@@ -91,7 +91,7 @@ fn has_defect(detail: &Detail) -> bool {
     matches!(kind, Some(ErrorKind::Defect | ErrorKind::Stopped | ErrorKind::Unavailable))
 }
 
-/// Analyses one program and sends events to the caller. The last event is the result.
+/// Analyses one program and sends events to the caller. The last event contains the result.
 pub(crate) fn run(request: &ProgramRequest, control: &Control) {
     let started = Instant::now();
     let mut result = empty_result(request);
@@ -119,8 +119,9 @@ pub(crate) fn run(request: &ProgramRequest, control: &Control) {
     control.send(Event::Result(Box::new(serialise(&result, &detail, complete))));
 }
 
-/// Sets the guarantee and the naive bound of a result to the structural bound, which was found
-/// without unrolling the program. `stopped` is the reason why there is no better bound.
+/// Sets the guarantee and the naive bound of a result to the structural bound, which was found from
+/// loop limits and block costs, without unrolling the program. `stopped` is the reason why there is
+/// no better bound.
 fn apply_structural_bound(
     result: &mut ProgramResult,
     structural: &StructuralBound,
@@ -151,7 +152,8 @@ fn slowest_first<T>(slowness: &[Slowness], paths: Vec<T>) -> Vec<T> {
     order.into_iter().map(|(_, path)| path).collect()
 }
 
-/// Adds the source line, or the line of the listing, to an error of the search.
+/// Adds the source line, or the line of the listing, to an error of the search that names an
+/// instruction.
 fn located(lifted: &Lifted, error: SearchError) -> Error {
     let mut place = error.location().map_or_else(String::new, |insn| lifted.place(insn));
     let about_loops = matches!(

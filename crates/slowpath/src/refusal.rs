@@ -31,8 +31,8 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// Creates the refusal of a whole program that cannot be compiled because a part of it has no
-    /// known meaning. `reason` is the reason, in words.
+    /// Creates the refusal of a whole program that cannot be compiled because the compiler does not
+    /// understand a part of it. `reason` names this part in words.
     pub(crate) fn not_understood(reason: String) -> Self {
         Refusal {
             code: codes::CARD_NOT_UNDERSTOOD,
@@ -45,7 +45,8 @@ impl Refusal {
         }
     }
 
-    /// Converts all reasons that the compiler for the SmartNIC has found.
+    /// Converts the reasons for which the compiler for the SmartNIC refuses a program, in their
+    /// order.
     pub(crate) fn all(refusals: &Refusals) -> Vec<Self> {
         let shown = |refusal: &slowpath_nfp::Refusal| Refusal {
             code: refusal.code,

@@ -285,7 +285,8 @@ pub(crate) struct RatedTime {
 }
 
 impl RatedTime {
-    /// Returns the rate of a time with these entries in maps, and caches in this state.
+    /// Returns the estimated time `time` together with the rate that follows from it. `entries` and
+    /// `caches` name the assumptions of the estimate.
     pub fn new(time: Time, entries: String, caches: &'static str) -> RatedTime {
         let packetrate_pps = 1e9 / time.ns;
         RatedTime { time, packetrate_pps, entries, caches, receiving: "excluded" }

@@ -1,5 +1,5 @@
-//! Sets variables of objects, as loaders do, and lists the conditions on variables that results
-//! depend on.
+//! Sets global variables of BPF objects, as loaders do. Also lists the conditions on these
+//! variables under which results hold.
 
 use crate::object::{Content, ProgramFile};
 use crate::{Error, contents};
@@ -11,9 +11,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 impl ProgramFile {
-    /// Returns the file after variables were set as `set` states (`NAME=VALUE`, `NAME=any`). Also
-    /// fills read-only data sections from `maps`, the text of `--maps`. If a variable gets several
-    /// values, the last one counts.
+    /// Returns a copy of the file in which global variables have the values that `set` states
+    /// (`NAME=VALUE`, `NAME=any`). Also fills read-only data sections from `maps`, the text of
+    /// `--maps`. If a variable gets several values, the last one counts.
     ///
     /// # Errors
     /// If a variable or map does not exist, or a value does not fit.
@@ -35,7 +35,7 @@ impl ProgramFile {
     }
 }
 
-/// Returns the object after its variables and read-only data were set, as
+/// Returns a copy of the object with the given values of variables and read-only data, as
 /// [`ProgramFile::configured`] does for a file.
 ///
 /// # Errors
@@ -68,7 +68,7 @@ pub fn configured(
 }
 
 /// Returns the object with a fixed value for each variable that the user has set to `any`: the
-/// value that the path of the witness needs. `witness` is JSON.
+/// value with which a packet takes the path of the witness. `witness` is the witness in JSON.
 pub fn as_witnessed(object: &Arc<Object>, witness: &Value) -> Arc<Object> {
     let mut object = Arc::clone(object);
     if !has_open(&object) {
@@ -84,8 +84,8 @@ pub fn as_witnessed(object: &Arc<Object>, witness: &Value) -> Arc<Object> {
     object
 }
 
-/// Adds the values that users set for writable variables to the map content in a witness, which is
-/// JSON. Data sections that the witness does not contain are skipped.
+/// Adds the values that users set for writable variables to the map content of the witness, which
+/// is JSON. Only data sections (maps of global data) that the witness contains are changed.
 pub fn with_stated(object: &Object, witness: &mut Value) {
     for map in object.maps.iter().filter(|map| !map.read_only && !map.stated.is_empty()) {
         let Some(initial) = map.initial.as_deref() else { continue };
@@ -118,8 +118,7 @@ pub fn has_open(object: &Object) -> bool {
 /// depend on these variables. Each condition is one sentence.
 ///
 /// A read-only variable is included if the program can reach an instruction with its address, and a
-/// branch can depend on it. If it cannot be decided whether branches depend on the variable, it is
-/// included too.
+/// branch can depend on it. A variable is also included if this cannot be decided.
 pub(crate) fn conditions(
     object: &Object,
     linked: &BpfProgram,

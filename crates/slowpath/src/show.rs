@@ -260,8 +260,8 @@ fn default_request(request: &ShowRequest, program: usize) -> ProgramRequest {
     }
 }
 
-/// Compiles a program for the SmartNIC with default options. Returns its length, or the reasons why
-/// the SmartNIC cannot run it.
+/// Compiles a program for the SmartNIC with default options. Returns the number of instructions of
+/// the compiled program, or the reasons why the SmartNIC cannot run it.
 fn card(request: &ShowRequest, program: usize, object: &Object, stop: &Stop) -> ShownCard {
     let compiled = Compilation::of(&default_request(request, program), object, stop);
     match compiled {
@@ -277,7 +277,8 @@ fn card(request: &ShowRequest, program: usize, object: &Object, stop: &Stop) -> 
     }
 }
 
-/// Describes a program. Sets `hurried` if the time for its loops was too short.
+/// Describes a program. Sets `hurried` if the time limit ended the search for the bounds of its
+/// loops.
 fn program(
     object: &Object,
     index: usize,

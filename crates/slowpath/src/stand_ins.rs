@@ -1,4 +1,5 @@
-//! Compiles programs for the card, with stand-ins for the instructions that the card refuses.
+//! Compiles programs for the card, with stand-ins: harmless instructions in place of those that the
+//! card refuses.
 //!
 //! The result shows the card instructions of the rest of the program; no device runs it. A stand-in
 //! changes as little as possible: it sets the result of the replaced instruction, if it has one, to
@@ -21,11 +22,12 @@ use std::sync::Arc;
 
 /// Maximum size of a program's stack in bytes.
 const STACK: u32 = 512;
-/// Reason instead of [`POINTER_OF_SEVERAL_KINDS`] if a stand-in may have hidden the pointer's kind.
+/// Reason for a refused access, used instead of [`POINTER_OF_SEVERAL_KINDS`] if a stand-in may have
+/// hidden the kind of memory that the pointer refers to.
 const POINTER_OF_UNKNOWN_KIND: &str =
     "a pointer of unknown kind: from memory, from a call, or of different kinds on different paths";
 
-/// An instruction of a program: the name of its function, and its index in that function, in 8-byte
+/// Location of an instruction: the name of its function, and its index in that function, in 8-byte
 /// slots.
 type Place = (String, usize);
 
@@ -124,7 +126,7 @@ pub fn compile_with_stand_ins(
 /// An object in which stand-ins replace refused instructions one after the other.
 struct Replacement {
     object: Object,
-    /// Stack bytes of each function, by name, before the first replacement.
+    /// Number of stack bytes that each function uses, by function name, in the original program.
     stack: BTreeMap<String, u32>,
     replaced: BTreeSet<Place>,
     stand_ins: Vec<StandIn>,
@@ -211,8 +213,9 @@ impl Replacement {
 /// Call of a helper that the card supports. It returns an unknown number, and has no other effect.
 const RANDOM: Insn = Insn::Call(Call::Helper(GET_PRANDOM_U32));
 
-/// Returns the stack bytes of each function, by name. Unlike [`BpfProgram::stack_use`], this counts
-/// addresses that are computed on one path and used on others.
+/// Returns the number of stack bytes that each function uses, by function name. Unlike
+/// [`BpfProgram::stack_use`], this counts addresses that are computed on one path and used on
+/// others.
 fn stack_depths(linked: &BpfProgram) -> BTreeMap<String, u32> {
     let own = linked.stack_use().own;
     let mut depths = BTreeMap::new();
@@ -352,7 +355,8 @@ mod tests {
         (request, work, linked)
     }
 
-    /// Checks that addresses of kernel symbols keep both of their slots.
+    /// Checks that stand-ins replace only call instructions, even if the list of calls also names
+    /// loads of kernel symbols' addresses, which take two 8-byte slots.
     #[test]
     fn only_calls_are_replaced_as_calls() {
         let (_, mut work, linked) =
@@ -368,7 +372,8 @@ mod tests {
         }
     }
 
-    /// Checks that the number of compilations does not grow with the number of refusals.
+    /// Checks that stand-ins replace all refused instructions of one kind at once, so that their
+    /// number does not increase the number of compilations.
     #[test]
     fn all_refused_instructions_of_a_kind_are_replaced_at_once() {
         let (mut request, mut work, linked) =

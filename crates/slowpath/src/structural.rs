@@ -34,8 +34,8 @@ use std::time::Duration;
 /// Maximum number of instructions that the kernel's verifier follows.
 const VERIFIER_LIMIT: u64 = 1_000_000;
 
-/// Time for which only unrolling runs. Afterwards, a second thread also begins to derive iteration
-/// counts of loops.
+/// Time for which only unrolling runs. If unrolling takes longer, a second thread starts to derive
+/// iteration counts of loops.
 const COUNTING_DELAY: Duration = Duration::from_millis(50);
 
 /// Maximum time for deriving iteration counts of loops after the deadline. This gives a bound to an
@@ -50,15 +50,15 @@ pub(crate) struct StructuralBound {
     /// Conditions that limit a loop to fewer iterations than it can have without them, such as
     /// `--unroll` values. They are also among `conditions`.
     pub cuts: Vec<String>,
-    /// For each loop, its first instruction, its maximum number of iterations, and the reason for
-    /// this maximum.
+    /// One tuple for each loop: number of its first instruction, maximum number of iterations, and
+    /// reason for this maximum.
     iterations: Vec<(u32, u64, Source)>,
 }
 
 /// The reason why a loop has at most a certain number of iterations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Source {
-    /// The loop ends because of a counter or a pointer, whose values were analysed.
+    /// The analysis of a counter or a pointer showed when the loop ends.
     Value,
     /// The kernel limits the iterations. The text names the mechanism, such as `bpf_loop`.
     Device(String),
@@ -111,7 +111,8 @@ impl StructuralBound {
     }
 
     /// Returns the bound of a lifted program, like [`StructuralBound::of`]. First derives the
-    /// maximum number of iterations of loops from values of registers, until `stop` holds.
+    /// maximum number of iterations of each loop from values of registers. Ends this derivation
+    /// when `stop` holds.
     pub fn with_derived_counts(
         lifted: &Lifted,
         limits: &UnrollLimits,
@@ -180,8 +181,8 @@ impl StructuralBound {
         }
     }
 
-    /// Returns the reason why the program was not unrolled, worded as in results. Returns `None` if
-    /// `error` is about a loop that this bound does not know.
+    /// Returns the reason why the program was not unrolled, in the wording of results. Returns
+    /// `None` if `error` is about a loop to which this bound has no iteration count.
     pub fn stopped_by(&self, lifted: &Lifted, error: &SearchError) -> Option<String> {
         let location = match *error {
             SearchError::UnboundedLoop { location, .. }
@@ -210,8 +211,8 @@ impl StructuralBound {
 }
 
 /// Unrolls a program. If this takes long or fails, a second thread derives the maximum number of
-/// iterations of each loop from values of registers. Returns the result of unrolling, and the
-/// derived numbers.
+/// iterations of each loop from values of registers. Returns two things: the unrolled program or an
+/// error, and the derived numbers.
 pub(crate) fn unroll_and_count(
     program: &Program,
     limits: &UnrollLimits,
@@ -294,8 +295,8 @@ fn of_device(program: &Program, flow: &FlowGraph, id: LoopId, limit: &VisitLimit
     Some(limit.max_visits.saturating_add(1))
 }
 
-/// Returns true if the kernel's verifier follows each iteration of a loop. It does so unless the
-/// kernel limits how often a basic block of the loop runs.
+/// Returns true if the kernel's verifier follows each iteration of a loop. It does not if the
+/// kernel itself limits how often a basic block of the loop runs, as with `bpf_loop`.
 fn is_verified(lifted: &Lifted, flow: &FlowGraph, id: LoopId) -> bool {
     let limits = &lifted.program.visit_limits;
     lifted.verifier_limit_scope != VerifierLimitScope::Nothing

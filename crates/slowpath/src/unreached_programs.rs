@@ -68,9 +68,10 @@ pub(crate) fn note_unreached(
     Ok(())
 }
 
-/// The result of searching for a packet that reaches one of several programs.
+/// Result of a search for a packet that reaches one of several programs.
 enum Reached {
-    /// A packet reaches some of the programs. The set contains the first instruction of each.
+    /// A packet reaches some of the programs. The set contains the number of each program's first
+    /// instruction.
     Some(BTreeSet<u32>),
     /// No packet reaches any of the programs.
     None,
@@ -117,8 +118,8 @@ fn search_reachable(
     }
 }
 
-/// Adds a cost class that only the instructions `starts` have, so that a search can count how many
-/// of them a path executes. Returns the changed program and the new class.
+/// Changes the cost class of the instructions `starts` to a new class, so that a search can count
+/// how many of them a path executes. Returns the changed program and the new class.
 fn with_entry_class(lifted: &Lifted, starts: &BTreeSet<u32>) -> (Program, CostClassId) {
     let mut program = lifted.program.clone();
     let class = CostClassId::from(program.cost_classes.len());
@@ -138,7 +139,7 @@ fn with_entry_class(lifted: &Lifted, starts: &BTreeSet<u32>) -> (Program, CostCl
     (program, class)
 }
 
-/// Returns those of the instructions `starts` that a path executes.
+/// Returns the instructions in `starts` that the path executes.
 fn on_path(unrolled: &Unrolled, path: &[ArcId], starts: &BTreeSet<u32>) -> BTreeSet<u32> {
     let program = unrolled.executor.program();
     let blocks = path.iter().map(|&arc| program.block(unrolled.dag[unrolled.dag[arc].tail].block));
@@ -146,8 +147,8 @@ fn on_path(unrolled: &Unrolled, path: &[ArcId], starts: &BTreeSet<u32>) -> BTree
     insns.filter(|insn| starts.contains(insn)).collect()
 }
 
-/// Returns the reason why no packet reaches a program: the results that the programs before it
-/// never return.
+/// Returns the reason why no packet reaches a program: the return values that lead to it and that
+/// the programs before it never return.
 fn unreached_reason(chain: &ProgramChain, program: usize) -> String {
     let name = |number: usize| {
         let member = chain.members.iter().find(|member| member.program == number);

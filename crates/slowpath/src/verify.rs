@@ -265,14 +265,14 @@ impl<'a> Validation<'a> {
     }
 
     /// Adds the reason why the verification ended early to the reasons why the proof is incomplete,
-    /// even if their maximum number is reached.
+    /// even if the list already has its maximum length.
     fn add_stop_reason(&mut self, reason: &str) {
         if !self.found.undecided.iter().any(|known| known == reason) {
             self.found.undecided.push(reason.to_owned());
         }
     }
 
-    /// Adds a reason why the proof is incomplete, unless the maximum number of reasons is reached.
+    /// Adds a reason why the proof is incomplete, unless the list already has its maximum length.
     fn add_gap(&mut self, reason: String) {
         add_reason(&mut self.found.undecided, reason);
     }

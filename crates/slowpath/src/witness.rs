@@ -30,7 +30,8 @@ pub(crate) struct Witness {
     /// Bytes of memory before the run that the path depends on, by region and offset.
     bytes: BTreeMap<(RegionId, u64), u8>,
     environment: Environment,
-    /// Values from outside, such as random numbers, that the path depends on.
+    /// Values that the run receives from outside the program, such as random numbers, if the path
+    /// depends on them.
     unknowns: Vec<Unknown>,
     /// Requirements on the state before the first instruction, besides packet and maps.
     requirements: Vec<Requirement>,
@@ -38,7 +39,7 @@ pub(crate) struct Witness {
     interned: HashMap<(u64, u64), u32>,
     /// Inputs of the program that the path depends on, with their values.
     inputs: BTreeMap<InputId, u64>,
-    /// Bytes that the program has written in the replay.
+    /// Bytes that the program has written to memory in the replay.
     written: ByteMap,
 }
 
@@ -150,7 +151,7 @@ impl Witness {
         value.copied().unwrap_or_default()
     }
 
-    /// Converts the witness to the type of reports.
+    /// Converts the witness to the type that results contain.
     pub fn result(&self, executor: &Executor, layout: Option<&Layout>) -> WitnessResult {
         let regions = &executor.program().regions;
         let byte_at = |region, offset| self.bytes.get(&(RegionId::from(region), offset));

@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 const EXAMPLE: &str = "chain/load_balancer_card.bpf.o";
 
-/// Analyses an example program on the SmartNIC, for packets for which `facts` hold; no packet
-/// arrives if they are `None`. With `has_upstream`, the packets come from a copy of the program.
+/// Analyses an example program on the SmartNIC, for packets for which `facts` hold. If `facts` is
+/// `None`, no packet arrives. With `has_upstream`, the packets come from a copy of the program.
 fn arriving(facts: Option<PacketFacts>, has_upstream: bool) -> Value {
     let object = Arc::new(Object::parse(&example(EXAMPLE)).expect("an object"));
     let arrivals = move |_: Option<&_>, _: &_| Arrivals {
@@ -46,8 +46,8 @@ fn rate(result: &Value) -> f64 {
     result["guarantee"]["bitrate_bps"].as_f64().expect("a rate")
 }
 
-/// Returns facts that hold for only one packet. `packet` has two hexadecimal digits for each byte;
-/// `--` stands for zero.
+/// Returns facts that only the packet `packet` satisfies. `packet` has two hexadecimal digits for
+/// each byte; `--` stands for zero.
 fn only(packet: &str) -> PacketFacts {
     let bytes: Vec<&str> = (0..packet.len() / 2).map(|at| &packet[2 * at..2 * at + 2]).collect();
     let length = u16::try_from(bytes.len()).expect("a packet");

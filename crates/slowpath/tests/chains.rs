@@ -17,8 +17,8 @@ const PASS: u32 = 2;
 const TX: u32 = 3;
 const REDIRECT: u32 = 4;
 
-/// Additional memory accesses of the second program's slow path for IPv4 packets. `UNSEEN` and
-/// `ZERO` are those of its other slow paths.
+/// Number of memory accesses that the second program's slow path for IPv4 packets adds. `UNSEEN`
+/// and `ZERO` are the numbers for its other slow paths.
 const IPV4: u64 = 40;
 const UNSEEN: u64 = 80;
 const ZERO: u64 = 160;
@@ -191,8 +191,8 @@ fn programs_that_no_packet_reaches_are_named() {
     assert_eq!(notes(&chained(vec![PASS], false)), [""; 0]);
 }
 
-/// Finds the maximum number of memory accesses of the program `counted`, one of two programs on two
-/// devices.
+/// Finds the maximum number of memory accesses of the program `counted`, if two programs run on two
+/// devices that `network` connects.
 fn on_two_devices(results: Vec<u32>, network: &Network, counted: usize) -> Value {
     run_chain(&["first", "second"], &[(0, results, 1)], false, Some(network), Some(counted))
 }

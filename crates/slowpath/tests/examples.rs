@@ -1,5 +1,4 @@
-//! Tests that the guarantees of the example programs are those that comments in their sources
-//! state.
+//! Tests that each example program has the guarantee that the comment in its source states.
 
 use crate::common;
 

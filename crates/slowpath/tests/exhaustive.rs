@@ -25,7 +25,8 @@ use std::time::Duration;
 use target::target;
 
 const PROGRAMS: u64 = 300;
-/// Maximum number of paths after unrolling. The enumeration of more paths would take too long.
+/// Maximum number of paths of a compared program after unrolling. To enumerate more paths would
+/// take too long.
 const MOST_PATHS: u64 = 64;
 /// Minimum and maximum packet length in bytes.
 const PACKETS: (u32, u32) = (14, 128);
@@ -38,7 +39,7 @@ const SEARCHES: [(Metric, InputEnumeration); 6] = [
     (Metric::BitRate, InputEnumeration::First),
     (Metric::Component(0), InputEnumeration::First),
 ];
-/// Number of operations after which a search stops trying all combinations of input values.
+/// Maximum number of operations that a search may spend on trying all combinations of input values.
 const MOST_OPERATIONS: u64 = 1 << 18;
 
 /// Time limit for one Z3 query about a path.
@@ -194,7 +195,7 @@ fn examine(name: &str, data: &[u8], tally: &mut Tally, proof: &Proof) {
     tally.impossible += paths - all.len() as u64;
 }
 
-/// Compares programs from every second seed, one half of all programs, with the enumeration of
+/// Compares one half of the random programs, those from every second seed, with the enumeration of
 /// their paths. Each half runs in its own thread.
 fn half(seeds: std::ops::Range<u64>, proof: &Proof) -> Tally {
     let kinds = kinds();

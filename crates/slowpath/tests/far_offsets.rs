@@ -1,5 +1,5 @@
-//! Tests packets that contain offsets into the packet. Only the width of addresses limits these
-//! offsets.
+//! Tests programs that read an offset from the packet and access the packet at this offset. Only
+//! the width of addresses limits the offset.
 
 use crate::common;
 

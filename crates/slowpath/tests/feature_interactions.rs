@@ -8,8 +8,8 @@ use common::{SLOW, accesses, memory_accesses, object, of_object};
 use serde_json::Value;
 use slowpath_bpf::Object;
 
-/// Names of the programs, in the order of the object file. The flag is true if a run can take the
-/// program's slow path, and `None` if the program cannot be analysed.
+/// Programs in the order of the object file, each with its name and a flag. The flag is true if a
+/// run can take the program's slow path, and `None` if the program cannot be analysed.
 const PROGRAMS: [(&str, Option<bool>); 15] = [
     ("old_pointer_returned", Some(true)),
     ("key_of_the_outer_round", Some(true)),

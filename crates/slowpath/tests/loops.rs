@@ -1,5 +1,5 @@
-//! Tests the bounds of loops that are derived from BPF programs. `objects/loops.bpf.c` states the
-//! expected bounds.
+//! Tests the maximum iteration counts that the analysis derives for loops of BPF programs.
+//! `objects/loops.bpf.c` states the expected bounds.
 
 use crate::common;
 
@@ -7,7 +7,8 @@ use common::{object, of_object, options};
 use serde_json::Value;
 use slowpath::{Options, ProgramFile, ShowRequest, Stop, show};
 
-/// Maximum iterations of the loops of each program, in the order of their first instructions.
+/// Programs, each with the maximum numbers of iterations of its loops, in the order of their first
+/// instructions.
 const ITERATIONS: [(&str, &[u64]); 8] = [
     ("register_counter", &[17]),
     ("stack_counter", &[9]),

@@ -1,4 +1,4 @@
-//! Tests analyses of BPF objects, from the file to the counts.
+//! Tests complete analyses of BPF objects, from the object file to the guaranteed counts.
 
 use crate::common;
 

@@ -43,7 +43,8 @@ const PROGRAMS: [(&str, bool); 31] = [
     ("never_without_any_room", false),
 ];
 
-/// Analyses a program for network drivers that use one memory page per packet.
+/// Analyses a program of `objects/packet.bpf.c` for network drivers that use one memory page per
+/// packet.
 fn bound(program: usize) -> Value {
     let receive = Some("native-page".to_owned());
     of_object("packet.bpf.o", program, Options { receive, ..accesses() })

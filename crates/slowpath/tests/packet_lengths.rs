@@ -24,7 +24,8 @@ fn analysed(target: Target, mtu: Option<u16>) -> Value {
     of_object("loops.bpf.o", HEADERS, Options { target, mtu, ..options() })
 }
 
-/// Returns the maximum number of instructions of a program whose loop depends on the packet length.
+/// Returns the guaranteed maximum number of instructions of program `headers`, for packets of at
+/// most `mtu` bytes.
 fn instructions(mtu: Option<u16>) -> u64 {
     let result = analysed("ebpf".into(), mtu);
     assert_eq!(result["error"], Value::Null);

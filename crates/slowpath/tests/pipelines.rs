@@ -41,8 +41,8 @@ apply {
 }
 ";
 
-/// A pipeline that recirculates packets: each returns with an additional header. In the second
-/// pass, the pipeline looks up a table that has entries.
+/// A pipeline that recirculates packets, each with an additional header. In the second pass, the
+/// packet finds an entry in a table.
 const PASSES: &str = "
 struct tag_t {
 	bit<16> number

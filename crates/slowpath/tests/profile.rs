@@ -17,8 +17,8 @@ fn list<'a>(profile: &'a Value, key: &str) -> &'a Vec<Value> {
     profile[key].as_array().expect("a list")
 }
 
-/// Checks that the costs of all instructions add up to the total cost. The costs of all lines and
-/// of the instructions without a line must add up to it too.
+/// Checks that the costs of all instructions add up to the total cost. The costs of all source
+/// lines, plus those of instructions without a line, must also add up to it.
 fn check_sums(result: &Value, name: &str) {
     let profile = &result["profile"];
     let components = profile["cost"].as_object().expect("costs").keys();

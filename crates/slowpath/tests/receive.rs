@@ -10,8 +10,8 @@ use slowpath::Options;
 
 const ENVIRONMENTS: [&str; 5] = ["any", "native-page", "veth", "generic", "test-run"];
 
-/// Programs in the order of the object. Each flag is true if a run in the environment at the same
-/// position in `ENVIRONMENTS` can take the slow path.
+/// Programs in the order of the object file. Each has one flag for each environment in
+/// `ENVIRONMENTS`, true if a run in this environment can take the slow path.
 const PROGRAMS: [(&str, [bool; 5]); 12] = [
     ("tail_is_full", [true, false, true, true, true]),
     // On `generic`, packets of more than 65,335 bytes cannot grow here, because lengths have 16
@@ -51,8 +51,8 @@ fn slow_paths_are_possible_only_in_some_environments() {
     }
 }
 
-/// Checks that the default environment adds no assumption to a guarantee, and that each narrower
-/// environment adds one.
+/// Checks that the default environment adds no assumption to a guarantee, and that each more
+/// restricted environment adds one.
 #[test]
 fn environments_are_conditions() {
     for (index, (name, _)) in PROGRAMS.into_iter().enumerate() {

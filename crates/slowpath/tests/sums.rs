@@ -1,6 +1,6 @@
-//! Tests helper calls whose results depend on memory of the program, but that the model does not
-//! compute. If a path depends on the result of such a call, the assumptions name the call. The
-//! programs are in `objects/sums.bpf.c`.
+//! Tests calls of helpers that compute their result from memory of the program, and whose result
+//! the model leaves open. If a path depends on the result of such a call, the assumptions name the
+//! call. The programs are in `objects/sums.bpf.c`.
 
 use crate::common;
 

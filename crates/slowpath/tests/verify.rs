@@ -43,8 +43,8 @@ fn the_count_min_sketch_is_proved() {
     }
 }
 
-/// Number of polls of the stop condition after which a proof is stopped. It suffices for the
-/// compilation and a few paths, but not for all paths.
+/// Number of polls of the stop condition after which a proof is stopped. This many polls suffice
+/// for the compilation and a few paths, but not for all paths.
 const POLLS: u64 = 40_000;
 
 #[test]
@@ -106,8 +106,8 @@ fn random_programs_with_helpers_are_proved() {
     assert!(all >= 15 && 10 * proved >= 8 * all, "{proved} of {all} are proved");
 }
 
-/// Returns the mutants of a listing, each with one changed constant or branch condition. The number
-/// is the index of the changed instruction.
+/// Returns mutants of a listing, each with one changed constant or branch condition. Each mutant
+/// comes with the index of its changed instruction.
 fn mutants(listing: &Listing) -> Vec<(usize, Listing)> {
     let changed = |insn: &Insn| match *insn {
         Insn::Immed { dst, value, shift, both_banks: both } => {

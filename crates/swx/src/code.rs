@@ -62,7 +62,7 @@ pub enum When {
 pub enum Code {
     /// `rx`: receives the packet, and stores the number of the input port.
     Receive(Place),
-    /// Ends the pass: sends (`true`) or drops (`false`) the packet.
+    /// `tx` or `drop`: ends the pass by sending (`true`) or dropping (`false`) the packet.
     Finish(bool),
     /// `recirculate`: after the next `tx`, the packet takes another pass instead of leaving.
     Recirculate,
@@ -72,7 +72,7 @@ pub enum Code {
     Nothing,
     /// `recircid`: stores the number of earlier passes of the packet.
     Pass(Place),
-    /// `extract`: takes a header from the packet. The place holds the length in bytes of its
+    /// `extract`: takes a header from the packet. The field holds the length in bytes of its
     /// variable-length (varbit) field; `None` if it has none.
     Extract(usize, Option<Place>),
     /// `lookahead`: reads a header, which stays in the packet.
@@ -86,25 +86,26 @@ pub enum Code {
     /// `mov` between fields of more than 64 bits: copies the bytes of the second field to the
     /// first.
     CopyBytes(Place, Place),
-    /// Arithmetic: the field is the left operand, and stores the result.
+    /// Arithmetic, such as `add`: the field is the left operand and receives the result.
     Alu(Alu, Place, Value),
     /// `ckadd` (`true`) or `cksub` (`false`): adds the bytes in the second place to the checksum in
     /// the first one, or subtracts them.
     Checksum(bool, Place, Place),
-    /// `hash`: stores the hash by the function with this name.
+    /// `hash`: stores the hash that the hash function with this name computes.
     Hash(Place, String),
-    /// `regrd`: copies a register to the place. The other parts are the index of the array and the
-    /// index in the array.
+    /// `regrd`: copies a register to the field. The other parts are the index of the register
+    /// array, and the index of the register in it.
     RegisterRead(Place, usize, Value),
     /// `regwr` (`false`) or `regadd` (`true`): writes a register or adds to it. The other parts are
-    /// the index of the array, the index in the array, and the operand.
+    /// the index of the register array, the index of the register in it, and the operand.
     RegisterWrite(bool, usize, Value, Value),
     /// `meter`: stores the colour of a meter.
     Meter(Place),
     /// `table`: looks up the table or learner with this index in [`Resolved::lookups`], and runs
     /// the action.
     Table(usize),
-    /// `table` for a selector with this index: stores the number of the chosen member.
+    /// `table` for the selector with this index: stores the number of the chosen member in the
+    /// field.
     Select(usize, Place),
     /// `entryid`: stores the number of the entry that the last lookup found.
     EntryId(Place),
@@ -125,7 +126,7 @@ pub struct Outcome {
     pub data: Option<Vec<u8>>,
 }
 
-/// A table or learner, as the analysis sees it: every lookup selects an action.
+/// A table or learner for the analysis: a list of the possible results of its lookups.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lookup {
     /// Name of the table.
@@ -153,7 +154,7 @@ pub struct Body {
 pub struct Resolved {
     /// Size of each header in bytes, without its variable-length field.
     pub header_bytes: Vec<u32>,
-    /// Largest size of each header in bytes.
+    /// Size of each header in bytes, with its variable-length field at its largest.
     pub header_room: Vec<u32>,
     /// Tables, then learners.
     pub lookups: Vec<Lookup>,

@@ -20,7 +20,7 @@ pub struct SpecError {
 }
 
 impl SpecError {
-    /// Makes an error.
+    /// Creates an error about a line of a `.spec` file.
     pub fn new(code: Code, line: Line, message: impl fmt::Display) -> SpecError {
         SpecError { code, line, message: message.to_string() }
     }

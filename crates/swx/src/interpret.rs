@@ -1,7 +1,7 @@
 //! Executes a pipeline on a packet.
 //!
-//! The interpreter shares no code with [`crate::lift`](crate::lift()): it executes the data model
-//! by names, on bytes. So each can check the other. Both follow the rules of DPDK 22.11.
+//! The interpreter shares no code with [`crate::lift`](crate::lift()): it looks up names during the
+//! run, and works on bytes. So each can check the other. Both follow the rules of DPDK 22.11.
 //!
 //! A new [`Machine`] has the state of a pipeline that DPDK has just built. Callers may change its
 //! memory, as earlier packets would.
@@ -61,7 +61,7 @@ pub enum RunFault {
 pub struct FieldValue {
     /// Name of the field, such as `h.ipv4.source`, `m.flow` or `t.port`.
     pub name: String,
-    /// Bytes of the field as in memory.
+    /// Bytes of the field, in the order of memory.
     pub bytes: Vec<u8>,
     /// True if the bytes have network byte order, false if they have little-endian order.
     pub network_order: bool,
@@ -97,7 +97,7 @@ pub struct Request<'a> {
     pub line: u32,
     /// Index of the instruction `table` in `apply`.
     pub at: usize,
-    /// Number of instructions that the run has executed before this one.
+    /// Number of instructions that the run has executed before the instruction `table`.
     pub step: usize,
     /// Number of earlier passes of the packet.
     pub pass: u32,
@@ -112,7 +112,7 @@ pub struct Found {
     pub hit: bool,
     /// Name of the action to run.
     pub action: String,
-    /// Action data as the bytes in memory.
+    /// Action data, as the bytes of its struct in memory.
     pub data: Vec<u8>,
     /// Number of the matching entry; 0 after a miss.
     pub entry: u64,
@@ -158,9 +158,9 @@ pub struct Lookup {
 /// Memory that the pointer of a header refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Location {
-    /// The packet, from this byte offset on.
+    /// Bytes of the packet, starting at this offset.
     Packet(usize),
-    /// Memory of the header that is outside of packets.
+    /// Memory that belongs to the header itself, outside of packets.
     Own,
     /// Memory that the header had while an earlier packet was processed.
     Earlier,
@@ -169,10 +169,10 @@ enum Location {
 /// State of a header in a [`Machine`].
 #[derive(Clone, Debug)]
 pub struct Header {
-    /// Memory of the header that is outside of packets.
+    /// Memory that belongs to the header itself, outside of packets.
     pub own: Vec<u8>,
-    /// Memory that the header refers to until the packet extracts or validates it, after a call of
-    /// [`Machine::follow_packet`].
+    /// Memory to which the header refers after [`Machine::follow_packet`], until the packet
+    /// extracts or validates the header.
     pub earlier: Vec<u8>,
     valid: bool,
     location: Location,
@@ -255,7 +255,8 @@ fn unknown(name: impl ToString) -> RunFault {
     RunFault::Name(name.to_string())
 }
 
-/// Returns the size of a struct in bytes, and its size without a variable-length last field.
+/// Returns the largest size of a struct in bytes, and its size without a variable-length last
+/// field.
 fn sizes(kind: &Struct) -> Fallible<(usize, usize)> {
     let bits: u64 = kind.fields.iter().map(|field| u64::from(field.bits)).sum();
     let last = kind.fields.last().map_or(0, |last| u64::from(last.bits));
@@ -273,7 +274,7 @@ fn place(kind: &Struct, name: &str) -> Fallible<(usize, usize)> {
     Ok((offset as usize / 8, *bits as usize / 8))
 }
 
-/// Returns the name of each field with its bytes, in the memory of a struct.
+/// Returns the fields of a struct, each with its name and its bytes in `memory`.
 fn parts<'b>(fields: &'b [Field], memory: &'b [u8]) -> impl Iterator<Item = (&'b str, &'b [u8])> {
     let mut start = 0;
     fields.iter().map(move |field| {
@@ -342,7 +343,7 @@ pub fn default_data(spec: &Spec, default: &DefaultAction) -> Result<Vec<u8>, Run
 }
 
 impl<'a> Machine<'a> {
-    /// Makes the state in which a new pipeline receives a packet.
+    /// Creates the state in which a new pipeline receives a packet.
     ///
     /// # Errors
     /// Returns an error if a struct is not declared or too large.
@@ -502,8 +503,8 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// Returns the output packet: the emitted headers, then the bytes after the extracted ones.
-    /// Returns `None` if the pipeline drops the packet.
+    /// Returns the output packet: the emitted headers, then the input bytes that the pipeline did
+    /// not extract. Returns `None` if the pipeline drops the packet.
     pub fn output(&self) -> Option<&[u8]> {
         self.output.as_deref()
     }
@@ -585,7 +586,8 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Returns the index of the current instruction in the run.
+    /// Returns the index of the current instruction among all instructions that the run has
+    /// executed.
     fn now(&self) -> usize {
         self.executed.len().saturating_sub(1)
     }
@@ -907,7 +909,7 @@ impl<'a> Machine<'a> {
         Ok(Next::Step)
     }
 
-    /// Makes a header refer to the next bytes of the packet, and marks it as valid.
+    /// Makes a header refer to the next `bytes` bytes of the packet, and marks it as valid.
     fn point(&mut self, header: &str, bytes: usize) -> Fallible<()> {
         let (at, has) = (self.at, self.packet.len());
         if at + bytes > has {

@@ -43,13 +43,13 @@ pub struct Lifted {
     pub origins: Vec<Option<Arc<SourceLine>>>,
     /// Index of the first instruction of each function, with its name: the actions, then `apply`.
     pub functions: Vec<(u32, String)>,
-    /// Tables and selectors that a run may look up more than once. The analysis chooses each result
-    /// freely, so the results may contradict each other.
+    /// Tables and selectors that a run may look up more than once. The analysis treats the results
+    /// as independent, so they may contradict each other.
     pub repeated: Vec<String>,
     /// Learners that a run looks up. The analysis allows entries with data that no packet could
     /// have written.
     pub learners: Vec<String>,
-    /// Register arrays that a run reads.
+    /// Names of the register arrays that a run reads.
     pub shared: Vec<String>,
     /// Meaning of the program's regions, inputs and instructions in terms of the pipeline.
     pub layout: Layout,

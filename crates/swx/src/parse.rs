@@ -104,7 +104,7 @@ pub fn is_pipeline(text: &str) -> bool {
     }
 }
 
-/// Makes an error about a construct that only later releases of DPDK accept.
+/// Creates an error about a construct that only later releases of DPDK accept.
 fn newer(line: Line, what: &str, how: &str) -> SpecError {
     SpecError::new(
         codes::SWX_NEWER,
@@ -204,7 +204,7 @@ fn instructions(
     Ok(found)
 }
 
-/// Statements that blocks of tables and learners have in common.
+/// Statements that can occur in blocks of tables as well as of learners.
 #[derive(Default)]
 struct Common {
     actions: Vec<ActionRef>,
@@ -214,7 +214,8 @@ struct Common {
 }
 
 impl Common {
-    /// Parses a statement. Returns false if it is specific to tables or to learners.
+    /// Parses a statement. Returns false if the statement can occur only in tables or only in
+    /// learners.
     fn parse(&mut self, tokens: &Tokens, lines: &mut Lines) -> Result<bool, SpecError> {
         let line = tokens.line;
         match tokens.words[0] {

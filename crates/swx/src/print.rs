@@ -179,7 +179,7 @@ fn write_actions(out: &mut String, actions: &[ActionRef], default: &DefaultActio
     writeln!(out, "{}", if default.constant { " const" } else { "" })
 }
 
-/// Prints a number: decimal below 10, hexadecimal from 10 on.
+/// A number that is printed as decimal below 10, and as hexadecimal from 10 on.
 struct Number(u64);
 
 impl fmt::Display for Number {

@@ -33,7 +33,7 @@ impl Start {
     }
 }
 
-/// Makes an interpreter with the state `start`, for a packet of `length` bytes.
+/// Creates an interpreter with the state `start`, for a packet of `length` bytes.
 ///
 /// # Errors
 /// Returns an error if a struct is not declared or too large.
@@ -79,8 +79,8 @@ pub fn machine<'a>(
     Ok(machine)
 }
 
-/// Values that a run of a lifted pipeline draws, such as results of lookups, as an environment for
-/// the interpreter.
+/// Environment for the interpreter that returns the values which a run of the lifted pipeline has
+/// drawn, such as results of lookups.
 #[derive(Clone)]
 pub struct Results<'a> {
     spec: &'a Spec,
@@ -143,7 +143,8 @@ impl World for Results<'_> {
     }
 }
 
-/// Returns each draw on a path: index of the executed instruction, and name of the result.
+/// Returns the drawn values of a path, in order, each with the index of the executed instruction
+/// and the name of the result.
 fn draws(program: &Program, blocks: impl Iterator<Item = BlockId>) -> Vec<(usize, String)> {
     let mut draws = Vec::new();
     let mut executed = 0_usize;

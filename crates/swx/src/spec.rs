@@ -168,7 +168,7 @@ pub struct RegisterArray {
     pub name: String,
     /// Number of registers, at least 1. DPDK rounds it up to a power of two.
     pub size: u32,
-    /// Initial value of each register.
+    /// Value that each register has when the pipeline is built.
     pub initial: u64,
 }
 
@@ -218,7 +218,7 @@ pub struct KeyField {
     pub kind: Match,
 }
 
-/// Entries of a table that may use an action.
+/// Kinds of table entries that may use an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Use {
     /// All entries, including the default entry.
@@ -452,12 +452,12 @@ pub struct Instruction {
 }
 
 impl Instruction {
-    /// Makes an instruction without a label.
+    /// Creates an instruction without a label.
     pub fn new(op: Op) -> Instruction {
         Instruction { line: Line::default(), origin: Origin::default(), label: None, op }
     }
 
-    /// Makes an instruction with a label.
+    /// Creates an instruction with a label.
     pub fn labelled(label: &str, op: Op) -> Instruction {
         Instruction { label: Some(label.to_owned()), ..Instruction::new(op) }
     }
@@ -609,7 +609,7 @@ pub enum Op {
         array: String,
         /// Index of the meter.
         index: Operand,
-        /// Length that the packet counts for.
+        /// Field with the packet length by which the meter is updated.
         length: FieldRef,
         /// Colour of the packet before the meter.
         colour: Operand,

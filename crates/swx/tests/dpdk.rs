@@ -16,7 +16,7 @@ use slowpath_swx::{parse, print, resolve};
 use crate::driver::{compiled, in_folder};
 use crate::generate::{Random, pipeline};
 
-/// Values of the key for which the table `types` has an entry.
+/// Key values for which the table `types` has entries.
 const TYPES: [u16; 2] = [0x800, 7];
 /// A key of the table `addresses`.
 const ADDRESS: u128 = 0x0102_0304_0506_0708_090a_0b0c_0d0e_0f10;
@@ -34,7 +34,7 @@ struct Entry {
     action: &'static str,
 }
 
-/// Mask of a key field that must be equal to the value.
+/// Mask for key fields that must be equal to the value of the entry in all bits.
 const ALL: u128 = u128::MAX;
 
 fn entries() -> Vec<Entry> {
@@ -96,11 +96,11 @@ impl Entry {
     }
 }
 
-/// Environment for the interpreter: tables with these entries.
+/// Environment for the interpreter, which looks up packets in the entries of the test tables.
 struct Tables<'a> {
     spec: &'a Spec,
     entries: &'a [Entry],
-    /// Number of hits and of misses for each table.
+    /// Number of hits and of misses of each table, by name.
     results: &'a mut BTreeMap<String, [usize; 2]>,
 }
 
@@ -166,8 +166,8 @@ fn absorbed(body: &[Instruction]) -> Vec<bool> {
     parts
 }
 
-/// Returns the number of instructions that DPDK executes after `rx`. A lookup in an exact table
-/// counts as three.
+/// Returns the number of instructions that DPDK executes after `rx` in the run of `machine`. A
+/// lookup in an exact table counts as three instructions.
 fn turns(spec: &Spec, lookups: &[Lookup], machine: &Machine) -> usize {
     let is_exact = |table: &str| lookups.iter().any(|one| one.name == table && one.kind == "exact");
     let executed = machine.executed().iter().skip(1).map(|(action, at)| {

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use slowpath_oracle::Oracle;
 
-/// Runs a function with a new empty folder, which is then removed.
+/// Runs a function with a new, empty folder, and then removes the folder.
 pub fn in_folder(name: &str, run: impl FnOnce(&Path)) {
     let folder = std::env::temp_dir().join(format!("slowpath-swx-{name}-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("the temporary folder is writable");
@@ -14,7 +14,7 @@ pub fn in_folder(name: &str, run: impl FnOnce(&Path)) {
 }
 
 /// Compiles a C program that uses DPDK, and returns the path of the binary. Without DPDK, records
-/// that this oracle is missing, and returns `None`.
+/// that the comparison with DPDK is not possible, and returns `None`.
 pub fn compiled(source: &str, folder: &Path) -> Option<PathBuf> {
     let flags = Command::new("pkg-config").args(["--cflags", "--libs", "libdpdk"]).output();
     let flags = match flags {

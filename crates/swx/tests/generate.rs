@@ -115,7 +115,8 @@ struct Body<'a> {
     data: bool,
     text: String,
     labels: usize,
-    /// Labels of pending jumps, each with the number of instructions before its target.
+    /// Labels of jumps whose target is not written yet, each with the number of instructions that
+    /// are still to be written before the target.
     open: Vec<(usize, usize)>,
 }
 
@@ -136,7 +137,7 @@ impl Body<'_> {
         self.random.pick(&fields).to_owned()
     }
 
-    /// Writes an instruction, with the labels that are due at this point.
+    /// Writes an instruction, preceded by the labels whose jumps have their target here.
     fn line(&mut self, instruction: &str) {
         let due: Vec<usize> =
             self.open.iter().filter(|(_, left)| *left == 0).map(|&(label, _)| label).collect();
@@ -184,7 +185,7 @@ impl Body<'_> {
         self.close();
     }
 
-    /// Writes instructions until all labels have a target.
+    /// Writes instructions until all labels of pending jumps are written.
     fn close(&mut self) {
         while !self.open.is_empty() {
             self.line("mov m.m1 m.m1");
@@ -192,7 +193,7 @@ impl Body<'_> {
     }
 }
 
-/// Actions with more than 64 bits of data, and tables of all kinds.
+/// Declarations of actions with more than 64 bits of data, and of tables of all kinds.
 const ACTIONS: &str = "action third args instanceof tag_t {
 	mov m.m5 t.address
 	mov m.m1 t.number

@@ -1,4 +1,5 @@
-//! Tests that pipelines survive printing and reparsing, and that faulty files are rejected.
+//! Tests that a printed pipeline is parsed as the same pipeline, and that faulty files are
+//! rejected.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

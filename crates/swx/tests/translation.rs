@@ -15,12 +15,13 @@ use crate::generate::{Random, pipeline};
 /// Largest number of instructions in a run.
 const MOST: usize = 10_000;
 
-/// Returns the initial byte of a region.
+/// Returns the initial value of the byte at offset `at` in a memory region.
 fn initial(environment: &Environment, region: RegionId, at: usize) -> u8 {
     environment.memory.get(&(region, at as u64)).copied().unwrap_or(environment.fill)
 }
 
-/// Returns the smallest and largest value of each draw on the path of a run.
+/// Returns, for each value that a run gets from outside, the smallest and the largest possible
+/// value.
 fn draws(program: &Program, run: &Run) -> Vec<(u64, u64)> {
     let blocks = run.path.iter().map(|taken| program.block(taken.block));
     let ops = blocks.flat_map(|block| &block.ops);
@@ -32,7 +33,8 @@ fn draws(program: &Program, run: &Run) -> Vec<(u64, u64)> {
 }
 
 /// Runs a lifted pipeline and the interpreter from the same random state, and compares them.
-/// Returns false if the packet is too short, a state that the translation excludes.
+/// Returns false if the packet is too short for the run, because the translation excludes such
+/// packets.
 fn compare(spec: &Spec, lifted: &Lifted, random: &mut Random) -> bool {
     let program = &lifted.program;
     let mut environment = Environment::with_fill(program, random.next() as u8);

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 /// A built-in target description, which is parsed at most once.
 struct Builtin {
     name: &'static str,
-    /// Content of the file.
+    /// Content of the file `targets/*.toml` with the description.
     file: &'static str,
     text: OnceLock<String>,
     target: OnceLock<Target>,
@@ -17,7 +17,8 @@ impl Builtin {
         Builtin { name, file, text: OnceLock::new(), target: OnceLock::new() }
     }
 
-    /// Returns the description. If the file has another name, the description gets this one.
+    /// Returns the description as TOML text. If the file states another target name, as files of
+    /// several targets do, the text states the name of this target instead.
     fn text(&'static self) -> &'static str {
         let name = format!("name = \"{}\"", self.name);
         if self.file.contains(&name) {

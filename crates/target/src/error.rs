@@ -29,7 +29,7 @@ pub enum TargetError {
     Unpriced {
         /// Name of the target.
         target: String,
-        /// Cost classes, each with the component that lacks a price.
+        /// Pairs of a cost class and a component on which it has no price.
         classes: Vec<(String, String)>,
     },
     /// The caller gave a number of cores for a target without cores.
@@ -62,8 +62,8 @@ impl TargetError {
 }
 
 impl TargetError {
-    /// Returns the line number and the problem for errors in a line of a description file; `None`
-    /// for other errors.
+    /// Returns the line number and the description of an error in a line of a description file;
+    /// `None` for other errors.
     pub fn place(&self) -> Option<(usize, String)> {
         match self {
             TargetError::Malformed { line, what, further, .. } => {

@@ -3,7 +3,7 @@
 //! `docs/explanation/models.md` defines the evaluation. This module supports models of one
 //! parameter, without intervals.
 
-/// The shape of a function of one variable `x`.
+/// Families of functions of one variable `x`, such as polynomials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// `p0 + p1 x + … + pN x^N`.
@@ -39,8 +39,8 @@ pub enum LimitedFunction {
 }
 
 impl Shape {
-    /// Parses the name of a limited shape such as `min-line`. Returns the shape and its number of
-    /// coefficients, or `None` if the name is unknown.
+    /// Parses the name of a function with a limit, such as `min-line`: the minimum of a constant
+    /// and a line. Returns its shape and number of coefficients, or `None` if the name is unknown.
     fn limited(name: &str) -> Option<(Shape, usize)> {
         let (extremum, name) = match (name.strip_prefix("min-"), name.strip_prefix("max-")) {
             (Some(rest), _) => (Extremum::Min, rest),
@@ -57,11 +57,11 @@ impl Shape {
     }
 }
 
-/// A kind of function that a model can use, such as `inverse-polynomial-1`, without its
-/// coefficients.
+/// A family of functions that models can use, such as `inverse-polynomial-1`. Coefficients turn it
+/// into one function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Template {
-    /// Shape of the function, before it is inverted.
+    /// Shape of the function, before `inverse` is applied.
     pub shape: Shape,
     /// True if the value is 1 divided by the value of the function.
     pub inverse: bool,
@@ -73,7 +73,8 @@ impl Template {
     /// Highest degree of polynomials (Scholz et al., section 2.2).
     const DEGREES: usize = 5;
 
-    /// Returns the template with a name that `slowpath fit` writes; `None` if the name is unknown.
+    /// Returns the family of functions that `slowpath fit` calls `name`; `None` if the name is
+    /// unknown.
     pub fn named(name: &str) -> Option<Template> {
         let (inverse, name) = match name.strip_prefix("inverse-") {
             Some(rest) => (true, rest),
@@ -95,7 +96,8 @@ impl Template {
         known.then_some(Template { shape, inverse, parameters })
     }
 
-    /// Evaluates the function with these coefficients. Returns NaN if it is not defined at `x`.
+    /// Evaluates the function with the coefficients `parameters` at `x`. Returns NaN if it is not
+    /// defined there.
     fn value(self, parameters: &[f64], x: f64) -> f64 {
         let p = |at: usize| parameters.get(at).copied().unwrap_or(0.0);
         let value = match self.shape {
@@ -125,7 +127,7 @@ impl Template {
     }
 }
 
-/// A part of a model's parameter range, with its own function.
+/// An interval of the parameter of a model, with the function for this interval.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Segment {
     /// Smallest parameter value of the measurements that the function was fitted to.
@@ -169,7 +171,7 @@ impl Segment {
 pub struct Residual {
     /// Parameter value of the point.
     pub x: f64,
-    /// Deviation as a share of the value that the functions have at `x`; always more than -1.
+    /// Deviation as a fraction of the function's value at `x`; always more than -1.
     pub share: f64,
 }
 
@@ -183,7 +185,8 @@ pub struct Fitted {
     /// Names of the kernel calls whose time depends on the parameter, as in `timing.call`.
     pub calls: Vec<String>,
     /// Memory of each element of the measured map, in bytes: key and value, each rounded up to 8
-    /// bytes, and what the kernel keeps beside them. `None` if time does not depend on memory alone.
+    /// bytes, and the data that the kernel keeps with it. `None` if the time does not depend on
+    /// memory alone.
     pub entry_bytes: Option<f64>,
     /// True if the model is for calls that find a map element, false if it is for calls that find
     /// none.
@@ -191,8 +194,8 @@ pub struct Fitted {
     /// Symmetric mean absolute percentage error on the points that the model was fitted to, as a
     /// fraction.
     pub error: f64,
-    /// Symmetric mean absolute percentage error of predictions, if each point in turn is left out
-    /// of the fit and then predicted, as a fraction; `None` if unknown.
+    /// Symmetric mean absolute percentage error of leave-one-out cross-validation, as a fraction;
+    /// `None` if unknown.
     pub held_out: Option<f64>,
     /// SHA-256 hash of the measured data.
     pub data: String,
@@ -228,8 +231,9 @@ impl Fitted {
         Some(value)
     }
 
-    /// Returns the deviation from the function at `x`, as a share. It is interpolated linearly
-    /// between two measured points, and constant below the first and above the last point.
+    /// Returns the deviation from the function at `x`, as a fraction of the function's value. It is
+    /// interpolated linearly between two measured points, and constant below the first and above
+    /// the last point.
     fn residual(&self, x: f64) -> f64 {
         let next = self.residuals.partition_point(|residual| residual.x <= x);
         match (next.checked_sub(1).and_then(|at| self.residuals.get(at)), self.residuals.get(next))
@@ -249,14 +253,14 @@ impl Fitted {
     }
 
     /// Returns the additional time in nanoseconds of a call at parameter value `x`, compared with
-    /// 1; at least 0. Returns `None` if the model has no value at `x` or 1.
+    /// parameter value 1; at least 0. Returns `None` if the model has no value at `x` or 1.
     pub fn growth(&self, x: f64) -> Option<f64> {
         Some((self.at(x)? - self.at(1.0)?).max(0.0))
     }
 
-    /// Returns the growth at `x`. Beyond the measured range, the growth at its end increases with
-    /// the logarithm of `x`: the caches are exceeded there, so only page tables and chains still
-    /// make accesses slower.
+    /// Returns the additional time as [`growth`](Self::growth) does, also beyond the measured
+    /// range. There, it grows with the logarithm of `x`: all caches are exceeded, so only page
+    /// tables and longer bucket chains still slow down accesses.
     pub fn growth_beyond(&self, x: f64) -> Option<f64> {
         let (_, last) = self.range();
         if x > last && last > 1.0 {

@@ -8,16 +8,16 @@ use crate::Fitted;
 use crate::timing::ErrorTiming;
 use std::collections::BTreeMap;
 
-/// Number of key bytes above which further bytes do not change the estimate. No measured pipeline
-/// has longer keys in exact tables.
+/// Largest number of key bytes that affects the estimate of a lookup. No measured pipeline has
+/// longer keys in exact tables.
 pub const LONGEST_KEY: u32 = 64;
 
 /// Time of an instruction or a lookup, in picoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PartTiming {
-    /// Time without the share of the key bytes.
+    /// Time in picoseconds of the instruction or lookup, without the time for key bytes.
     pub picoseconds: u64,
-    /// Additional time for each byte of a lookup's key.
+    /// Additional time in picoseconds for each byte of a lookup's key.
     pub byte_picoseconds: u64,
 }
 
@@ -41,28 +41,30 @@ pub struct Interpreter {
     /// Interval around an estimate that contains most measured times. `cold_offset` is in
     /// picoseconds.
     pub error: ErrorTiming,
-    /// Models of the time of lookups by the number of entries, by the name of the experiment.
+    /// Models of the time of lookups as a function of the number of entries, each under the name of
+    /// its experiment.
     pub models: BTreeMap<String, Fitted>,
 }
 
 impl Interpreter {
     /// Returns the time of an instruction or lookup in picoseconds; `None` if it was not measured.
-    /// `key_bytes` counts up to [`LONGEST_KEY`].
+    /// Of the `key_bytes` bytes of the key, at most [`LONGEST_KEY`] affect the time.
     pub fn picoseconds(&self, part: &str, key_bytes: u32) -> Option<u64> {
         let part = self.parts.get(part)?;
         let bytes = u64::from(key_bytes.min(LONGEST_KEY));
         Some(part.picoseconds.saturating_add(part.byte_picoseconds.saturating_mul(bytes)))
     }
 
-    /// Returns the model of a lookup's time as a function of the number of entries.
+    /// Returns the model of a lookup's time as a function of the number of entries; `None` if no
+    /// model covers it.
     pub fn by_entries(&self, part: &str) -> Option<&Fitted> {
         let fits =
             |model: &&Fitted| model.parameter == "entries" && model.calls.iter().any(|c| c == part);
         self.models.values().find(fits)
     }
 
-    /// Returns the additional time of a lookup in a table with `entries` entries, compared with
-    /// few, in picoseconds. Returns `None` if no model covers the lookup.
+    /// Returns the additional time of a lookup in a table with `entries` entries, compared with a
+    /// table with few entries, in picoseconds. Returns `None` if no model covers the lookup.
     pub fn growth(&self, part: &str, entries: u64) -> Option<u64> {
         let nanoseconds = self.by_entries(part)?.growth_beyond(entries.max(1) as f64)?;
         Some((nanoseconds * 1000.0).round() as u64)

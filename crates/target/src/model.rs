@@ -17,19 +17,19 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Context([u16; MAX_MARKS]);
 
-/// Prices of a cost class, and the marks (kinds of recent events) that its events set, prepared for
-/// fast pricing.
+/// Prices of a cost class, and the marks (kinds of recent events) that its events set, in a form
+/// for fast pricing.
 #[derive(Clone, Debug)]
 struct Charge {
     /// Base cost of an event, in ticks on each component.
     base: CostVector,
-    /// Price directly after the event that set a mark, as in [`Price::just_after`]; `None` without
-    /// such a rule.
+    /// Rule for the price directly after the event that set a mark, as in [`Price::just_after`];
+    /// `None` if there is no such rule.
     just_after: Option<Rule>,
-    /// Minimum number of cycles since the event that set a mark, as in [`Price::spacing`]; `None`
-    /// without such a rule.
+    /// Rule for the minimum number of cycles since the event that set a mark, as in
+    /// [`Price::spacing`]; `None` if there is no such rule.
     spacing: Option<Rule>,
-    /// By index of each mark: true if an event of this class sets the mark when it ends.
+    /// For each mark, true if an event of this class sets the mark when it ends.
     sets: [bool; MAX_MARKS],
 }
 
@@ -50,8 +50,8 @@ pub struct CostModel {
     cores: usize,
     overhead: CostVector,
     start: Context,
-    /// Largest number of cycles that a context stores for each mark. Prices do not depend on the
-    /// difference between larger numbers.
+    /// For each mark, the largest number of cycles that a context stores. Larger numbers give the
+    /// same prices.
     horizon: [u16; MAX_MARKS],
 }
 

@@ -47,11 +47,11 @@ pub(crate) struct Rule {
 pub(crate) struct Price {
     /// Base price in ticks of the component.
     pub(crate) ticks: u64,
-    /// Price that replaces the base price if no cycle has passed since the mark was set. `None`
-    /// without such a rule; only cores can have it.
+    /// Rule with a price that replaces the base price if no cycle has passed since the mark was
+    /// set. `None` if there is no such rule; only cores can have it.
     pub(crate) just_after: Option<Rule>,
-    /// Minimum number of cycles from the time at which the mark was set to the end of the event.
-    /// `None` without such a rule; only cores can have it.
+    /// Rule with the minimum number of cycles from the setting of the mark to the end of the event.
+    /// `None` if there is no such rule; only cores can have it.
     pub(crate) spacing: Option<Rule>,
 }
 

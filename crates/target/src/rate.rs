@@ -61,7 +61,7 @@ impl Slowness {
         Slowness(Ratio::ZERO)
     }
 
-    /// Returns a slowness of `num / den` seconds.
+    /// Returns a slowness of `num / den` seconds per packet or per byte.
     pub fn new(num: u128, den: u128) -> Self {
         Slowness(Ratio::new(num, den))
     }

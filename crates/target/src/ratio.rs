@@ -1,6 +1,6 @@
 //! Defines fractions of non-negative integers, and infinity, with exact comparisons.
 //!
-//! Rates need neither sums nor general products, so this module has none.
+//! The module has no sums and no products of two fractions, because rates need neither.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -35,7 +35,7 @@ impl Ratio {
         self.den
     }
 
-    /// Returns the same fraction in lowest terms.
+    /// Returns the fraction in lowest terms.
     pub(crate) fn reduced(self) -> Self {
         let divisor = gcd(self.num, self.den);
         Ratio { num: self.num / divisor, den: self.den / divisor }
@@ -53,8 +53,8 @@ impl Ratio {
         Some(Ratio { num, den: reduced.den / divisor })
     }
 
-    /// Returns a floating-point number near the fraction; the error comes only from rounding of
-    /// numerator and denominator.
+    /// Returns a floating-point number near the fraction; only the rounding of numerator,
+    /// denominator and quotient causes an error.
     pub(crate) fn as_f64(self) -> f64 {
         self.num as f64 / self.den as f64
     }

@@ -107,7 +107,7 @@ pub struct Limit {
     pub kind: LimitKind,
 }
 
-/// The packet rate that one component or fixed limit of a device allows.
+/// The packet rate that a component or a fixed limit of a device allows, with its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResourceRate {
     /// Name of the component or limit.
@@ -258,7 +258,7 @@ impl Target {
     }
 
     /// Returns the packet rates that all components, and then all fixed limits, allow for a path
-    /// with this cost. The smallest of them is the guarantee for the path. The list is empty on
+    /// with this cost. The smallest of these rates is the rate of the path. The list is empty on
     /// counting targets.
     pub fn rates(&self, cost: &CostVector, packet_size: u32) -> Vec<ResourceRate> {
         if self.kind == TargetKind::Counts {

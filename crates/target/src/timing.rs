@@ -61,7 +61,7 @@ impl Unit {
     }
 }
 
-/// The time that instructions need on a functional unit.
+/// Latency, throughput and queue length of a functional unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnitTiming {
     /// Time until the result of an instruction can be used, in thousandths of a cycle.
@@ -150,7 +150,7 @@ impl CallTiming {
     const LONG_KEY: u64 = 40;
 
     /// Returns the time of a call that processes `bytes` bytes, in thousandths of a cycle. `zero`
-    /// is true if the call returns 0, and `None` if that is unknown.
+    /// is true if the call returns 0, false if it does not, and `None` if this is unknown.
     pub fn cycles(&self, zero: Option<bool>, bytes: u32) -> u64 {
         let base = match zero {
             Some(true) => self.zero_cycles.unwrap_or(self.cycles),
@@ -175,16 +175,18 @@ pub struct ErrorTiming {
     pub low: u64,
     /// Upper end of the interval, in thousandths of the estimate.
     pub high: u64,
-    /// Lower end of the interval with many map entries in cold caches, in thousandths.
+    /// Lower end of the interval with many map entries in cold caches, in thousandths of the
+    /// estimate.
     pub cold_low: u64,
-    /// Upper end of the interval with many map entries in cold caches, in thousandths.
+    /// Upper end of the interval with many map entries in cold caches, in thousandths of the
+    /// estimate.
     pub cold_high: u64,
-    /// Time added to the end `cold_high`, in thousandths of a cycle: packets and small maps can
-    /// miss the caches, too.
+    /// Time added to the upper end `cold_high`, in thousandths of a cycle, because accesses to
+    /// packets and small maps can miss the caches, too.
     pub cold_offset: u64,
-    /// Lower end of the interval on CPUs of other families, in thousandths.
+    /// Lower end of the interval on CPUs of other families, in thousandths of the estimate.
     pub foreign_low: u64,
-    /// Upper end of the interval on CPUs of other families, in thousandths.
+    /// Upper end of the interval on CPUs of other families, in thousandths of the estimate.
     pub foreign_high: u64,
 }
 
@@ -203,7 +205,8 @@ pub struct Calibration {
     pub compiler: Option<String>,
     /// Reason not to use the calibration by default on its machine. `None` if it is good enough.
     pub doubt: Option<String>,
-    /// Shipped target that a quick calibration scaled. `None` for a full calibration.
+    /// Name of the built-in target whose times a quick calibration has scaled. `None` for a full
+    /// calibration.
     pub base: Option<String>,
 }
 
@@ -244,7 +247,7 @@ pub struct Timing {
     pub calibration: Option<Calibration>,
     /// Published time of a driver, which estimates do not include.
     pub driver: Option<DriverTiming>,
-    /// Models of times that depend on one parameter, by the name of the experiment.
+    /// Models of times as functions of one parameter, each under the name of its experiment.
     pub models: BTreeMap<String, Fitted>,
 }
 

@@ -63,8 +63,8 @@ fn target(classes: &[Class], at_start: [bool; 2]) -> Target {
     Target::parse(&text, "generated").expect("valid")
 }
 
-/// Returns the cycles of each event in `events`. They are computed from the exact times since the
-/// marks were set, without caps.
+/// Returns the number of cycles that each event in `events` costs, computed from the exact times
+/// since the marks were set. The times are not capped as in the automaton.
 fn unbounded(classes: &[Class], at_start: [bool; 2], events: &[usize]) -> Vec<u64> {
     let mut now = 0;
     let mut set = at_start.map(|set| set.then_some(0));

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use slowpath_target::{Rate, Slowness, Target};
 use std::cmp::Ordering;
 
-/// Returns `a * b` as (high, low) halves of 256 bits.
+/// Returns the 256-bit product `a * b` as a pair: high half, low half.
 fn wide_product(a: u128, b: u128) -> (u128, u128) {
     const HALF: u128 = u64::MAX as u128;
     let (a1, a0, b1, b0) = (a >> 64, a & HALF, b >> 64, b & HALF);
@@ -14,7 +14,7 @@ fn wide_product(a: u128, b: u128) -> (u128, u128) {
     (a1 * b1 + (middle >> 64) + (other >> 64), (other << 64) | (low & HALF))
 }
 
-/// Generates numbers of all magnitudes, including small ones and powers of two.
+/// Returns a strategy for random numbers of all magnitudes, including small ones and powers of two.
 fn any_size() -> impl Strategy<Value = u128> {
     (any::<u128>(), 0u32..128, any::<bool>()).prop_map(|(bits, shift, round)| match round {
         true => 1 << shift,

@@ -1,5 +1,5 @@
-//! Contains all integration tests of target descriptions and costs in one program, so that they are
-//! linked only once.
+//! Contains all integration tests of target descriptions and costs in one test binary, so that they
+//! are linked only once.
 
 mod cost_automaton;
 mod documentation;

@@ -4,8 +4,7 @@ use proptest::prelude::*;
 use slowpath_target::Target;
 use std::fmt::Write as _;
 
-/// Returns the timing of a core with round numbers: 4 instructions per cycle, a test-run loop of
-/// 100 cycles.
+/// Returns the timing of a simple core: 4 instructions per cycle, a test-run loop of 100 cycles.
 fn timing() -> Timing {
     described(64, "")
 }
@@ -57,7 +56,7 @@ fn described_with_loop(window: u32, loop_cycles: u32, more: &str) -> Timing {
     Target::parse(&format!("{head}{tables}{more}"), "test.toml").unwrap().timing.unwrap()
 }
 
-/// Returns the time that a path adds to an iteration of the test-run loop, in cycles.
+/// Returns the number of cycles that a path adds to an iteration of the kernel's test-run loop.
 fn cycles(path: &Path) -> f64 {
     cycles_on(&timing(), path)
 }
@@ -72,16 +71,16 @@ fn path(steps: &[String], calls: &str) -> Path {
     Path::from_json(&format!("{{\"steps\":[{}],\"calls\":[{calls}]}}", steps.join(","))).unwrap()
 }
 
-/// Returns a path of `count` instructions of a unit. If `dependent`, each instruction reads the
-/// result of the previous one.
+/// Returns a path of `count` instructions of the execution unit `unit`. If `dependent` is true,
+/// each instruction reads the result of the previous one.
 fn chain(unit: &str, count: usize, dependent: bool) -> Path {
     let reads = if dependent { "[1]" } else { "[]" };
     let step = format!("[\"{unit}\",{reads},1,false,null,null]");
     path(&vec![step; count], "")
 }
 
-/// Returns the cycles per instruction. It is the difference between paths of 1,100 and 1,000
-/// instructions, divided by 100, so that the costs of start and end cancel out.
+/// Returns the cycles per instruction of an execution unit: the difference between paths of 1,100
+/// and 1,000 instructions, divided by 100. The costs of a path's start and end cancel out.
 fn each(unit: &str, dependent: bool) -> f64 {
     (cycles(&chain(unit, 1100, dependent)) - cycles(&chain(unit, 1000, dependent))) / 100.0
 }
@@ -155,7 +154,8 @@ fn a_jump_that_is_taken_costs_more() {
     assert!((300.0..310.0).contains(&more), "{more}");
 }
 
-/// Returns the cycles that one more repetition of `steps` takes.
+/// Returns the number of cycles that each repetition of the instructions `steps` adds to a long
+/// path.
 fn repeated(timing: &Timing, steps: &[&str], calls: &str) -> f64 {
     let of = |count: usize| {
         let steps: Vec<String> = steps.repeat(count).into_iter().map(str::to_owned).collect();
@@ -282,8 +282,8 @@ fn the_same_path_takes_the_same_time_each_time() {
     assert_eq!(one.time(&timing(), Occupancy::Few), one.time(&timing(), Occupancy::Few));
 }
 
-/// Simulates each iteration, even after the simulation has reached a state again. Returns the mean
-/// time of the iterations after the warm-up.
+/// Simulates every iteration of the test-run loop, without the shortcut for core states that occur
+/// again. Returns the mean time of the iterations after the warm-up.
 fn simulated(path: &Path, timing: &Timing, prices: &Prices, parts: &mut [u64]) -> u64 {
     let is_followed = timing.pipeline.is_some();
     let (warm, counted) = if is_followed { (WARM, MEAN_OF) } else { (TURNS, 1) };
@@ -371,7 +371,7 @@ const NUMBERS: [&str; 16] = [
 ];
 
 /// Returns the built-in target description with some numbers after `[timing]` replaced. Each change
-/// gives the index of a number and the new value.
+/// consists of the index of a number and its new text.
 fn changed(changes: &[(prop::sample::Index, &str)]) -> String {
     let text = Target::builtin_text("linux-xdp").unwrap();
     let (head, timing) = text.split_once("[timing]").unwrap();

@@ -2,7 +2,7 @@ use super::*;
 use slowpath_target::Target;
 
 /// Returns a timing in which the time of look-ups in hash maps grows with the number of entries, as
-/// the given line segments describe.
+/// the line segments in `segments` (TOML) describe.
 fn with_segments(segments: &str) -> Timing {
     with_segments_on("linux-xdp-zen4", segments)
 }
@@ -21,8 +21,8 @@ fn text_with_segments(target: &str, segments: &str) -> String {
         + "\n"
 }
 
-/// Returns a timing in which look-ups in hash maps take 10 ns more for every 100 entries, up to
-/// 1,000 entries.
+/// Returns the timing of a core on which look-ups in hash maps take 10 ns more for every 100
+/// entries, up to 1,000 entries.
 fn timing() -> Timing {
     with_segments("[{ from = 0, to = 1000, template = \"polynomial-1\", parameters = [5, 0.1] }]")
 }
@@ -32,7 +32,8 @@ fn call(name: &str, entries: Option<u32>) -> Call {
     Call { name: name.to_owned(), bytes: 8, zero: Some(true), room }
 }
 
-/// Returns the growth of a call that is the only one of its path.
+/// Returns the additional time of a call if the map of this call is the only one that the path
+/// accesses.
 fn alone(call: &Call, timing: &Timing, occupancy: Occupancy) -> Growth {
     let number = match occupancy {
         Occupancy::Entries(number) => call.room.map_or(number, |r| number.min(r.entries.into())),

@@ -1,7 +1,8 @@
 use super::*;
 use slowpath_bpf::insn::decode;
 
-/// Returns the path through all instructions of a program, written in hexadecimal.
+/// Returns the path that executes all instructions of a program once. `hex` contains the
+/// instructions.
 fn path(hex: &str) -> Path {
     let digits: String = hex.split_whitespace().collect();
     let bytes: Vec<u8> = (0..digits.len() / 2)
@@ -51,12 +52,14 @@ fn calls_know_their_map_and_whether_it_had_something() {
     );
 }
 
-/// Returns the names of the calls on a path; all instructions have the cost class `class`.
+/// Returns the names of the calls on a path through all instructions in `hex`, which all have the
+/// cost class `class`.
 fn names(hex: &str, class: &str) -> Vec<String> {
     resolved(hex, class).calls().iter().map(|call| call.name.clone()).collect()
 }
 
-/// Returns a path in which every 64-bit constant is map 0, whose keys have 4 bytes.
+/// Returns a path through all instructions in `hex`, in which every 64-bit constant is the address
+/// of map 0, whose keys have 4 bytes.
 fn resolved(hex: &str, class: &str) -> Path {
     let bytes: Vec<u8> = hex
         .split_whitespace()
@@ -190,8 +193,9 @@ fn offsets_that_a_program_computes_lead_into_tables() {
     assert_eq!(Path::from_json(&path.to_json()).unwrap().tables, path.tables);
 }
 
-/// Returns the store that the last instruction of a program loads from: r3 = r10; r3 += -8;
-/// *(u64 *)(r10 - 16) = r0; `atomic` with r10 and r3; *(u64 *)(r3 + 0) = r0; r4 = *(u64 *)(r10 - 8).
+/// Returns the earlier stores that the last instruction of this program loads from: r3 = r10; r3 +=
+/// -8; *(u64 *)(r10 - 16) = r0; `atomic` with r10 and r3; *(u64 *)(r3 + 0) = r0; r4 = *(u64 *)(r10
+/// - 8).
 fn forwarded_after(atomic: &str) -> Option<Forwarded> {
     let path = path(&format!(
         "bfa3000000000000 07030000f8ffffff 7b0af0ff00000000 {atomic} \

@@ -142,7 +142,7 @@ impl Printer {
         }
     }
 
-    /// Opens a C block that declares pointers to the packet's start and end.
+    /// Prints the start of a C block that declares pointers to the packet's start and end.
     fn pointers(&mut self) {
         self.open("");
         self.line("u8 *p = (u8 *)(long)ctx->data, *end = (u8 *)(long)ctx->data_end;");
@@ -309,8 +309,8 @@ impl Printer {
         }
     }
 
-    /// Opens a C block that declares a key and looks it up in a map. Returns the name of the C
-    /// variable that holds the result.
+    /// Prints the start of a C block that declares a key and looks it up in a map. Returns the name
+    /// of the C variable that holds the result.
     fn lookup(&mut self, map: u8, key: u8, mask: u8) -> String {
         self.names += 1;
         let name = format!("found{}", self.names);

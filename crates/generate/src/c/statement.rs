@@ -33,7 +33,7 @@ pub struct Condition {
 #[derive(Clone, Copy, Debug)]
 pub enum Distance {
     Constant(i32),
-    /// `(variable & mask) - constant`. The parts are the number of the variable, the mask and the
+    /// `(variable & mask) - constant`. The fields are the number of the variable, the mask and the
     /// constant.
     Variable(u8, u8, i32),
 }
@@ -81,8 +81,8 @@ pub enum Stmt {
         most: u8,
         to: u8,
     },
-    /// Adds at most `most` bytes of the packet to the variable `to`: every `by`-th byte from offset
-    /// `at`.
+    /// Adds the values of at most `most` packet bytes to the variable `to`: every `by`-th byte from
+    /// offset `at`.
     Sum {
         at: u16,
         most: u8,
@@ -94,14 +94,14 @@ pub enum Stmt {
         then: Vec<Stmt>,
         other: Vec<Stmt>,
     },
-    /// A C `switch` on the masked value of a variable.
+    /// A C `switch` statement on a variable of which only the bits in a mask count.
     Switch {
         variable: u8,
         mask: u8,
         cases: Vec<Vec<Stmt>>,
     },
     /// Increments a counter in a map, or inserts the counter if it does not exist. If `reread` is
-    /// set, also replaces the element and reads the old one again.
+    /// set, also replaces the element and then reads through the pointer to the old element.
     Count {
         map: u8,
         key: u8,
@@ -119,7 +119,7 @@ pub enum Stmt {
         found: Vec<Stmt>,
         missing: Vec<Stmt>,
     },
-    /// Deletes the map element whose key is the masked value of a variable.
+    /// Deletes the map element whose key is a variable of which only the bits in a mask count.
     Forget {
         map: u8,
         key: u8,

@@ -132,7 +132,7 @@ impl Emitter<'_> {
     }
 
     /// Emits an instruction that clears the bits of a register that are not in `mask`. Returns
-    /// `None` if the register must keep its value.
+    /// `None` if the value of the register must not change.
     pub(super) fn mask(&mut self, register: Register, mask: i32) -> Option<()> {
         if self.reserved.contains(&register) {
             return None;
@@ -142,7 +142,7 @@ impl Emitter<'_> {
     }
 
     /// Emits a truncation of a register to 32 bits, unless its value already fits in 32 bits.
-    /// Returns `None` if the register must keep its value.
+    /// Returns `None` if the value of the register must not change.
     fn fit_word(&mut self, register: Register) -> Option<()> {
         if self.state.range(register)?.is_word() {
             return Some(());

@@ -11,7 +11,7 @@ use crate::statement::{Delta, Operand, Pick};
 const FAILED: i32 = 0;
 
 impl Emitter<'_> {
-    /// Checks that the next call is possible. Returns `None` if it would overwrite the register
+    /// Checks that a call can be emitted now. Returns `None` if it would overwrite the register
     /// that holds the pointer to the XDP context.
     pub(super) fn before_call(&self) -> Option<()> {
         (self.context != Some(reg(1))).then_some(())

@@ -6,7 +6,7 @@ use super::{Emitted, Emitter};
 use crate::state::Kind;
 use crate::statement::Code;
 
-/// Number of bytes of each scalar that a program stores to the packet before it ends.
+/// Number of packet bytes for each scalar that a program stores to the packet before it ends.
 const OBSERVED: u16 = 8;
 
 impl Emitter<'_> {
@@ -51,8 +51,8 @@ impl Emitter<'_> {
         Emitted { code: self.code, paths: self.ended }
     }
 
-    /// Emits stores of up to `observed` scalars to the packet, so that tests detect differences in
-    /// their values.
+    /// Emits stores of up to `observed` scalars to the packet, so that tests that compare packets
+    /// detect different register values.
     fn observe(&mut self, observed: u8) {
         if !self.features.packet_writes {
             return;

@@ -11,8 +11,8 @@ use crate::statement::{Stmt, Test};
 const ATTEMPTS: usize = 8;
 
 impl Emitter<'_> {
-    /// Emits a conditional jump whose target is set later, and returns the slot of the jump.
-    /// Returns `None` if no register holds a scalar.
+    /// Emits a conditional jump whose target is set later. Returns the slot of the jump. Returns
+    /// `None` if no register holds a scalar.
     pub(super) fn conditional(&mut self, test: &Test) -> Option<usize> {
         let dst = self.scalar(test.left)?;
         let src = self.source_beside(dst, test.right)?;
@@ -44,8 +44,8 @@ impl Emitter<'_> {
     }
 
     /// Emits both branches of the conditional jump in slot `at`: the statements `taken` at the
-    /// jump's target, and `other` right after the jump. Each branch is emitted with its own state
-    /// of registers and stack.
+    /// jump's target, and `other` right after the jump. `if_taken` and `if_not` are the
+    /// states of registers and stack with which the branches start.
     pub(super) fn emit_branches(
         &mut self,
         at: usize,

@@ -53,7 +53,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Emits a store of an element's key on the stack, `depth` bytes below the frame pointer.
+    /// Emits a store of a map element's key on the stack, `depth` bytes below the frame pointer.
     fn key(&mut self, element: &Element, depth: u16) -> Option<()> {
         let last = (1i32 << self.map.log_entries) - 1;
         let masked = element.mask || !self.features.missing_elements;

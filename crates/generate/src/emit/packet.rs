@@ -79,8 +79,9 @@ impl Emitter<'_> {
         Some(())
     }
 
-    /// Emits a comparison of a packet pointer with the packet's end. Returns the slot of the jump,
-    /// and true if the jump is taken for packets that are long enough.
+    /// Emits a conditional jump that compares a packet pointer with the packet's end. Returns the
+    /// slot of the jump, and true if packets that are long enough take it, false if they fall
+    /// through.
     fn compare(&mut self, limit: Register, end: Register, by: Comparison) -> (usize, bool) {
         let (cond, dst, src, stays) = match by {
             Comparison::Greater => (Condition::Gt, limit, end, false),
@@ -110,8 +111,9 @@ impl Emitter<'_> {
         self.move_pointer(dst, by)
     }
 
-    /// Chooses a packet pointer, and an offset from it at which the packet certainly has `bytes`
-    /// bytes. Returns `None` if no pointer has so many checked bytes.
+    /// Chooses a register with a packet pointer, and an offset from this pointer at which an
+    /// earlier check ensures `bytes` packet bytes. Returns `None` if no check ensures so many
+    /// bytes.
     pub(super) fn place(&self, bytes: u16, from: Pick, at: Pick) -> Option<(Register, i16)> {
         let reaches = |kind| matches!(kind, Kind::Packet(p) if p.range >= bytes);
         let base = pick(&self.state.registers(reaches), from)?;

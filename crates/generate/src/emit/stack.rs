@@ -16,8 +16,8 @@ impl Emitter<'_> {
         Some(())
     }
 
-    /// Returns the operand for a store of `src`. If stores of constants are disabled, emits a move
-    /// of the constant to a register and returns the register.
+    /// Returns an operand through which a program can store `src`. If stores of constants are
+    /// disabled, this is a register, to which the emitted code moves the constant.
     pub(super) fn stored(&mut self, src: Source, choice: Pick) -> Option<Source> {
         match src {
             Source::Imm(value) if !self.features.store_constants => {
@@ -30,7 +30,7 @@ impl Emitter<'_> {
     }
 
     /// Emits a store of a number on the stack, `depth` bytes below the frame pointer, and records
-    /// it.
+    /// that these bytes hold a number.
     pub(super) fn push_at(&mut self, size: Size, depth: u16, src: Source) {
         let offset = -(depth as i16);
         self.code.push(Insn::Store { size, base: Register::FRAME, offset, src });

@@ -8,7 +8,8 @@ use crate::state::{Kind, Range};
 use crate::statement::{Straddle, Test};
 
 impl Emitter<'_> {
-    /// Emits a load that a conditional jump can skip, followed by a use of the loaded register.
+    /// Emits a load that a conditional jump can skip, followed by an instruction that uses the
+    /// loaded register.
     pub(super) fn straddle(&mut self, test: &Test, straddle: &Straddle) -> Option<()> {
         let Straddle { size, via, from, to, count } = *straddle;
         let bytes = u16::from(size.bytes());

@@ -6,7 +6,7 @@ use slowpath_bpf::MapKind;
 /// always enabled.
 #[derive(Clone, Debug)]
 pub struct SequenceFeatures {
-    /// Pointers to elements that are used after calls that may have replaced or removed the
+    /// Uses of pointers to map elements after calls that may have replaced or removed these
     /// elements.
     pub stale_pointers: bool,
     /// Moves of the packet's end in both directions, by distances read from the packet.

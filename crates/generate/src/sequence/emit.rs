@@ -16,7 +16,8 @@ use super::statement::{Action, Calls, GuardedAction, Number, Shape, Test};
 use crate::emit::{pick, reg};
 use crate::sequence::SequenceFeatures;
 
-/// Offsets of a program's stack areas from the frame pointer, in bytes.
+/// Stack offsets from the frame pointer, in bytes, at which a program keeps arguments, results and
+/// other data.
 const AT_ARGUMENTS: i16 = -32;
 const AT_KEY: i16 = -40;
 const AT_VALUE: i16 = -56;
@@ -37,8 +38,8 @@ const MAX_BRANCHES: usize = 60;
 #[derive(Clone, Debug)]
 pub(super) struct Emitted {
     pub code: Vec<Insn>,
-    /// Slots of conditional branches, each with the number of its bit in `r9`, which is set if the
-    /// branch is not taken.
+    /// Slots of conditional branches, each with the index of its bit in `r9`; the program sets this
+    /// bit if the branch is not taken.
     pub marks: Vec<(usize, u8)>,
 }
 
@@ -133,8 +134,9 @@ impl Emitter<'_> {
         }
     }
 
-    /// Emits a step of the sequence. Returns `None` if it is impossible; the caller must then
-    /// remove the instructions and branch records of the step.
+    /// Emits the instructions of a step of the sequence, such as a helper call. Returns `None` if
+    /// it is impossible; the caller must then remove the instructions and branch records of the
+    /// step.
     fn action(&mut self, action: &Action) -> Option<()> {
         match *action {
             Action::Lookup { map, key, pointer_slot } => self.lookup(map, key, pointer_slot),
@@ -170,8 +172,8 @@ impl Emitter<'_> {
         self.land(end);
     }
 
-    /// Emits stores of `r9` and of the results in the map `out`. Returns the slot of the null check
-    /// after the look-up in `out`, which never fails.
+    /// Emits code that stores `r9` and the results of the calls in the map `out`. Returns the slot
+    /// of the null check after the look-up in `out`, which never fails.
     fn output(&mut self) -> usize {
         self.store(Size::W, Register::FRAME, AT_KEY, Source::Imm(0));
         self.call_with(0, MAP_LOOKUP_ELEM);
@@ -227,8 +229,8 @@ impl Emitter<'_> {
         self.helper(helper);
     }
 
-    /// Emits a branch over the code that is emitted next, and starts this code with an instruction
-    /// that sets the branch's bit in `r9`. Returns the slot of the branch.
+    /// Emits a branch over the code that is emitted next, followed by the first instruction of this
+    /// code, which sets the branch's bit in `r9`. Returns the slot of the branch.
     fn branch(&mut self, cond: Condition, dst: Register, src: Source) -> usize {
         let at = self.code.len();
         self.code.push(Insn::Branch { width: Width::W64, cond, dst, src, offset: 0 });
@@ -274,7 +276,8 @@ impl Emitter<'_> {
         }
     }
 
-    /// Emits a store of the result of a call or read to the next result position on the stack.
+    /// Emits a store of the result of a call or read at the next free place for results on the
+    /// stack.
     fn result(&mut self, from: Register) {
         self.store(Size::DW, Register::FRAME, result_at(self.results), Source::Reg(from));
         self.results += 1;

@@ -1,5 +1,5 @@
-//! Defines where in the packet the arguments of generated helper calls are, how many results are
-//! stored, and the key sizes of maps.
+//! Defines the packet bytes that generated helper calls take as arguments, the number of stored
+//! results, and the key sizes of maps.
 
 use slowpath_bpf::MapKind;
 

@@ -37,8 +37,8 @@ pub(super) fn write(code: &[Insn], shapes: &[Shape]) -> Vec<u8> {
     object.finish()
 }
 
-/// Returns the words of iproute2's `struct bpf_elf_map`: type, key size, value size, entries,
-/// flags, number, pinning, number of the inner map, and index in the outer map.
+/// Returns a map definition as the words of iproute2's `struct bpf_elf_map`: type, key size, value
+/// size, entries, flags, number, pinning, number of the inner map, and index in the outer map.
 fn definition(shape: &Shape, kind: MapKind, id: u32, inner: u32) -> [u32; 9] {
     let hash = matches!(kind, MapKind::HASH | MapKind::PERCPU_HASH);
     let trie = kind == MapKind::LPM_TRIE;

@@ -47,7 +47,7 @@ pub enum Number {
 /// The value that a map update stores in the element.
 #[derive(Clone, Copy, Debug)]
 pub enum Value {
-    /// A value whose first word is this number.
+    /// A new value whose first word is this number.
     Number(Number),
     /// The map value at a pointer that an earlier look-up returned.
     Pointer(Pick),

@@ -80,7 +80,8 @@ fn mixed(
     Union::new_weighted(vec![(weights.0, constant), (weights.1, variable)]).boxed()
 }
 
-/// Returns a strategy for map keys. There are only a few, so that several calls use the same key.
+/// Returns a strategy for map keys. It chooses among a few keys, so that several calls use the same
+/// one.
 fn key() -> BoxedStrategy<Number> {
     mixed(vec![0, 0, 1, 1, 2, 3], positive(vec![1, 3, 3, 7]), (2, 3))
 }
@@ -102,7 +103,8 @@ fn size() -> BoxedStrategy<Size> {
     select(vec![Size::B, Size::B, Size::H, Size::W, Size::DW]).boxed()
 }
 
-/// Returns a strategy for the distance in bytes by which a call moves this boundary of the packet.
+/// Returns a strategy for the distance in bytes by which a call moves the boundary `end` of the
+/// packet.
 fn delta(end: End) -> BoxedStrategy<Number> {
     let constants = match end {
         End::Head => {

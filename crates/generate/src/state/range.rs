@@ -1,4 +1,4 @@
-//! Defines ranges of numbers, and computes the ranges that results of arithmetic have.
+//! Defines ranges of numbers, and computes the range of the result of an arithmetic operation.
 
 use slowpath_bpf::insn::{AluOp, Width};
 

@@ -15,11 +15,11 @@ use crate::statement::{
 
 /// The position of a statement in the program, with the strategy for the statements nested in it.
 pub(super) enum Statements {
-    /// The statement is on the outermost level of the program.
+    /// A position on the outermost level of the program.
     Outside(BoxedStrategy<Vec<Stmt>>),
-    /// The statement is in a branch or loop.
+    /// A position in a branch or loop.
     Inside(BoxedStrategy<Vec<Stmt>>),
-    /// The statement is in a called function.
+    /// A position in a called function.
     Function(BoxedStrategy<Vec<Stmt>>),
 }
 

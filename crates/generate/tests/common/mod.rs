@@ -28,8 +28,8 @@ pub fn insns(program: &Generated) -> impl Iterator<Item = &Insn> {
     program.functions().iter().flatten()
 }
 
-/// Returns the distinct opcodes of programs in the lower byte. The upper byte is the width of a
-/// byte swap, or 0 for other instructions.
+/// Returns the distinct opcodes of programs. The lower byte of each number is the opcode, and the
+/// upper byte is the width of a byte swap, or 0 for other instructions.
 pub fn opcodes(programs: &[Generated]) -> BTreeSet<u16> {
     let mut found = BTreeSet::new();
     for insn in programs.iter().flat_map(insns) {

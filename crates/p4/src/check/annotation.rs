@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use super::*;
 use crate::token::TokenKind;
 
-/// Identity of a control-plane name: kind of the declared thing, enclosing parser or control
-/// (`None` if the name is absolute), and the name.
+/// Key under which no two declarations may have the same control-plane name: kind of the declared
+/// thing, enclosing parser or control (`None` if the name is absolute), and the name.
 type ControlName = (&'static str, Option<DeclId>, String);
 
 impl<'a> Checker<'a> {
@@ -58,7 +58,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Reports a control-plane name that two declarations share.
+    /// Reports control-plane names that two declarations share.
     pub(super) fn control_plane_names(&mut self, declarations: &'a [Decl]) {
         let mut instances: HashMap<DeclId, u32> = HashMap::new();
         for call in self.out.calls.values() {

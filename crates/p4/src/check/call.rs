@@ -86,8 +86,8 @@ impl<'a> Checker<'a> {
         self.call_signature(expr, callee, &signature, &[], given, args)
     }
 
-    /// Checks the arguments of a call whose callee is faulty, so that faults in the arguments are
-    /// reported and their names resolved.
+    /// Checks the arguments of a call whose callee has an error. Errors in the arguments are still
+    /// reported, and names in them are resolved.
     fn check_args_alone(&mut self, args: &'a [Arg]) {
         for arg in args {
             self.expression(&arg.value);
@@ -356,8 +356,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Returns each type parameter of a declared type with its type argument; a fresh type variable
-    /// stands for a missing one.
+    /// Returns the type parameters of a declared type, each with its type argument. A new type
+    /// variable replaces a missing type argument.
     pub(super) fn with_args(&mut self, named: &Named) -> Vec<(DeclId, Type)> {
         let params = self.out.type_params.get(&named.id).cloned().unwrap_or_default();
         params
@@ -369,7 +369,8 @@ impl<'a> Checker<'a> {
             .collect()
     }
 
-    /// Returns the overload whose parameters match the arguments in number and names.
+    /// Returns the function or method, among several of the same name, whose parameters match the
+    /// arguments in number and names.
     fn choose(
         &mut self,
         span: Span,
@@ -564,8 +565,8 @@ impl<'a> Checker<'a> {
         Type::Bool
     }
 
-    /// Returns the type of an argument, or reports that it is not a value. Instances are allowed
-    /// for parameters of an extern, parser, control or package type.
+    /// Returns the type of an argument, or reports an error if the argument is not a value.
+    /// Instances are allowed for parameters of an extern, parser, control or package type.
     fn must_be_value_of(&mut self, expr: &Expr, found: Type, wanted: &Type) -> Type {
         match (&found, wanted) {
             (Type::Name(_), _) | (Type::Void, _) => self.must_be_value(expr, found),
@@ -631,8 +632,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Returns advice for an expression that cannot be written: the direction that its parameter
-    /// needs.
+    /// Returns advice for an expression that the program must not change because it is part of a
+    /// parameter: the direction that the parameter needs. Empty for other expressions.
     pub(super) fn direction_advice(&self, expr: &Expr) -> String {
         let mut root = expr;
         while let ExprKind::Member { base, .. }
@@ -657,7 +658,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Returns true if an assignment can store into the expression.
+    /// Returns true if the expression can be the target of an assignment.
     pub(super) fn is_writable(&self, expr: &Expr) -> bool {
         match &expr.kind {
             ExprKind::Name { .. } => {
@@ -710,7 +711,8 @@ impl<'a> Checker<'a> {
         result
     }
 
-    /// Checks the arguments of a constructor, and returns the type with its type arguments.
+    /// Checks the arguments of a constructor, and returns the constructed type with its type
+    /// arguments.
     pub(super) fn construct_type(
         &mut self,
         expr: Option<&'a Expr>,
@@ -917,10 +919,11 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Source position of a fault (`None` for the whole call), and the message.
+/// An error in the arguments of a call: source position (`None` for the whole call), and message.
 type Mismatch = (Option<Span>, String);
 
-/// Returns, for each parameter, the index of its argument; `None` for a parameter without argument.
+/// Assigns arguments to parameters. Returns, for each parameter, the index of its argument; `None`
+/// for a parameter without argument.
 pub(super) fn match_args(
     params: &[ParamType],
     args: &[Arg],

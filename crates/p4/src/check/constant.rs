@@ -31,8 +31,8 @@ pub enum Value {
 }
 
 impl Value {
-    /// Returns true if the value has more than `limit` parts. Subtracts the counted parts from
-    /// `limit`.
+    /// Returns true if the value consists of more than `limit` nested values. Subtracts the number
+    /// of counted values from `limit`.
     pub(super) fn has_more_parts(&self, limit: &mut u32) -> bool {
         let Some(rest) = limit.checked_sub(1) else { return true };
         *limit = rest;
@@ -52,7 +52,8 @@ impl Value {
     }
 }
 
-/// Returns `value` reduced to the width and sign of an integer type.
+/// Returns `value` reduced to the width of an integer type, modulo 2^width, and interpreted with
+/// its sign.
 pub fn wrap(value: &BigInt, ty: &Type) -> BigInt {
     match ty {
         Type::Bit(width) => value & &mask(*width),

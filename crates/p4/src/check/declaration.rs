@@ -192,7 +192,7 @@ impl<'a> Checker<'a> {
         self.finish(decl, make(named));
     }
 
-    /// Reports a function if an earlier function of the same name has the same parameters.
+    /// Reports an error if an earlier function of the same name has the same parameters.
     fn overload(&mut self, decl: &'a Decl, signature: &SignatureType) {
         let names = |signature: &SignatureType| {
             signature.params.iter().map(|param| param.name.clone()).collect::<Vec<_>>()
@@ -215,8 +215,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Checks the type parameters and parameters of a signature, and adds them to the innermost
-    /// scope.
+    /// Checks the type parameters and parameters of a signature, and adds their names to the
+    /// innermost scope.
     fn signature(&mut self, written: &'a Signature, place: Place) -> SignatureType {
         for param in &written.type_params {
             self.declare(&param.name, Entity::TypeParam(param));

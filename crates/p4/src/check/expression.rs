@@ -9,7 +9,8 @@ use num_traits::{Signed, ToPrimitive};
 use super::*;
 
 impl<'a> Checker<'a> {
-    /// Returns the type of an expression, and records the type and a known value for later passes.
+    /// Returns the type of an expression, and records the type, and the value if it is known at
+    /// compile time, for later passes.
     pub(super) fn expression(&mut self, expr: &'a Expr) -> Type {
         let ty = self.expression_type(expr);
         let ty = self.known(&ty);
@@ -55,8 +56,9 @@ impl<'a> Checker<'a> {
         value
     }
 
-    /// Returns true for values that are fixed at compile time, although this checker does not
-    /// compute them: constructor parameters, instances, and expressions of them.
+    /// Returns true if the value of the expression is fixed at compile time, even if the checker
+    /// does not compute it. This includes constructor parameters, instances, and expressions of
+    /// them.
     pub(super) fn is_compile_time(&self, expr: &Expr) -> bool {
         if self.out.constants.contains_key(&expr.id) || *self.out.type_of(expr) == Type::Unknown {
             return true;
@@ -229,13 +231,15 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Checks an element of a list or record literal, which must be a value.
+    /// Checks an element of a list or record literal, and reports an error if it is not a value.
+    /// Returns its type.
     fn part(&mut self, expr: &'a Expr) -> Type {
         let ty = self.expression(expr);
         self.must_be_value(expr, ty)
     }
 
-    /// Returns `ty`, or reports that an expression of this type is not a value.
+    /// Returns the type `ty` of an expression. Reports an error if an expression of this type is
+    /// not a value.
     pub(super) fn must_be_value(&mut self, expr: &Expr, ty: Type) -> Type {
         match ty {
             Type::Void
@@ -410,8 +414,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Returns the type of an expression whose bits are selected. Reports a type without bits, and
-    /// returns `None`.
+    /// Returns the type of an expression whose bits a slice selects. Reports an error, and returns
+    /// `None`, if values of this type have no bits to select.
     fn bits_of(&mut self, base: &'a Expr) -> Option<Type> {
         let ty = self.expression(base);
         match self.number_of(&ty) {
@@ -473,7 +477,8 @@ impl<'a> Checker<'a> {
         ty
     }
 
-    /// Checks two operands. If only one has a width, the other takes its type. Returns both types.
+    /// Checks the two operands of an operator, and returns their types. If only one operand has a
+    /// width, the other operand takes its type.
     fn balance(&mut self, left: &'a Expr, right: &'a Expr) -> (Type, Type) {
         let a = self.expression(left);
         let b = self.expression(right);
@@ -847,7 +852,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Returns an operator as source text.
+/// Returns the source text of a binary operator.
 fn sign(op: BinaryOp) -> &'static str {
     match op {
         BinaryOp::Add => "+",

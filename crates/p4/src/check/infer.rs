@@ -11,7 +11,7 @@ impl<'a> Checker<'a> {
         Type::Var(self.vars.len() as u32 - 1)
     }
 
-    /// Replaces the type variables whose types are known.
+    /// Returns the type with each type variable replaced by its inferred type, if it is known.
     pub(super) fn known(&self, ty: &Type) -> Type {
         let all =
             |types: &Rc<[Type]>| -> Rc<[Type]> { types.iter().map(|ty| self.known(ty)).collect() };
@@ -156,8 +156,8 @@ impl<'a> Checker<'a> {
         given.next().is_none()
     }
 
-    /// Returns advice on the first parameter whose direction differs from the wanted parser or
-    /// control; `None` if all directions agree.
+    /// Returns advice on the first parameter of a parser or control whose direction differs from
+    /// that in the wanted type; `None` if all directions agree.
     pub(super) fn other_direction(&mut self, wanted: &Type, found: &Type) -> Option<String> {
         let ((Type::Parser(wanted), Type::Parser(found))
         | (Type::Control(wanted), Type::Control(found))) = (wanted, found)
@@ -242,8 +242,8 @@ impl<'a> Checker<'a> {
         true
     }
 
-    /// Sets the type of a literal and of the literals inside it, and reduces its value to the
-    /// width.
+    /// Sets the type of a literal and of the literals inside it, and reduces integers to the width
+    /// of the type.
     pub(super) fn set_type(&mut self, expr: &'a Expr, ty: &Type) {
         let found = self.out.type_of(expr).clone();
         let literal = matches!(

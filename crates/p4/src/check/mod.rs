@@ -31,7 +31,8 @@ use crate::token::Span;
 /// Largest number of reported errors.
 const MOST_ERRORS: usize = 20;
 
-/// Largest number of parts of a type or value. Without it, types made of types grow exponentially.
+/// Largest number of types in a type, or of values in a value, counting nested ones. Without this
+/// limit, types that contain other types could grow exponentially.
 const MOST_PARTS: u32 = 1 << 14;
 /// Largest nesting depth of types.
 const MOST_LEVELS: u32 = 64;
@@ -125,9 +126,9 @@ pub enum Builtin {
 pub struct Call {
     /// Called function, method or constructor.
     pub callee: Callee,
-    /// Type arguments of the callee.
+    /// Type arguments of the callee, stated or inferred.
     pub type_args: Vec<Type>,
-    /// Index of the argument of each parameter; `None` for a parameter that takes its default
+    /// For each parameter, the index of its argument; `None` for a parameter that takes its default
     /// value.
     pub args: Vec<Option<usize>>,
 }
@@ -250,7 +251,7 @@ impl<'a> Entity<'a> {
         }
     }
 
-    /// Returns true for functions, because several functions can share a name.
+    /// Returns true if several declarations of this kind can share a name: functions.
     fn can_overload(self) -> bool {
         matches!(self, Entity::Decl(decl) if matches!(*decl.kind, DeclKind::Function(_) | DeclKind::ExternFunction(_)))
     }
@@ -265,11 +266,12 @@ enum Place {
     Action,
     Function,
     Table,
-    /// Arguments in the list of actions of a table; they must not apply tables (section 14.2.1.2).
+    /// Arguments of actions in a table's list of actions. They must not apply tables (section
+    /// 14.2.1.2).
     Argument,
 }
 
-/// Meaning of `_` in the position of a type (section 7.2.14).
+/// Meaning of `_` where the program may write it instead of a type (section 7.2.14).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Blanks {
     /// `_` is not allowed.
@@ -294,9 +296,9 @@ struct Checker<'a> {
     place: Place,
     /// Result type of the function under check.
     result: Option<Type>,
-    /// Type of `this`; `None` outside of methods.
+    /// Type of `this` in the code under check; `None` outside of methods.
     this: Option<Type>,
-    /// Number of loops around the current statement.
+    /// Number of loops around the statement under check.
     loops: u32,
     /// Meaning of `_` in the position of a type.
     blanks: Blanks,

@@ -12,7 +12,8 @@ use super::*;
 const WIDEST: u32 = 1 << 20;
 
 impl<'a> Checker<'a> {
-    /// Resolves a type in the source. If `partial`, type arguments may be missing.
+    /// Returns the type that the program means by `written`. If `partial` is true, type arguments
+    /// may be missing.
     pub(super) fn resolve_type(&mut self, written: &'a TypeRef, partial: bool) -> Type {
         let span = written.span;
         match &written.kind {
@@ -152,8 +153,8 @@ impl<'a> Checker<'a> {
         ty
     }
 
-    /// Returns the type, or reports that it has too many parts or levels. Subtracts its parts from
-    /// `parts`.
+    /// Returns the type `ty`, or reports that it contains too many or too deeply nested types.
+    /// Subtracts the number of contained types from `parts`.
     pub(super) fn sized(&mut self, span: Span, ty: Type, parts: &mut u32) -> Type {
         if self.fits_size(&ty, parts, MOST_LEVELS) {
             return ty;
@@ -162,8 +163,8 @@ impl<'a> Checker<'a> {
         self.type_fault(span, format!("the type has more than {limits}"))
     }
 
-    /// Returns true if a type has at most `levels` levels and `parts` parts. Subtracts its parts
-    /// from `parts`.
+    /// Returns true if a type contains at most `parts` types, nested at most `levels` deep.
+    /// Subtracts the number of contained types from `parts`.
     fn fits_size(&self, ty: &Type, parts: &mut u32, levels: u32) -> bool {
         let (Some(rest), Some(levels)) = (parts.checked_sub(1), levels.checked_sub(1)) else {
             return false;
@@ -207,7 +208,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Evaluates a width or size. Reports a value below `least`, and returns `None`.
+    /// Evaluates the width of a type, or the size of a stack. Reports an error and returns `None`
+    /// if it is below `least`.
     pub(super) fn width(&mut self, expr: &'a Expr, least: u32) -> Option<u32> {
         let ty = self.expression(expr);
         if ty == Type::Unknown && !self.out.constants.contains_key(&expr.id) {
@@ -293,7 +295,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Returns true if the declaration declares a type.
+/// Returns true if the declaration introduces a type.
 fn is_type(decl: &Decl) -> bool {
     matches!(
         *decl.kind,

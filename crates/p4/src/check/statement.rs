@@ -277,7 +277,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Returns the types of the fields of a struct; a nested struct contributes its fields.
+    /// Returns the types of the fields of a struct, with nested structs replaced by their fields.
     fn leaves(&self, ty: &Type) -> Vec<Type> {
         match ty {
             Type::Fields(FieldsKind::Struct, named) => {
@@ -287,7 +287,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Checks the sets of a `select` case or table entry against the types of the keys.
+    /// Checks the sets of values in a `select` case or table entry against the types of the keys.
     pub(super) fn sets(&mut self, span: Span, sets: &'a [Expr], types: &[Type]) {
         // `{a, b}` is the same as `(a, b)`.
         let sets = match sets {

@@ -213,8 +213,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Checks the sets of an entry against the match kinds: `lpm` needs a prefix, `exact` one
-    /// value.
+    /// Checks that the sets of values in an entry fit the match kinds: `lpm` needs a prefix,
+    /// `exact` a single value.
     fn match_sets(&mut self, entry: &'a Entry, kinds: &[Rc<str>]) {
         if entry.sets.len() != kinds.len() {
             return;
@@ -299,7 +299,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Checks the actions of a table, and the arguments for parameters that have a direction.
+    /// Checks the actions of a table, and the arguments that the table states for their parameters
+    /// with a direction.
     fn actions(&mut self, actions: &'a [ActionRef]) {
         let mut names = HashSet::new();
         for one in actions {
@@ -463,7 +464,8 @@ impl<'a> Checker<'a> {
             .insert(action.id, Call { callee: Callee::Action(id), type_args: Vec::new(), args });
     }
 
-    /// Returns the declarations of a table's actions with the names that the table uses for them.
+    /// Returns the actions of a table: the declaration of each, and the name by which the table
+    /// refers to it.
     pub(super) fn table_actions(&self, table: DeclId) -> Vec<(DeclId, Rc<str>)> {
         let Some(DeclKind::Table(table)) = self.decls.get(&table).map(|decl| &*decl.kind) else {
             return Vec::new();
@@ -506,7 +508,7 @@ fn has_name(key: &Expr) -> bool {
     }
 }
 
-/// Returns true if the mask consists of ones followed by zeros, in a number of `width` bits.
+/// Returns true if the mask, a number of `width` bits, consists of ones followed by zeros.
 fn is_prefix(mask: &BigInt, width: u32) -> bool {
     let ones = (0..u64::from(width)).rev().take_while(|bit| mask.bit(*bit)).count() as u64;
     (0..u64::from(width) - ones).all(|bit| !mask.bit(bit))

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use crate::ast::{DeclId, FieldsKind};
 
-/// A declared type with its type arguments.
+/// A reference to a declared type, with its type arguments.
 #[derive(Clone, Debug)]
 pub struct Named {
     /// Declaration of the type.
@@ -79,7 +79,7 @@ pub enum Type {
     InvalidLiteral,
     /// `...`, `default` or `_`, which fit every type
     Default,
-    /// A set of values of the type: `a &&& b`, `a .. b`, or a value set.
+    /// A set of values of this type: `a &&& b`, `a .. b`, or a value set.
     Set(Rc<Type>),
     /// An action.
     Action(DeclId),
@@ -126,8 +126,8 @@ impl Type {
         )
     }
 
-    /// Returns the type with each type parameter replaced by the result of `by`, where it returns
-    /// one.
+    /// Returns the type with type parameters replaced: `by` returns the replacement of a type
+    /// parameter, or `None` to keep it.
     pub fn replace(&self, by: &dyn Fn(DeclId) -> Option<Type>) -> Type {
         let all =
             |types: &Rc<[Type]>| -> Rc<[Type]> { types.iter().map(|ty| ty.replace(by)).collect() };
@@ -147,7 +147,7 @@ impl Type {
         }
     }
 
-    /// Returns true if `holds` is true for the type or for a type inside it.
+    /// Returns true if `holds` returns true for the type or for a type inside it.
     pub fn contains(&self, holds: &dyn Fn(&Type) -> bool) -> bool {
         holds(self)
             || match self {
@@ -178,7 +178,7 @@ impl fmt::Display for Named {
     }
 }
 
-/// List of types in a message; prints them with commas.
+/// A list of types that is printed in messages, with commas between them.
 struct Joined<'a>(&'a [Type]);
 
 impl fmt::Display for Joined<'_> {

@@ -206,7 +206,7 @@ impl Reader<'_> {
         Ok((name, DeclKind::Extern(declared)))
     }
 
-    /// Reads `<type parameters>(parameters)`.
+    /// Reads `<type parameters>(parameters)` of a signature with the result type `result`.
     fn signature(&mut self, result: Option<TypeRef>) -> Result<Signature> {
         let type_params = self.type_params()?;
         let params = self.params()?;
@@ -335,7 +335,7 @@ impl Reader<'_> {
         Ok(Transition::Select { span, keys, cases })
     }
 
-    /// Reads the sets of a `select` case or table entry: `(set, set)`, or one set.
+    /// Reads the sets of values of a `select` case or table entry: `(set, set)`, or one set.
     fn sets(&mut self) -> Result<Vec<Expr>> {
         if self.is("(") {
             let tuple = self.attempt(|this| {

@@ -49,8 +49,8 @@ impl Reader<'_> {
         second.is(text) && (follows || second.span == first)
     }
 
-    /// Returns the binary operator at the current token: precedence, number of tokens, and
-    /// operator.
+    /// Returns the binary operator at the current token as a tuple: its precedence, its number of
+    /// tokens, and the operator.
     fn operator(&self) -> Option<(u8, usize, BinaryOp)> {
         let token = self.token();
         if token.kind != TokenKind::Symbol {

@@ -60,8 +60,9 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Evaluates `a ? b : c` and operators of higher precedence. Division by zero is an error only
-    /// if `live`: the value of this part counts.
+    /// Evaluates `a ? b : c` and operators of higher precedence. If `live` is false, the value of
+    /// this part does not count, as in the unused branch of `?:`, and division by zero is not an
+    /// error.
     fn conditional(&mut self, live: bool) -> Result<i64, P4Error> {
         self.enter()?;
         let condition = self.binary(1, live)?;
@@ -117,7 +118,8 @@ impl<'a> Evaluator<'a> {
         Ok(left)
     }
 
-    /// Returns the operator at the current position, its precedence, and its number of tokens.
+    /// Returns the operator at the current position as a tuple: its text, its precedence, and its
+    /// number of tokens.
     fn operator(&self) -> Option<(&'a str, u32, usize)> {
         let symbol = self.peek().filter(|lexeme| lexeme.kind == Kind::Symbol)?;
         let level = match &*symbol.text {
@@ -185,8 +187,8 @@ impl<'a> Evaluator<'a> {
     }
 }
 
-/// Reads an integer of C; `None` if the text is not one. Numbers above the largest signed one wrap
-/// around.
+/// Parses an integer in C's notation; returns `None` if the text is not one. Numbers above the
+/// largest signed one wrap around.
 fn number(text: &str) -> Option<i64> {
     let digits = text.trim_end_matches(['u', 'U', 'l', 'L']);
     let (digits, base) = match digits.as_bytes() {

@@ -73,7 +73,7 @@ impl Preprocessor<'_> {
         frame.lexer.line(&mut self.names)
     }
 
-    /// Reads the name of a macro.
+    /// Reads the name of a macro in the line of a directive.
     fn name(&mut self, directive: &str, span: Span) -> Result<Lexeme, P4Error> {
         match self.line().into_iter().next() {
             Some(name) if name.kind == Kind::Word => Ok(name),
@@ -166,7 +166,8 @@ impl Preprocessor<'_> {
         }
     }
 
-    /// Sets the file and line in messages, after `#line 1 "file"` or `# 1 "file"`.
+    /// Executes `#line 1 "file"` or `# 1 "file"`: sets the file and line that messages state for
+    /// the following text.
     fn set_place(
         &mut self,
         line: Option<&Lexeme>,
@@ -191,7 +192,7 @@ impl Preprocessor<'_> {
         Ok(())
     }
 
-    /// Defines a macro that an option of the caller states.
+    /// Defines a macro from an option of the preprocessor.
     pub(super) fn define_option(&mut self, name: &str, value: &str) -> Result<(), P4Error> {
         let mut lexer = Lexer::new(u32::MAX, format!("{name} {value}").into());
         let span = lexer.place();

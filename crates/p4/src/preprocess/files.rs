@@ -71,7 +71,7 @@ impl Preprocessor<'_> {
         Ok(())
     }
 
-    /// Finds an included file. Returns its index and its folder.
+    /// Finds an included file. Returns its index in the sources, and its folder.
     fn find(
         &mut self,
         name: &str,

@@ -45,7 +45,8 @@ impl Macro {
         Ok((name.text.clone(), definition))
     }
 
-    /// Reads the parameters of a macro up to `)`, and returns the tokens after them.
+    /// Reads the parameters of a macro up to `)`. Returns the tokens after them, which are the
+    /// replacement.
     fn parse_params<'l>(
         &mut self,
         line: &'l [Lexeme],
@@ -117,7 +118,8 @@ impl Preprocessor<'_> {
         }
     }
 
-    /// Replaces the macros in a list of lexemes, independent of the text after it.
+    /// Replaces the macros in a list of lexemes. Arguments of a macro cannot continue behind the
+    /// end of the list.
     pub(super) fn expand(
         &mut self,
         lexemes: Vec<Lexeme>,
@@ -200,8 +202,8 @@ impl Preprocessor<'_> {
         lexeme
     }
 
-    /// Replaces a use of a macro. Returns false if its arguments are missing, so that the name
-    /// stays.
+    /// Replaces a use of a macro. Returns false if no arguments follow the name, so that it stays
+    /// as it is.
     fn replace(&mut self, definition: &Rc<Macro>, name: &Lexeme) -> Result<bool, P4Error> {
         let args = match &definition.params {
             None => Vec::new(),
@@ -335,7 +337,7 @@ impl Preprocessor<'_> {
         Ok(out)
     }
 
-    /// Makes a string of an argument, for the operator `#`.
+    /// Converts a macro argument to a string literal, as the operator `#` requires.
     fn quote(&mut self, arg: &[Lexeme], hash: &Lexeme) -> Lexeme {
         let mut text = String::new();
         for lexeme in arg {
@@ -348,7 +350,7 @@ impl Preprocessor<'_> {
         Lexeme { kind: Kind::Text, text: self.names.get(&text), ..hash.clone() }
     }
 
-    /// Joins two tokens, for the operator `##`.
+    /// Joins two tokens to one, as the operator `##` requires.
     fn paste(&mut self, left: &Lexeme, right: &Lexeme, span: Span) -> Result<Vec<Lexeme>, P4Error> {
         let text = spelling(left) + &spelling(right);
         self.charge(text.len(), span)?;

@@ -6,7 +6,8 @@ pub(super) struct Header {
     pub name: &'static str,
     /// Source text of the header.
     pub text: &'static str,
-    /// Macro that `#include` of the header must define first, if any.
+    /// Macro that the preprocessor must define before it includes the header; `None` if the header
+    /// needs no macro.
     pub defines: Option<&'static str>,
 }
 

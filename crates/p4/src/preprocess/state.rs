@@ -14,18 +14,18 @@ pub(super) struct Frame {
     pub number: u32,
     /// Folder to search for `#include "…"`; `None` for standard headers.
     pub folder: Option<PathBuf>,
-    /// Conditions whose `#endif` is still to come.
+    /// Conditional sections whose `#endif` has not been read.
     pub conditions: Vec<Condition>,
 }
 
-/// Identity of a file in the sources.
+/// Origin of a file, by which the preprocessor recognises files that it has already read.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) enum Key {
     /// A file from disk, by its path.
     Read(PathBuf),
     /// A standard header, by its name.
     Standard(&'static str),
-    /// A file that only `#line` names, by its path.
+    /// A file that was not read but is named in a `#line` directive, by its path.
     Shown(PathBuf),
 }
 
@@ -65,7 +65,7 @@ pub(super) struct Context {
     pub replaced: Option<Rc<Macro>>,
 }
 
-/// Removes the components `.` from a path, so that each file has a single path.
+/// Removes the components `.` from a path, so that different spellings of a path become equal.
 pub(super) fn tidy(path: &Path) -> PathBuf {
     path.components().filter(|component| *component != Component::CurDir).collect()
 }

@@ -61,7 +61,8 @@ impl<'a> Generator<'a> {
         })
     }
 
-    /// Returns the fields of the action data that hold a parameter, and appends them to `fields`.
+    /// Creates the fields of the action data that hold a parameter, appends them to `fields`, and
+    /// returns the location of the parameter.
     fn parameter(
         &self,
         name: &str,
@@ -105,8 +106,8 @@ impl<'a> Generator<'a> {
         Ok(unit.finish(Op::Return, origin))
     }
 
-    /// Adds an action to the pipeline and returns its name. Reuses an action of the same path with
-    /// the same data and instructions.
+    /// Adds an action to the pipeline and returns its name. If the pipeline has an action of the
+    /// same path with the same data and instructions, returns this action's name instead.
     pub(super) fn define_action(
         &mut self,
         path: &str,
@@ -157,7 +158,7 @@ impl<'a> Generator<'a> {
     }
 
     /// Returns the default action of a table. Adds `NoAction` to `references` if it is the default
-    /// without being in the table's list.
+    /// action but not in the table's list of actions.
     pub(super) fn default_action(
         &mut self,
         properties: &Properties<'a>,

@@ -101,8 +101,8 @@ impl<'a> Generator<'a> {
         Ok(result)
     }
 
-    /// Emits the inlined body of a call, a label at its end for `return`, and then the instructions
-    /// that copy results to the arguments.
+    /// Emits the inlined body of a call, a label at its end as the target of `return`, and then the
+    /// instructions that copy results to the arguments.
     pub(super) fn framed(
         &mut self,
         result: Option<Place>,
@@ -209,8 +209,8 @@ impl<'a> Generator<'a> {
         Ok(copies)
     }
 
-    /// Returns the variables, and parts of variables, that an argument reads or writes; `None` if
-    /// it contains a call.
+    /// Returns the variables, or parts of them, to which an argument refers; `None` if the argument
+    /// contains a call.
     fn uses_of(&self, given: &Given<'a>) -> Option<Vec<Used>> {
         match given {
             Given::Expr(expr) => uses(self.checked, expr),
@@ -218,7 +218,8 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Returns the packet or instance that an expression names; `None` for other expressions.
+    /// Returns the packet, or the instance of an extern, parser or control, that an expression
+    /// names; `None` for other expressions.
     pub(super) fn object_of(&mut self, expr: &'a Expr) -> Option<Binding> {
         match &expr.kind {
             ExprKind::Name { .. } => match self.bindings.get(self.checked.uses.get(&expr.id)?)? {
@@ -370,7 +371,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Binds an instance to its constructor arguments, in the order of the parameters.
+    /// Records the constructor arguments of an instance, in the order of the parameters.
     pub(super) fn instance(&mut self, decl: &'a Decl, args: &'a [Arg]) -> Result<()> {
         let ty = self.declared(decl.id);
         let path = self.paths.get(&decl.id).cloned().unwrap_or_else(|| decl.name.text.to_string());

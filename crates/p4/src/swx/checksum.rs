@@ -104,7 +104,7 @@ impl<'a> Generator<'a> {
         self.store_words(target, &sum)
     }
 
-    /// Returns the numbers that a checksum covers, in order.
+    /// Returns the values of the fields that a checksum covers, in order.
     pub(super) fn data_of(&mut self, data: &'a Expr) -> Result<Vec<Words>> {
         let mut numbers = Vec::new();
         self.add_data(data, &mut numbers)?;
@@ -222,7 +222,7 @@ impl<'a> Generator<'a> {
         Words::one(Operand::Field(crc), width)
     }
 
-    /// Emits the step of a CRC that divides the low `bits` bits of its field.
+    /// Emits a step of a CRC: the polynomial division of the low `bits` bits of the field `crc`.
     ///
     /// For the polynomial `x^width + P`, bit `p` of `P` in reflected order adds bit `i` of the
     /// quotient to bit `i + p + 1` of the quotient, and to bit `i + p + 1 - bits` of the new
@@ -266,7 +266,7 @@ impl<'a> Generator<'a> {
     }
 
     /// Emits `sum ^= shifted` for each shift distance in `by`, which must be in ascending order.
-    /// `shifted` ends up shifted by the last distance.
+    /// Afterwards, `shifted` is shifted by the last distance.
     fn add_shifted(
         &mut self,
         sum: &FieldRef,
@@ -375,8 +375,9 @@ impl<'a> Generator<'a> {
         name
     }
 
-    /// Splits numbers into units of `unit` bits, most significant bits first. Returns each part
-    /// with its left shift inside its unit. The last part of a complete unit has shift 0.
+    /// Divides numbers into units of `unit` bits, most significant bits first. A unit can consist
+    /// of parts of several numbers. Returns the parts, each with its left shift in its unit; shift
+    /// 0 completes a unit.
     fn units(&mut self, numbers: &[Words], unit: u32) -> Vec<(Operand, u32)> {
         let (mut filled, mut units) = (0, Vec::new());
         for number in numbers {
@@ -395,8 +396,8 @@ impl<'a> Generator<'a> {
     /// Emits the one's complement sum of numbers in units of 16 bits, and returns its field.
     ///
     /// A carry out of a unit wraps around to its end, because 65536 and 1 are equal modulo 65535.
-    /// So a number need not be split into units: the sum adds up to 32 bits at once, and folds the
-    /// carries at the end.
+    /// So the emitted code adds up to 32 bits at once, and adds the carries to the lowest 16 bits
+    /// at the end.
     pub(super) fn sum(&mut self, numbers: &[Words]) -> FieldRef {
         let sum = self.saved(Operand::Immediate(0), 64);
         let mut end = 0;

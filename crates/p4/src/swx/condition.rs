@@ -9,7 +9,7 @@ use super::table::Applied;
 use super::*;
 
 impl<'a> Generator<'a> {
-    /// Emits the evaluation of a condition, and returns 0 or 1.
+    /// Emits code that evaluates a condition to 0 or 1, and returns this number.
     pub(super) fn truth(&mut self, expr: &'a Expr) -> Result<Words> {
         let to = self.temporary(1);
         let (no, end) = (self.label("false"), self.label("truth"));
@@ -22,7 +22,7 @@ impl<'a> Generator<'a> {
         Ok(Words::one(Operand::Field(to), 1))
     }
 
-    /// Emits a jump to `target` if the condition has the value `wanted`.
+    /// Emits code that jumps to `target` if the condition has the value `wanted`.
     pub(super) fn jump_if(&mut self, expr: &'a Expr, wanted: bool, target: &str) -> Result<()> {
         if let Some(Value::Bool(known)) = self.constant(expr) {
             if known == wanted {
@@ -93,7 +93,7 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Emits a jump to `target` unless each operand in `when` equals its value.
+    /// Emits code that jumps to `target` unless each operand in `when` equals the value beside it.
     pub(super) fn jump_unless(&mut self, when: &[(Operand, u64)], target: &str) {
         for (word, value) in when {
             self.jump_compared(Relation::Ne, word, &Operand::Immediate(*value), target);
@@ -159,7 +159,8 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Emits the flip of a number's sign bit, so that an unsigned comparison orders signed numbers.
+    /// Emits code that flips a number's sign bit, so that an unsigned comparison orders signed
+    /// numbers.
     fn turned(&mut self, value: &Words) -> Words {
         if value.width == 0 {
             return value.clone();
@@ -169,7 +170,7 @@ impl<'a> Generator<'a> {
     }
 
     /// Records the headers that have memory if `condition` has the value `holds`: those whose
-    /// `isValid()` must be true.
+    /// `isValid()` is then true.
     pub(super) fn know(&mut self, condition: &'a Expr, holds: bool) {
         match &condition.kind {
             ExprKind::Unary { op: UnaryOp::Not, operand } => self.know(operand, !holds),
@@ -192,7 +193,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Returns the location of a name, or of a member or element of one, without emitting
+    /// Returns the location of a variable, or of a member or element of one, without emitting
     /// instructions; `None` for other expressions.
     pub(super) fn known_place(&self, expr: &Expr) -> Option<Place> {
         match &expr.kind {
@@ -209,8 +210,8 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Emits a jump to `target` if the result of a table lookup is a hit (`hit`), or a miss
-    /// (`!hit`).
+    /// Emits a jump to `target` if a table lookup is a hit (if `hit` is true) or a miss (if `hit`
+    /// is false).
     pub(super) fn jump_on_hit(&mut self, applied: &Applied, hit: bool, target: &str) {
         match (applied, hit) {
             (Applied::Table, true) => self.jump_on(Condition::Hit, target),

@@ -7,11 +7,11 @@ use super::number::{Division, Words};
 use super::place::{Memory, Place, is_number, is_signed, plain, width};
 use super::*;
 
-/// One of the locations that an expression can denote, with the condition for it. An index that is
-/// not constant makes several.
+/// A location that an expression can denote, with the condition under which it does. An expression
+/// with an index that is not constant has several.
 #[derive(Clone, Debug)]
 pub(super) struct Choice {
-    /// Operands and the values that they must have for this location to be the right one.
+    /// Condition of this location: operands, each with the value that it must have.
     pub when: Vec<(Operand, u64)>,
     /// Location of the value.
     pub place: Place,
@@ -20,7 +20,7 @@ pub(super) struct Choice {
 }
 
 impl Choice {
-    /// Makes the choice for an expression with a single possible location.
+    /// Creates the choice for an expression that can denote only the location `place`.
     pub(super) fn only(place: Place) -> Choice {
         Choice { when: Vec::new(), place, siblings: Vec::new() }
     }
@@ -51,7 +51,7 @@ impl<'a> Generator<'a> {
         Ok(Words::known(&number, width(ty).unwrap_or(32)))
     }
 
-    /// Emits the evaluation of an expression, and returns its value as a number of type `ty`.
+    /// Emits code that evaluates an expression, and returns its value as a number of type `ty`.
     pub(super) fn value_as(&mut self, expr: &'a Expr, ty: &Type) -> Result<Words> {
         match self.constant(expr) {
             Some(value) => self.literal(&value, ty, expr.span),
@@ -59,7 +59,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Emits the evaluation of an expression, and returns its value, a number.
+    /// Emits code that evaluates an expression of a number type, and returns its value.
     pub(super) fn value(&mut self, expr: &'a Expr) -> Result<Words> {
         let ty = self.ty(expr);
         if let Some(value) = self.constant(expr)
@@ -149,8 +149,8 @@ impl<'a> Generator<'a> {
         self.read_place(&to, expr.span)
     }
 
-    /// Emits a copy to `to` from the location in `choices` whose condition is true. If none is
-    /// true, `to` becomes zero.
+    /// Emits code that copies a value to `to` from the location in `choices` whose condition is
+    /// true. If none is true, `to` becomes zero.
     pub(super) fn choose(&mut self, to: &Place, choices: &[Choice], span: Span) -> Result<()> {
         let end = self.label("read");
         self.clear(to);
@@ -165,8 +165,8 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Emits the evaluation of two numbers. A side effect of the second expression does not change
-    /// the first result.
+    /// Emits code that evaluates two expressions to numbers, and returns the numbers. A side effect
+    /// of the second expression does not change the first result.
     pub(super) fn two(
         &mut self,
         left: &'a Expr,
@@ -379,8 +379,8 @@ impl<'a> Generator<'a> {
         Words::one(Operand::Field(to), bits)
     }
 
-    /// Returns the type in which two operands are compared: a literal takes the type of the other
-    /// operand.
+    /// Returns the type in which two operands are compared. It is the type of the operand that is
+    /// not a literal.
     pub(super) fn operand_type(&self, left: &Expr, right: &Expr) -> Type {
         let (a, b) = (self.ty(left), self.ty(right));
         match a {
@@ -394,8 +394,8 @@ impl<'a> Generator<'a> {
 
     // --- places --------------------------------------------------------------------------------
 
-    /// Returns the location of an expression of type `ty`. Emits the value to a new location if the
-    /// expression has none.
+    /// Returns the location of an expression of type `ty`. If the expression is not stored
+    /// anywhere, emits code that stores its value to a new location.
     pub(super) fn place_as(&mut self, expr: &'a Expr, ty: &Type) -> Result<Place> {
         if self.has_place(expr) {
             let choices = self.choices(expr)?;
@@ -533,7 +533,8 @@ impl<'a> Generator<'a> {
         Ok(vec![Choice::only(place)])
     }
 
-    /// Returns the index that `next` of a header stack has in the current parser state.
+    /// Returns the index of the header that `next` of a header stack denotes in the current parser
+    /// state.
     fn next_of(&mut self, base: &'a Expr) -> Result<u32> {
         let ty = self.ty(base);
         match self.place_as(base, &ty)? {
@@ -542,8 +543,8 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Returns the location of `next` or `last` of a stack. The index is known in each parser
-    /// state.
+    /// Returns the location of `next` or `last` of a header stack. The index is constant in each
+    /// emitted parser state.
     fn stack_member(
         &mut self,
         expr: &'a Expr,
@@ -567,7 +568,7 @@ impl<'a> Generator<'a> {
     }
 }
 
-/// Returns a number as an index of 32 bits; `None` if it is larger or not constant.
+/// Returns a constant number as an index of 32 bits; `None` if it is larger or not constant.
 pub(super) fn small(words: &Words) -> Option<u32> {
     words.immediate().and_then(|number| number.to_u32())
 }

@@ -133,9 +133,9 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Emits a read of the number of the entry that the last table lookup found. Returns it with
-    /// the array size that a direct counter or meter needs. Entries count from 1; 0 stands for the
-    /// default action.
+    /// Emits code that reads the number of the entry that the last table lookup found. Returns this
+    /// number, and the array size that the direct counter or meter `path` needs. Entries count from
+    /// 1; 0 stands for the default action.
     fn entry_number(&mut self, path: &str, span: Span) -> Result<(Operand, u32)> {
         let Some(entries) = self.direct.get(path).copied() else {
             return self.unsupported(
@@ -174,8 +174,8 @@ impl<'a> Generator<'a> {
         name
     }
 
-    /// Emits a meter instruction. It computes the colour `to` from the meter and the previous
-    /// colour.
+    /// Emits a meter instruction. It computes the colour of the packet from the meter and the
+    /// packet's previous colour, and stores it in `to`.
     fn meter(
         &mut self,
         array: &str,
@@ -193,7 +193,7 @@ impl<'a> Generator<'a> {
         self.store_words(target, &found)
     }
 
-    /// Emits the execution of a PSA meter, and returns the location of the colour.
+    /// Emits code that executes a PSA meter, and returns the location of the colour.
     fn psa_meter(
         &mut self,
         expr: &'a Expr,
@@ -444,8 +444,8 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Emits a PSA function that tests where a packet goes, such as `psa_resubmit`. Returns the
-    /// location of its result.
+    /// Emits a PSA function that tests the destination of a packet, such as `psa_resubmit`. Returns
+    /// the location of its result.
     fn psa_reason(
         &mut self,
         expr: &'a Expr,

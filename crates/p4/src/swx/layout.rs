@@ -12,16 +12,16 @@ use crate::xdp::layout::{Layout as ControlPlane, MatchKind, TableLayout};
 /// Largest number of lines for one entry. A range in an entry becomes several lines.
 const MOST_LINES: usize = 4096;
 
-/// A field of a table's key in the pipeline, which holds bits of a key in the P4 program.
+/// A field of a table's key in the pipeline, which holds some bits of a key field of the P4 table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldOfKey {
-    /// Index of the key in the table of the P4 program.
+    /// Index of the key field in the P4 table.
     pub key: usize,
-    /// Lowest bit of the P4 key that the field holds.
+    /// Lowest bit of the P4 key field that this field holds.
     pub low: u32,
-    /// Number of bits of the P4 key that the field holds.
+    /// Number of bits of the P4 key field that this field holds.
     pub bits: u32,
-    /// Width of the field in bits. The bits above the key's bits are 0.
+    /// Width of this field in bits. Bits that hold no bit of the key are 0.
     pub whole: u32,
 }
 
@@ -79,7 +79,7 @@ pub struct Layout {
     pub tables: Vec<SwxTable>,
     /// Arrays of registers, counters and meters.
     pub objects: Vec<ObjectLayout>,
-    /// Actions: control-plane path, and name in the pipeline.
+    /// Actions, as pairs of control-plane name and name in the pipeline.
     pub actions: Vec<(String, String)>,
 }
 
@@ -123,12 +123,12 @@ impl Layout {
     }
 }
 
-/// Entries for one table of the pipeline.
+/// Entries of one table, in the pipeline's format, with their count.
 pub(super) struct Filled {
     entries: Vec<SwxEntry>,
     /// Number of entries as stated in the program and its entry files, without the default entry.
     pub of_program: usize,
-    /// Number of entries for DPDK, with each range expanded.
+    /// Number of entries in the pipeline, where a range in an entry can become several.
     pub count: u32,
     /// Line of the last entry in its file.
     line: u32,
@@ -281,8 +281,8 @@ fn bits(number: &BigInt, low: u32, width: u32) -> u64 {
     part.to_u64().unwrap_or(0)
 }
 
-/// Returns pairs of value and mask that together match exactly the numbers of a key. A range can
-/// need several pairs.
+/// Returns pairs of value and mask that together match the same numbers as the key `value` of an
+/// entry. A range can need several pairs.
 fn pairs(value: &KeyValue, width: u32) -> Vec<(BigInt, BigInt)> {
     let all = (BigInt::from(1) << width) - 1;
     match value {

@@ -50,7 +50,7 @@ type Result<T> = std::result::Result<T, P4Error>;
 
 /// Name of the metadata struct.
 const METADATA: &str = "metadata_t";
-/// Metadata field with the port that a packet arrived on.
+/// Name of the metadata field with the port on which the packet arrived.
 const PORT: &str = "ingress_port";
 /// Number of bytes of a struct that an operand can address.
 const MOST_BYTES: u32 = 256;
@@ -124,7 +124,7 @@ pub fn to_spec(program: &Program, checked: &Checked, sources: &Sources) -> Resul
     }
 }
 
-/// The meaning of a declaration at the current point of the program.
+/// The object that a declared name stands for at the current point of the program.
 #[derive(Clone, Debug)]
 enum Binding {
     /// A storage location that the program can read, and write where P4 allows it.
@@ -173,19 +173,20 @@ struct Frame {
 
 /// An instruction list under construction: the pipeline, or an SWX action.
 struct Unit {
-    /// First letter of the names of its temporary fields.
+    /// First letter of the names of temporary fields in this list.
     letter: &'static str,
     /// Instructions emitted so far.
     code: Vec<Instruction>,
-    /// Labels for the next instruction.
+    /// Labels that the next emitted instruction gets.
     waiting: Vec<String>,
-    /// First label of an instruction, for each further label of the same instruction.
+    /// Labels that are replaced because their instruction has several labels, each with the label
+    /// that replaces it.
     alias: HashMap<String, String>,
     /// Number of labels made so far.
     labels: u32,
     /// Number of temporary fields in use, by width in bits.
     used: BTreeMap<u32, u32>,
-    /// Label inside the list that the instructions at the start of each pass jump to.
+    /// Label in this list to which the instructions at the start of each pass can jump.
     entry: Option<String>,
 }
 
@@ -202,8 +203,8 @@ impl Unit {
         }
     }
 
-    /// Adds a last instruction where one is needed, replaces aliases in jumps, and returns the
-    /// instructions.
+    /// Appends the instruction `last` if the list does not end the action or pipeline. Replaces
+    /// labels in jumps as `alias` states, and returns the instructions.
     fn finish(mut self, last: Op, origin: Origin) -> Vec<Instruction> {
         let ends = matches!(
             self.code.last().map(|one| &one.op),
@@ -287,7 +288,7 @@ struct Generator<'a> {
     sources: &'a Sources,
     /// Index of the file that contains the package `main`.
     main: u32,
-    /// Source lines of that file, by line number. Instructions refer to them as their origin.
+    /// Source lines of the file `main`, by line number, to which emitted instructions refer.
     origins: HashMap<u32, Arc<SourceLine>>,
     nodes: HashMap<DeclId, &'a Decl>,
     bindings: HashMap<DeclId, Binding>,
@@ -306,18 +307,19 @@ struct Generator<'a> {
     names: BTreeSet<String>,
     /// Name of the pipeline's struct for each header type.
     header_kinds: HashMap<String, String>,
-    /// Headers that have memory at the current point for every packet that gets here.
+    /// Headers that certainly have memory at the current point, on every path that leads to it.
     known: BTreeSet<String>,
-    /// Headers that an instruction uses where they may have no memory.
+    /// Headers that some instruction uses at a point where they may have no memory.
     exposed: BTreeSet<String>,
     /// Headers that the deparser emits.
     emitted: BTreeSet<String>,
     frames: Vec<Frame>,
     /// Label of the end of the current parser or control of the architecture; `exit` jumps there.
     exit: Option<String>,
-    /// Labels for `break` and `continue` of each open loop, innermost last.
+    /// Labels for `break` and `continue` of each loop around the current statement, innermost last.
     loops: Vec<(String, String)>,
-    /// Next index of each header stack at the current point of the parser, by path of the stack.
+    /// Index of the header that `next` denotes at the current point of the parser, for each header
+    /// stack by its path.
     next: BTreeMap<String, u32>,
     /// Label that `reject` jumps to; `None` outside of parsers.
     in_parser: Option<String>,
@@ -337,15 +339,19 @@ struct Generator<'a> {
     changes_headers: bool,
     /// True if a filter program works on copies of its headers, so that the packet stays unchanged.
     copies_headers: bool,
-    /// True if a packet may leave with the bytes with which it arrived.
+    /// True if a packet may leave the pass with the bytes with which it arrived, as for a
+    /// resubmission.
     puts_back: bool,
     /// True in a parser whose packets may be resubmitted.
     receives: bool,
-    /// Copies of the headers as extracted, by the name of the header that the program may change.
+    /// Locations of unchanged copies of the extracted headers, by name of the header that the
+    /// program may change.
     received: HashMap<String, Place>,
-    /// True if a PSA egress pipeline changes packets, so that it needs a pass of its own.
+    /// True if a PSA egress pipeline changes packets, so that it needs a separate pass through the
+    /// SWX pipeline.
     needs_egress: bool,
-    /// True if the translation gives the PSA egress pipeline a pass of its own.
+    /// True if the translation gives the PSA egress pipeline a separate pass through the SWX
+    /// pipeline.
     runs_egress: bool,
     /// Passes of a packet through the pipeline.
     passes: rounds::Passes,
@@ -429,7 +435,8 @@ impl<'a> Generator<'a> {
         Origin(Some(Arc::clone(found)))
     }
 
-    /// Makes a new label for jumps in the current instruction list.
+    /// Creates a new label for jumps in the current instruction list. The label begins with `name`
+    /// in upper case.
     fn label(&mut self, name: &str) -> String {
         self.unit.labels += 1;
         let name: String = plain_name(name).to_uppercase().chars().take(40).collect();
@@ -459,7 +466,8 @@ impl<'a> Generator<'a> {
         self.put(Op::Alu { alu, to: to.clone(), from });
     }
 
-    /// Runs `emit`, and returns the emitted instructions instead of appending them to the list.
+    /// Runs `emit`, and returns the emitted instructions instead of appending them to the
+    /// instruction list.
     fn aside<T>(
         &mut self,
         emit: impl FnOnce(&mut Self) -> Result<T>,
@@ -481,7 +489,7 @@ impl<'a> Generator<'a> {
         self.put_copy_if(code, |_| true);
     }
 
-    /// Emits a copy, with new labels, of the instructions for which `is_kept` is true.
+    /// Emits a copy of the instructions for which `is_kept` returns true, with new labels.
     fn put_copy_if(&mut self, code: &[Instruction], is_kept: impl Fn(&Op) -> bool) {
         let labels: HashMap<String, String> = code
             .iter()
@@ -721,7 +729,7 @@ impl<'a> Generator<'a> {
     }
 }
 
-/// Returns the conditions that every translated pipeline has.
+/// Returns the conditions under which any translated pipeline does the same as its P4 program.
 fn conditions() -> BTreeSet<String> {
     let always = [
         "each packet has all bytes that the parser extracts, because SWX does not check lengths",
@@ -730,7 +738,7 @@ fn conditions() -> BTreeSet<String> {
     always.into_iter().map(str::to_owned).collect()
 }
 
-/// Adds the name of a metadata field to each of `sets`; ignores other fields.
+/// Adds the name of `field` to each set in `sets`, if it is a metadata field.
 fn note(field: &FieldRef, sets: &mut [&mut BTreeSet<String>]) {
     if let FieldRef::Meta(name) = field {
         sets.iter_mut().for_each(|set| {
@@ -739,7 +747,8 @@ fn note(field: &FieldRef, sets: &mut [&mut BTreeSet<String>]) {
     }
 }
 
-/// Adds the metadata fields that an instruction reads to `read`, and all that it uses to `named`.
+/// Adds the metadata fields that an instruction reads to `read`. Adds those that it reads or writes
+/// to `named`.
 fn uses(op: &Op, read: &mut BTreeSet<String>, named: &mut BTreeSet<String>) {
     let mut reads: Vec<FieldRef> = Vec::new();
     let mut writes: Vec<FieldRef> = Vec::new();
@@ -791,7 +800,7 @@ fn plain_name(name: &str) -> String {
     name.chars().map(|one| if one.is_ascii_alphanumeric() { one } else { '_' }).collect()
 }
 
-/// Returns a jump condition for the comparison of two operands; `None` if both are constants.
+/// Returns the condition of a jump that compares two operands; `None` if both are constants.
 fn compared(relation: Relation, left: &Operand, right: &Operand) -> Option<Condition> {
     let turned = match relation {
         Relation::Lt => Relation::Gt,

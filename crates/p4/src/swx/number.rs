@@ -16,7 +16,7 @@ pub(super) struct Piece {
     pub low: u32,
     /// Number of bits in the range.
     pub width: u32,
-    /// True if the field stores nothing else; its bits above the range are 0.
+    /// True if the field stores only this range, and its other bits are 0.
     pub whole: bool,
 }
 
@@ -65,12 +65,12 @@ pub(super) struct Words {
 }
 
 impl Words {
-    /// Makes a number of at most 64 bits from one word.
+    /// Creates a number of at most 64 bits from one word.
     pub fn one(word: Operand, width: u32) -> Words {
         Words { words: vec![word], width }
     }
 
-    /// Makes a number from a constant, reduced to `width` bits.
+    /// Creates a number from a constant, reduced to `width` bits.
     pub fn known(number: &BigInt, width: u32) -> Words {
         let number = crate::check::wrap(number, &Type::Bit(width));
         let count = width.div_ceil(64).max(1);
@@ -94,7 +94,7 @@ impl Words {
         }
     }
 
-    /// Returns the number of used bits of the word at index `at`.
+    /// Returns the number of bits of the number that are in the word at index `at`.
     fn bits(&self, at: usize) -> u32 {
         (self.width - (at as u32 * 64).min(self.width)).min(64)
     }
@@ -105,7 +105,7 @@ pub(super) fn ones(width: u32) -> u64 {
     if width == 0 { 0 } else { u64::MAX >> (64 - width.min(64)) }
 }
 
-/// Part of a division's result that the program uses.
+/// Result of a division that the program uses: quotient or remainder.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Division {
     Quotient,
@@ -174,13 +174,13 @@ impl<'a> Generator<'a> {
         Words { words: words.collect(), width: value.width }
     }
 
-    /// Emits the selection of `width` bits of a number, from bit `low` on.
+    /// Emits code that extracts `width` bits of a number from bit `low` on, and returns them.
     pub(super) fn slice(&mut self, value: &Words, low: u32, width: u32) -> Words {
         self.assemble(&[(value.clone(), low, width)])
     }
 
-    /// Emits the concatenation of bit ranges, least significant first. Each part is a number, its
-    /// lowest bit, and a number of bits.
+    /// Emits code that concatenates bit ranges of numbers, least significant first. Each range
+    /// consists of a number, its lowest bit, and the number of bits.
     pub(super) fn assemble(&mut self, parts: &[(Words, u32, u32)]) -> Words {
         let width: u32 = parts.iter().map(|part| part.2).sum();
         // Bit ranges: the word, its width, the lowest bit, the number of bits, and the position in
@@ -256,8 +256,8 @@ impl<'a> Generator<'a> {
         Words { words, width }
     }
 
-    /// Emits a change of width: cuts bits off, or extends the number by zeros or, if `signed`, by
-    /// copies of the sign.
+    /// Emits code that changes the width of a number: removes high bits, or adds zeros or, if
+    /// `signed` is true, copies of the sign bit.
     pub(super) fn resized(&mut self, value: &Words, width: u32, signed: bool) -> Words {
         if width <= value.width {
             return self.slice(value, 0, width);
@@ -336,7 +336,7 @@ impl<'a> Generator<'a> {
         Words { words, width: a.width }
     }
 
-    /// Emits the complement: flips all bits of a number.
+    /// Emits code that flips all bits of a number.
     pub(super) fn complement(&mut self, a: &Words) -> Words {
         let all = Words::known(&((BigInt::from(1) << a.width) - 1), a.width);
         self.bitwise(Alu::Xor, a, &all)
@@ -416,7 +416,8 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Emits a long division in a single word: the remainder occupies the bits above the quotient.
+    /// Emits a long division that keeps the remainder and the quotient in one word, with the
+    /// remainder in the upper bits.
     fn divide_in_word(
         &mut self,
         (a, width): (&Operand, u32),
@@ -476,14 +477,15 @@ impl<'a> Generator<'a> {
         Operand::Field(quotient)
     }
 
-    /// Emits the complement of the low `width` bits of a field, with zeros above them.
+    /// Emits code that flips the low `width` bits of a field and clears the bits above them.
     fn invert(&mut self, field: &FieldRef, width: u32) {
         self.alu(Alu::And, field, Operand::Immediate(ones(width)));
         self.alu(Alu::Xor, field, Operand::Immediate(ones(width)));
     }
 
-    /// Emits the subtraction of `by` from `word` if the difference is not negative. Sets `negative`
-    /// to 1 if it is, or else to 0, and overwrites `back`. Both operands are below 2^63.
+    /// Emits code that subtracts `by` from `word`, unless the difference is negative. The code sets
+    /// `negative` to 1 if it is, otherwise to 0, and uses `back` as temporary storage. Both
+    /// operands are below 2^63.
     fn subtract_if_it_fits(
         &mut self,
         word: &FieldRef,
@@ -565,7 +567,8 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Emits a jump to `target` if two numbers are equal (`wanted`), or if they differ (`!wanted`).
+    /// Emits a jump to `target` if two numbers are equal (if `wanted` is true), or if they differ
+    /// (if `wanted` is false).
     pub(super) fn jump_equal(&mut self, a: &Words, b: &Words, wanted: bool, target: &str) {
         let pairs: Vec<_> = a.words.iter().cloned().zip(b.words.iter().cloned()).collect();
         if let [(left, right)] = &pairs[..] {
@@ -583,7 +586,8 @@ impl<'a> Generator<'a> {
         self.mark(&end);
     }
 
-    /// Emits a jump to `target` if `a < b` is equal to `wanted`, for unsigned numbers.
+    /// Emits a jump to `target` if `a < b` holds (if `wanted` is true), or does not hold (if
+    /// `wanted` is false). The numbers are unsigned.
     pub(super) fn jump_less(&mut self, a: &Words, b: &Words, wanted: bool, target: &str) {
         let end = self.label("compared");
         let (less, not) = if wanted { (target, &*end) } else { (&*end, target) };

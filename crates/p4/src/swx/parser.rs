@@ -1,5 +1,5 @@
-//! Translates parsers: a state becomes one label for each combination of next indices of the header
-//! stacks.
+//! Translates parsers: a parser state becomes one label for each combination of indices that `next`
+//! can have in the header stacks.
 
 use num_traits::ToPrimitive;
 
@@ -7,16 +7,18 @@ use super::number::Words;
 use super::place::{Memory, Place, is_number, is_signed, width};
 use super::*;
 
-/// Largest number of emitted states. Each index of a stack multiplies them.
+/// Largest number of emitted states. A state is emitted once for each index that `next` of a header
+/// stack can have.
 const MOST_STATES: usize = 2000;
 
 /// Largest number of bits that `advance` can skip if its argument is not constant.
 const MOST_SKIPPED: u32 = 1024;
 
-/// A state to emit: its name, and the next index of each header stack by path.
+/// A state to emit: its name, and the index that `next` has in each header stack, by path of the
+/// stack.
 type Entry = (Rc<str>, BTreeMap<String, u32>);
 
-/// States of a parser during their emission.
+/// States of a parser while they are emitted.
 struct States<'a> {
     parser: &'a Parser,
     accept: String,
@@ -182,7 +184,8 @@ impl<'a> Generator<'a> {
         Ok(label)
     }
 
-    /// Emits the rejection of a packet with a parser error. An empty name keeps the current error.
+    /// Emits code that rejects the packet with a parser error. An empty name keeps the current
+    /// error.
     pub(super) fn reject(&mut self, error: &str, span: Span) -> Result<()> {
         let Some(label) = self.in_parser.clone() else {
             return self.unsupported(span, "this construct outside of a parser");
@@ -253,8 +256,9 @@ impl<'a> Generator<'a> {
         self.move_on(target)
     }
 
-    /// Emits the extraction of a header into a location of its own, and a copy to the header. A
-    /// resubmitted packet gets the extracted bytes back from there.
+    /// Emits code that extracts a header into a separate location, and copies it to the header that
+    /// the program can change. A resubmitted packet gets the extracted bytes from the separate
+    /// location.
     fn receive(&mut self, header: &Rc<place::Header>, ty: &Type, span: Span) -> Result<()> {
         let known = self.received.get(&header.name).cloned();
         let received = match known {
@@ -281,16 +285,16 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Emits the invalidation of a header that only skips bytes, unless the packet may leave with
-    /// these bytes.
+    /// Emits code that invalidates a header which only serves to skip bytes, unless the packet may
+    /// leave with these bytes.
     fn forget(&mut self, header: &str) {
         if !self.puts_back {
             self.invalidate(header);
         }
     }
 
-    /// Advances the next index of the stack in `stack.next`; a member of a header union may follow
-    /// `next`.
+    /// Increments the index that `next` has in a header stack, after the program extracted
+    /// `stack.next`, or a member of it if it is a header union.
     fn move_on(&mut self, target: &'a Expr) -> Result<()> {
         let mut at = target;
         while let ExprKind::Member { base, name } = &at.kind {
@@ -308,8 +312,9 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Emits the conversion of a length in bits, at most `most`, to bytes. Returns the metadata
-    /// field; the packet is rejected for other lengths.
+    /// Emits code that converts a length in bits to bytes. Returns the metadata field with the
+    /// result. The code rejects the packet if the length is above `most` bits or not a number of
+    /// whole bytes.
     fn length_in_bytes(&mut self, bits: &'a Expr, most: u32) -> Result<String> {
         let value = self.value_as(bits, &Type::Bit(32))?;
         let length = self.saved(value.low(), 32);
@@ -407,7 +412,8 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Emits the extraction of a header that is used for nothing else, to skip bytes of the packet.
+    /// Emits code that skips bytes of the packet by extracting them into a header that is used for
+    /// nothing else.
     fn skip(&mut self, header: &str, length: Option<String>) {
         self.put(Op::Extract { header: header.to_owned(), length });
         self.forget(header);
@@ -425,8 +431,8 @@ impl<'a> Generator<'a> {
         Ok((self.place_as(key, &ty)?, ty))
     }
 
-    /// Emits jumps to `target` if a value is outside of its set. Returns false if the sets contain
-    /// all values, so that no jump is needed.
+    /// Emits code that jumps to `target` if any value is outside of its set. Returns false if the
+    /// sets contain all values, so that no jump is needed.
     pub(super) fn jump_unless_in(
         &mut self,
         sets: &'a [Expr],

@@ -9,10 +9,12 @@ use super::*;
 
 /// Output port with which v1model drops a packet.
 pub(super) const DROP_PORT: u32 = 511;
-/// Metadata field that an action sets to 1 for `exit`, so that the control ends after the table.
+/// Metadata field that an action sets to 1 when it executes `exit`. The control then ends after the
+/// table.
 pub(super) const EXITED: &str = "exited";
 
-/// Condition of programs that decide whether a packet passes, but not the output port.
+/// Condition that results state for programs that decide whether a packet passes, but not through
+/// which port.
 const SAME_PORT: &str = "a packet that passes leaves through the port that it came from";
 
 /// `RECIRCULATED` and `RESUBMITTED`: values of v1model's `instance_type`.
@@ -142,7 +144,7 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Makes a location in the metadata whose numbers are 0 when a packet arrives.
+    /// Creates a location in the metadata, whose numbers are 0 when a packet arrives.
     pub(super) fn zeroed(&mut self, name: &str, ty: &Type) -> Result<Place> {
         let place = self.new_place(name, ty, Memory::Named)?;
         for number in place.numbers() {
@@ -155,8 +157,8 @@ impl<'a> Generator<'a> {
         Ok(place)
     }
 
-    /// Makes the locations of the headers in a struct. Their names are those of its fields, after
-    /// `prefix`.
+    /// Creates the locations of the headers in a struct. A header is called `prefix` followed by
+    /// the name of its field.
     pub(super) fn headers(&mut self, prefix: &str, ty: &Type) -> Result<Place> {
         let mut members = Vec::new();
         for (name, of) in self.members(ty) {
@@ -342,7 +344,8 @@ impl<'a> Generator<'a> {
     }
 }
 
-/// Returns true if every path through the instructions extracts headers in the order of `names`.
+/// Returns true if every path through the instructions extracts headers in the order of `names`,
+/// where it may skip some.
 pub(super) fn in_order(unit: &Unit, names: &[String]) -> bool {
     let place = |header: &String| names.iter().position(|name| name == header);
     extractions(unit).iter().all(|(first, later)| {
@@ -366,7 +369,7 @@ fn extraction_order(unit: &Unit) -> Option<Vec<String>> {
     Some(order)
 }
 
-/// Returns each extracted header with the headers that a path may extract after it.
+/// Returns, for each extracted header, the headers that some path extracts after it.
 fn extractions(unit: &Unit) -> BTreeMap<String, BTreeSet<String>> {
     let code = &unit.code;
     let labels: HashMap<&String, usize> =

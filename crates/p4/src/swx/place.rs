@@ -101,7 +101,7 @@ pub(super) fn is_number(ty: &Type) -> bool {
     width(ty).is_some()
 }
 
-/// Kind of metadata fields for a new location.
+/// Kind of the metadata fields of a new location.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Memory {
     /// Named fields, which are used for nothing else.
@@ -111,7 +111,7 @@ pub(super) enum Memory {
 }
 
 impl<'a> Generator<'a> {
-    /// Makes a location for a value: metadata fields for numbers, and new headers for headers.
+    /// Creates a location for a value: metadata fields for numbers, and new headers for headers.
     pub(super) fn new_place(&mut self, path: &str, ty: &Type, memory: Memory) -> Result<Place> {
         if let Some(width) = width(ty) {
             return Ok(Place::Number(self.new_number(path, width, memory)));
@@ -216,7 +216,8 @@ impl<'a> Generator<'a> {
         Ok(Header { name, fields: places, varies, most, is_empty: leaves.is_empty() })
     }
 
-    /// Makes a header of the pipeline for a number, struct or tuple, for `lookahead`.
+    /// Creates a header of the pipeline with the fields of a number, struct or tuple, for
+    /// `lookahead`.
     pub(super) fn bare_header(&mut self, ty: &Type, span: Span) -> Result<Place> {
         self.here = span;
         let of = match ty {
@@ -229,7 +230,7 @@ impl<'a> Generator<'a> {
         Ok(Place::Header(Rc::new(self.new_header("ahead", &of)?)))
     }
 
-    /// Appends the numbers of a header in order, with their paths after `before`.
+    /// Appends the numbers in a header, in order, each with its path, which begins with `before`.
     fn header_leaves(
         &self,
         ty: &Type,
@@ -255,8 +256,8 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Divides the bits of a header into fields of whole bytes. Returns the storage of each number
-    /// of the header, and the fields: name, width, and true for a `varbit`.
+    /// Divides the bits of a header into fields of whole bytes. Returns two lists: the storage of
+    /// each number of the header, and the fields as name, width in bits, and true for a `varbit`.
     #[allow(clippy::type_complexity, reason = "both lists are used here only")]
     fn header_layout(
         &self,
@@ -405,7 +406,7 @@ impl<'a> Generator<'a> {
 
     // --- whole values --------------------------------------------------------------------------
 
-    /// Emits the reset of a location: numbers become 0, and headers invalid.
+    /// Emits code that resets a location: it sets numbers to 0 and makes headers invalid.
     pub(super) fn clear(&mut self, place: &Place) {
         match place {
             Place::Number(number) => {
@@ -418,7 +419,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Emits the copy of a value between two locations of the same type.
+    /// Emits code that copies a value from one location to another of the same type.
     pub(super) fn copy_place(&mut self, to: &Place, from: &Place, span: Span) -> Result<()> {
         if to == from {
             return Ok(());
@@ -456,7 +457,8 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Emits a jump to `target` if two locations hold equal values, or if they do not.
+    /// Emits code that jumps to `target` if two locations hold equal values (if `wanted` is true),
+    /// or different values (if `wanted` is false).
     pub(super) fn jump_same(
         &mut self,
         a: &Place,

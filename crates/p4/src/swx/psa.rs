@@ -177,7 +177,7 @@ impl<'a> Generator<'a> {
         self.psa_output(main, &port, &from, &drop)
     }
 
-    /// Emits the resubmission of a packet, if the ingress output requests one.
+    /// Emits code that resubmits the packet if the ingress output metadata request it.
     fn resubmit(
         &mut self,
         output: &Place,
@@ -198,8 +198,8 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Emits the store of the packet path, such as [`RESUBMIT`], that the next round of the packet
-    /// sees.
+    /// Emits code that stores the packet path, such as [`RESUBMIT`], that the program reads in the
+    /// next round of the packet.
     fn set_path(&mut self, path: &[Place], reason: u64) {
         for place in path {
             if let Place::Number(number) = place {
@@ -296,7 +296,7 @@ impl<'a> Generator<'a> {
         self.psa_output(main, &port, &from, &drop)
     }
 
-    /// Emits the output of the packet through a port, or its recirculation.
+    /// Emits code that sends the packet to its output port, or recirculates it.
     fn psa_output(
         &mut self,
         main: &'a Decl,
@@ -322,9 +322,9 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Returns an error if the program sends packets to the recirculation port without naming it,
-    /// because no recirculation is then emitted. Adds a condition if the program computes the port.
-    /// Ignores the order of instructions.
+    /// Returns an error if the program sends packets to the recirculation port by its number
+    /// instead of its name, because the translation then emits no recirculation. If the program
+    /// computes the port, adds a condition. The check ignores the order of instructions.
     fn exclude_recirculation(
         &mut self,
         main: &'a Decl,

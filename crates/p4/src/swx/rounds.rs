@@ -12,14 +12,15 @@ use crate::rounds::{MOST_ROUNDS, field_lists, has_lists, recirculates, resubmits
 /// Value of the stage field in a pass through the egress pipeline.
 const EGRESS: u64 = 1;
 
-/// Kinds of passes that a packet can take, and the metadata that keeps its value between passes.
+/// Passes of a packet through the pipeline: the kinds that occur, and the metadata fields with
+/// which the pipeline tracks them.
 #[derive(Default)]
 pub(super) struct Passes {
     /// True if a packet may be resubmitted.
     pub resubmits: bool,
     /// True if a packet may be recirculated.
     pub recirculates: bool,
-    /// True if packets run through the egress pipeline in a pass of its own.
+    /// True if packets run through the egress pipeline in a separate pass.
     pub has_egress: bool,
     /// Label of the egress pipeline.
     pub egress: Option<String>,
@@ -30,12 +31,13 @@ pub(super) struct Passes {
     stage: Option<String>,
     /// Metadata field with the number of the round; `None` if the number of the pass determines it.
     round: Option<String>,
-    /// Metadata fields that are set to 0 in the first pass only.
+    /// Metadata fields that the pipeline sets to 0 at the start of the first pass only.
     pub first: BTreeSet<String>,
-    /// Metadata fields for a requested resubmission and recirculation: number of the field list
-    /// plus 1, or 0 without a request.
+    /// Metadata fields that hold requests for a resubmission and for a recirculation: number of the
+    /// requested field list plus 1, or 0 without a request.
     flags: [Option<String>; 2],
-    /// Field lists of the requests in the program; true for resubmission.
+    /// Field lists that the program requests, each with a flag: true for resubmission, false for
+    /// recirculation.
     lists: BTreeSet<(bool, u32)>,
     /// Location of each metadata field with the annotation `@field_list`, and its field lists.
     kept: Vec<(Place, Vec<u32>)>,
@@ -81,14 +83,14 @@ impl<'a> Generator<'a> {
         self.unit.entry = self.passes.egress.clone();
     }
 
-    /// Adds a metadata field that is set to 0 in the first pass only.
+    /// Adds a metadata field that the pipeline sets to 0 at the start of the first pass only.
     pub(super) fn first_field(&mut self, name: &str, bits: u32) -> String {
         let field = self.field(name, bits);
         self.passes.first.insert(field.clone());
         field
     }
 
-    /// Marks the numbers in a location as kept between passes.
+    /// Marks the numbers in a location, so that they keep their values from one pass to the next.
     pub(super) fn keep(&mut self, place: &Place) {
         for number in place.numbers() {
             for piece in &number.pieces {
@@ -145,7 +147,8 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Emits the request for another round, in which the metadata of a field list keeps its values.
+    /// Emits code that requests another round of the packet, in which the metadata of the field
+    /// list `list` keep their values.
     pub(super) fn request_round(&mut self, list: u32, resubmits: bool, span: Span) -> Result<()> {
         let Some(flag) = self.passes.flags[usize::from(!resubmits)].clone() else {
             return self.unsupported(span, "a further round here");
@@ -156,8 +159,8 @@ impl<'a> Generator<'a> {
     }
 
     /// Emits the rounds of v1model that the program requested: resubmissions, or recirculations.
-    /// The second argument is the metadata field `instance_type`, and its value for these packets.
-    /// `emit` emits the headers of the packet.
+    /// The second argument consists of the metadata field `instance_type` and its value in these
+    /// rounds. `emit` emits the headers of the packet.
     pub(super) fn next_rounds(
         &mut self,
         resubmits: bool,
@@ -184,7 +187,8 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Emits another round of the packet, or its drop after the last allowed round.
+    /// Emits code that starts another round of the packet, or drops the packet after the last
+    /// allowed round.
     pub(super) fn again(
         &mut self,
         drop: &str,
@@ -209,7 +213,7 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Emits the drop of a packet whose pass number is above `pass`.
+    /// Emits code that drops a packet whose pass number is above `pass`.
     fn drop_after(&mut self, pass: u64, drop: &str) {
         if let Some(field) = self.passes.pass.clone() {
             let field = Operand::Field(FieldRef::Meta(field));
@@ -239,8 +243,8 @@ impl<'a> Generator<'a> {
     }
 
     /// Returns the instructions at the start of each pass. They set fields to 0 in the first pass,
-    /// and jump to the egress. `rest` are the instructions after them, and `read` the metadata
-    /// fields that instructions read.
+    /// and jump to the egress. `rest` are the instructions that follow, and `read` are the metadata
+    /// fields that any instruction reads.
     pub(super) fn start_of_passes(
         &mut self,
         read: &BTreeSet<String>,

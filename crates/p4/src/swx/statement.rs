@@ -23,7 +23,7 @@ impl Target {
         }
     }
 
-    /// Makes a target with a single location.
+    /// Creates a target with the single location `place`.
     pub(super) fn to(place: Place, ty: Type) -> Target {
         Target { choices: vec![Choice::only(place)], ty }
     }
@@ -172,7 +172,8 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Emits an endless loop. `emit` gets two labels: the end of the loop, and its next iteration.
+    /// Emits a loop without a condition. `emit` emits its body and gets two labels: the end of the
+    /// loop, and its next iteration.
     fn looped(
         &mut self,
         span: Span,
@@ -348,14 +349,15 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Returns true if a value other than 0 in the expression requests copies of the packet.
+    /// Returns true if the program requests copies of the packet by assigning a value other than 0
+    /// to the expression.
     fn copies(&self, target: &Expr) -> bool {
         let ExprKind::Member { base, name } = &target.kind else { return false };
         self.asks_for_copies(&self.ty(base), &name.text)
     }
 
     /// Returns true if a value other than 0 in a metadata field requests copies of the packet, or a
-    /// resubmission in a program without any.
+    /// resubmission where the translation has found none.
     fn asks_for_copies(&self, ty: &Type, field: &str) -> bool {
         let Type::Fields(_, named) = ty else { return false };
         match (&*named.name, field) {
@@ -367,7 +369,8 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Checks that a field of a struct literal does not request copies of the packet.
+    /// Checks that a field of a struct literal does not request copies of the packet, which SWX
+    /// cannot make.
     fn check_part(&self, ty: &Type, field: &str, item: &Expr) -> Result<()> {
         let is_zero = match self.constant(item) {
             Some(Value::Number(number)) => number == num_bigint::BigInt::ZERO,
@@ -380,7 +383,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Emits the store of a number to a target.
+    /// Emits code that stores a number to the target of an assignment.
     pub(super) fn store_words(&mut self, to: &Target, value: &Words) -> Result<()> {
         let value = if to.choices.len() > 1 { self.save(value) } else { value.clone() };
         for choice in &to.choices {
@@ -395,7 +398,7 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Emits the copy of a value from a location to a target.
+    /// Emits code that copies a value from a location to the target of an assignment.
     pub(super) fn store_place(&mut self, to: &Target, from: &Place) -> Result<()> {
         for choice in &to.choices {
             let next = self.label("next");
@@ -407,7 +410,7 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Emits the invalidation of the other headers of a union, if the assigned header is valid.
+    /// Emits code that makes the other headers of a union invalid if the assigned header is valid.
     pub(super) fn invalidate_siblings(&mut self, choice: &Choice) {
         if let (Place::Header(header), false) = (&choice.place, choice.siblings.is_empty()) {
             let end = self.label("union");
@@ -424,7 +427,7 @@ impl<'a> Generator<'a> {
         self.read_place(&place, span)
     }
 
-    /// Emits the assignment of an expression to a location of type `ty`.
+    /// Emits code that assigns an expression to a location of type `ty`.
     pub(super) fn assign(&mut self, place: &Place, ty: &Type, value: &'a Expr) -> Result<()> {
         if let Place::Number(number) = place {
             let words = self.value_as(value, ty)?;
@@ -500,8 +503,8 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Emits an element of a literal to a temporary location, so that later elements cannot change
-    /// it.
+    /// Emits code that stores an element of a literal in a temporary location, so that side effects
+    /// of later elements cannot change it.
     fn part(&mut self, item: &'a Expr, ty: &Type) -> Result<Part> {
         if is_number(ty) {
             let words = self.value_as(item, ty)?;
@@ -512,7 +515,7 @@ impl<'a> Generator<'a> {
         Ok(Part::Place(place))
     }
 
-    /// Emits the assignment of a literal's elements to the members of a location.
+    /// Emits code that assigns the elements of a literal to the members of a location.
     fn put_parts(
         &mut self,
         place: &Place,
@@ -542,7 +545,7 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Emits the assignment of a compile-time value to a location.
+    /// Emits code that assigns a compile-time value to a location.
     pub(super) fn assign_value(
         &mut self,
         place: &Place,
@@ -575,7 +578,8 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Emits the block of a case. Returns an error if it changes the next index of a header stack.
+    /// Emits the block of a `switch` case. Returns an error if the block moves `next` of a header
+    /// stack.
     fn case(&mut self, body: &'a Block) -> Result<()> {
         let (before, known) = (self.next.clone(), self.known.clone());
         self.block(body)?;

@@ -18,7 +18,7 @@ use slowpath_swx::spec::{
 enum Implementation {
     /// A map of `ebpf_model`, with its largest number of entries.
     Size(u32),
-    /// An action profile; the members are actions.
+    /// An action profile, whose members are actions.
     Profile,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct Properties<'a> {
     meter: Option<Direct>,
 }
 
-/// A direct counter or meter of a table, with one element for each entry.
+/// A direct counter or meter: an array with one element for each entry of a table.
 struct Direct {
     path: String,
     /// True if every hit counts (v1model). Otherwise, the program calls a method to count (PSA).
@@ -250,7 +250,8 @@ impl<'a> Generator<'a> {
         all.find(|(_, one)| self.action_of(&one.action) == Some(id))
     }
 
-    /// Returns the argument in the action list for the parameter with a direction at index `at`.
+    /// Returns the argument that the table's action list states for the parameter at index `at`,
+    /// which has a direction.
     pub(super) fn directed(&self, listed: Option<&'a ActionRef>, at: usize) -> Given<'a> {
         let found = listed.and_then(|one| {
             let call = self.checked.calls.get(&one.action.id)?;
@@ -386,7 +387,7 @@ impl<'a> Generator<'a> {
         properties.table.initial(path, &program, &types)
     }
 
-    /// Emits a lookup of values in a value set, and a jump to `target` if they are not in it.
+    /// Emits code that looks up values in a value set, and jumps to `target` if they are not in it.
     pub(super) fn look_up_set(
         &mut self,
         set: &'a Expr,
@@ -464,7 +465,8 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Adds a table to the pipeline. Returns an error if another table of this name differs.
+    /// Adds a table to the pipeline. Returns an error if the pipeline already has a different table
+    /// of this name.
     fn add_table(&mut self, spec: SwxTableSpec, name: &str) -> Result<()> {
         match self.spec.tables.iter().find(|one| one.name == spec.name) {
             None => self.spec.tables.push(spec),
@@ -501,9 +503,9 @@ impl<'a> Generator<'a> {
         Ok((numbers, keys))
     }
 
-    /// Returns, for each field of the pipeline's key, the bits of the P4 key that it holds, and
-    /// these fields. The key is copied to metadata unless it consists of adjacent fields in one
-    /// header.
+    /// Returns two lists for the pipeline's key: the bits of the P4 key that each field holds, and
+    /// the fields themselves. The key is copied to metadata unless it consists of adjacent fields
+    /// in one header.
     fn key(
         &mut self,
         table: &str,
@@ -551,7 +553,8 @@ impl<'a> Generator<'a> {
         (of_keys, key)
     }
 
-    /// Returns true if the pieces are a single field, or whole adjacent fields of one header.
+    /// Returns true if the pieces of a key need no copy: they are a single field, or whole adjacent
+    /// fields of one header.
     fn stand_together(&self, pieces: &[Piece]) -> bool {
         if pieces.iter().any(|piece| !piece.whole) {
             return false;
@@ -574,7 +577,7 @@ impl<'a> Generator<'a> {
         !pieces.is_empty()
     }
 
-    /// Returns new metadata fields for the copy of a number of the key.
+    /// Creates metadata fields for a copy of a number in the key.
     fn key_copy(&mut self, table: &str, at: usize, number: &Number, is_known: bool) -> Number {
         let table: String = table.chars().take(LONGEST_NAME - 20).collect();
         let width = number.width();
@@ -613,7 +616,7 @@ impl<'a> Generator<'a> {
     }
 }
 
-/// Makes the layout of a table without actions.
+/// Creates the layout of a table, without its actions.
 fn table_layout(path: &str, name: &str, keys: Vec<KeyLayout>, size: u32) -> TableLayout {
     TableLayout {
         name: path.to_owned(),
@@ -632,8 +635,8 @@ fn table_layout(path: &str, name: &str, keys: Vec<KeyLayout>, size: u32) -> Tabl
     }
 }
 
-/// Appends the numbers of a key's value to `numbers` and `keys`. Their names consist of `text` and
-/// the path inside the value.
+/// Appends the numbers in a key field to `numbers` and `keys`. The name of a number consists of
+/// `text` and its path in the key field.
 fn add_parts(
     place: &Place,
     (text, kind): (&str, MatchKind),
@@ -650,7 +653,7 @@ fn add_parts(
     }
 }
 
-/// Appends the numbers inside a location, with their paths.
+/// Appends the numbers inside a location to `found`, each with its path.
 fn leaves(place: &Place, path: &str, found: &mut Vec<(String, Number)>) {
     match place {
         Place::Number(number) => found.push((path.to_owned(), number.clone())),

@@ -152,9 +152,9 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Binds parameters to arguments. A written struct shares the storage of its argument. Returns
-    /// the written numbers, which the caller of this function copies to the arguments after the
-    /// call: location of the argument, and parameter.
+    /// Binds parameters to arguments. A struct parameter that the callee writes shares the storage
+    /// of its argument. Returns the numbers that the callee writes, as pairs of argument location
+    /// and parameter; the caller copies them to the arguments after the call.
     pub(super) fn bind(
         &mut self,
         params: &'a [Param],

@@ -9,7 +9,8 @@ const DROP_PORT: u32 = 511;
 impl<'a> Walker<'a> {
     // --- packages ------------------------------------------------------------------------------
 
-    /// Runs `V1Switch`. A packet that the parser rejects still runs through the ingress control.
+    /// Runs the package `V1Switch`. A packet that the parser rejects still runs through the ingress
+    /// control.
     pub(super) fn v1_switch(&mut self, parts: &[Option<&'a Expr>], port: u32) -> Result<()> {
         let [Some(parser), verify, ingress, egress, compute, ..] = parts[..] else { return Ok(()) };
         let Some((decl, _)) = self.part(parser) else { return Ok(()) };
@@ -49,7 +50,8 @@ impl<'a> Walker<'a> {
         self.run_control(compute, &two)
     }
 
-    /// Runs `ebpfFilter` or `xdp`. A packet that the parser rejects ends there.
+    /// Runs the package `ebpfFilter` or `xdp`. The run of a packet that the parser rejects ends
+    /// after the parser.
     pub(super) fn filter(&mut self, parts: &[Option<&'a Expr>], port: u32) -> Result<()> {
         let [Some(parser), control, ..] = parts[..] else { return Ok(()) };
         let (Some((decl, _)), Some((second, _))) =
@@ -98,7 +100,8 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Binds the parameters of a parser or control to variables; `None` stands for the packet.
+    /// Binds the parameters of a parser or control to the variables `roots`; `None` stands for the
+    /// packet.
     fn bind_roots(&mut self, decl: &'a Decl, roots: &[Option<DeclId>]) {
         for (param, root) in params(decl).iter().zip(roots) {
             let Some(root) = *root else { continue };
@@ -160,8 +163,8 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Runs an action: `directed` are arguments for the parameters with a direction, `values` those
-    /// for the others.
+    /// Runs an action: `directed` are the arguments for parameters with a direction, and `values`
+    /// the arguments for parameters without one.
     pub(super) fn action(
         &mut self,
         id: DeclId,

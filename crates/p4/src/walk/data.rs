@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// The content of a variable.
+/// The content of a variable in a run.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Data {
     /// A number, truth value or enum member; `None` if the value is unknown.
@@ -38,7 +38,7 @@ impl Data {
     }
 }
 
-/// A field access or index in a path to a part of a variable.
+/// A step on the path from a variable to a part of it: a field access or an index.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Step {
     Field(Rc<str>),
@@ -235,7 +235,7 @@ impl<'a> Walker<'a> {
     }
 }
 
-/// Compares two values. Returns `None` if they contain an unknown value that decides.
+/// Compares two values. Returns `None` if the result depends on an unknown value.
 pub(super) fn equal(a: &Data, b: &Data) -> Option<bool> {
     let all = |pairs: Vec<(&Data, &Data)>| {
         pairs.into_iter().try_fold(true, |so_far, (a, b)| Some(so_far && equal(a, b)?))

@@ -100,7 +100,8 @@ struct Walker<'a> {
     /// Control-plane path of each declaration: names of the enclosing controls and its own.
     paths: HashMap<DeclId, String>,
     variables: HashMap<DeclId, Data>,
-    /// Parameters that share the storage of an argument, with its location.
+    /// Parameters that share the storage of their arguments, each with the location of the
+    /// argument.
     aliases: HashMap<DeclId, Place>,
     /// Constructor parameters for instances, with their arguments.
     instances: HashMap<DeclId, &'a Expr>,

@@ -33,7 +33,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Binds constructor parameters to their arguments.
+    /// Binds the constructor parameters of a parser or control to their arguments.
     pub(super) fn construct(&mut self, params: &'a [Param], args: &'a [Arg]) {
         for (at, param) in params.iter().enumerate() {
             let arg = args

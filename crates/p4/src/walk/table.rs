@@ -1,4 +1,4 @@
-//! Looks tables up: in the constant entries of the program, or in the content of maps.
+//! Looks up packets in tables: in the constant entries of the program, or in the content of maps.
 
 use super::*;
 use crate::annotations::control_name;
@@ -70,7 +70,7 @@ impl<'a> Walker<'a> {
         Ok(Data::Fields(FieldsKind::Struct, true, fields))
     }
 
-    /// Runs the selected action of a table, and records the application of the table. Returns the
+    /// Runs the selected action of a table, and records the table with its result. Returns the
     /// action.
     fn run_chosen(
         &mut self,
@@ -218,7 +218,8 @@ impl<'a> Walker<'a> {
         Ok(best.map(|one| one.1))
     }
 
-    /// Returns the prefix length of a set, such as the number of ones in a mask.
+    /// Returns the prefix length of a set of values: the number of ones of its mask, 0 for all
+    /// values, or the maximum for a single value.
     fn ones(&self, set: &Expr) -> i64 {
         match &set.kind {
             ExprKind::Default | ExprKind::DontCare => 0,
@@ -354,7 +355,8 @@ fn mask(width: u32) -> BigInt {
     (BigInt::from(1) << width) - 1
 }
 
-/// Returns true if the key of an LPM trie's element covers `value` for the table key `one`.
+/// Returns true if the key of an LPM trie element matches `value` in the key field `one` of the
+/// table.
 fn has_prefix(table: &TableLayout, key: &[u8], one: &KeyLayout, value: &BigInt) -> bool {
     let Number { width, offset, size, .. } = one.number;
     let bytes = key.get(offset as usize..(offset + size) as usize).unwrap_or_default();

@@ -12,8 +12,8 @@ use crate::used::{Used, uses};
 const MOST_STATEMENTS: u32 = 100_000;
 
 impl<'a> Generator<'a> {
-    /// Emits a call, and returns its result as a C expression: a number, or the lvalue of another
-    /// value.
+    /// Emits a call, and returns its result as a C expression: a number, or an lvalue for a result
+    /// of another type.
     pub(super) fn call(
         &mut self,
         expr: &'a Expr,
@@ -98,8 +98,8 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Emits the inlined body of a call, a label at its end for `return`, and then the statements
-    /// that copy results to the arguments.
+    /// Emits the inlined body of a call, a label at its end as the target of `return`, and then the
+    /// statements that copy results to the arguments.
     pub(super) fn framed(
         &mut self,
         result: Option<String>,
@@ -210,8 +210,8 @@ impl<'a> Generator<'a> {
         Ok(copies)
     }
 
-    /// Returns the variables, and parts of variables, that an argument reads or writes; `None` if
-    /// it contains a call.
+    /// Returns the variables, or parts of them, to which an argument refers; `None` if the argument
+    /// contains a call.
     fn uses_of(&self, given: &Given<'a>) -> Option<Vec<Used>> {
         match given {
             Given::Expr(expr) => uses(self.checked, expr),
@@ -219,14 +219,15 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Emits the initial value of an `out` parameter: zeros and invalid headers.
+    /// Emits code that gives an `out` parameter its initial value: zeros and invalid headers.
     fn reset(&mut self, place: &str, ty: &Type) -> Result<()> {
         let zero = self.zero(place, ty);
         self.put(zero);
         Ok(())
     }
 
-    /// Returns the packet or instance that an expression names; `None` for other expressions.
+    /// Returns the packet, or the instance of an extern, parser or control, that an expression
+    /// names; `None` for other expressions.
     pub(super) fn object_of(&mut self, expr: &'a Expr) -> Option<Binding> {
         match &expr.kind {
             ExprKind::Name { .. } => match self.bindings.get(self.checked.uses.get(&expr.id)?)? {
@@ -382,7 +383,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Binds an instance to its constructor arguments, in the order of the parameters.
+    /// Records the constructor arguments of an instance, in the order of the parameters.
     pub(super) fn instance(&mut self, decl: &'a Decl, args: &'a [Arg]) -> Result<()> {
         let ty = self.declared(decl.id);
         let path = self.paths.get(&decl.id).cloned().unwrap_or_else(|| decl.name.text.to_string());

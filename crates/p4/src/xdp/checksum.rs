@@ -4,11 +4,11 @@
 use super::storage::{is_scalar, plain};
 use super::*;
 
-/// Largest payload in bytes that a checksum covers. The kernel gives no longer packets to XDP
-/// programs that lack support for fragments.
+/// Largest payload in bytes that a checksum covers. XDP programs without support for fragments do
+/// not get longer packets from the kernel.
 const MOST_PAYLOAD: u32 = 4096;
-/// Number of payload bytes per iteration of the summing loop. With larger steps, the kernel's
-/// verifier has fewer instructions to follow.
+/// Number of payload bytes that each iteration of the summing loop adds. The larger this number,
+/// the fewer iterations the kernel's verifier must follow.
 const CHUNK: u32 = 64;
 
 impl<'a> Generator<'a> {
@@ -66,8 +66,8 @@ impl<'a> Generator<'a> {
         Ok(None)
     }
 
-    /// Splits a value into its numbers: a C expression and a width in bits for each. Numbers wider
-    /// than 128 bits become bytes.
+    /// Divides values into numbers, and returns a C expression and a width in bits for each.
+    /// Numbers wider than 128 bits are divided into bytes.
     fn fields_of_data(
         &self,
         numbers: Vec<(String, Type)>,
@@ -130,7 +130,8 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Returns C expressions for the data in big-endian units of `unit` bits, padded with zeros.
+    /// Returns the data as units of `unit` bits, in big-endian order and padded with zeros: one C
+    /// expression for each unit.
     fn units(&self, numbers: Vec<(String, Type)>, unit: u32, span: Span) -> Result<Vec<String>> {
         let fields = self.fields_of_data(numbers, unit == 16, span)?;
         let mut units = Vec::new();
@@ -187,7 +188,7 @@ impl<'a> Generator<'a> {
         Ok(kind.result(&sum))
     }
 
-    /// Emits the addition of data to the state `sum` of a hash or checksum.
+    /// Emits code that adds data to the state `sum` of a hash or checksum.
     pub(super) fn feed_data(
         &mut self,
         kind: Algorithm,
@@ -234,7 +235,7 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Emits the folding of a sum to 16 bits: its carries are added to the lowest 16 bits.
+    /// Emits code that reduces a sum to 16 bits by adding its carries to the lowest 16 bits.
     fn fold(&mut self, sum: &str) {
         self.put(format!("{sum} = ({sum} & 0xffff) + ({sum} >> 16);"));
         self.put(format!("{sum} = ({sum} & 0xffff) + ({sum} >> 16);"));
@@ -275,8 +276,8 @@ impl<'a> Generator<'a> {
         Ok(Algorithm::Sum.result(&sum))
     }
 
-    /// Emits the addition of the packet's bytes after the parsed headers to a sum. `is_odd` is a C
-    /// condition: an odd number of bytes in the sum precede them.
+    /// Emits code that adds the packet's bytes after the parsed headers to a sum. `is_odd` is a C
+    /// condition, true if the sum has an odd number of bytes so far.
     fn add_payload(&mut self, sum: &str, is_odd: &str) -> Result<()> {
         let (at, limit) = (self.fresh("at"), self.fresh("limit"));
         self.locals.push(format!("u8 *{at};"));
@@ -330,12 +331,12 @@ impl<'a> Generator<'a> {
     }
 }
 
-/// A hash or checksum that is computed incrementally, from a state and the next data.
+/// A hash or checksum algorithm that updates a state with each piece of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Algorithm {
     /// The Internet checksum (RFC 1071).
     Sum,
-    /// Removal of data from an Internet checksum (RFC 1624).
+    /// An Internet checksum from which data is removed (RFC 1624).
     Removed,
     Xor,
     Identity,

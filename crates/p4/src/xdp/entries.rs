@@ -1,4 +1,4 @@
-//! Converts table entries to writes to the maps of a compiled program.
+//! Converts table entries to map updates, which write them to the maps of a compiled program.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -29,19 +29,20 @@ struct Row<'a> {
     line: u32,
     keys: Vec<KeyValue>,
     priority: Option<u32>,
-    /// Actions with their arguments. Only a group of an action selector has several.
+    /// Actions with their arguments. An entry has several actions only if they form a group of an
+    /// action selector.
     actions: Vec<(&'a ActionLayout, Vec<BigInt>)>,
 }
 
 /// Members and groups of an action profile or selector that entries use, in the order of their
-/// numbers.
+/// indices in the maps.
 #[derive(Default)]
 struct Pool {
     members: Vec<Vec<u8>>,
     groups: Vec<Vec<u32>>,
 }
 
-/// Returns the index of an item in a list, and appends the item if it is new.
+/// Returns the index of `item` in the list `all`. Appends `item` if the list does not contain it.
 fn number_of<T: PartialEq>(all: &mut Vec<T>, item: T) -> u32 {
     let at = all.iter().position(|one| *one == item).unwrap_or(all.len());
     if at == all.len() {
@@ -212,7 +213,7 @@ enum Found<'a> {
     ValueSet(&'a ObjectLayout),
 }
 
-/// Returns true if `name` is the path, or the last components of the path.
+/// Returns true if `name` is the whole path `path`, or consists of its last components.
 fn names(path: &str, name: &str) -> bool {
     path.strip_suffix(name).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
 }
@@ -345,8 +346,8 @@ fn ordered_keys(
     Ok(found)
 }
 
-/// Orders values like `numbers`, by their names or, without names, by position. `what` and `of`
-/// name them in errors.
+/// Brings the keys or arguments of an entry into the order of `numbers`. Values with names are
+/// assigned by name, others by position. `what` and `of` describe them in errors.
 fn ordered<'v, T>(
     of: &str,
     line: u32,
@@ -522,8 +523,8 @@ fn put(bytes: &mut [u8], number: &Number, value: &BigInt) {
     bytes[at..at + count].copy_from_slice(&digits[..count]);
 }
 
-/// Returns the bytes of an action with its arguments: the map value of an entry, default action or
-/// pool member.
+/// Returns the bytes of an action with its arguments, as in the map value of an entry, of a default
+/// action, or of a member of an action profile.
 fn action_value(table: &TableLayout, action: &ActionLayout, args: &[BigInt], rank: u32) -> Vec<u8> {
     let size = table.members.as_ref().map_or(table.value_size, |one| one.value_size);
     let mut value = vec![0; size as usize];
@@ -538,7 +539,7 @@ fn action_value(table: &TableLayout, action: &ActionLayout, args: &[BigInt], ran
 }
 
 /// Returns the bytes of an entry's map value: an action with its arguments, or the number of a
-/// member or group, which is added to `pool`.
+/// member or group of an action profile, which is added to `pool`.
 fn entry_value(table: &TableLayout, row: &Row, rank: u32, pool: &mut Pool) -> Result<Vec<u8>> {
     let values = row.actions.iter().map(|(action, args)| action_value(table, action, args, rank));
     let Some(layout) = &table.members else { return Ok(values.flatten().collect()) };
@@ -603,8 +604,8 @@ fn member(set: &ObjectLayout, entry: &Entry) -> Result<Update> {
     Ok(Update { map: set.map.clone(), key, value: vec![1, 0, 0, 0] })
 }
 
-/// Returns the two numbers that a table with masks or ranges stores for a key: value and mask, or
-/// lowest and highest value.
+/// Returns the two numbers that a table with masks or ranges stores for a key of an entry: value
+/// and mask, or lowest and highest value.
 fn pair(key: &KeyLayout, value: &KeyValue) -> (BigInt, BigInt) {
     let width = key.number.width;
     match value {
@@ -710,8 +711,8 @@ fn table_writes(
     Ok(())
 }
 
-/// Writes the key of an LPM trie element: the prefix length, then all keys left-aligned in their
-/// bytes.
+/// Writes the key of an LPM trie element: the prefix length in bits, then all key fields, each
+/// left-aligned in its bytes.
 fn trie_key(table: &TableLayout, row: &Row, key: &mut [u8]) {
     let mut length = 0;
     for (one, value) in table.keys.iter().zip(&row.keys) {

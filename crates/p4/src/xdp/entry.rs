@@ -9,8 +9,8 @@ use thiserror::Error;
 pub enum KeyValue {
     /// One value.
     Exact(BigInt),
-    /// Values that share their first bits with a value; the second part is the number of these
-    /// bits.
+    /// Values with a common prefix: a number that begins with the prefix, and the length of the
+    /// prefix in bits.
     Prefix(BigInt, u32),
     /// Values that are equal to the first number in the bits of the second one, the mask.
     Mask(BigInt, BigInt),

@@ -5,19 +5,19 @@ use num_traits::ToPrimitive;
 use super::storage::{c_width, is_scalar, mask, plain, wide};
 use super::*;
 
-/// One of the lvalues that an expression can denote, with the condition for it. An index that is
-/// not constant makes several.
+/// An lvalue that an expression can denote, with the condition under which it does. An expression
+/// with an index that is not constant has several.
 pub(super) struct Choice {
-    /// C condition under which this lvalue is the right one; `None` if it is the only one.
+    /// C condition under which the expression denotes this lvalue; `None` if it is the only one.
     pub condition: Option<String>,
     /// C lvalue of the value.
     pub place: String,
-    /// Lvalues of the other headers of the union, if this is a header in a header union.
+    /// Lvalues of the other headers of the union, if `place` is a header in a header union.
     pub siblings: Vec<String>,
 }
 
 impl Choice {
-    /// Makes the choice for an expression with a single possible lvalue.
+    /// Creates the choice for an expression that can denote only the lvalue `place`.
     fn only(place: String) -> Choice {
         Choice { condition: None, place, siblings: Vec::new() }
     }
@@ -170,8 +170,8 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Emits the evaluation of two operands, and returns them. A side effect of the second one does
-    /// not change the first.
+    /// Emits code that evaluates two operands, and returns their values as C expressions. A side
+    /// effect of the second one does not change the first.
     fn two(&mut self, left: &'a Expr, right: &'a Expr) -> Result<(String, String)> {
         let mut a = self.value(left)?;
         let (b, before) = self.aside(|this| this.value(right))?;
@@ -309,8 +309,8 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Returns the type in which two operands are compared: a literal takes the type of the other
-    /// operand.
+    /// Returns the type in which two operands are compared. It is the type of the operand that is
+    /// not a literal.
     fn operand_type(&self, left: &Expr, right: &Expr) -> Type {
         let (a, b) = (self.ty(left), self.ty(right));
         match a {
@@ -483,14 +483,14 @@ impl<'a> Generator<'a> {
 
     // --- places --------------------------------------------------------------------------------
 
-    /// Returns the lvalue of an expression. Emits the value to a new variable if the expression has
-    /// none.
+    /// Returns the lvalue of an expression. If the expression is not an lvalue, emits code that
+    /// stores its value in a new variable.
     pub(super) fn place(&mut self, expr: &'a Expr) -> Result<String> {
         let ty = self.ty(expr);
         self.place_as(expr, &ty)
     }
 
-    /// Returns the lvalue of an expression. A literal takes the type `ty`, and a new variable.
+    /// Returns the lvalue of an expression of type `ty`. A literal is stored in a new variable.
     pub(super) fn place_as(&mut self, expr: &'a Expr, ty: &Type) -> Result<String> {
         // A part of a result, as in `f()[0]`, has an lvalue once the result is in a variable.
         let is_part = matches!(expr.kind, ExprKind::Member { .. } | ExprKind::Index { .. });
@@ -635,7 +635,8 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Returns the lvalue of `next` or `last` of a stack. The index is known in each parser state.
+    /// Returns the lvalue of `next` or `last` of a header stack. The index is constant in each
+    /// emitted parser state.
     fn stack_member(
         &mut self,
         expr: &'a Expr,

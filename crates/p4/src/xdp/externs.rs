@@ -138,8 +138,8 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Returns the colour that a packet has before a meter, and its length, if the call states
-    /// them.
+    /// Returns the colour that the packet has before a meter, and the length of the packet, each
+    /// `None` if the call does not state it.
     fn colour_and_length(
         &mut self,
         given: &[Given<'a>],
@@ -152,7 +152,7 @@ impl<'a> Generator<'a> {
         Ok((colour, length))
     }
 
-    /// Emits the store of a number to an `out` argument, reduced to the argument's width.
+    /// Emits code that stores a number to an `out` argument, reduced to the width of the argument.
     fn store_fitted(&mut self, target: Option<&Given<'a>>, number: &str) -> Result<()> {
         let Some(Given::Expr(target)) = target else { return Ok(()) };
         let value = self.fit(number, &self.ty(target));
@@ -161,8 +161,8 @@ impl<'a> Generator<'a> {
 
     // --- registers -----------------------------------------------------------------------------
 
-    /// Emits the lookup of a register element. Returns the pointer variable, and the C type of the
-    /// element.
+    /// Emits code that looks up a register element. Returns the variable with the pointer to it,
+    /// and the C type of the element.
     fn register_element(
         &mut self,
         instance: &Instance,
@@ -286,7 +286,7 @@ impl<'a> Generator<'a> {
         Ok(None)
     }
 
-    /// Emits the draw of a random number between two limits, inclusive, and returns it as a C
+    /// Emits code that draws a random number between two limits, inclusive, and returns it as a C
     /// expression.
     fn draw(&mut self, low: &str, high: &str, ty: &Type) -> Result<String> {
         let choices =

@@ -6,18 +6,18 @@ use serde::Serialize;
 
 use super::entry::Entry;
 
-/// Match kind of a key; it decides which kind of map a table has.
+/// Match kind of a key field; the kinds of all key fields determine the kind of map of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub enum MatchKind {
-    /// One value.
+    /// The value is equal to that of the entry.
     Exact,
-    /// Values with a common prefix.
+    /// The value begins with the prefix of the entry.
     Lpm,
-    /// Values that are equal under a mask.
+    /// The value is equal to that of the entry in the bits of the entry's mask.
     Ternary,
-    /// Values between two limits.
+    /// The value is between the two limits of the entry.
     Range,
-    /// One value, or all values.
+    /// The value is equal to that of the entry, or the entry matches all values.
     Optional,
 }
 
@@ -34,10 +34,10 @@ pub struct Number {
     pub size: u32,
 }
 
-/// A key of a table.
+/// A key field of a table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct KeyLayout {
-    /// The number inside the map's key.
+    /// Position and size of the field in the map's key.
     pub number: Number,
     /// Match kind.
     pub kind: MatchKind,
@@ -115,8 +115,8 @@ pub struct TableLayout {
     /// program.
     pub has_default_map: bool,
     /// Action profile or selector of the table. An entry then contains the number of a member or
-    /// group in its first 4 bytes, instead of an action. Offsets of parameters are those in members
-    /// and default actions.
+    /// group in its first 4 bytes, instead of an action. The offsets of parameters then apply to
+    /// the values of members and default actions.
     pub members: Option<MembersLayout>,
     /// Offset of a direct meter in the map's value, in bytes.
     pub meter: Option<u32>,

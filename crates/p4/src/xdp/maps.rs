@@ -27,7 +27,8 @@ pub(super) struct ValueLayout {
 }
 
 impl<'a> Generator<'a> {
-    /// Defines `struct NAME_key`. Returns the numbers in it, and its size in bytes.
+    /// Defines `struct NAME_key`. Returns the numbers in the struct, with their offsets, and the
+    /// size of the struct in bytes.
     pub(super) fn key_struct(
         &mut self,
         name: &str,
@@ -45,8 +46,8 @@ impl<'a> Generator<'a> {
         Ok((fields, size))
     }
 
-    /// Places numbers at aligned offsets from `start` on. Returns them, the size of the struct, and
-    /// its C lines.
+    /// Places numbers at aligned offsets from `start` on. Returns the numbers with their offsets,
+    /// the size of the struct in bytes, and the C lines of its fields.
     fn place_numbers(
         &mut self,
         numbers: &[(String, Type)],
@@ -125,8 +126,8 @@ impl<'a> Generator<'a> {
         Ok(ValueLayout { size, actions, members, meter })
     }
 
-    /// Defines `struct NAME_value` for the actions. Returns its size in bytes without `tail`, and
-    /// the actions.
+    /// Defines `struct NAME_value` for the actions. Returns the size of the struct in bytes,
+    /// without `tail`, and the layout of the actions.
     fn value_struct(
         &mut self,
         map: &str,
@@ -377,7 +378,7 @@ fn bits_of(value: &str, ty: &Type) -> String {
     }
 }
 
-/// Makes the keys of a table's layout from their numbers, match kinds and names.
+/// Creates the key fields of a table's layout from their numbers, match kinds and names.
 pub(super) fn keys(numbers: Vec<Number>, kinds: &[MatchKind], names: &[Rc<str>]) -> Vec<KeyLayout> {
     numbers
         .into_iter()
@@ -390,7 +391,8 @@ pub(super) fn keys(numbers: Vec<Number>, kinds: &[MatchKind], names: &[Rc<str>])
         .collect()
 }
 
-/// Returns the largest number of different masks that entries with these keys can have.
+/// Returns an upper limit of the number of different masks in a table whose key fields have these
+/// match kinds and widths.
 pub(super) fn most_masks(kinds: &[MatchKind], numbers: &[(String, Type)]) -> u32 {
     kinds.iter().zip(numbers).fold(1u32, |product, (kind, (_, ty))| {
         let width = plain(ty).width().unwrap_or(1);

@@ -22,8 +22,8 @@ pub(super) struct Members {
     selector: Option<Selector>,
 }
 
-/// Rule by which an action selector chooses a member of a group: a hash of the table's selector
-/// keys.
+/// Parameters of an action selector, which chooses a member of a group by a hash of the table's
+/// selector keys.
 #[derive(Clone, Debug)]
 struct Selector {
     /// Name of the hash algorithm.
@@ -35,7 +35,7 @@ struct Selector {
 }
 
 impl Members {
-    /// Returns the layout of the maps, for members with actions of `value_size` bytes.
+    /// Returns the layout of the members' maps, if each member takes `value_size` bytes.
     pub fn layout(&self, value_size: u32) -> MembersLayout {
         let groups = self.selector.as_ref().map(|one| GroupsLayout {
             map: format!("{}_groups", self.map),
@@ -99,7 +99,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Emits the lookup of the member that the entry `entry` names, and the store of its address to
+    /// Emits code that looks up the member that the entry `entry` names, and stores its address in
     /// `pointer`. The pointer is null for a member or group that the control plane did not set.
     pub(super) fn find_member(
         &mut self,

@@ -75,8 +75,8 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Emits the update of one meter in an array, and returns the colour. `before` is the colour of
-    /// the packet so far; the default is green.
+    /// Emits code that updates one meter of an array, and returns the colour. `before` is the
+    /// colour of the packet so far; the default is green.
     pub(super) fn measure_element(
         &mut self,
         instance: &Instance,
@@ -100,8 +100,8 @@ impl<'a> Generator<'a> {
         Ok(colour)
     }
 
-    /// Emits the update of the direct meter of the entry that the lookup found. Calls of `read` of
-    /// v1model then return the colour.
+    /// Emits code that updates the direct meter of the entry that the lookup found. Calls of `read`
+    /// of v1model then return the colour.
     pub(super) fn measure_entry(&mut self, path: &str, entry: &str, bytes: bool) -> Result<()> {
         let colour = self.colour_of(path);
         self.put(format!("{colour} = {};", V1_COLOURS[0]));
@@ -111,8 +111,8 @@ impl<'a> Generator<'a> {
         self.measure(&meter, &amount(bytes, None), V1_COLOURS, &colour)
     }
 
-    /// Emits `execute` of a direct meter of PSA, and returns the colour. Without an entry, a packet
-    /// keeps its colour.
+    /// Emits `execute` of a direct meter of PSA, and returns the colour. If the lookup found no
+    /// entry, the packet keeps its colour.
     pub(super) fn measure_found(
         &mut self,
         path: &str,
@@ -144,12 +144,12 @@ impl<'a> Generator<'a> {
 
     // --- counters ------------------------------------------------------------------------------
 
-    /// Emits the counting of a packet of `bytes` bytes in the direct counter of an entry.
+    /// Emits code that counts a packet of `bytes` bytes in the direct counter of an entry.
     pub(super) fn count_entry(&mut self, entry: &str, bytes: &str) {
         self.put(format!("if ({entry}) {{ {entry}->packets += 1; {entry}->bytes += {bytes}; }}"));
     }
 
-    /// Emits the counting of packets and bytes in one element of an array of counters.
+    /// Emits code that counts a packet and its bytes in one element of an array of counters.
     pub(super) fn count_element(
         &mut self,
         instance: &Instance,
@@ -194,7 +194,8 @@ impl<'a> Generator<'a> {
     }
 }
 
-/// Returns the tokens that a packet takes, as a C expression: 1, or the packet's length in bytes.
+/// Returns the number of tokens that a packet takes from a meter, as a C expression: 1, or the
+/// packet's length in bytes.
 fn amount(counts_bytes: bool, length: Option<String>) -> String {
     match (counts_bytes, length) {
         (false, _) => "1".to_owned(),

@@ -5,7 +5,7 @@
 //! the P4 program, so that costs and errors refer to P4 lines.
 //!
 //! Header stacks have constant indices: each parser state is emitted once for each combination of
-//! next indices that reaches it.
+//! indices that `next` can have there.
 
 mod call;
 mod checksum;
@@ -118,7 +118,7 @@ pub fn to_c(
     Ok(generator.finish())
 }
 
-/// The meaning of a declaration at the current point of the program.
+/// The object that a declared name stands for at the current point of the program.
 #[derive(Clone, Debug)]
 enum Binding {
     /// A C lvalue that the program can read, and write where P4 allows it.
@@ -188,8 +188,8 @@ struct Generator<'a> {
     struct_names: HashMap<String, String>,
     maps: Vec<String>,
     map_names: HashSet<String>,
-    /// Names of maps by control-plane path. `taken` contains these names and those reserved for
-    /// related maps.
+    /// Names of maps by control-plane path. The field `taken` contains these names, and the names
+    /// that are reserved for related maps.
     path_maps: HashMap<String, String>,
     taken: HashSet<String>,
     /// C declarations of variables at the start of the function.
@@ -205,9 +205,10 @@ struct Generator<'a> {
     frames: Vec<Frame>,
     /// Label of the end of the current parser or control of the architecture; `exit` jumps there.
     exit_label: Option<String>,
-    /// Labels for `break` and `continue` of each open loop, innermost last.
+    /// Labels for `break` and `continue` of each loop around the current statement, innermost last.
     loops: Vec<(String, String)>,
-    /// Next index of each header stack at the current point of the parser, by lvalue of the stack.
+    /// Index of the header that `next` denotes at the current point of the parser, for each header
+    /// stack by its lvalue.
     next: BTreeMap<String, u32>,
     /// Label that `reject` jumps to; `None` outside of parsers.
     in_parser: Option<String>,
@@ -222,14 +223,16 @@ struct Generator<'a> {
     parser_error: Option<String>,
     /// C lvalue of v1model's standard metadata.
     standard_metadata: Option<String>,
-    /// Further rounds of a packet; `None` if the program does not resubmit or recirculate.
+    /// State for emitting further rounds of a packet; `None` if the program does not resubmit or
+    /// recirculate.
     rounds: Option<rounds::Rounds>,
     /// C variables that keep metadata from the previous round, by lvalue of the metadata.
     kept: HashMap<String, String>,
-    /// Actions of the tables that share members, by name of the members' map.
+    /// Actions of the tables that share an action profile or selector, by name of the map with its
+    /// members.
     members: HashMap<String, Vec<DeclId>>,
-    /// Pointers to the entries that direct counters and meters belong to, by their paths; true for
-    /// a meter that counts bytes.
+    /// For each direct counter and meter, by path: the C pointer to the current entry of its table,
+    /// and true for a meter that counts bytes.
     direct: HashMap<String, (String, bool)>,
     /// C variables with the colours of v1model's direct meters, by path.
     colours: HashMap<String, String>,
@@ -273,7 +276,7 @@ impl<'a> Generator<'a> {
         format!("{}_{}", c_name(name), self.count)
     }
 
-    /// Declares a C variable, and emits its initialisation with zero.
+    /// Declares a C variable, and emits code that sets it to zero.
     fn variable(&mut self, name: &str, ty: &Type) -> Result<String> {
         let name = self.uninitialised(name, ty)?;
         let zero = self.zero(&name, ty);
@@ -289,7 +292,7 @@ impl<'a> Generator<'a> {
         Ok(name)
     }
 
-    /// Declares a C variable, and emits its initialisation with `value`.
+    /// Declares a C variable, and emits code that sets it to `value`.
     fn save(&mut self, name: &str, ty: &Type, value: &str) -> Result<String> {
         let name = self.uninitialised(name, ty)?;
         self.put(format!("{name} = {value};"));
@@ -447,7 +450,7 @@ impl<'a> Generator<'a> {
     }
 }
 
-/// Makes a valid C identifier from a name: replaces other characters by `_`, and changes reserved
+/// Converts a name to a valid C identifier: replaces other characters by `_`, and changes reserved
 /// words.
 fn c_name(name: &str) -> String {
     let name: String =

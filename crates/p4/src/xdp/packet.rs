@@ -10,7 +10,8 @@ struct Group {
     offset: u32,
     /// Width in bits, a multiple of 8.
     width: u32,
-    /// Fields: index in the header, and the position of the field's lowest bit in the group.
+    /// Fields of the group, each with its index in the header and the position of its lowest bit in
+    /// the group.
     fields: Vec<(usize, u32)>,
 }
 
@@ -94,7 +95,7 @@ fn bytes_of_group(group: &Group, values: &[(String, u32, u32)]) -> Vec<String> {
 }
 
 impl<'a> Generator<'a> {
-    /// Emits the rejection of a packet with less than `bytes` bytes after `pos`.
+    /// Emits code that rejects a packet with less than `bytes` bytes after `pos`.
     fn need(&mut self, bytes: u32, span: Span) -> Result<()> {
         self.put(format!("if (pos + {bytes} > end) {{"));
         self.reject("PacketTooShort", span)?;
@@ -161,7 +162,7 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Emits the extraction of a header with a `varbit` field.
+    /// Emits code that extracts a header with a `varbit` field.
     fn extract_variable(
         &mut self,
         place: Option<&str>,
@@ -225,7 +226,7 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Checks that a field wider than 128 bits occupies whole bytes of its own.
+    /// Returns an error if a field wider than 128 bits shares bytes with other fields.
     fn whole_group(&self, group: &Group, field: &HeaderField) -> Result<()> {
         match group.fields.len() == 1 && group.width == field.width {
             true => Ok(()),
@@ -243,8 +244,8 @@ impl<'a> Generator<'a> {
         self.put(format!("if ({number} > {most}) return XDP_ABORTED;"));
     }
 
-    /// Emits a loop over `most` byte offsets: the statement `first` for the first `bytes` offsets,
-    /// with a bounds check at `pos`, and `rest` for the others.
+    /// Emits a loop over `most` byte offsets. It executes the statement `first` for the first
+    /// `bytes` offsets, with a bounds check at `pos`, and the statement `rest` for all others.
     fn each_byte(
         &mut self,
         most: u32,
@@ -400,7 +401,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Emits the writes of all recorded headers to the packet, from `pos` on.
+    /// Emits code that writes all recorded headers to the packet, from `pos` on.
     pub(super) fn write_headers(&mut self) -> Result<()> {
         let position = self.options.scratch.then(|| self.hidden("u64", "position"));
         if position.is_some() {
@@ -437,8 +438,9 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Declares a variable with the value zero. In the scratch map, the kernel's verifier does not
-    /// track its value. Otherwise, the verifier would explore each combination of valid headers.
+    /// Declares a variable with the value zero whose value the kernel's verifier does not track if
+    /// it is in the scratch map. Otherwise, the verifier would explore each combination of valid
+    /// headers.
     fn hidden(&mut self, kind: &str, name: &str) -> String {
         let name = self.fresh(name);
         if self.options.scratch {
@@ -454,7 +456,7 @@ impl<'a> Generator<'a> {
         if self.options.scratch { "s->length_" } else { "length" }
     }
 
-    /// Emits the writes of fields to the packet at `pos`, and advances `pos`.
+    /// Emits code that writes fields to the packet at `pos`, and advances `pos`.
     fn write_fields(&mut self, place: &str, fields: &[HeaderField]) -> Result<()> {
         let bytes = bytes_of(fields);
         if bytes == 0 {

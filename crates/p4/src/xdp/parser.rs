@@ -1,13 +1,14 @@
-//! Translates parsers: a state becomes one label for each combination of next indices of the header
-//! stacks.
+//! Translates parsers: a parser state becomes one label for each combination of indices that `next`
+//! can have in the header stacks.
 
 use super::storage::is_scalar;
 use super::*;
 
-/// Largest number of emitted states. Each index of a stack multiplies them.
+/// Largest number of emitted states. A state is emitted once for each index that `next` of a header
+/// stack can have.
 const MOST_STATES: usize = 2000;
 
-/// A state to emit: its name, and the next index of each header stack.
+/// A state to emit: its name, and the index that `next` has in each header stack.
 type Entry = (Rc<str>, BTreeMap<String, u32>);
 
 impl<'a> Generator<'a> {
@@ -139,7 +140,8 @@ impl<'a> Generator<'a> {
         Ok(label)
     }
 
-    /// Emits the rejection of a packet with a parser error. An empty name keeps the current error.
+    /// Emits code that rejects the packet with a parser error. An empty name keeps the current
+    /// error.
     pub(super) fn reject(&mut self, error: &str, span: Span) -> Result<()> {
         let Some(label) = self.in_parser.clone() else {
             return self.unsupported(span, "this construct outside of a parser");
@@ -156,8 +158,8 @@ impl<'a> Generator<'a> {
 
     // --- sets ----------------------------------------------------------------------------------
 
-    /// Emits the evaluation of a key of `select` or of constant entries to a variable. Returns its
-    /// C name and type.
+    /// Emits code that evaluates a key of `select` or of constant entries, and stores it in a
+    /// variable. Returns the C name and the type of the variable.
     pub(super) fn key_value(&mut self, key: &'a Expr) -> Result<(String, Type)> {
         let ty = match self.ty(key) {
             Type::ListLiteral(types, _) => Type::Tuple(types),
@@ -171,8 +173,8 @@ impl<'a> Generator<'a> {
         Ok((self.place_as(key, &ty)?, ty))
     }
 
-    /// Returns C conditions under which values are in their sets; empty if the sets contain all
-    /// values.
+    /// Returns C conditions that together mean that each value is in its set; empty if the sets
+    /// contain all values.
     pub(super) fn sets_condition(
         &mut self,
         sets: &'a [Expr],
@@ -250,8 +252,8 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Emits the lookup of values in a value set, which is a hash map. Returns the C condition for
-    /// a hit.
+    /// Emits code that looks up values in a value set, which is a hash map. Returns the C condition
+    /// for a hit.
     fn value_set(&mut self, set: &'a Expr, values: &[(String, Type)]) -> Result<Vec<String>> {
         let id = self.checked.uses.get(&set.id).copied();
         let Some((id, DeclKind::ValueSet { size, .. })) =
@@ -318,7 +320,7 @@ impl<'a> Generator<'a> {
         Ok(vec![found])
     }
 
-    /// Appends the numbers and `varbit` values inside a value: lvalue and type of each.
+    /// Appends the lvalue and type of each number and `varbit` inside a value to `numbers`.
     pub(super) fn leaves(&self, place: &str, ty: &Type, numbers: &mut Vec<(String, Type)>) {
         if is_scalar(ty) || matches!(ty, Type::Varbit(_)) || storage::wide(ty).is_some() {
             numbers.push((place.to_owned(), ty.clone()));

@@ -212,8 +212,8 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Emits the writes of the deparser's headers. The packet grows or shrinks by the difference to
-    /// the parsed headers.
+    /// Emits code that writes the deparser's headers to the packet. It first grows or shrinks the
+    /// packet by the difference to the parsed headers.
     pub(super) fn deparse(&mut self) -> Result<()> {
         if self.options.scratch {
             self.put("length = s->length_;");
@@ -285,7 +285,7 @@ impl<'a> Generator<'a> {
         self.output(&format!("{metadata}.egress_port"))
     }
 
-    /// Emits the redirection of the packet to an output port.
+    /// Emits code that redirects the packet to an output port.
     pub(super) fn output(&mut self, port: &str) -> Result<()> {
         self.record(port)?;
         self.layout.redirects = true;

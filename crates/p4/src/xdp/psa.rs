@@ -120,8 +120,8 @@ impl<'a> Generator<'a> {
         self.output(&port)
     }
 
-    /// Emits the egress pipeline, and returns the lvalue of its output port. Values of the same
-    /// types share the storage of the ingress pipeline.
+    /// Emits the egress pipeline, and returns the lvalue of its output port. Values whose types
+    /// occur in the ingress pipeline, too, share its storage.
     fn psa_egress(
         &mut self,
         main: &'a Decl,

@@ -11,8 +11,8 @@ use crate::rounds::{MOST_ROUNDS, field_lists, has_lists, recirculates, resubmits
 /// State of the round that is being emitted.
 #[derive(Default)]
 pub(super) struct Rounds {
-    /// Field lists that the current parser or control requests; true for resubmission, false for
-    /// recirculation.
+    /// Field lists that the current parser or control requests, each with a flag: true for
+    /// resubmission, false for recirculation.
     lists: BTreeSet<(bool, u32)>,
     /// Metadata fields with the annotation `@field_list`.
     kept: Vec<Kept>,
@@ -71,7 +71,8 @@ impl<'a> Generator<'a> {
         Ok(variable)
     }
 
-    /// Emits the request for another round, in which the metadata of a field list keeps its values.
+    /// Emits code that requests another round of the packet, in which the metadata of the field
+    /// list `list` keep their values.
     pub(super) fn request_round(&mut self, list: u32, resubmits: bool, span: Span) -> Result<()> {
         let Some(rounds) = &mut self.rounds else {
             return self.unsupported(span, "a further round here");
@@ -82,7 +83,7 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Emits the copy of kept values from the previous round to the metadata in `place`.
+    /// Emits code that copies the values kept from the previous round to the metadata in `place`.
     pub(super) fn restore(&mut self, place: &str, ty: &Type) -> Result<()> {
         let mut kept = Vec::new();
         self.find_kept(place, ty, &[], &mut kept)?;
@@ -106,7 +107,7 @@ impl<'a> Generator<'a> {
     }
 
     /// Appends the metadata fields with the annotation `@field_list` to `kept`. `outer` are the
-    /// field lists of the enclosing struct; each of its fields is in them, too.
+    /// field lists of the enclosing struct; they apply to each of its fields, too.
     fn find_kept(
         &mut self,
         place: &str,
@@ -130,8 +131,9 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Emits the rounds of v1model that the program requested: resubmissions after the ingress
-    /// control, recirculations after the deparser. `path` is the `instance_type` of these packets.
+    /// Emits code that starts the rounds of v1model that the program requested: resubmissions after
+    /// the ingress control, recirculations after the deparser. `path` is the `instance_type` of
+    /// these packets.
     pub(super) fn next_rounds(&mut self, resubmits: bool, path: u32) {
         let Some(rounds) = self.rounds.take() else { return };
         let next = rounds.next.clone();
@@ -153,8 +155,8 @@ impl<'a> Generator<'a> {
         self.rounds = Some(rounds);
     }
 
-    /// Emits the jump to the next round, or the drop of the packet after the last one. `path` is
-    /// the packet path that the next round sees.
+    /// Emits code that jumps to the next round, or drops the packet after the last one. `path` is
+    /// the packet path that the program reads in the next round.
     pub(super) fn next_round(&mut self, path: u32) {
         match self.rounds.as_ref().and_then(|rounds| rounds.next.clone()) {
             Some(next) => {

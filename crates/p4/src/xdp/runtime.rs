@@ -62,7 +62,8 @@ fn known(node: &Node, names: &[&str], of: &str) -> Result<()> {
     }
 }
 
-/// Returns `keys`, or, if it is empty, keys that match all values, one for each key of the table.
+/// Returns `keys`. If it is empty, returns keys that match all values instead, one for each key of
+/// the table.
 fn all_keys(
     layout: &Layout,
     line: u32,

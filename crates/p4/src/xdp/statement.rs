@@ -9,8 +9,8 @@ pub(super) struct Target {
     pub choices: Vec<expression::Choice>,
     /// Type of the assigned values.
     pub ty: Type,
-    /// For an assignment to bits of a number: the type of the whole number, and the lowest assigned
-    /// bit.
+    /// Type of the whole number and lowest assigned bit, for an assignment to some bits of a
+    /// number; `None` for other assignments.
     pub bits: Option<(Type, u32)>,
 }
 
@@ -24,8 +24,8 @@ fn is_zero(value: &Value) -> bool {
 }
 
 impl Target {
-    /// Returns the lvalue if an `out` parameter may share it: only one is possible, it is whole,
-    /// and it is not in a header union.
+    /// Returns the lvalue if an `out` parameter may share it: it is the only possible one, it is
+    /// assigned as a whole, and it is not in a header union.
     pub(super) fn only_place(&self) -> Option<String> {
         match &self.choices[..] {
             [only]
@@ -132,7 +132,8 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Emits an endless loop. `emit` gets two labels: the end of the loop, and its next iteration.
+    /// Emits a loop without a condition. `emit` emits its body and gets two labels: the end of the
+    /// loop, and its next iteration.
     fn looped(
         &mut self,
         span: Span,
@@ -285,7 +286,7 @@ impl<'a> Generator<'a> {
         self.value(expr)
     }
 
-    /// Emits the store of a C value to the location that an expression denotes.
+    /// Emits code that stores a C value to the location that an expression denotes.
     pub(super) fn store(&mut self, target: &'a Expr, value: &str) -> Result<()> {
         let to = self.target(target)?;
         self.store_to(&to, value)
@@ -353,7 +354,7 @@ impl<'a> Generator<'a> {
         if is_none || is_same { Ok(()) } else { self.refused(item.span, why) }
     }
 
-    /// Emits the store of a C value to a target.
+    /// Emits code that stores a C value to the target of an assignment.
     pub(super) fn store_to(&mut self, to: &Target, value: &str) -> Result<()> {
         let value = match to.choices.len() > 1 || to.bits.is_some() {
             true => self.save("stored", &to.ty, value)?,
@@ -378,9 +379,9 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Emits the invalidation of the other headers of a union after an assignment to one of them.
-    /// The assignment of an invalid header counts as `setInvalid()`, which makes all headers of the
-    /// union invalid.
+    /// Emits code that makes the other headers of a union invalid after an assignment to one of
+    /// them. The assignment of an invalid header counts as `setInvalid()`, which makes all headers
+    /// of the union invalid.
     pub(super) fn invalidate(&mut self, choice: &expression::Choice, ty: &Type) {
         if !matches!(ty, Type::Fields(FieldsKind::Header, _)) {
             return;
@@ -390,7 +391,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Emits the copy of a target's value to a variable.
+    /// Emits code that copies the value at the target of an assignment to a new variable.
     pub(super) fn load_target(&mut self, name: &str, from: &Target, span: Span) -> Result<()> {
         if is_scalar(&from.ty) {
             let value = self.read_target(from, span)?;
@@ -431,7 +432,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Emits the assignment of an expression to an lvalue of type `ty`.
+    /// Emits code that assigns an expression to an lvalue of type `ty`.
     pub(super) fn assign(&mut self, place: &str, ty: &Type, value: &'a Expr) -> Result<()> {
         if is_scalar(ty) || *ty == Type::Integer {
             let number = self.value_as(value, ty)?;
@@ -525,8 +526,8 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Returns an element of a literal as a C expression: a constant, or a variable that later
-    /// elements cannot change.
+    /// Returns an element of a literal as a C expression: a constant, or a new variable, which side
+    /// effects of later elements cannot change.
     fn part(&mut self, item: &'a Expr, ty: &Type) -> Result<String> {
         if is_scalar(ty) {
             let number = self.value_as(item, ty)?;
@@ -553,7 +554,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Emits the assignment of a compile-time value to an lvalue.
+    /// Emits code that assigns a compile-time value to an lvalue.
     pub(super) fn assign_value(
         &mut self,
         place: &str,
@@ -598,7 +599,8 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Emits the block of a case. Returns an error if it changes the next index of a header stack.
+    /// Emits the block of a `switch` case. Returns an error if the block moves `next` of a header
+    /// stack.
     fn case(&mut self, body: &'a Block) -> Result<()> {
         let before = self.next.clone();
         self.block(body)?;

@@ -1,4 +1,5 @@
-//! Representation of P4 types in C: the next larger integers, structs, and the layout of headers.
+//! Representation of P4 types in C: integers of at least the same width, structs, and the layout of
+//! headers.
 
 use num_bigint::BigInt;
 use num_traits::ToPrimitive;
@@ -22,7 +23,7 @@ pub(super) fn c_width(width: u32) -> Option<u32> {
     [8, 16, 32, 64, 128].into_iter().find(|size| width <= *size)
 }
 
-/// Returns true if values of the type are single numbers in C.
+/// Returns true if C represents values of the type as single numbers.
 pub(super) fn is_scalar(ty: &Type) -> bool {
     matches!(plain(ty), Type::Bit(width) | Type::Int(width) if width <= 128)
 }

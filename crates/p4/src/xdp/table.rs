@@ -17,7 +17,7 @@ pub(super) struct Applied {
     pub hit: String,
     /// Variable with the action that ran: its index in the list of the table, plus 1.
     pub action: String,
-    /// True if the hit compares a pointer into a map with null.
+    /// True if the hit is determined by comparing a pointer into a map with null.
     has_pointer: bool,
 }
 
@@ -379,8 +379,8 @@ impl<'a> Generator<'a> {
         Ok(())
     }
 
-    /// Emits the updates of an entry's direct counter and meter, or records the entry for method
-    /// calls that count.
+    /// Emits code that updates the direct counter and meter of an entry. If method calls of the
+    /// program do so, records the entry for these calls instead.
     fn use_direct(&mut self, properties: &Properties<'a>, entry: &str) -> Result<()> {
         if let Some(counter) = &properties.counter {
             self.direct.insert(counter.path.clone(), (entry.to_owned(), false));

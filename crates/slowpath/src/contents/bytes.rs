@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use slowpath_bpf::lift::MAX_CONTENT_BYTES;
 
 /// Maximum size in bytes of map values that must be stated completely. For larger values, users can
-/// state only some pieces.
+/// state only some ranges of bytes, and all other bytes are zero.
 pub(crate) const WHOLE: u32 = 256;
 
 pub(crate) fn digits(bytes: &[u8]) -> String {
@@ -13,8 +13,8 @@ pub(crate) fn digits(bytes: &[u8]) -> String {
 }
 
 /// Parses a key or value of `size` bytes. The result can be shorter if the value is large; the
-/// missing bytes at its end are zero. Errors are the end of a sentence, such as `must be …`, that
-/// the caller appends to the name of the key or value.
+/// missing bytes at its end are zero. The text of an error is the end of a sentence, such as `must
+/// be …`; the caller writes the name of the key or value before it.
 pub(super) fn read(value: &Value, size: u32) -> Result<Vec<u8>, String> {
     match value {
         Value::String(text) => hex(text, size),
@@ -25,8 +25,8 @@ pub(super) fn read(value: &Value, size: u32) -> Result<Vec<u8>, String> {
     }
 }
 
-/// Parses pieces of a large value. Each piece consists of hexadecimal digits and is given by the
-/// offset of its first byte. All bytes outside the pieces are zero.
+/// Parses a map value that the user states as ranges of bytes: offset of the first byte, then
+/// hexadecimal digits. All bytes outside the ranges are zero.
 fn pieces_at(pieces: &Map<String, Value>, size: u32) -> Result<Vec<u8>, String> {
     let mut whole: Vec<u8> = Vec::new();
     for (offset, piece) in pieces {
@@ -52,7 +52,7 @@ fn pieces_at(pieces: &Map<String, Value>, size: u32) -> Result<Vec<u8>, String> 
 }
 
 /// Parses hexadecimal text with two digits for each byte, and skips white space. `--` stands for a
-/// byte that does not matter, and is read as zero.
+/// byte whose value does not matter, and is read as zero.
 fn hex(text: &str, size: u32) -> Result<Vec<u8>, String> {
     let digits: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
     if digits.len() as u64 != 2 * u64::from(size) {

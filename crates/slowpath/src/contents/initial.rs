@@ -1,5 +1,5 @@
 //! Converts the map content that users state in `--maps FILE` to the format of a witness, for code
-//! that fills maps before a run.
+//! that fills the maps before it runs the program.
 
 use serde_json::{Map, Value, json};
 use slowpath_bpf::lift::{EntryKeys, EntryValue, MapContent, MapEntry};
@@ -12,8 +12,8 @@ use super::{Filler, inner_map, read_for};
 use crate::Error;
 
 /// Returns the map content that the text of `--maps FILE` states, as a witness that contains only
-/// `maps`. Only the object can define some content, such as the entries of program arrays. This
-/// content is left out if the text states the same as the object.
+/// `maps`. Only the object can define some content, such as the entries of program arrays. The
+/// result leaves out such content if text and object agree on it.
 ///
 /// # Errors
 /// If the text cannot be read, or contradicts the object about content that only the object can
@@ -26,9 +26,10 @@ pub fn initial_maps(text: &str, object: &Object) -> Result<Value, Error> {
 /// itself and fills all its maps. Unlike [`initial_maps`], the result includes content that only
 /// the object can define.
 ///
-/// Entries of program arrays have a `program`. Entries of maps of maps have a `map`, which can be a
-/// map of the object. Entries of bloom filters have only values. Program arrays and maps of maps
-/// that the text does not name get their content from the object.
+/// In entries of program arrays, `program` names the program. In entries of maps of maps, `map`
+/// names the inner map, which can be a map of the object. Entries of bloom filters have only
+/// values. Program arrays and maps of maps that the text does not name get their content from the
+/// object.
 ///
 /// # Errors
 /// If the text cannot be read, or states content that cannot be filled in.
@@ -82,7 +83,7 @@ fn has_slots(map: &MapDef) -> bool {
     map.kind == MapKind::PROG_ARRAY || map.kind.holds_maps()
 }
 
-/// Converts the slots of a program array or a map of maps, given by key, to JSON entries.
+/// Converts the slots of a program array or a map of maps, given by key, to entries in JSON.
 fn slot_entries(map: &MapDef, slots: &Slots<'_>) -> Value {
     let what = if map.kind.holds_maps() { "map" } else { "program" };
     let held = slots.iter().filter_map(|(key, name)| name.map(|name| (key, name)));
@@ -90,7 +91,7 @@ fn slot_entries(map: &MapDef, slots: &Slots<'_>) -> Value {
 }
 
 /// Returns the entries that `--maps FILE` states for a map. Returns `None` if the entries need not
-/// be filled in, because the object defines the same content.
+/// be written into the map, because the object defines the same content.
 fn stated_entries(
     map: &MapDef,
     content: &MapContent,
@@ -199,7 +200,7 @@ fn inner_entries(
 }
 
 /// Slots of a program array or a map of maps: for each key, the name of the program or map in the
-/// slot. The name is `None` if the object has no program or map with the index in the slot.
+/// slot. The name is `None` if the slot holds an index to which the object has no program or map.
 type Slots<'a> = BTreeMap<Vec<u8>, Option<&'a str>>;
 
 fn object_slots<'a>(map: &MapDef, object: &'a Object) -> Slots<'a> {
@@ -216,7 +217,7 @@ fn object_slots<'a>(map: &MapDef, object: &'a Object) -> Slots<'a> {
     map.slots.iter().map(|(slot, target)| (key(*slot), name(target))).collect()
 }
 
-/// Returns the slots of a map as `--maps FILE` states them.
+/// Returns the slots of a program array or a map of maps that `--maps FILE` states.
 fn stated_slots(content: &MapContent) -> Slots<'_> {
     content.entries.iter().map(|entry| (entry.key.clone(), named_target(entry))).collect()
 }
@@ -238,9 +239,8 @@ fn named_target(entry: &MapEntry) -> Option<&str> {
     }
 }
 
-/// Checks that the number `others`, which `--maps FILE` states for elements with arbitrary keys,
-/// suffices to fill the map. Returns an error if the filler cannot generate elements for a map of
-/// this kind.
+/// Checks the number `others` of a map in `--maps FILE`: the number of further elements with
+/// arbitrary keys. Returns an error if the filler cannot generate elements for a map of this kind.
 fn check_others(map: &MapDef, content: &MapContent, filler: Filler) -> Result<(), String> {
     if content.others > 0 && !has_others(map.kind, filler) {
         return Err(format!("`others` is not enough to fill a {}; give its entries", map.kind));

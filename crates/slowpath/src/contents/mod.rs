@@ -38,8 +38,8 @@ enum Filler {
 }
 
 impl Filler {
-    /// Returns the property that identifies an entry in a map of this kind: its key, its index or
-    /// its position in the order.
+    /// Returns the property by which an entry of a map of this kind is identified: its key, its
+    /// index, or its position in the list of entries.
     fn keys(self, kind: MapKind) -> EntryKeys {
         match (self, kind) {
             (Filler::Runner, MapKind::BLOOM_FILTER) => EntryKeys::Order,
@@ -167,8 +167,8 @@ fn content(
     Ok(MapContent { entries: found, others, inner: whole_maps })
 }
 
-/// Parses an entry without a key, which describes a whole inner map of a map of maps. Returns the
-/// name of the inner map, and its content.
+/// Parses an entry without `key` in a map of maps: it describes an inner map as a whole. Returns
+/// the name of the inner map and its content.
 fn inner_content(value: &Value, object: &Object) -> Result<(String, InnerContent), String> {
     let mut content = InnerContent::default();
     let mut name = None;

@@ -34,8 +34,8 @@ impl Compilation {
     }
 }
 
-/// Converts an error of the compiler for the SmartNIC. Adds advice for the user if the SmartNIC
-/// cannot run the program, but not if the program cannot be lifted.
+/// Converts an error of the compiler for the SmartNIC to an error of the analysis. Adds advice for
+/// the user if the SmartNIC cannot run the program, but not if the program cannot be lifted.
 fn refused(error: CompileError, stop: &Stop) -> Error {
     if let CompileError::Stopped(reason) = error {
         return Error::stopped(reason, stop);

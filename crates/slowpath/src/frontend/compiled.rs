@@ -78,7 +78,7 @@ pub(super) fn lift(
     })
 }
 
-/// Returns the maps that another core of the SmartNIC may change between two accesses of a run.
+/// Returns the maps that another core of the SmartNIC may change between two accesses of one run.
 /// These are all maps if the accesses of the BPF program are not known.
 fn interference(
     request: &ProgramRequest,
@@ -96,8 +96,8 @@ fn interference(
     Ok(Interference { maps, ..Interference::default() })
 }
 
-/// Returns the facts about packets that arrive from the upstream programs. The facts include the
-/// packet lengths that the device receives.
+/// Returns the facts about packets that the upstream programs send to this program. Packet lengths
+/// are limited to those that the device can receive.
 ///
 /// # Errors
 /// If no packet arrives.
@@ -123,8 +123,8 @@ fn arrivals(
     Ok(arrivals)
 }
 
-/// Returns the functions of the compiled program, each with its first instruction. Instructions
-/// that the SmartNIC's driver adds around the program belong to no function.
+/// Returns the functions of the compiled program, each with the number of its first instruction.
+/// Instructions that the SmartNIC's driver adds around the program belong to no function.
 fn functions(linked: &BpfProgram, origins: &[Option<usize>]) -> Functions {
     let mut functions: Functions = vec![(0, None)];
     for (number, slot) in (0u32..).zip(origins) {
@@ -137,7 +137,8 @@ fn functions(linked: &BpfProgram, origins: &[Option<usize>]) -> Functions {
     functions
 }
 
-/// Describes the memory of the compiled program. An array map can be in the memory of the SmartNIC.
+/// Describes the relation between maps and memory regions of the compiled program. An array map can
+/// be in the memory of the SmartNIC.
 fn layout(object: &Object, linked: &BpfProgram, program: &Program, abi: MapAbi) -> Layout {
     let of_kind = |kind| {
         let found = program.regions.iter().position(|region| region.kind == kind);

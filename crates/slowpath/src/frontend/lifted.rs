@@ -6,7 +6,7 @@ use slowpath_bpf::lift::{Interference, Layout};
 use slowpath_estimate::Code;
 use slowpath_ir::Program;
 
-/// Origin of each instruction of a lifted program, by instruction number.
+/// Source line or listing line of each instruction of a lifted program, by instruction number.
 pub(super) enum Origins {
     /// Line number of each instruction in an NFP listing.
     Listing(Vec<u32>),
@@ -29,8 +29,8 @@ pub(crate) enum VerifierLimitScope {
     Run,
 }
 
-/// A pipeline of DPDK's software switch, and the layout of its translation: the meaning of memory
-/// regions, inputs and instructions.
+/// A pipeline of DPDK's software switch, and the layout of its translation, which says what memory
+/// regions, inputs and instructions stand for in the pipeline.
 pub(crate) struct Pipeline {
     pub spec: slowpath_swx::spec::Spec,
     pub layout: slowpath_swx::Layout,
@@ -50,7 +50,7 @@ pub(crate) struct Lifted {
     /// Remarks for the user, one sentence each. They do not restrict the guarantee.
     pub notes: Vec<String>,
     /// Reason outside the program why it is uncertain that some packet takes a given path; `None`
-    /// if it is certain. The guarantee still holds, but possibly no packet is as slow.
+    /// if it is certain. The guarantee still holds, but possibly every packet is faster.
     pub inexact_reason: Option<String>,
     /// Maps that other CPUs may change between two accesses of a run.
     pub interference: Interference,
@@ -60,8 +60,8 @@ pub(crate) struct Lifted {
     pub(super) members: Members,
 }
 
-/// A range of instructions that belongs to one program of a chain. It holds this program itself, or
-/// a program that its tail calls reach.
+/// A range of instructions that belongs to one program of a chain: the instructions of this program
+/// itself, or of a program that it reaches by tail calls.
 pub(super) struct Member {
     /// Number of the first instruction.
     pub first: u32,
@@ -72,7 +72,7 @@ pub(super) struct Member {
     pub start: bool,
 }
 
-/// The programs of a chain, in the order of their instructions.
+/// The instruction ranges of a chain's programs, in the order of their instructions.
 pub(super) type Members = Vec<Member>;
 
 /// The functions of a program, ordered by first instruction. Each has the number of its first
@@ -116,7 +116,7 @@ impl Lifted {
         Some(&self.members.get(after.checked_sub(1)?)?.name)
     }
 
-    /// Lists the programs of a chain, each with the number of its first instruction and its name.
+    /// Returns the programs of a chain, each with the number of its first instruction and its name.
     /// Programs whose instructions are not part of the lifted program are left out.
     pub fn starts(&self) -> impl Iterator<Item = (u32, &str)> {
         let starts = self.members.iter().filter(|member| member.start);

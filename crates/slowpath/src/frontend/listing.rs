@@ -35,7 +35,8 @@ pub(super) fn lift(name: &str, data: &[u8], packets: (u16, u16)) -> Result<Lifte
 }
 
 /// Returns the shared memory regions that another core may change between two loads of a run. The
-/// accesses of the program are not analysed, so the result may have more regions than necessary.
+/// function does not analyse the program's accesses, so it also returns regions that a run loads
+/// only once.
 fn interference(program: &Program) -> Interference {
     let mut ops = program.blocks.iter().flat_map(|block| &block.ops);
     if !ops.any(|op| matches!(op.op, Op::Load { .. })) {
@@ -46,8 +47,8 @@ fn interference(program: &Program) -> Interference {
     Interference { maps, ..Interference::default() }
 }
 
-/// Checks that a file that is not a BPF object is a valid NFP listing. Callers use this to tell a
-/// listing on the wrong target from a file of unknown type.
+/// Checks that a file that is not a BPF object is a valid NFP listing. Thus a listing that the user
+/// analyses on the wrong target gets another error than a file of unknown type.
 ///
 /// # Errors
 /// If the file is empty, or is not a listing either.

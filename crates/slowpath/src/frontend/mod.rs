@@ -1,4 +1,4 @@
-//! Chooses the front end for a file, which translates (lifts) programs to the intermediate
+//! Chooses the front end for a file. A front end translates (lifts) programs to the intermediate
 //! representation. Listings and objects are lifted. Objects for a SmartNIC are first compiled, and
 //! then the resulting listings are lifted.
 
@@ -22,7 +22,7 @@ use slowpath_codes as codes;
 use slowpath_stop::Stop;
 use slowpath_target::{InstructionSet, Target};
 
-/// The names of a program, which are known before it is analysed.
+/// Names of a program for its result, known before the analysis: section, program and type.
 pub(crate) struct ProgramNames {
     pub name: String,
     pub section: Option<String>,
@@ -45,8 +45,8 @@ pub(crate) fn names(request: &ProgramRequest) -> ProgramNames {
     }
 }
 
-/// Translates (lifts) the program that a request names to the intermediate representation. Packets
-/// arrive as `receive` describes.
+/// Translates (lifts) the program that a request names to the intermediate representation.
+/// `receive` describes the way in which packets arrive, such as their head room.
 pub(crate) fn lift(
     request: &ProgramRequest,
     target: &Target,

@@ -155,8 +155,8 @@ fn verifier_limit_scope(
     }
 }
 
-/// Returns the reasons why the kernel verifier of every version rejects a program, as far as the
-/// object shows them.
+/// Returns the reasons why the kernel verifier of every version rejects a program, as far as they
+/// follow from the object alone.
 fn not_loadable(linked: &BpfProgram) -> Vec<String> {
     let stack = linked.stack_use();
     let none = stack.refused.iter().map(|reason| format!("no kernel loads this program: {reason}"));
@@ -166,8 +166,8 @@ fn not_loadable(linked: &BpfProgram) -> Vec<String> {
     none.chain(some).collect()
 }
 
-/// Returns the minimum and maximum length in bytes of packets for which facts hold. `received` is
-/// the range of lengths that the device receives.
+/// Returns the minimum and maximum length in bytes of packets that satisfy `facts` and that the
+/// device can receive. `received` is the range of lengths that the device receives.
 ///
 /// # Errors
 /// If no packet length is in both ranges.
@@ -193,8 +193,8 @@ fn functions(placed: &[PlacedProgram], chain: Option<&ProgramChain>, end: usize)
     named.chain([(end as u32, None)]).collect()
 }
 
-/// Returns the ranges of instructions of a chain's programs, one for each program that was placed
-/// in the linked code. Placed programs that do not belong to the chain are left out.
+/// Returns the ranges of instructions of a chain's programs, one for each program that the linker
+/// placed in the code. Placed programs that do not belong to the chain are left out.
 fn members(placed: &[PlacedProgram], chain: &ProgramChain) -> Members {
     let place = |placed: &PlacedProgram| {
         let member = member_of(placed, chain)?;

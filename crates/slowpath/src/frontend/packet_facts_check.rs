@@ -1,5 +1,6 @@
-//! Restricts a program to packets for which certain facts hold. A check before the first
-//! instruction costs nothing and makes runs with all other packets impossible.
+//! Restricts a program to packets for which certain facts hold. The program gets a check, without
+//! cost, before its first instruction. Packets without these facts fail the check, so the analysis
+//! ignores them.
 //!
 //! Facts about bytes do not restrict packets that are too short to have these bytes.
 
@@ -8,9 +9,9 @@ use slowpath_ir::{
     Operand, PacketFacts, Program, RegionKind, Terminator,
 };
 
-/// Adds a check at the start of a program that ends runs with packets for which `facts` do not
-/// hold. Facts about the packet length are not checked, because the front end has already limited
-/// it.
+/// Adds a check at the start of a program that makes runs impossible whose packet does not satisfy
+/// `facts`. Facts about the packet length are not checked, because the front end has already
+/// limited it.
 pub(super) fn restrict_to_facts(program: &mut Program, facts: &PacketFacts) {
     let region = program.regions.iter().find(|region| region.kind == RegionKind::Packet);
     let (Some(region), Some(length)) = (region, program.packet_length) else { return };
@@ -86,8 +87,8 @@ impl Packet<'_> {
         all
     }
 
-    /// Emits the conjunction of `all` and `condition`. For packets that are too short to have a
-    /// byte at `offset`, the result is `all`.
+    /// Emits the conjunction of `all` and `condition`, where `condition` concerns the packet byte
+    /// at `offset`. For packets without this byte, the result is `all`.
     fn and_if_present(&mut self, all: Operand, offset: usize, condition: Operand) -> Operand {
         let mut condition = condition;
         if offset >= usize::from(self.facts.min_length) {

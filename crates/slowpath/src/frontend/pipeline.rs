@@ -15,8 +15,8 @@ use std::sync::Arc;
 
 /// Returns the text of a pipeline; `None` for a program of another kind.
 ///
-/// A file with other or truncated content counts as a pipeline if its name ends with `.spec` or the
-/// target runs pipelines. The parser then reports its errors with lines.
+/// A file counts as a pipeline, whatever its content, if its name ends with `.spec` or the target
+/// runs pipelines. The parser then reports its errors with lines.
 ///
 /// # Errors
 /// If the file is empty, or only its name says that it is a pipeline and it has a fault.

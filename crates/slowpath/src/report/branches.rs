@@ -10,8 +10,8 @@ use slowpath_search::{FoundPath, Search};
 use slowpath_smt::{ArrayId, Evaluator, Node, Solver, TermId};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// A branch with the inputs on which its conditions depend, and the terms already searched for
-/// inputs.
+/// A branch with the inputs on which its conditions depend, and the terms of its conditions that
+/// were already searched for inputs.
 #[derive(Default)]
 struct Branch {
     runs: u64,

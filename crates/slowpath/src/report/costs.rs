@@ -1,11 +1,11 @@
-//! Converts the cost of a path to amounts, such as cycles, for each component of the target.
+//! Converts the cost of a path to numbers of cycles or events for each component of the target.
 
 use crate::result::Amount;
 use indexmap::IndexMap;
 use slowpath_target::{CostVector, Target};
 
-/// Converts a cost to amounts by component of the target. An amount is a number of cycles, or a
-/// count of events.
+/// Converts a cost to one amount for each component of the target: a number of cycles, or a count
+/// of events.
 pub(super) fn costs(target: &Target, cost: &CostVector) -> IndexMap<String, Amount> {
     let component = |(index, &ticks): (usize, &u64)| {
         let cycles = target.cycles(index, ticks);

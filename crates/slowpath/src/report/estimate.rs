@@ -15,7 +15,7 @@ const WARM_NS: &str = "warm_ns";
 /// Column name of the estimated time in cold caches, in tables of costs.
 const COLD_NS: &str = "cold_ns";
 
-/// Name, for messages, of accesses to map values at an offset that the program computes.
+/// Name, in messages, of accesses to map values at an offset that the program computes.
 const IN_TABLES: &str = "access inside map values";
 
 /// Estimates times of paths with a model of the machine, under given assumptions.
@@ -42,7 +42,7 @@ pub(crate) struct Estimated {
     pub estimate: PathEstimate,
     /// Estimated time in cold caches, in picoseconds, for comparisons.
     pub cold_picoseconds: u64,
-    /// Time of an iteration of the test-run loop without a program, in picoseconds.
+    /// Time, in picoseconds, of an iteration of the kernel's test-run loop with an empty program.
     pub loop_picoseconds: u64,
     warm: Flow,
     cold: Flow,
@@ -144,7 +144,8 @@ impl Estimated {
     }
 
     /// Creates the estimate of a path from its times in warm and cold caches. `grows` is false if
-    /// the program has no maps; its time in cold caches is then that in warm caches.
+    /// the program has no maps; the time in warm caches then also serves as the time in cold
+    /// caches.
     fn of_flows(
         estimator: &Estimator<'_>,
         (warm, cold, grows): (Flow, Flow, bool),
@@ -231,8 +232,8 @@ impl Estimator<'_> {
         }
     }
 
-    /// Returns the approximate time of each cost class, in picoseconds, for searches that add them
-    /// up along a path.
+    /// Returns the approximate time of each cost class, in picoseconds, with which a search finds
+    /// the paths with the largest sums.
     pub fn prices(&self, lifted: &Lifted, occupancy: Occupancy) -> Vec<u64> {
         match self.model {
             TimeModel::Core { timing, code } => {
@@ -247,7 +248,8 @@ impl Estimator<'_> {
         }
     }
 
-    /// Returns the machine whose measurements the model uses, and their date.
+    /// Returns the name of the machine whose measurements the model uses, and the date of the
+    /// measurements.
     pub fn machine(&self) -> (String, String) {
         match self.model {
             TimeModel::Core { timing, .. } => (timing.machine.clone(), timing.date.clone()),
@@ -278,7 +280,8 @@ impl Estimator<'_> {
     }
 
     /// Returns the time of the program itself, without the loop around it, in cold caches. `warm`
-    /// is its time in warm caches. Neither end of the result's interval is below that of `warm`.
+    /// is its time in warm caches. Both ends of the result's interval are at least as large as
+    /// those of `warm`.
     fn cold_time(&self, flow: &Flow, warm: &Time) -> Time {
         let error = self.error();
         let program = self.picoseconds(flow.iteration.saturating_sub(flow.empty)).max(1);
@@ -315,9 +318,9 @@ impl Estimator<'_> {
 
 /// An instruction or lookup of a pipeline with its time in picoseconds.
 struct PartOfPipeline {
-    /// Time with few entries in the tables.
+    /// Time in picoseconds with few entries in the tables.
     few: u64,
-    /// Additional time with the assumed number of entries.
+    /// Time in picoseconds that the assumed number of entries adds.
     growth: u64,
     /// Number of bytes of the key that affect the time, at most `LONGEST_KEY`.
     key_bytes: u32,
@@ -363,7 +366,8 @@ impl PartOfPipeline {
     }
 }
 
-/// All instructions or lookups of one kind on a path of a pipeline. Times are in picoseconds.
+/// Sums over all instructions or lookups of one kind on a path of a pipeline. Times are in
+/// picoseconds.
 #[derive(Default)]
 struct Kind {
     runs: u64,
@@ -372,8 +376,8 @@ struct Kind {
     many: u64,
 }
 
-/// Returns the total number of entries in some tables of a pipeline. Returns 0 if times assume few
-/// entries.
+/// Returns the total number of entries in some tables of a pipeline. Returns 0 if the estimate
+/// assumes that tables have few entries.
 fn entries_of(
     layout: &slowpath_swx::Layout,
     tables: impl IntoIterator<Item = usize>,
@@ -390,18 +394,18 @@ fn entries_of(
     entries.fold(0, u64::saturating_add)
 }
 
-/// Formats the assumption about a part of a path that was not measured.
+/// Formats the assumption about instructions, lookups or calls whose time was not measured.
 fn unmeasured(name: &str, each: &str, picoseconds: u64) -> String {
     format!("estimates: {name} was not measured, so {each} counts as {:.0} ns", ns(picoseconds))
 }
 
-/// Formats the assumption about a part of a path without a model of growth. Its time may depend on
-/// the number of entries nevertheless.
+/// Formats the assumption that the time of a part of the path does not grow with the number of
+/// entries, because no measurement shows its growth.
 fn unmodelled(name: &str, of: &str) -> String {
     format!("estimates: the unknown effect of {of} entries on {name} is not included")
 }
 
-/// Formats the assumption about a part with more or fewer entries than were measured.
+/// Formats the assumption about a map or table with more or fewer entries than were measured.
 fn outside(name: &str, (fewest, most): (u64, u64), size: &str) -> String {
     format!("estimates: {name} was measured only with {fewest} to {most} entries{size}")
 }

@@ -8,9 +8,9 @@ use slowpath_ir::CostEvent;
 use slowpath_search::Unrolled;
 use std::collections::HashMap;
 
-/// Returns the source lines of a path, in the order of their first instructions. Also returns the
-/// stretches of the path: runs of consecutive instructions of one line. Both lists are empty if no
-/// instruction of the path has a source line.
+/// Returns two lists: the source lines of a path in the order of their first instructions, and the
+/// path as a sequence of stretches. A stretch consists of consecutively executed instructions of
+/// one line. Both lists are empty if no instruction of the path has a source line.
 pub(super) fn of_path(
     lifted: &Lifted,
     unrolled: &Unrolled,

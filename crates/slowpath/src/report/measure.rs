@@ -77,7 +77,7 @@ impl Measure<'_> {
         }
     }
 
-    /// Lowers a bound to the exact guarantee if it is above the guarantee. A bound can be above the
+    /// Lowers `bound` to `guarantee`, which is exact, if it is above it. A bound can be above the
     /// guarantee because of a fixed limit, such as the line rate: if the packets that set the
     /// guarantee are larger than those of the bound, fewer of them fit on the line.
     pub fn cap_at_guarantee(&self, bound: &mut Bound, guarantee: &Bound) {

@@ -21,7 +21,8 @@ use slowpath_search::Unrolled;
 use slowpath_target::{CostModel, CostVector};
 use std::collections::{BTreeMap, HashMap};
 
-/// Number of executions of an instruction, or of instructions of a program, and their total cost.
+/// Number of executions of one instruction, or of all instructions of a program, with the total
+/// cost of these executions.
 #[derive(Clone)]
 struct Share {
     runs: u64,

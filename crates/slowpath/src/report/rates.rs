@@ -9,7 +9,8 @@ fn number(rate: Rate) -> Option<f64> {
     (!rate.is_infinite()).then(|| rate.as_f64())
 }
 
-/// Returns the name and rate of the bottleneck: the component or fixed limit with the lowest rate.
+/// Returns the name and rate of the bottleneck: the entry of `rates`, a component or a fixed limit,
+/// with the lowest rate.
 fn slowest(rates: &[ResourceRate]) -> (String, Rate) {
     let least = rates.iter().min_by_key(|resource| resource.rate);
     least.map_or(("none".to_owned(), Rate::infinite()), |r| (r.name.clone(), r.rate))

@@ -53,7 +53,7 @@ pub(super) fn of(program: &BpfProgram) -> (Vec<ShownCall>, Vec<ShownCall>) {
 }
 
 /// Returns the maps that a program uses, in the order of the object. Each has the names of the
-/// helpers to which it is passed. The map that a call gets is found by following the instructions
+/// helpers to which it is passed. To find the map of a call, the function follows the instructions
 /// before the call.
 pub(super) fn maps(object: &Object, program: &BpfProgram) -> Vec<ShownMapUse> {
     let mut found: BTreeMap<u32, Vec<String>> = BTreeMap::new();

@@ -29,8 +29,8 @@ pub(super) struct ShownLoop {
     reason: Option<String>,
 }
 
-/// Number of iterations to which loops without a known bound are unrolled, so that later loops are
-/// reached.
+/// Number of iterations to which loops without a known bound are unrolled, so that the analysis
+/// also reaches the loops behind them.
 const FEW: u32 = 2;
 
 pub(super) fn of(lifted: &Lifted, stop: &Stop) -> Vec<ShownLoop> {
@@ -94,7 +94,7 @@ pub(super) fn of(lifted: &Lifted, stop: &Stop) -> Vec<ShownLoop> {
 
 /// Finds the number of iterations of each loop: the number of copies of the loop's first basic
 /// block in the unrolled program. The first block of a loop inside a helper has no instruction and
-/// is copied once more than the loop's body. One copy is then not counted.
+/// is copied once more than the loop's body, so one copy is not counted.
 fn count(
     program: &Program,
     flow: &FlowGraph,

@@ -24,7 +24,7 @@ pub(super) struct Outcome {
 /// Names of the values of an [`Outcome`], for messages.
 const VALUES: [&str; 3] = ["the result", "the start of the packet", "the length of the packet"];
 
-/// Bytes in the packet or an array to which a path has written.
+/// A store instruction on a path: the bytes of the packet or the array to which it has written.
 #[derive(Clone, Copy, Debug)]
 struct Store {
     area: Area,
@@ -49,7 +49,7 @@ fn read_at(
     side.content(&path.state, region, offset, bytes)
 }
 
-/// Lists the writes of a path to memory that is compared: the packet and the array.
+/// Lists the stores of a path to the packet and the array, whose final contents are compared.
 ///
 /// # Errors
 /// Returns a sentence about a write that is not understood.
@@ -124,8 +124,8 @@ fn selects_queue(side: &Side, path: &Path, context: RegionId) -> bool {
     of_field.count() > 1
 }
 
-/// Returns the result, the packet's start and its length at the end of a path on the SmartNIC, as
-/// in [`Outcome`].
+/// Returns the result, the packet's start and its length at the end of a path of the SmartNIC's
+/// program: the three values of [`Outcome`].
 fn card_values(product: &mut Product, path: &Path) -> Result<[TermId; 3], String> {
     let regions = product.regions;
     let side = &mut product.card;
@@ -196,8 +196,8 @@ pub(super) fn differences(
     Ok(differences)
 }
 
-/// Returns a description of the bytes that a store has written, and the condition under which both
-/// programs leave different values in them.
+/// Compares the bytes that a store has written. Returns a description of these bytes, and the
+/// condition under which both programs leave different values in them.
 fn memory(
     product: &mut Product,
     expected: &Outcome,
@@ -229,8 +229,8 @@ fn memory(
     Ok((what, pool.not(same)))
 }
 
-/// Returns the condition under which the values `a` and `b` of the same packet bytes differ in a
-/// byte that is inside the packet at the end of the run.
+/// Compares the values `a` and `b` that the two programs leave in the same packet bytes. Returns
+/// the condition under which they differ in a byte that still belongs to the packet.
 fn differ_inside(
     pool: &mut TermPool,
     expected: &Outcome,

@@ -30,7 +30,8 @@ const BUFFER: &str = "the firmware puts packets 128 bytes into their buffers";
 const TAIL: &str = "bpf_xdp_adjust_tail shortens the packet (the card refuses what does not; the \
                     kernel does not)";
 
-/// The preconditions of a program on the SmartNIC, and those that have excluded some packets.
+/// The preconditions of a program on the SmartNIC, and the preconditions that some packet violates;
+/// the proof excludes these packets.
 pub(super) struct CardPreconditions {
     /// For each instruction, by index, the number of the helper that it calls; `None` if it calls
     /// none.
@@ -47,7 +48,7 @@ pub(super) fn uses_firmware(insn: &Insn) -> bool {
     matches!(insn, Insn::Call(Call::Helper(number)) if !OWN.contains(number))
 }
 
-/// Returns true if a program can move the start of packets.
+/// Returns true if a program calls a helper that moves the start of the packet.
 pub(super) fn moves_head(linked: &BpfProgram) -> bool {
     linked.insns.iter().any(|insn| matches!(insn, Insn::Call(Call::Helper(XDP_ADJUST_HEAD))))
 }

@@ -40,13 +40,13 @@ pub(super) struct CardRegions {
 }
 
 /// Distances in bytes between elements of the array map, in both memories. Each distance is a power
-/// of two and is given by its exponent.
+/// of two, stored as its base-2 logarithm.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spacing {
-    /// Exponent of the distance between elements in the memory of the BPF program.
+    /// Base-2 logarithm of the distance between elements in the memory of the BPF program.
     pub bpf: u8,
-    /// Exponent of the distance between elements in the memory of the SmartNIC; at most as large as
-    /// `bpf`.
+    /// Base-2 logarithm of the distance between elements in the memory of the SmartNIC; at most as
+    /// large as `bpf`.
     pub card: u8,
 }
 
@@ -82,7 +82,7 @@ impl Spacing {
     }
 }
 
-/// Extends a term by `zeros` zero bits at its low end.
+/// Appends `zeros` zero bits behind the lowest bit of the term `high`.
 fn append_zeros(pool: &mut TermPool, high: TermId, zeros: u8) -> TermId {
     if zeros == 0 {
         return high;
@@ -91,7 +91,7 @@ fn append_zeros(pool: &mut TermPool, high: TermId, zeros: u8) -> TermId {
     pool.concat(high, zeros)
 }
 
-/// Appends the low `bits` bits of `low` to `high`, at its low end.
+/// Appends the lowest `bits` bits of `low` behind the lowest bit of `high`.
 fn append_low_bits(pool: &mut TermPool, high: TermId, low: TermId, bits: u8) -> TermId {
     if bits == 0 {
         return high;
@@ -174,7 +174,8 @@ impl Product {
         Ok(Product { bpf, card, layout, regions, spacing })
     }
 
-    /// Passes the term pool from the program that holds it to the other program of the pair.
+    /// Moves the term pool, which both programs share, from the executor that holds it to the
+    /// executor of the other program.
     pub fn swap_terms(&mut self) {
         std::mem::swap(&mut self.bpf.executor.pool, &mut self.card.executor.pool);
     }

@@ -189,7 +189,7 @@ fn base(side: &Side, environment: &Environment, region: RegionId) -> u64 {
 struct MemoryAfter<'a> {
     run: &'a Run,
     environment: &'a Environment,
-    /// Mask for offsets in the packet: they wrap around at the width of the program's addresses.
+    /// Mask for offsets in the packet, which wrap around at the width of the program's addresses.
     offset_mask: u64,
 }
 

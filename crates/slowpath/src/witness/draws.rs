@@ -1,6 +1,6 @@
-//! Describes the values from outside that a path draws ([`Op::Unknown`]), such as random numbers. A
-//! packet takes the path only if certain instructions yield these values. With the descriptions,
-//! users can repeat the run.
+//! Describes the values that a path receives from outside the program ([`Op::Unknown`]), such as
+//! random numbers. A packet takes the path only if certain instructions yield these values. With
+//! the descriptions, users can repeat the run.
 
 use super::support::Support;
 use crate::result::Unknown;
@@ -32,7 +32,8 @@ impl Drawn<'_> {
     }
 }
 
-/// Returns all values from outside that the path draws, in order.
+/// Returns all values that the path receives from outside the program, such as random numbers, in
+/// order.
 pub(super) fn of<'a>(unrolled: &'a Unrolled, found: &FoundPath) -> Vec<Drawn<'a>> {
     let (executor, program) = (&unrolled.executor, unrolled.executor.program());
     let by = |ops: &'a [OriginOp], terms: &'a [TermId]| {
@@ -56,8 +57,9 @@ pub(super) fn of<'a>(unrolled: &'a Unrolled, found: &FoundPath) -> Vec<Drawn<'a>
     all
 }
 
-/// Returns the values from outside that the path depends on, for reports. If the path depends on
-/// one reading of a clock, all readings of this clock are included.
+/// Returns, for results, the values from outside the program (such as random numbers) that the path
+/// depends on. If the path depends on one reading of a clock, all readings of this clock are
+/// included.
 pub(super) fn unknowns(
     program: &Program,
     drawn: &[Drawn<'_>],
@@ -98,7 +100,7 @@ pub(super) fn unknowns(
     unknowns
 }
 
-/// Formats a value as the kernel names it, such as `-E2BIG` or `123 ns`.
+/// Formats a value in the kernel's terms, such as `-E2BIG` or `123 ns`.
 fn meaning(reading: &ValueFormat, value: u64, width: u8) -> String {
     let error = |number: u64| {
         errno_name(number).map_or_else(|| format!("-{number}"), |name| format!("-{name}"))

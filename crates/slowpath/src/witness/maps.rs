@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, HashMap};
 
 type Bytes = BTreeMap<(RegionId, u64), u8>;
 
-/// Memory that a witness depends on, and what is needed to interpret it.
+/// Memory that a witness depends on, with the data that is needed to read map entries from it.
 pub(super) struct Memory<'a> {
     /// Bytes of memory before the run.
     pub bytes: &'a Bytes,
@@ -30,7 +30,7 @@ pub(super) struct Memory<'a> {
 }
 
 /// Returns the content of maps of a BPF object as entries with keys and values, in the format of
-/// `--maps`. Omits maps whose content is known before the analysis.
+/// `--maps`. Omits maps whose content the analysis already knew.
 pub(super) fn of_layout(
     executor: &Executor,
     layout: &Layout,
@@ -84,9 +84,9 @@ fn outer_of<'a>(layout: &'a Layout, inner: &MapLayout) -> Option<&'a MapLayout> 
     layout.maps.iter().find(|map| map.name == name)
 }
 
-/// Returns the bytes of a map that the path depends on. Adds the records of the replay about the
-/// keys that were accessed. If the bytes describe more elements than the map has room for, these
-/// records decide which elements exist.
+/// Returns the bytes of a map that the path depends on. Adds what the replay recorded about
+/// accessed keys. If the bytes describe more elements than the map has room for, these records
+/// decide which elements exist.
 fn with_notes(map: &MapLayout, memory: &Memory<'_>) -> Bytes {
     let regions = [Some(map.values), map.present, map.identity];
     let mut bytes = Bytes::new();
@@ -207,7 +207,7 @@ impl InnerNames {
 }
 
 /// Converts an element of a map to an entry of the witness. The entry has a null value if the path
-/// needs the absence of the element. Returns `None` if the path does not depend on its existence.
+/// requires that the element is absent. Returns `None` if the path does not depend on the element.
 fn entry(
     map: &MapLayout,
     element: &Element,

@@ -11,20 +11,22 @@ use slowpath_swx::replay::{self, Results, Start};
 use slowpath_swx::spec::Line;
 use std::fmt::Write;
 
-/// A path of a pipeline, and the results of its instructions.
+/// A path of a pipeline, with the values from outside and the packet length that belong to it.
 pub(super) struct PipelinePath<'a> {
     pub pipeline: &'a Pipeline,
     pub program: &'a Program,
     /// Blocks in order of execution.
     pub blocks: &'a [BlockId],
-    /// Values from outside, in order.
+    /// Values that the path receives from outside the pipeline, such as hashes and random numbers,
+    /// in order.
     pub unknowns: &'a [u64],
     /// Length of the packet in bytes.
     pub length: u32,
 }
 
 impl<'a> PipelinePath<'a> {
-    /// Executes the pipeline with the bytes and inputs that the path depends on.
+    /// Executes the pipeline with the bytes and inputs `needed`, on which the path depends, and
+    /// returns the witness that describes the run.
     ///
     /// # Errors
     /// If a run takes another path, which is a defect.
@@ -68,10 +70,10 @@ impl<'a> PipelinePath<'a> {
         replay::machine(spec, layout, self.length as usize, start).map_err(failed)
     }
 
-    /// Runs the interpreter.
+    /// Runs the interpreter of pipelines from the state `start`.
     ///
     /// # Errors
-    /// If it takes another path.
+    /// If the run takes another path.
     fn run(&self, start: &Start) -> Result<Machine<'a>, Error> {
         let Pipeline { spec, layout } = self.pipeline;
         let taken = (self.program, self.blocks.iter().copied());

@@ -7,7 +7,8 @@ use slowpath_ir::{InputId, InputKind, Program, RegionId, RegionKind};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// Returns the required values of the program's inputs, with their names. The inputs in `clocks`
-/// are left out, because reports state later times of a clock instead of its initial time.
+/// are left out: they are initial times of clocks, and results state the times that calls return
+/// instead.
 pub(super) fn values(
     program: &Program,
     needed: &BTreeSet<InputId>,

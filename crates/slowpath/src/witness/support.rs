@@ -14,8 +14,8 @@ pub(super) struct Support {
     /// Bytes of memory before the run, by region and offset.
     pub bytes: BTreeMap<(RegionId, u64), u8>,
     pub inputs: BTreeSet<InputId>,
-    /// Terms for values from outside, such as random numbers: all variables in the conditions that
-    /// are not inputs of the program.
+    /// Terms that stand for values from outside the program, such as random numbers: all variables
+    /// in the conditions except the program's inputs.
     pub drawn: HashSet<TermId>,
     /// Numbers by which terms represent pairs of words (interned pairs), by pair.
     pub interned: HashMap<(u64, u64), u32>,

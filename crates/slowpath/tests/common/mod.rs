@@ -5,7 +5,7 @@ use slowpath::{Analysis, Event, Options, Poll, ProgramFile, ProgramRequest};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Minimum number of memory accesses on slow paths of the test programs in the folder `objects`.
+/// Minimum number of memory accesses on a slow path of the test programs in the folder `objects`.
 pub const SLOW: u64 = 40;
 
 /// Returns the options that the tests use unless they state others: the target `agilio-cx-2x40`,
@@ -62,13 +62,15 @@ pub fn of_object(file: &str, program: usize, options: Options) -> Value {
     run(ProgramRequest { program, options, ..ProgramRequest::of(file, read) }).0
 }
 
-/// Analyses an NFP listing. Returns the result, and all bounds that the analysis reported before.
+/// Analyses an NFP listing. Returns the result and, in order, all bounds that the analysis reported
+/// before it ended.
 pub fn analyse(data: &[u8], options: Options) -> (Value, Vec<f64>) {
     let read = ProgramFile::read(data).expect("a program");
     run(ProgramRequest { options, ..ProgramRequest::of("folder/test.asm", read) })
 }
 
-/// Runs an analysis. Returns the result, and all bounds that the analysis reported before.
+/// Runs an analysis. Returns the result and, in order, all bounds that the analysis reported before
+/// it ended.
 pub fn run(request: ProgramRequest) -> (Value, Vec<f64>) {
     let analysis = Analysis::start(request);
     let mut bounds = Vec::new();

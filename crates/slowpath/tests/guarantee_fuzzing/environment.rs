@@ -8,7 +8,8 @@ use slowpath_exec::concrete::Environment;
 use slowpath_ir::RegionId;
 use std::collections::BTreeSet;
 
-/// Returns the first bytes of a packet: usual headers, or random bytes.
+/// Returns the first bytes of a random packet: usual headers such as Ethernet and IPv4, or random
+/// bytes.
 pub fn random_packet(random: &mut Random) -> Vec<u8> {
     let mut packet: Vec<u8> = (0..160).map(|_| random.byte()).collect();
     let mut at = 12;

@@ -13,8 +13,8 @@ use std::collections::HashSet;
 const MAX_BLOCKS: usize = 1 << 20;
 /// Maximum number of environments kept for mutation.
 const MAX_CORPUS: usize = 64;
-/// Maximum number of runs with new helper results until all results are in their valid ranges. New
-/// results can change the path.
+/// Maximum number of runs with new random helper results, until all results are valid. New results
+/// can change the path and thereby the valid ranges.
 const DRAW_ATTEMPTS: usize = 6;
 
 /// Cost of a run: instructions and memory accesses.
@@ -78,7 +78,8 @@ impl<'a> Fuzzer<'a> {
         fuzzer
     }
 
-    /// Runs the program once more, in a new random environment or in a mutated one from the corpus.
+    /// Runs the program once, in a new random environment or in a mutated environment from the
+    /// corpus.
     pub fn step(&mut self) {
         let environment = if self.corpus.is_empty() || self.random.one_in(8) {
             self.fresh()
@@ -111,7 +112,8 @@ impl<'a> Fuzzer<'a> {
     }
 
     /// Runs the program. Repeats the run with new results of helpers until all results are in their
-    /// ranges.
+    /// valid ranges; the last run uses the smallest results. Returns `None` if a run fails, such as
+    /// after [`MAX_BLOCKS`] blocks.
     fn run(&mut self, environment: &mut Environment) -> Option<Run> {
         let program = &self.lifted.program;
         for _ in 0..DRAW_ATTEMPTS {
@@ -157,7 +159,8 @@ impl<'a> Fuzzer<'a> {
         }
     }
 
-    /// Returns the environment with a few random changes.
+    /// Changes a few randomly chosen parts of an environment, such as bytes of the packet, and
+    /// returns it.
     fn mutated(&mut self, mut environment: Environment) -> Environment {
         for _ in 0..=self.random.below(4) {
             match self.random.below(8) {

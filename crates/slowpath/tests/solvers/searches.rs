@@ -12,7 +12,7 @@ const MAX_STEPS: usize = 10_000;
 /// Kind of a search for the slowest paths.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Strategy {
-    /// Search with default options. The limits of [`Limits`] apply only after the slowest path is
+    /// Search with default options. The limits in [`Limits`] do not apply until the slowest path is
     /// found.
     Default,
     /// Search that uses the solver for every decision for which this is possible.

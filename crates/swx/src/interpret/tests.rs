@@ -32,7 +32,7 @@ action leave args none {
 }
 ";
 
-/// Environment in which every lookup hits: name and data of the action.
+/// Environment in which every lookup is a hit with the same action, given by its name and data.
 struct Hits(&'static str, Vec<u8>);
 
 impl World for Hits {

@@ -23,7 +23,7 @@ impl Emitter {
         (self.regs, self.ops)
     }
 
-    /// Emits the addition of a constant to an address.
+    /// Emits code that adds a constant to an address, and returns the sum.
     pub fn offset(&mut self, address: Operand, offset: u64) -> Operand {
         match offset {
             0 => address,
@@ -31,7 +31,7 @@ impl Emitter {
         }
     }
 
-    /// Emits a reversal of a value's bytes.
+    /// Emits code that reverses the bytes of a value, and returns the result.
     pub fn swap(&mut self, value: Operand) -> Operand {
         let bytes = self.width(value) / 8;
         let mut swapped = self.extract(value, 0, 8);
@@ -51,7 +51,8 @@ impl Emitter {
         }
     }
 
-    /// Returns a 1-bit register that contains the value. Emits a copy for a constant.
+    /// Returns a 1-bit register that contains the value. If the value is a constant, emits code
+    /// that copies it to a register.
     pub fn condition(&mut self, value: Operand) -> Reg {
         match value {
             Operand::Reg(reg) => reg,
@@ -77,8 +78,8 @@ impl Emitter {
         }
     }
 
-    /// Emits the addition of words to a checksum of 16 bits in memory order, or their subtraction,
-    /// as DPDK computes it. The words have 64 bits.
+    /// Emits code that adds 64-bit words to a checksum of 16 bits in memory order, or subtracts
+    /// them, as DPDK does. Returns the new checksum.
     pub fn checksum(&mut self, add: bool, checksum: Operand, words: &[Operand]) -> Operand {
         let wide = |value| Operand::constant(64, value);
         let inverse = self.not(checksum);

@@ -30,13 +30,13 @@ pub struct Call {
     outcome: usize,
 }
 
-/// Identity of a block, by its start.
+/// Key that identifies a block by the point of the pipeline at which it starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Key {
     /// An instruction: pass, table lookup whose action contains it (`None` for `apply`), and index
     /// in its body.
     Code(Pass, Option<Call>, usize),
-    /// The test whether a table lookup has this result.
+    /// The test that decides whether a table lookup has this result.
     Test(Call),
     /// The start of the action that this result of a lookup selects.
     Enter(Call),
@@ -59,8 +59,8 @@ pub struct Lifter<'a> {
     classes: Vec<String>,
     /// Work of each cost class, by its index.
     work: Vec<Work>,
-    /// For each body (the actions, then `apply`): indices of the instructions that DPDK executes
-    /// together with the instruction before them.
+    /// For each body (the actions, then `apply`): indices of the instructions that DPDK executes in
+    /// one step with the instruction before them.
     joined: Vec<BTreeSet<usize>>,
     reliances: Vec<String>,
     /// Index of the first instruction of each function: the actions, then `apply`.
@@ -172,7 +172,8 @@ impl<'a> Lifter<'a> {
         }
     }
 
-    /// Returns the meaning of regions, inputs and instructions.
+    /// Returns the meaning of the program's regions, inputs and instructions in terms of the
+    /// pipeline.
     pub fn layout(&self) -> Layout {
         let arrays = 0..self.spec.register_arrays.len();
         let action_data = self.entries.iter().map(|(&place, &at)| (place, RegionId::from(at)));
@@ -275,8 +276,8 @@ impl<'a> Lifter<'a> {
         Edge { target: Destination::Block(self.id(key)), costs: costs.to_vec() }
     }
 
-    /// Returns the instruction list of an action or, for `None`, of `apply`: after and before name
-    /// resolution, and the index of its first instruction in the program.
+    /// Returns the instruction list of an action or, for `None`, of `apply`: as resolved code, as
+    /// parsed instructions, and with the index of its first instruction in the program.
     fn body(&self, call: Option<Call>) -> (&'a Body, &'a [Instruction], u32) {
         let (spec, resolved) = (self.spec, self.resolved);
         match call {
@@ -349,7 +350,7 @@ impl<'a> Lifter<'a> {
         Block { first, insns: open.insns, ops: self.emit.take_ops(), costs: open.costs, terminator }
     }
 
-    /// Returns the block that compares the result of a lookup with the one in `call`.
+    /// Returns the block that tests whether the result of a lookup is the result in `call`.
     fn test(&mut self, call: Call) -> Block {
         let first = InsnIdx(self.firsts[self.spec.actions.len()] + call.site as u32);
         self.emit.insn = first;
@@ -363,7 +364,8 @@ impl<'a> Lifter<'a> {
         Block { first, insns: vec![], ops: self.emit.take_ops(), costs: vec![], terminator }
     }
 
-    /// Emits the effects of a lookup result before its action starts: hit, action, entry and data.
+    /// Emits the effects that a lookup result has before its action starts: sets the hit flag, the
+    /// action, the entry number and the action data.
     fn enter(&mut self, call: Call) {
         let outcome = self.outcome(call);
         self.emit.insn = InsnIdx(self.firsts[self.spec.actions.len()] + call.site as u32);
@@ -459,8 +461,8 @@ impl<'a> Lifter<'a> {
         Terminator::Jump(self.edge(Key::Test(Call { pass: self.pass, site, outcome: 0 }), &[]))
     }
 
-    /// Emits an instruction. Returns the terminator if it ends the block. The edges of the
-    /// terminator then carry the cost of the instruction.
+    /// Emits an instruction. If the instruction ends the block, returns the terminator, whose edges
+    /// then carry the cost of the instruction.
     fn instruction(
         &mut self,
         call: Option<Call>,
@@ -650,8 +652,8 @@ impl<'a> Lifter<'a> {
         Err(SpecError::new(codes::SWX_UNSUPPORTED, line, what))
     }
 
-    /// Returns a branch to `taken` for packets that contain all extracted bytes. Other packets
-    /// cannot occur.
+    /// Returns a terminator that branches to `taken` if the packet contains all bytes that the run
+    /// extracts. The model excludes all other packets.
     fn if_long_enough(&mut self, taken: Edge, event: CostEvent) -> Terminator {
         let length = self.emit.zero_extend(self.start.length, 64);
         let length = self.emit.offset(length, self.passes.before_packet);
@@ -662,8 +664,7 @@ impl<'a> Lifter<'a> {
         Terminator::Branch { cond, taken, fallthrough }
     }
 
-    /// Emits the move of a header's pointer to the next bytes of the packet, and makes the header
-    /// valid.
+    /// Emits code that points a header to the next bytes of the packet, and makes the header valid.
     fn locate(&mut self, header: usize) {
         let base = self.start.regions[PACKET].base;
         let next = match self.passes.before_packet {
@@ -681,7 +682,7 @@ impl<'a> Lifter<'a> {
         self.emit.copy(valid, Operand::constant(1, 1));
     }
 
-    /// Emits the requirement that the packet contains at least `bytes` bytes.
+    /// Emits code that records the requirement that the packet contains at least `bytes` bytes.
     fn require(&mut self, bytes: Operand) {
         let more = self.emit.binary(BinaryOp::Ult, self.start.need, bytes);
         let need = self.emit.select(more, bytes, self.start.need);
@@ -694,8 +695,8 @@ impl<'a> Lifter<'a> {
         self.write(to, value, call);
     }
 
-    /// Emits the address of a register. The index wraps around at the array's size, rounded up to a
-    /// power of two as in DPDK.
+    /// Emits code that computes the address of a register. The index wraps around at the array's
+    /// size, rounded up to a power of two as in DPDK.
     fn register(&mut self, array: usize, index: Value, call: Option<Call>) -> Operand {
         let index = self.value(index, call);
         let mask = u64::from(self.spec.register_arrays[array].size).next_power_of_two() - 1;
@@ -705,7 +706,7 @@ impl<'a> Lifter<'a> {
         self.emit.binary(BinaryOp::Add, base, offset)
     }
 
-    /// Emits the address of a field.
+    /// Emits code that computes the address of a field, and returns it.
     fn address(&mut self, place: Place, call: Option<Call>) -> Operand {
         let offset = u64::from(place.offset);
         match place.base {
@@ -734,8 +735,8 @@ impl<'a> Lifter<'a> {
         }
     }
 
-    /// Returns the reliance of a run that accesses a header before it extracts or validates the
-    /// header.
+    /// Returns the reliance, a condition that the run needs, for a run that accesses a header
+    /// before it extracts or validates the header.
     fn reliance(&mut self, header: usize) -> RelianceId {
         let name = &self.spec.headers[header].name;
         let text = match self.pass.number {
@@ -762,7 +763,7 @@ impl<'a> Lifter<'a> {
         if place.is_network_order() { self.emit.swap(value) } else { value }
     }
 
-    /// Emits the value of an operand, zero-extended to 64 bits.
+    /// Emits code that evaluates an operand, and returns the value, zero-extended to 64 bits.
     fn value(&mut self, value: Value, call: Option<Call>) -> Operand {
         match value {
             Value::Field(place) => {

@@ -1,4 +1,5 @@
-//! Describes the regions, inputs and drawn values of a lifted pipeline.
+//! Describes the memory regions and inputs of a lifted pipeline, and the values that a run gets
+//! from outside (drawn values).
 
 use std::collections::HashMap;
 
@@ -6,23 +7,24 @@ use slowpath_ir::{InputId, RegionId};
 
 use crate::code::Lookup;
 
-/// Name of the value that is drawn for the result of a table lookup.
+/// Name of the drawn value that chooses the result of a table lookup.
 pub const OUTCOME: &str = "outcome";
-/// Name of the value that is drawn for the number of the matching entry.
+/// Name of the drawn value for the number of the matching entry.
 pub const ENTRY: &str = "number of the entry";
-/// Name of the value that is drawn for the member that a selector chooses.
+/// Name of the drawn value for the member that a selector chooses.
 pub const MEMBER: &str = "member";
-/// Name of the value that is drawn for a hash.
+/// Name of the drawn value for a hash.
 pub const HASH: &str = "hash";
-/// Name of the value that is drawn for the colour of a meter.
+/// Name of the drawn value for the colour of a meter.
 pub const COLOUR: &str = "colour";
 
 /// Work of DPDK's interpreter for one event of a cost class, for time estimates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Work {
-    /// Name of the price: an instruction such as `extract`, with `.next` if DPDK executes it
-    /// together with the instruction before it; or `table.KIND.hit` and `table.KIND.miss`. KIND is
-    /// the type of DPDK's table. DPDK looks `lpm` keys up in wildcard tables.
+    /// Name under which the target states the time: an instruction such as `extract`, with `.next`
+    /// if DPDK executes it together with the instruction before it; or `table.KIND.hit` and
+    /// `table.KIND.miss`. KIND is the type of DPDK's table. DPDK looks `lpm` keys up in wildcard
+    /// tables.
     pub price: String,
     /// Index of the looked-up table or learner in [`Layout::lookups`]; `None` for other work.
     pub lookup: Option<usize>,
@@ -39,7 +41,7 @@ pub struct Layout {
     pub headers: RegionId,
     /// Region with the memory that headers had for an earlier packet.
     pub earlier: RegionId,
-    /// Offset of each header in the regions `headers` and `earlier`.
+    /// Offset in bytes of each header in the regions `headers` and `earlier`.
     pub rooms: Vec<u64>,
     /// Region of each register array.
     pub arrays: Vec<RegionId>,

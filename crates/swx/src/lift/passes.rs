@@ -1,5 +1,5 @@
-//! Translates further passes of a packet. Each pass has its own copy of the blocks, so its number
-//! is known.
+//! Translates further passes of a packet. Each pass has its own copy of the blocks, so the number
+//! of the pass is known in each block.
 
 use std::collections::BTreeSet;
 
@@ -15,11 +15,11 @@ use crate::spec::{Line, Relation, Spec};
 /// Largest number of passes of a packet.
 const MOST_PASSES: u32 = 32;
 
-/// Offset that the counts of extracted and needed bytes have at the start of the packet. With it,
-/// headers that a pass puts in front of the packet do not make the counts negative.
+/// Value at which the counts of extracted and needed bytes start. It keeps the counts from becoming
+/// negative when a pass puts headers in front of the packet.
 const BEFORE_PACKET: u64 = 1 << 16;
 
-/// Number of a pass, and whether the packet takes another one.
+/// State of a pass: its number, and whether the packet takes another pass after it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Pass {
     /// Number of earlier passes.
@@ -42,15 +42,16 @@ struct Emission {
     room: u64,
 }
 
-/// Emitted headers and known fields of a pipeline with further passes. Empty for other pipelines.
+/// Emitted headers, and fields with the pass number, of a pipeline with further passes. Empty for
+/// other pipelines.
 #[derive(Default)]
 pub struct Passes {
     emissions: Vec<Emission>,
     /// Index of the region for emitted headers.
     region: usize,
-    /// Metadata fields that contain the number of the pass, from its start to its end.
+    /// Metadata fields that contain the number of the pass throughout the pass.
     known: Vec<Place>,
-    /// Count of extracted bytes at the start of the packet.
+    /// Value at which the count of extracted bytes starts.
     pub before_packet: u64,
 }
 
@@ -60,7 +61,7 @@ pub fn has_passes(resolved: &Resolved) -> bool {
     bodies.flat_map(|body| &body.code).any(|code| *code == Code::Recirculate)
 }
 
-/// Returns the count of extracted bytes at the start of the packet.
+/// Returns the value at which the count of extracted bytes starts.
 pub fn before_packet(resolved: &Resolved) -> u64 {
     if has_passes(resolved) { BEFORE_PACKET } else { 0 }
 }
@@ -169,8 +170,8 @@ impl Passes {
         Ok(Passes { emissions, region, known, before_packet: BEFORE_PACKET })
     }
 
-    /// Returns the result of a comparison of a field with a constant in a pass; `None` unless the
-    /// field contains the number of the pass.
+    /// Returns the result of comparing a field with a constant in a pass, if it is known because
+    /// the field contains the number of the pass; otherwise `None`.
     pub fn decided(
         &self,
         pass: Pass,
@@ -187,7 +188,7 @@ impl Passes {
         })
     }
 
-    /// Emits the start of an output packet without headers.
+    /// Emits code that starts a new output packet, without headers.
     pub fn start_emissions(&self, emit: &mut Emitter, start: &Start) {
         for one in &self.emissions {
             emit.copy(one.done, Operand::constant(1, 0));

@@ -38,8 +38,8 @@ pub const ENTRY_NUMBER: InputId = InputId(4);
 pub struct HeaderRegs {
     /// 1-bit register: 1 if the header is valid.
     pub valid: Reg,
-    /// Registers with the address of the header, and with 1 if it belongs to this packet. `None`
-    /// for a header that always stays outside of the packet.
+    /// Two registers: the address of the header, and a flag that is 1 if this address was set for
+    /// the current packet. `None` for a header that always stays outside of the packet.
     pub moving: Option<(Reg, Reg)>,
     /// Offset of the header in the region `headers`.
     pub room: u64,
@@ -50,9 +50,9 @@ pub struct Start {
     pub regs: Vec<RegInfo>,
     pub regions: Vec<Region>,
     pub headers: Vec<HeaderRegs>,
-    /// Register with the count of extracted bytes.
+    /// Register with the number of bytes extracted so far, plus `before_packet`.
     pub next: Reg,
-    /// Register with the number of bytes that the packet needs.
+    /// Register with the smallest packet length that the run needs so far, in bytes.
     pub need: Reg,
     /// Register with the length of the packet in bytes.
     pub length: Reg,
@@ -64,7 +64,7 @@ pub struct Start {
     pub entry: Reg,
     /// Register with the index of the current lookup's result.
     pub choice: Reg,
-    /// Count of extracted bytes at the start of the packet.
+    /// Value at which the count of extracted bytes starts.
     pub before_packet: u64,
 }
 

@@ -16,7 +16,7 @@ const SHOWN: usize = 40;
 /// Largest number of tokens in a line.
 const MAX_TOKENS: usize = 256;
 
-/// Makes an error about a line that does not follow the grammar.
+/// Creates an error about a line that does not follow the grammar.
 pub fn syntax(line: Line, message: impl fmt::Display) -> SpecError {
     SpecError::new(codes::SWX_SYNTAX, line, message)
 }
@@ -28,7 +28,8 @@ pub struct Tokens<'a> {
 }
 
 impl Tokens<'_> {
-    /// Returns the words at the empty strings of `shape`, except the first word. Returns an error
+    /// Compares the words of the line with `shape`, in which empty strings stand for any word.
+    /// Returns the words at the empty strings, except the first word of the line. Returns an error
     /// if another word differs from `shape`, or the number of words differs.
     pub fn shape<const N: usize>(
         &self,
@@ -50,7 +51,7 @@ impl Tokens<'_> {
         if self.words[1..] == ["{"] { Ok(()) } else { Err(self.unlike(form)) }
     }
 
-    /// Makes an error about a line that does not have the form of its statement.
+    /// Creates an error about a line that does not have the form `form` of its statement.
     pub fn unlike(&self, form: &str) -> SpecError {
         syntax(self.line, format!("'{}' does not have the form '{form}'", self.words.join(" ")))
     }

@@ -16,7 +16,8 @@ pub fn unsupported(line: Line, message: impl std::fmt::Display) -> SpecError {
     SpecError::new(codes::SWX_UNSUPPORTED, line, message)
 }
 
-/// Makes an error about a name that the file does not declare. `what` is the kind of the name.
+/// Creates an error about a name that the file does not declare. `what` is the kind of the named
+/// object, such as a table.
 pub fn unknown(line: Line, what: &str, name: &str) -> SpecError {
     fault(line, format!("the file declares no {what} '{name}'; declare it or correct the name"))
 }

@@ -9,8 +9,8 @@ use crate::spec::{
 
 impl Names<'_> {
     /// Checks the fields of a key: all belong to one header or to the metadata, and none occurs
-    /// twice. Returns true if they are adjacent, and the number of bytes from the first to the last
-    /// field.
+    /// twice. Returns a flag that is true if the fields are adjacent, and the number of bytes from
+    /// the first to the last field.
     fn key<'k>(
         &self,
         fields: impl Iterator<Item = (Line, &'k FieldRef)>,
@@ -122,7 +122,8 @@ impl Names<'_> {
         Ok(Lookup { name, kind: "learner", key_bytes, size, outcomes })
     }
 
-    /// Returns the indices of the actions in `actions` whose use is not `except`.
+    /// Returns the indices of the actions in `actions`, except those that only entries of the kind
+    /// `except` may use.
     fn used(&self, actions: &[ActionRef], except: Use) -> Result<Vec<usize>, SpecError> {
         let number = |one: &ActionRef| Names::number(&self.actions, "action", one.line, &one.name);
         actions.iter().filter(|one| one.used != except).map(number).collect()

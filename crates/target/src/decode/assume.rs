@@ -54,7 +54,8 @@ pub struct Assumption {
     pub sentence: String,
 }
 
-/// Sets the assumed prices in `target`, and returns one assumption for each price.
+/// Sets the assumed prices in `target`, and returns one assumption, with a sentence for reports,
+/// for each price. `file` is the file name in the sentences.
 pub(super) fn apply(target: &mut Target, assumed: Vec<Assumed>, file: &str) -> Vec<Assumption> {
     let mut assumptions = Vec::new();
     for Assumed { class, price, source } in assumed {
@@ -83,7 +84,7 @@ pub(super) fn apply(target: &mut Target, assumed: Vec<Assumed>, file: &str) -> V
     assumptions
 }
 
-/// Describes, as the end of a sentence, how a price depends on events before it.
+/// Returns the end of a sentence that describes how a price depends on earlier events.
 fn rules(price: &Price, marks: &[crate::price::Mark]) -> String {
     let name = |rule: Rule| marks[rule.mark].name.as_str();
     // Names all fields, so that a new field causes a compile error here.
@@ -98,7 +99,8 @@ fn rules(price: &Price, marks: &[crate::price::Mark]) -> String {
     text
 }
 
-/// Formats `ticks / per_cycle` as an exact decimal number. `per_cycle` must be a power of ten.
+/// Formats `ticks / per_cycle`, a number of cycles, as an exact decimal number. `per_cycle` must be
+/// a power of ten.
 fn decimal(ticks: u64, per_cycle: u64) -> String {
     if per_cycle == 1 {
         return ticks.to_string();

@@ -40,7 +40,8 @@ impl Target {
     }
 
     /// Adds the prices of an assumption file to the target, where they replace existing prices.
-    /// `file` is the file's name, for error messages. Returns one assumption for each price.
+    /// `file` is the file's name, for error messages. Returns an assumption, with a sentence for
+    /// reports, for each price.
     ///
     /// # Errors
     /// [`TargetError::Malformed`] if the file is invalid. The target is then unchanged.

@@ -11,8 +11,8 @@ use toml::de::DeValue;
 /// Maximum number of cycles that one event can cost. The limit keeps sums far below 64 bits.
 const MAX_CYCLES: u64 = 1_000_000_000;
 
-/// The components, and the marks (kinds of earlier events), that a price table can refer to by
-/// name.
+/// Names that a price table can refer to: the components and the marks (kinds of earlier events) of
+/// the target.
 pub(super) struct Scope<'s> {
     pub(super) components: &'s [Component],
     pub(super) marks: &'s [Mark],
@@ -46,8 +46,8 @@ pub(super) struct PriceEntry<'t> {
     pub(super) source: Option<&'t str>,
 }
 
-/// Reads all tables under the key `price`. Calls `on_source` for each table that contains numbers,
-/// with the value of its key `source`, or `None` if it has none.
+/// Reads all tables under the key `price`. Calls `on_source` for each table that contains numbers.
+/// Its arguments include the value of the key `source`, or `None` if the table has no such key.
 pub(super) fn read<'t>(
     prices: &Table<'t>,
     scope: &Scope<'_>,

@@ -11,7 +11,7 @@ struct Problem {
     fatal: bool,
 }
 
-/// The problems of one file. The file's text serves to convert byte offsets to line numbers.
+/// The problems of one file. The text of the file is kept to convert byte offsets to line numbers.
 pub(super) struct Problems<'a> {
     text: &'a str,
     list: Vec<Problem>,

@@ -160,8 +160,8 @@ impl<'t> Sources<'t> {
     }
 }
 
-/// Reads a key that has a few valid values. Returns `default` if the key is absent, and `None` if its
-/// value is invalid.
+/// Reads a key whose value must be one of a few strings. Returns `default` if the key is absent,
+/// and `None` if its value is invalid.
 fn read_choice<T: Copy, const N: usize>(
     root: &mut Table<'_>,
     key: &str,

@@ -38,7 +38,8 @@ impl<'t> Table<'t> {
         }
     }
 
-    /// Returns all keys and values of the table, for tables whose keys are names.
+    /// Returns all keys and values of the table, for tables whose keys are names that the user
+    /// chooses.
     pub(super) fn entries(&self) -> impl Iterator<Item = (&'t str, &'t Spanned<DeValue<'t>>)> {
         self.entries.iter().map(|(key, value)| (key.get_ref().as_ref(), value))
     }
@@ -141,7 +142,8 @@ impl<'t> Table<'t> {
             .collect()
     }
 
-    /// Adds a problem for every key of the table that was never requested, because it is unknown.
+    /// Adds a problem for every key of the table that the decoder never requested, because such a
+    /// key is unknown.
     pub(super) fn finish(self, problems: &mut Problems<'_>) {
         for (key, _) in self.entries.iter() {
             let name: &str = key.get_ref();
@@ -222,8 +224,8 @@ pub(super) fn whole(
     }
 }
 
-/// Multiplies an integer or float by 10^`scale` and rounds the product up. Returns `None`, and adds
-/// a problem, if the value is not a suitable number.
+/// Converts a TOML integer or float, multiplied by 10^`scale` and rounded up, to an integer.
+/// Returns `None`, and adds a problem, if the value is not a suitable number.
 pub(super) fn scaled(
     path: &str,
     value: &Spanned<DeValue<'_>>,

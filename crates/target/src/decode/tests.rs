@@ -40,7 +40,7 @@ sets = ["mem"]
 source = "us, page 2"
 "#;
 
-/// Returns the small target description, with one piece of its text replaced.
+/// Returns the small target description of these tests, in which the text `to` replaces `from`.
 fn changed(from: &str, to: &str) -> String {
     assert!(SMALL.contains(from), "{from:?} is not in the text");
     SMALL.replacen(from, to, 1)

@@ -15,14 +15,16 @@ use std::ops::RangeInclusive;
 const CLOCK_HZ: RangeInclusive<u64> = 1_000_000..=1_000_000_000_000;
 const PROGRAMS: RangeInclusive<u64> = 0..=1_000_000;
 const ENTRIES: RangeInclusive<u64> = 1..=4096;
-/// Interval of estimates in cold caches if a description states none, in thousandths.
+/// Default interval of estimates in cold caches: lower and upper end, in thousandths of the
+/// estimate.
 const USUAL_COLD: (u64, u64) = (280, 1300);
-/// Time added to the upper end in cold caches if a description states none, in thousandths of a
+/// Default time that is added to the upper end of the interval in cold caches, in thousandths of a
 /// cycle.
 const USUAL_COLD_OFFSET: u64 = 64_000;
-/// Interval of estimates for CPUs of other families if a description states none, in thousandths.
+/// Default interval of estimates for CPUs of other families: lower and upper end, in thousandths of
+/// the estimate.
 const USUAL_FOREIGN: (u64, u64) = (400, 2500);
-/// Number of decimal places of a number of cycles that are kept.
+/// Number of decimal places to which numbers of cycles are read.
 const DIGITS: u32 = 3;
 /// Maximum number of cycles that a description can state, in thousandths. No call takes longer, and
 /// with this limit, sums fit into 64 bits.
@@ -183,8 +185,8 @@ fn read_calls(table: &Table<'_>, problems: &mut Problems<'_>) -> BTreeMap<String
     calls
 }
 
-/// Reads the ends of intervals. `offset` is the key of the time added to the upper end in cold
-/// caches.
+/// Reads the ends of the intervals around estimates. `offset` is the name of the key for the time
+/// that is added to the upper end in cold caches.
 pub(super) fn read_error(
     mut table: Table<'_>,
     offset: &str,

@@ -65,8 +65,8 @@ impl Emitter<'_> {
         self.code.push(Insn::SecondSlot);
     }
 
-    /// Emits code that stores the pointer in `r0` on the stack, and a branch that records whether
-    /// the pointer is null.
+    /// Emits code that stores the pointer in `r0` on the stack, and a branch that depends on
+    /// whether the pointer is null.
     fn store_pointer(&mut self, pointer_slot: u8, map: usize, words: u8) {
         let number = usize::from(pointer_slot) % self.pointers.len();
         self.store(Size::DW, Register::FRAME, pointer_at(number), Source::Reg(Register::R0));
@@ -75,8 +75,8 @@ impl Emitter<'_> {
         self.pointers[number] = Some(Kept { map, bytes: 8 * words, stale: false });
     }
 
-    /// Marks all pointers into a map that the program keeps on the stack as stale, because the map
-    /// may have replaced their elements.
+    /// Marks all pointers to elements of this map that the program keeps on the stack as stale,
+    /// because a call may have replaced the elements.
     fn outdate(&mut self, map: usize) {
         for pointer in self.pointers.iter_mut().flatten().filter(|pointer| pointer.map == map) {
             pointer.stale = true;
@@ -129,7 +129,8 @@ impl Emitter<'_> {
         Some(())
     }
 
-    /// Emits code that stores the value for an update on the stack and leaves its address in `r3`.
+    /// Emits code that stores the new value of a map element on the stack and puts its address in
+    /// `r3`.
     fn value(&mut self, number: Number) {
         self.number(reg(1), number);
         self.store(Size::DW, Register::FRAME, AT_VALUE, Source::Reg(reg(1)));
@@ -216,8 +217,8 @@ impl Emitter<'_> {
         Some(())
     }
 
-    /// Chooses a pointer on the stack to a map value of at least `bytes` bytes. Returns its number
-    /// and the pointer, or `None` if no pointer is suitable.
+    /// Chooses a pointer on the stack to a map value of at least `bytes` bytes. Returns the pointer
+    /// with its index among the pointers on the stack, or `None` if no pointer is suitable.
     pub(super) fn pointer(&self, choice: Pick, bytes: u8) -> Option<(usize, Kept)> {
         let usable =
             |kept: &Kept| kept.bytes >= bytes && (self.abilities.stale_pointers || !kept.stale);

@@ -58,8 +58,8 @@ impl Emitter<'_> {
         Some(())
     }
 
-    /// Emits code that computes an address in the packet or metadata in `r2` and checks its bounds.
-    /// Returns the slot of the branch that skips the access if it is out of bounds.
+    /// Emits code that puts an address in the packet or its metadata in `r2`, and checks that it is
+    /// in bounds. Returns the slot of the branch that skips the access if it is out of bounds.
     fn address(&mut self, metadata: bool, at: Number, size: Size) -> usize {
         let (start, end) = if metadata { (DATA_META, DATA) } else { (DATA, DATA_END) };
         self.number(reg(1), at);

@@ -1,4 +1,5 @@
-//! Tests that the check before a program accepts exactly the packets for which the facts hold.
+//! Tests that the check that is added at the start of a program accepts exactly the packets that
+//! satisfy the given facts.
 
 use super::*;
 use slowpath_exec::concrete::{self, Environment};
@@ -69,8 +70,8 @@ impl Numbers {
         Field { offset: self.below(10) as u16, bytes: 1 + self.below(4) as u8 }
     }
 
-    /// Returns a random packet of at least `least` bytes. Its bytes have only two different values,
-    /// so that facts often hold.
+    /// Returns a random packet of at least `least` bytes. The bytes take only two values, so that
+    /// random facts about them often hold.
     fn packet(&mut self, least: u16) -> Vec<u8> {
         let length = u64::from(least) + self.below(u64::from(MOST - least) + 1);
         (0..length).map(|_| self.below(2) as u8).collect()

@@ -22,7 +22,8 @@ fn small() -> Target {
     Target::parse(SMALL, "small.toml").expect("parses")
 }
 
-/// Returns, for each component, the total cost of one event of each of these classes.
+/// Returns, for each component, the sum of its counts over one event of each cost class in
+/// `classes`.
 fn counts(target: &Target, classes: &[&str]) -> Vec<u64> {
     let classes: Vec<String> = classes.iter().map(|&class| class.to_owned()).collect();
     let model = target.cost_model(&classes).expect("nothing needs a price");

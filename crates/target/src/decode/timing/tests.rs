@@ -4,7 +4,7 @@ fn text() -> &'static str {
     Target::builtin_text("linux-xdp").unwrap()
 }
 
-/// Returns the problems of the built-in description after a change: `by` replaces the first line
+/// Returns the problems of the built-in target description in which `by` replaces the first line
 /// that starts with `line`.
 fn with(line: &str, by: &str) -> Vec<String> {
     let number = text().lines().position(|original| original.starts_with(line)).unwrap();
