@@ -33,23 +33,23 @@ _Behind = tuple[Chain, list[tuple[Object, int]], int]
 index of one program in the chain."""
 _Subject = tuple[str, Object, int, Btf | None]
 """A program to compile: the name of its file, the file's content, the program's index in it, and
-the types of its kernel."""
+the types (BTF) of its kernel, if given."""
 _WithStandIns = tuple[str, list[tuple[str, int | None]], list[tuple[str, int, str, bool]]]
 """A compiled program as JSON text; its functions, each with the slot of its first instruction
-(`None` if not compiled); and the replaced instructions: function, slot, reason, and true for an
-access to memory. A slot is an index of an instruction in units of 8 bytes."""
+(`None` if not compiled); and the instructions that stand-ins replace: function, slot, reason, and
+true for an access to memory. A slot is an index of an instruction in units of 8 bytes."""
 _Token = tuple[list[str], int, str]
 """Description of an instruction, in three parts: a list of words, beginning with the operation; a
 number of SmartNIC instructions; and the kind of memory that the instruction accesses, or an empty
-text. The number counts only SmartNIC instructions that follow from access lengths and stack
-offsets."""
+text. The number counts only SmartNIC instructions that can be computed from access lengths and
+stack offsets."""
 _Fed = tuple[Object, int, str]
 """An XDP program with its traffic: the object, the index of the program in it, and the JSON text of
 a `slowpath_ingress::TrafficSpec`."""
 _Counts = tuple[int, int, int, int, int, int, int, int, int]
-"""Eight counts of packets and a time. The packets were: due, sent too late, sent, refused before
-the program, kept by the program, lost on the way back, returned without their mark, and received.
-The time is that of sending, in nanoseconds."""
+"""Eight numbers of packets and a time: packets that were due, sent too late, sent, refused before
+the program, kept by the program, lost on the way back, returned without their mark, and received;
+and the time of sending in nanoseconds."""
 _Translation = tuple[str | None, list[_Fault], list[str], str, list[_Fault], list[str]]
 """Result of translating a P4 program to C, in six parts: C source, or `None`; the faults; the files
 that were read, the program first; the tables as JSON text, a list of `TableLayout`; warnings; and
@@ -64,7 +64,7 @@ _SwxEntries = tuple[tuple[list[tuple[str, bool, str]], str] | None, tuple[str, i
 """Entries of a pipeline's tables, with the text of the pipeline; or a fault as in `Entries`. Each
 entry has the name of its table, true for a default entry, and the text that DPDK reads."""
 _Description = tuple[str | None, tuple[str, int, str] | None]
-"""JSON text, or a fault: code, line, and message."""
+"""The description of a pipeline as JSON text; or a fault: its code, its line, and its message."""
 _Entries = tuple[str | None, tuple[str, int, str] | None]
 """Map content as JSON text; or a fault: its code, its line in the file of entries (0 if the fault
 is in the program), and its message."""
@@ -72,8 +72,8 @@ _P4Input = tuple[bytes, int, dict[str, list[tuple[bytes, bytes | None]]]]
 """Input of a P4 program: a packet, the number of its port, and the content of maps by name. Each
 entry of a map has a key and a value; the value is `None` if the element does not exist."""
 _Upstream = tuple[Object, int, list[int], str]
-"""An upstream program: its object, its index in the object, those of its results that pass packets
-on, and the content of its maps as JSON text."""
+"""An upstream program: its object, its index in the object, the return codes with which it passes
+packets on, and the content of its maps as JSON text."""
 
 @final
 class Analysis:
@@ -163,8 +163,8 @@ class Chain:
         programs without a device."""
     @property
     def targets(self) -> list[tuple[str, str, int]]:
-        """Targets that the description states for devices: name of the device, name of the target,
-        and number of the line."""
+        """Targets of the devices, as the description of the chain gives them: name of the device,
+        name of the target, and number of the line."""
     def on_device(self, device: str | None) -> list[int]:
         """Returns the indices of the programs that run on a device. `None` selects the programs
         without a device."""
@@ -211,8 +211,8 @@ class Chain:
         dispatcher cannot be ordered."""
     def way_to(self, objects: list[tuple[Object, int]], member: int) -> list[tuple[int, list[int]]]:
         """Returns a shortest path through the chain to the program `member`: the indices of the
-        programs before it, in order, each with those of its results that pass packets on. Raises
-        `Error` if the programs of a dispatcher cannot be ordered."""
+        programs before it, in order, each with the return codes with which it passes packets on.
+        Raises `Error` if the programs of a dispatcher cannot be ordered."""
     def configured(
         self, objects: list[tuple[Object, int]], variables: list[str], maps: str | None
     ) -> list[tuple[Object, int]]:
@@ -300,10 +300,11 @@ def compile_with_stand_ins(
     verified: bool,
     stop: Stop,
 ) -> _WithStandIns:
-    """Compiles a program for a device, with stand-ins for all instructions that the device lacks.
-    `kernel_calls` lists calls of functions outside the object: name of the calling function, slot
-    of the call in it, and name of the callee. `verified` is false for a program that the kernel's
-    verifier might reject. Raises `Error` if stand-ins do not help, or if `stop` ends the work."""
+    """Compiles a program for a device. Other instructions, the stand-ins, replace all instructions
+    that the device lacks. `kernel_calls` lists calls of functions outside the object: name of the
+    calling function, slot of the call in it, and name of the callee. `verified` is false for a
+    program that the kernel's verifier might reject. Raises `Error` if stand-ins do not help, or if
+    `stop` ends the work."""
 
 def verify_program(
     subject: _Subject, target: Target, options: dict[str, object], stop: Stop
@@ -425,7 +426,7 @@ class Given:
         offsets of the fields for the packet's start and end."""
     @staticmethod
     def descriptor() -> Given:
-        """States that the value is an object that describes a packet."""
+        """States that the value is a pointer to an object that describes a packet."""
     @staticmethod
     def packet() -> Given:
         """States that the value is a pointer into the packet."""
@@ -619,8 +620,8 @@ class Station:
         of two kinds of additions: one that needs the result of the previous addition, and one that
         needs no earlier result."""
     def cool(self, case: Case, cache_bytes: int) -> Cold:
-        """Finds packets of many flows that take the path of a case and whose map elements exceed a
-        last-level cache of `cache_bytes` bytes.
+        """Finds packets of many flows that take the path of a case. The map elements of all flows
+        together are larger than a last-level cache of `cache_bytes` bytes.
 
         Raises an `Error` with the reason if there are no such packets."""
     def load_cold(self, cases: list[Cold]) -> Load:
@@ -711,9 +712,9 @@ class Object:
         `NAME=VALUE`. Read-only data come from `maps`, the text of a file with map content. Raises
         `Error` if a variable is unknown or a value does not fit."""
     def with_replaced_calls(self, calls: list[tuple[str, int]]) -> Object:
-        """Returns the object with stand-ins for calls. Each call is given by the name of its
-        function and its slot there, an index in units of 8 bytes. Raises `Error` if there is no
-        such call."""
+        """Returns a copy of the object in which other instructions replace the given calls. Each
+        call is given by the name of its function and its slot there, an index in units of 8 bytes.
+        Raises `Error` if there is no such call."""
     def function_slots(self) -> list[tuple[str, int]]:
         """Returns each function's name and its number of 8-byte instruction slots. The list is
         empty for a listing."""
@@ -757,8 +758,8 @@ def show(
     listing: bool,
     deadline_seconds: float,
 ) -> tuple[str, bool]:
-    """Shows the content of programs of a BPF object. Returns JSON text, and true if no limit
-    affected it. Raises `Error` if the file is not a BPF object."""
+    """Describes programs of a BPF object. Returns the description as JSON text, and true if no
+    limit affected it. Raises `Error` if the file is not a BPF object."""
 
 @final
 class OfferedLoad:
@@ -814,8 +815,8 @@ def p4_swx_entries(
     info: str | None,
 ) -> _SwxEntries:
     """Returns table entries for the pipeline of a P4 program: those of the program, and those of
-    the file `entries`. They are in the form that DPDK's `rte_swx_ctl_pipeline_table_entry_read`
-    takes. Also returns the pipeline; its tables have room for all entries. The arguments are those
+    the file `entries`. DPDK's `rte_swx_ctl_pipeline_table_entry_read` can parse the text of each
+    entry. Also returns the pipeline; its tables have room for all entries. The arguments are those
     of `p4_entries`."""
 
 def p4_to_c(
@@ -840,8 +841,8 @@ def p4_walks(
     packets: list[_P4Input],
 ) -> str:
     """Runs a P4 program on packets, each with a port and content of maps. Returns JSON text: for
-    each packet, a `Walk`, or null if the run is unknown. The other arguments are those of
-    `p4_to_c`."""
+    each packet, the result of the run (`Walk`), or null if it is unknown. The other arguments are
+    those of `p4_to_c`."""
 
 def swx_description(text: str) -> _Description:
     """Describes a pipeline: its tables, actions and numbers of instructions, as JSON text."""
