@@ -25,6 +25,8 @@ const TURNS: u32 = 32;
 #[derive(Debug)]
 pub struct Resolver {
     path: Vec<(ArcId, NodeId)>,
+    /// True if arcs may be missing from the path. Values that depend on them stay unknown.
+    partial: bool,
     position: HashMap<NodeId, u32>,
     resolved: HashMap<TermId, (TermId, Level)>,
     /// For each resolved load, the values and arcs that it depends on.
@@ -54,12 +56,20 @@ impl Resolver {
     pub fn new() -> Self {
         Resolver {
             path: Vec::new(),
+            partial: false,
             position: HashMap::default(),
             resolved: HashMap::default(),
             loads: HashMap::default(),
             by_level: Vec::new(),
             ticker: Ticker::new(TURNS),
         }
+    }
+
+    /// Creates a resolver for all paths that take certain arcs. [`Resolver::follow`] sets these
+    /// arcs, in the order of the unrolled program. A value that depends on other arcs remains a
+    /// variable, which stands for any value.
+    pub fn for_arcs() -> Self {
+        Resolver { partial: true, ..Resolver::new() }
     }
 
     /// Sets the current path, given by its arcs in order, each with the node to which it leads.
@@ -109,8 +119,13 @@ impl Resolver {
                 match *leaf {
                     PathVariable::Phi { node, ref incoming } => {
                         let what = || executor.pool.display(term);
-                        let (value, position) =
-                            self.arriving(what, node, incoming.iter().copied())?;
+                        let arriving = self.arriving(what, node, incoming.iter().copied());
+                        if self.partial && arriving.is_err() {
+                            self.keep(term, term, 0);
+                            work.pop();
+                            continue;
+                        }
+                        let (value, position) = arriving?;
                         // The arriving value can itself be a phi. It is resolved first, and this
                         // term afterwards.
                         if let Some(&(resolved, level)) = self.resolved.get(&value) {
@@ -122,8 +137,16 @@ impl Resolver {
                     }
                     PathVariable::Deferred { memory, address, bytes, insn } => {
                         let mut origin = Origin::default();
-                        let (value, level) =
-                            self.load(executor, memory, address, (bytes, insn), &mut origin)?;
+                        let loaded =
+                            self.load(executor, memory, address, (bytes, insn), &mut origin);
+                        let (value, level) = match loaded {
+                            Err(ExecError::Stopped(reason)) => {
+                                return Err(ExecError::Stopped(reason));
+                            }
+                            // Other arcs determine the loaded bytes, or the region.
+                            Err(_) if self.partial => (term, 0),
+                            loaded => loaded?,
+                        };
                         self.loads.insert(term, origin);
                         self.keep(term, value, level);
                         work.pop();

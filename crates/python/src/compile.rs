@@ -11,9 +11,10 @@ use slowpath::{Options, ProgramRequest};
 
 /// A program to compile: the name of its file, the file's content, the program's index in it, and
 /// the types (BTF) of its kernel, if given.
-type Subject = (String, Py<Object>, usize, Option<Py<Btf>>);
+pub type Subject = (String, Py<Object>, usize, Option<Py<Btf>>);
 
-fn request(
+/// Returns the request to analyse a program with these options.
+pub fn request(
     (file, object, program, btf): Subject,
     target: &Target,
     options: &Bound<'_, PyDict>,

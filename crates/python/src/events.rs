@@ -39,6 +39,10 @@ pub struct Result {
     pub detail: String,
     /// True if no limit of time or memory and no request to stop affected the result.
     pub complete: bool,
+    /// Certificate of the guarantee as a JSON object; `None` if there is none.
+    pub certificate: Option<String>,
+    /// Reason why there is no certificate; `None` if there is one, or none was requested.
+    pub no_certificate: Option<String>,
 }
 
 /// Converts an event into a Python object.
@@ -51,8 +55,14 @@ pub fn to_python(py: Python<'_>, event: slowpath::Event) -> PyResult<Py<PyAny>> 
         slowpath::Event::Path { index } => Ok(Py::new(py, Path { index })?.into_any()),
         slowpath::Event::Intermediate(json) => Ok(Py::new(py, SoFar { json })?.into_any()),
         slowpath::Event::Result(report) => {
-            let slowpath::Report { json, detail, complete, .. } = *report;
-            Ok(Py::new(py, Result { json, detail, complete })?.into_any())
+            let slowpath::Report { json, detail, complete, certificate } = *report;
+            let (certificate, no_certificate) = match certificate {
+                Some(Ok(text)) => (Some(text), None),
+                Some(Err(reason)) => (None, Some(reason)),
+                None => (None, None),
+            };
+            let result = Result { json, detail, complete, certificate, no_certificate };
+            Ok(Py::new(py, result)?.into_any())
         }
     }
 }

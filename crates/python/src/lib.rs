@@ -7,6 +7,7 @@
 mod analysis;
 mod cache;
 mod captures;
+mod certificate;
 mod chains;
 mod compile;
 mod errors;
@@ -70,6 +71,8 @@ mod _core {
     use super::cache::{Cache, cache_limit, cache_usage, clear_cache};
     #[pymodule_export]
     use super::captures::Capture;
+    #[pymodule_export]
+    use super::certificate::check_certificate;
     #[pymodule_export]
     use super::chains::{Chain, KnownStart, Rewriting, verify};
     #[pymodule_export]

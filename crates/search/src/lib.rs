@@ -11,6 +11,7 @@
 //! each unsatisfiable path also excludes all paths that are unsatisfiable for the same reason.
 
 pub mod brute_force;
+mod certify;
 mod check;
 mod costs;
 mod dag;
@@ -28,6 +29,7 @@ mod structural;
 mod subproblem;
 mod unroll;
 
+pub use certify::{Certification, certificate_graph, certify};
 pub use check::{PathCheck, PathChecker};
 pub use costs::{CostGraph, Scratch};
 pub use dag::{Arc, Dag, DagNode, Head};
@@ -37,5 +39,6 @@ pub use gates::{Gate, Gated};
 pub use nogood::{ANY_LENGTH, Nogood, Nogoods};
 pub use options::{InputEnumeration, SearchOptions};
 pub use search::{Bound, Event, Metric, Search, Statistics};
+pub use slowpath_certificate::BoundClaim;
 pub use structural::{instructions_bound, structural_bound};
 pub use unroll::{StatedLimit, UnrollLimits, Unrolled, stated_limits, unroll, unroll_from};

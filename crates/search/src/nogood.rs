@@ -63,6 +63,11 @@ impl Nogoods {
         self.all.len()
     }
 
+    /// Returns all learnt nogoods.
+    pub fn all(&self) -> &[Nogood] {
+        &self.all
+    }
+
     /// Returns true if no nogood has been learnt.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()

@@ -297,6 +297,29 @@ impl<S: Solver> Search<S> {
         self.nogoods.len()
     }
 
+    /// Returns the learnt nogoods.
+    pub fn learnt_nogoods(&self) -> &[Nogood] {
+        self.nogoods.all()
+    }
+
+    /// Returns nogoods that a path contains, for packets of at most `length` bytes. Returns `None`
+    /// if some packet takes the path, or if the solver gives up.
+    ///
+    /// # Errors
+    ///
+    /// Fails if execution or the solver fails.
+    pub fn refute(
+        &mut self,
+        path: &[ArcId],
+        length: u32,
+    ) -> Result<Option<Vec<Nogood>>, SearchError> {
+        let found = self.checker.check(&mut self.unrolled, path, length)?;
+        Ok(match found {
+            PathCheck::Conflict(nogoods) => Some(nogoods),
+            PathCheck::Satisfiable { .. } | PathCheck::Unknown(_) => None,
+        })
+    }
+
     /// Returns the solver that checks paths, so that its statistics can be read.
     pub fn solver(&self) -> &S {
         self.checker.solver()

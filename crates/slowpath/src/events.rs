@@ -41,6 +41,9 @@ pub struct Report {
     pub json: String,
     /// More data about the paths for human reports, as JSON. Its format can change at any time.
     pub detail: String,
+    /// A certificate of the guarantee as JSON, or the reason why there is none. `None` if the
+    /// request does not ask for one.
+    pub certificate: Option<Result<String, String>>,
     /// True if no limit of time or memory and no request to stop affected the result. The same
     /// request then has the same result on every machine, except for the times in it.
     pub complete: bool,

@@ -108,6 +108,8 @@ pub struct Options {
     pub path_details: u64,
     /// True if the details for human reports contain all instructions of the program.
     pub code: bool,
+    /// True if the report contains a certificate ([`crate::check_certificate`]).
+    pub certificate: bool,
 }
 
 impl Options {

@@ -1,5 +1,6 @@
 //! Analyses one program, from its file to the guarantee.
 
+use crate::certificate;
 use crate::error::Error;
 use crate::estimation::{estimation, no_estimate};
 use crate::events::{Control, Event, Report};
@@ -23,7 +24,7 @@ use crate::structural::{StructuralBound, unroll_and_count};
 use crate::unreached_programs::note_unreached;
 use slowpath_codes as codes;
 use slowpath_exec::ArcId;
-use slowpath_search::{Event as Found, Search, SearchError, Unrolled};
+use slowpath_search::{BoundClaim, Certification, Event as Found, Search, SearchError, Unrolled};
 use slowpath_smt::{BitSolver, Solver};
 use slowpath_target::{Assumption, CostVector, Slowness, TargetError, TargetKind};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -72,14 +73,20 @@ pub(crate) fn not_started(request: &ProgramRequest, reason: &dyn std::fmt::Displ
     let mut result = empty_result(request);
     result.error = Some(format!("the analysis could not start: {reason}"));
     result.code = Some(codes::SYSTEM_RESOURCES.to_string());
-    serialise(&result, &Detail::default(), false)
+    serialise(&result, &Detail::default(), None, false)
 }
 
-fn serialise(result: &ProgramResult, detail: &Detail, complete: bool) -> Report {
+fn serialise(
+    result: &ProgramResult,
+    detail: &Detail,
+    certificate: Option<Result<String, String>>,
+    complete: bool,
+) -> Report {
     let as_json = |value: serde_json::Result<String>| value.unwrap_or_else(|e| e.to_string());
     Report {
         json: as_json(serde_json::to_string(result)),
         detail: as_json(serde_json::to_string(detail)),
+        certificate,
         complete,
     }
 }
@@ -96,14 +103,20 @@ pub(crate) fn run(request: &ProgramRequest, control: &Control) {
     let started = Instant::now();
     let mut result = empty_result(request);
     let mut detail = Detail::default();
+    let mut certificate = None;
     control.stop.enter(stages::READING);
     let analysed = AssertUnwindSafe(|| {
         let request = request.configured()?;
-        Job { request: &request, control, started }.analyse(&mut result, &mut detail)
+        Job { request: &request, control, started }.analyse(
+            &mut result,
+            &mut detail,
+            &mut certificate,
+        )
     });
     let done =
         catch_unwind(analysed).unwrap_or_else(|panic| Err(Error::Panic(panics::describe(&*panic))));
     if let Err(error) = done {
+        certificate = request.options.certificate.then(|| Err(error.to_string()));
         detail.failure = Some(Failure::of(&error));
         result.refusals = error.refusals().to_vec();
         result.error = Some(error.to_string());
@@ -116,7 +129,7 @@ pub(crate) fn run(request: &ProgramRequest, control: &Control) {
     }
     result.stats.seconds = started.elapsed().as_secs_f64();
     let complete = control.is_unlimited() && !has_defect(&detail);
-    control.send(Event::Result(Box::new(serialise(&result, &detail, complete))));
+    control.send(Event::Result(Box::new(serialise(&result, &detail, certificate, complete))));
 }
 
 /// Sets the guarantee and the naive bound of a result to the structural bound, which was found from
@@ -200,7 +213,13 @@ fn unpriced(lifted: &Lifted, error: TargetError, unused: &[Assumption]) -> Error
 }
 
 impl Job<'_> {
-    fn analyse(&self, result: &mut ProgramResult, detail: &mut Detail) -> Result<(), Error> {
+    /// Analyses the program. Sets `certificate` if the request asks for one.
+    fn analyse(
+        &self,
+        result: &mut ProgramResult,
+        detail: &mut Detail,
+        certificate: &mut Option<Result<String, String>>,
+    ) -> Result<(), Error> {
         let options = &self.request.options;
         let mut target = options.target.description()?;
         result.target = target.name.clone();
@@ -276,6 +295,9 @@ impl Job<'_> {
                     result.notes.push(no_estimate(&stopped));
                 }
                 apply_structural_bound(result, &bound, measure, stopped.clone());
+                if options.certificate {
+                    *certificate = Some(Err(format!("the program was not unrolled: {stopped}")));
+                }
                 self.interleave_structurally(&context, device, stopped, result);
                 return Ok(());
             }
@@ -311,7 +333,7 @@ impl Job<'_> {
             solver_checks: solver.checks,
             solver_seconds: solver.seconds,
         };
-        done?;
+        let claims = done?;
         self.interleave(&context, device, structural.as_ref(), result)?;
         if let (Some(structural), Some(guarantee)) = (&structural, &mut result.guarantee)
             && guarantee.verdict == Verdict::Bound
@@ -330,6 +352,10 @@ impl Job<'_> {
         }
         if result.guarantee.as_ref().is_some_and(|bound| bound.verdict != Verdict::Bound) {
             note_unreached(self, &context, &limits, packets, result)?;
+        }
+        if options.certificate {
+            let made = certificate::make(self, &context, &mut search, &limits, packets, claims);
+            *certificate = Some(made);
         }
         let Some(estimation) = estimation else { return Ok(()) };
         let is_found = |bound: &Bound| bound.verdict != Verdict::Bound;
@@ -350,7 +376,8 @@ impl Job<'_> {
     }
 
     /// Searches for paths until `requested` paths are found, no more exist, or the analysis has to
-    /// stop. Adds them to `result`, slowest first.
+    /// stop. Adds them to `result`, slowest first. Returns the bound and the path that a certificate
+    /// can prove.
     fn search(
         &self,
         search: &mut Search<BitSolver>,
@@ -358,8 +385,9 @@ impl Job<'_> {
         requested: u64,
         result: &mut ProgramResult,
         detail: &mut Detail,
-    ) -> Result<(), Error> {
+    ) -> Result<Certification, Error> {
         let &SearchContext { lifted, model, measure } = context;
+        let mut claims = Certification::default();
         let (mut slowness, mut arcs) = (Vec::new(), Vec::new());
         let mut intermediate = IntermediateResults::default();
         let mut reached: Option<(PathResult, PathOf)> = None;
@@ -393,6 +421,7 @@ impl Job<'_> {
                             Err(error) => break Some(self.ended_by(error)?),
                             Ok(shown) => shown,
                         };
+                    claims.witness = Some((found.path.clone(), found.length));
                     let mut path = measure.path(lifted, search.unrolled(), &found, shown);
                     path.relies_on = relies_on;
                     let branches = requested_branches(search, &self.request.options, &found)?;
@@ -413,6 +442,7 @@ impl Job<'_> {
                     let mut path = measure.path(lifted, unrolled, &found, shown);
                     path.relies_on = relies_on;
                     if result.paths.is_empty() {
+                        claims.witness = Some((found.path.clone(), found.length));
                         let exact = measure.bound(&found.cost, found.length);
                         let exact = exact.found(!result.assumptions.is_empty());
                         if let Some(naive) = &mut result.naive {
@@ -455,7 +485,7 @@ impl Job<'_> {
             for path in described {
                 detail.paths.push(self.path_detail(unrolled, context, path)?);
             }
-            return Ok(());
+            return Ok(claims);
         }
         let Some(bound) = search.bound() else {
             return Err(Error::Input(
@@ -464,6 +494,11 @@ impl Job<'_> {
             ));
         };
         let (path, cost) = (&bound.path, search.path_cost(&bound.path));
+        claims.bound = Some(BoundClaim {
+            component: bound.component,
+            ticks: bound.cost[bound.component],
+            length: bound.length,
+        });
         result.profile = Some(measure.profile(lifted, search.unrolled(), model, path, &cost)?);
         let mut bound: Bound = measure.found_bound(search.unrolled(), &bound);
         bound.stopped = Some(stopped.unwrap_or_else(|| "no path was asked for".into()));
@@ -475,7 +510,7 @@ impl Job<'_> {
             }
             result.paths = vec![path];
         }
-        Ok(())
+        Ok(claims)
     }
 
     /// Returns the details of a path, with its branches and costs if they were requested.

@@ -20,3 +20,7 @@ pub(crate) const VERIFYING: &str = "verifying the compiled program";
 pub(crate) const REACHING: &str = "looking for programs that no packet reaches";
 /// Name of the stage that searches for the paths with the longest estimated times.
 pub(crate) const ESTIMATING: &str = "estimating the slowest paths";
+/// Name of the stage that proves the result again, for a certificate.
+pub(crate) const CERTIFYING: &str = "making the certificate";
+/// Name of the stage that verifies the claims of a certificate.
+pub(crate) const CHECKING: &str = "checking the certificate";

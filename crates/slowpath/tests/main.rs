@@ -4,6 +4,7 @@
 mod common;
 
 mod arriving;
+mod certificates;
 mod chains;
 mod compiled;
 mod examples;

@@ -47,6 +47,24 @@ impl ClauseSolver {
         self.sat.solve(&assumptions, &relevant, None, &|| false) == Answer::Satisfiable
     }
 
+    /// Searches for values of all variables that satisfy the clauses. Ends undecided (`None`) after
+    /// `effort` steps, or if `stop` returns true.
+    pub fn decide(&mut self, effort: u64, stop: &dyn Fn() -> bool) -> Option<bool> {
+        let relevant: Vec<usize> = self.variables.iter().map(|lit| lit.variable()).collect();
+        match self.sat.solve(&[], &relevant, Some(effort), stop) {
+            Answer::Satisfiable => Some(true),
+            Answer::Contradiction => Some(false),
+            Answer::Stopped => None,
+        }
+    }
+
+    /// Returns the value of a variable after the answer "satisfiable", by its number. Variables
+    /// that occur in no clause are false.
+    pub fn value(&self, variable: usize) -> bool {
+        let lit = variable.checked_sub(1).and_then(|at| self.variables.get(at));
+        lit.is_some_and(|&lit| self.sat.value(lit) == Some(true))
+    }
+
     /// Deletes the less useful learnt clauses now, without waiting for the schedule.
     #[cfg(test)]
     pub(super) fn forget(&mut self) {
