@@ -6,7 +6,7 @@
 //! equal indices are equal (Ackermann). The order of clauses and variables depends only on the
 //! terms, so a proof about the clauses stays valid when the program is translated again.
 
-use slowpath_smt::{ArrayId, Domain, Node, TermId, TermPool};
+use slowpath_smt::{ArrayId, Domain, Node, TermId, TermPool, VarId};
 use std::collections::HashMap;
 
 /// Number of clauses beyond which a translation is given up.
@@ -18,12 +18,30 @@ const TRUE: i32 = 1;
 /// The bits of a term as literals, least significant first.
 type Bits = Vec<i32>;
 
+/// Clauses, and the literals of the inputs in them.
+pub struct Encoded {
+    /// The clauses.
+    pub clauses: Vec<Vec<i32>>,
+    /// Bits of each unknown, least significant first.
+    pub unknowns: Vec<(VarId, Vec<i32>)>,
+    /// Bits of each byte of an unconstrained array that is read at a constant index.
+    pub bytes: Vec<(ArrayId, u64, Vec<i32>)>,
+}
+
 /// Returns clauses that are satisfiable if some values of all unknowns make every condition 1.
 /// Conditions are terms of 1 bit.
 ///
 /// # Errors
 /// Fails if the clauses become too many.
 pub fn clauses(pool: &TermPool, conditions: &[TermId]) -> Result<Vec<Vec<i32>>, String> {
+    Ok(encode(pool, conditions)?.clauses)
+}
+
+/// Returns the same clauses as [`clauses`], with the literals of inputs.
+///
+/// # Errors
+/// Fails if the clauses become too many.
+pub fn encode(pool: &TermPool, conditions: &[TermId]) -> Result<Encoded, String> {
     let mut encoder = Encoder {
         pool,
         clauses: vec![vec![TRUE]],
@@ -31,12 +49,19 @@ pub fn clauses(pool: &TermPool, conditions: &[TermId]) -> Result<Vec<Vec<i32>>, 
         bits: HashMap::new(),
         bytes: HashMap::new(),
         interned: Vec::new(),
+        unknowns: Vec::new(),
     };
     for &condition in conditions {
         let bits = encoder.term(condition)?;
         encoder.clauses.push(bits);
     }
-    Ok(encoder.clauses)
+    let mut bytes = Vec::new();
+    for (&array, read) in &encoder.bytes {
+        let known = read.iter().filter_map(|(index, byte)| Some((value(index)?, byte)));
+        bytes.extend(known.map(|(index, byte)| (array, index, byte.clone())));
+    }
+    bytes.sort_unstable();
+    Ok(Encoded { clauses: encoder.clauses, unknowns: encoder.unknowns, bytes })
 }
 
 struct Encoder<'a> {
@@ -47,6 +72,8 @@ struct Encoder<'a> {
     bits: HashMap<TermId, Bits>,
     /// For each unconstrained array, the bytes that were read: bits of index and value.
     bytes: HashMap<ArrayId, Vec<(Bits, Bits)>>,
+    /// Bits of the unknowns in the order of their translation.
+    unknowns: Vec<(VarId, Bits)>,
     /// Interned pairs of values: bits of the pair, one value after the other, and of its number.
     interned: Vec<(Bits, Bits)>,
 }
@@ -80,7 +107,11 @@ impl Encoder<'_> {
         let bits = |operand: TermId| self.bits[&operand].clone();
         match *self.pool.node(term) {
             Node::Const(value) => constant(value, width),
-            Node::Var(var) => self.unknown(self.pool.var_info(var).1),
+            Node::Var(var) => {
+                let bits = self.unknown(self.pool.var_info(var).1);
+                self.unknowns.push((var, bits.clone()));
+                bits
+            }
             Node::Select { array, index } => {
                 let index = bits(index);
                 self.select(array, index)
@@ -372,6 +403,12 @@ impl Encoder<'_> {
 fn constant(value: u64, width: usize) -> Bits {
     let bit = |at: usize| value.checked_shr(at as u32).unwrap_or(0) & 1 == 1;
     (0..width).map(|at| if bit(at) { TRUE } else { -TRUE }).collect()
+}
+
+/// Returns the value of bits that are all constant.
+fn value(bits: &[i32]) -> Option<u64> {
+    let is_constant = bits.iter().all(|&bit| bit == TRUE || bit == -TRUE);
+    is_constant.then(|| bits.iter().rev().fold(0, |all, &bit| all << 1 | u64::from(bit == TRUE)))
 }
 
 #[cfg(test)]

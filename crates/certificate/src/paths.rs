@@ -60,10 +60,7 @@ impl Suffixes {
     ) -> Result<BTreeMap<Suffix, Vec<usize>>, Vec<usize>> {
         let mut after: BTreeMap<Suffix, Vec<usize>> = BTreeMap::new();
         let mut add = |suffix, nogoods: &[usize]| {
-            let known = after.entry(suffix).or_default();
-            known.extend(nogoods);
-            known.sort_unstable();
-            known.dedup();
+            join(after.entry(suffix).or_default(), nogoods);
         };
         for (&suffix, nogoods) in taken.iter().zip(because) {
             let (next, rest) = self.entries[suffix as usize];
@@ -109,11 +106,7 @@ impl Reached {
     /// Adds another path to the same state.
     fn merge(&mut self, other: Reached) {
         for (known, more) in self.because.iter_mut().zip(other.because) {
-            if *known != more {
-                known.extend(more);
-                known.sort_unstable();
-                known.dedup();
-            }
+            join(known, &more);
         }
         if other.spent > self.spent {
             (self.spent, self.from) = (other.spent, other.from);
@@ -161,7 +154,7 @@ pub(crate) fn follow(
                     None => Some(0),
                     Some(next) => rest[next as usize],
                 };
-                if !rest.is_some_and(|rest| spent.saturating_add(rest) > limit) {
+                if rest.is_none_or(|rest| spent.saturating_add(rest) <= limit) {
                     continue;
                 }
                 let arc = transition.arc;
@@ -210,19 +203,36 @@ fn longest(priced: &Priced, component: usize) -> Vec<Option<u64>> {
 const COMPARED: usize = 48;
 
 /// Removes paths that another path covers: it costs at least as much, and the arcs that complete
-/// its nogoods also complete those of the other. `reached` is in descending order of costs.
+/// its nogoods also complete those of the other. The path that stays gets the nogoods of the other,
+/// because the same arcs must exclude both. `reached` is in descending order of costs.
 fn without_covered(reached: Vec<(Taken, Reached)>) -> Vec<(Taken, Reached)> {
     let mut kept: Vec<(Taken, Reached)> = Vec::with_capacity(reached.len());
     for (taken, reached) in reached {
-        let covered = |other: &(Taken, Reached)| {
+        let covers = |other: &&mut (Taken, Reached)| {
             let mut own = taken.iter();
             other.0.iter().all(|suffix| own.by_ref().any(|another| another == suffix))
         };
-        if !kept.iter().take(COMPARED).any(covered) {
-            kept.push((taken, reached));
+        match kept.iter_mut().take(COMPARED).find(covers) {
+            None => kept.push((taken, reached)),
+            Some((other, covering)) => {
+                for (suffix, known) in other.iter().zip(&mut covering.because) {
+                    if let Ok(at) = taken.binary_search(suffix) {
+                        join(known, &reached.because[at]);
+                    }
+                }
+            }
         }
     }
     kept
+}
+
+/// Adds numbers to a list in ascending order.
+fn join(known: &mut Vec<usize>, more: &[usize]) {
+    if known != more {
+        known.extend(more);
+        known.sort_unstable();
+        known.dedup();
+    }
 }
 
 fn path_to(trace: &[Reached], mut at: usize, last: u32) -> Vec<u32> {

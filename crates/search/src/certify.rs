@@ -8,13 +8,14 @@ mod hints;
 
 use crate::SearchError;
 use crate::dag::{Dag, Head};
+use crate::found_path::FoundPath;
 use crate::nogood::{ANY_LENGTH, Nogood};
 use slowpath_certificate::{
     Arc, BoundClaim, Certificate, Graph, Node, NogoodProof, Paths, Problem, WitnessClaim,
-    conditions_of_arcs, conditions_of_path, encode, uncovered,
+    conditions_of_arcs, conditions_of_path, encode, encode::Encoded, uncovered,
 };
 use slowpath_exec::{ArcId, NodeId};
-use slowpath_smt::{ClauseSolver, Event, Trace};
+use slowpath_smt::{ClauseSolver, Event, Model, Trace};
 use std::collections::BTreeSet;
 use std::sync::{Arc as Shared, Mutex, PoisonError};
 
@@ -30,8 +31,8 @@ const MAX_REFUTED: usize = 2_000;
 pub struct Certification {
     /// The bound, if it is above the cost of the witness.
     pub bound: Option<BoundClaim>,
-    /// A path that some packet takes, and the length of the packet in bytes.
-    pub witness: Option<(Vec<ArcId>, u32)>,
+    /// A path that some packet takes.
+    pub witness: Option<FoundPath>,
     /// Nogoods of the search.
     pub nogoods: Vec<Nogood>,
 }
@@ -74,9 +75,9 @@ pub fn certify(
     };
     let mut certificate = Certificate {
         bound: claims.bound,
-        witness: claims.witness.map(|(path, length)| WitnessClaim {
-            path: path.into_iter().map(|arc| arc.0).collect(),
-            length,
+        witness: claims.witness.as_ref().map(|found| WitnessClaim {
+            path: found.path.iter().map(|arc| arc.0).collect(),
+            length: found.length,
             relies: BTreeSet::new(),
             assignment: String::new(),
         }),
@@ -90,8 +91,8 @@ pub fn certify(
     certificate.nogoods = used.into_iter().map(|index| all[index].clone()).collect();
     let stop = problem.executor.pool.stop().clone();
     let stopped = || stop.reason().is_some();
-    if let Some(claim) = &mut certificate.witness {
-        find_packet(problem, claim, &stopped)?;
+    if let (Some(claim), Some(found)) = (&mut certificate.witness, &claims.witness) {
+        find_packet(problem, claim, &found.model, &stopped)?;
     }
     for nogood in &mut certificate.nogoods {
         let conditions = conditions_of_arcs(problem, &nogood.arcs, nogood.below)?;
@@ -160,10 +161,12 @@ fn solve(
 }
 
 /// Finds an assignment for the path of a witness that relies on as few assumptions as possible:
-/// on none, or else on those that cannot be avoided one by one, or else on any.
+/// on none, or else on those that cannot be avoided one by one, or else on any. `model` is a packet
+/// that the search has found.
 fn find_packet(
     problem: &mut Problem<'_>,
     claim: &mut WitnessClaim,
+    model: &Model,
     stopped: &dyn Fn() -> bool,
 ) -> Result<(), String> {
     let nodes = claim.path.iter().map(|&arc| NodeId(problem.graph.arcs[arc as usize].tail));
@@ -172,8 +175,8 @@ fn find_packet(
     let mut try_relying = |relies: BTreeSet<u32>| {
         claim.relies = relies;
         let conditions = conditions_of_path(problem, claim)?;
-        let clauses = encode::clauses(&problem.executor.pool, &conditions)?;
-        let found = assignment(&clauses, stopped);
+        let encoded = encode::encode(&problem.executor.pool, &conditions)?;
+        let found = assignment(&encoded, model, stopped);
         let is_found = found.is_some();
         claim.assignment = found.unwrap_or_default();
         Ok::<bool, String>(is_found)
@@ -195,9 +198,26 @@ fn find_packet(
 }
 
 /// Returns an assignment that satisfies all clauses, as hexadecimal digits; `None` if the solver
-/// finds none.
-fn assignment(clauses: &[Vec<i32>], stopped: &dyn Fn() -> bool) -> Option<String> {
-    let (solver, answer, _) = solve(clauses, stopped);
+/// finds none. Tries the values of `model` first. Unrolling creates the same unknowns whenever it
+/// is repeated, so most values of the model belong to the same inputs.
+fn assignment(encoded: &Encoded, model: &Model, stopped: &dyn Fn() -> bool) -> Option<String> {
+    let clauses = &encoded.clauses;
+    let unknowns = encoded.unknowns.iter().filter_map(|(var, bits)| Some((model.var(*var)?, bits)));
+    let bytes = encoded
+        .bytes
+        .iter()
+        .filter_map(|(array, index, bits)| Some((u64::from(model.byte(*array, *index)?), bits)));
+    let guess = unknowns.chain(bytes).flat_map(|(value, bits)| {
+        bits.iter().enumerate().map(move |(at, &bit)| match value >> at & 1 {
+            1 => vec![bit],
+            _ => vec![-bit],
+        })
+    });
+    let guessed: Vec<Vec<i32>> = clauses.iter().cloned().chain(guess).collect();
+    let (mut solver, mut answer, _) = solve(&guessed, stopped);
+    if answer != Some(true) {
+        (solver, answer, _) = solve(clauses, stopped);
+    }
     if answer != Some(true) {
         return None;
     }

@@ -421,7 +421,7 @@ impl Job<'_> {
                             Err(error) => break Some(self.ended_by(error)?),
                             Ok(shown) => shown,
                         };
-                    claims.witness = Some((found.path.clone(), found.length));
+                    claims.witness = Some((*found).clone());
                     let mut path = measure.path(lifted, search.unrolled(), &found, shown);
                     path.relies_on = relies_on;
                     let branches = requested_branches(search, &self.request.options, &found)?;
@@ -442,7 +442,7 @@ impl Job<'_> {
                     let mut path = measure.path(lifted, unrolled, &found, shown);
                     path.relies_on = relies_on;
                     if result.paths.is_empty() {
-                        claims.witness = Some((found.path.clone(), found.length));
+                        claims.witness = Some((*found).clone());
                         let exact = measure.bound(&found.cost, found.length);
                         let exact = exact.found(!result.assumptions.is_empty());
                         if let Some(naive) = &mut result.naive {
