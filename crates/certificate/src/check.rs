@@ -264,6 +264,28 @@ fn check_nogood(problem: &mut Problem<'_>, nogood: &NogoodProof) -> Result<(), S
     lrat::check(&clauses, &nogood.proof)
 }
 
+/// Returns the clauses and the proof of each nogood, as texts in the formats DIMACS and LRAT for
+/// other checkers. The proofs are not checked.
+///
+/// # Errors
+/// Fails if a certificate does not fit the program.
+pub fn export_proofs(
+    problem: &mut Problem<'_>,
+    certificate: &Certificate,
+) -> Result<Vec<(String, String)>, String> {
+    problem.graph.check()?;
+    if let Some(claim) = &certificate.witness {
+        // Proofs depend on the order in which terms are created.
+        conditions_of_path(problem, claim)?;
+    }
+    let texts = certificate.nogoods.iter().map(|nogood| {
+        let conditions = conditions_of_arcs(problem, &nogood.arcs, nogood.below)?;
+        let clauses = encode::clauses(&problem.executor.pool, &conditions)?;
+        Ok((lrat::to_dimacs(&clauses), lrat::to_lrat(clauses.len(), &nogood.proof)))
+    });
+    texts.collect()
+}
+
 /// Follows all paths that are slower than a certificate states. The proofs of its nogoods are not
 /// checked.
 ///

@@ -18,7 +18,9 @@ mod graph;
 pub mod lrat;
 mod paths;
 
-pub use check::{Checked, Problem, check, conditions_of_arcs, conditions_of_path, uncovered};
+pub use check::{
+    Checked, Problem, check, conditions_of_arcs, conditions_of_path, export_proofs, uncovered,
+};
 pub use graph::{Arc, Graph, Node};
 pub use paths::Paths;
 

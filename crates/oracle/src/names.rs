@@ -14,6 +14,9 @@ pub enum Oracle {
     /// The checker for proofs that the SAT solver in `crates/smt` writes; it shares no code with
     /// the solver.
     Proof,
+    /// The program `rate`, a checker for proofs of SAT solvers by Altmanninger and Rebola-Pardo
+    /// ("Frying the egg, roasting the chicken", CPP 2020).
+    Rate,
     /// The compiler clang with its back end for BPF.
     Clang,
     /// The library libbpf, used through bpftool as a reader of objects.
@@ -43,11 +46,12 @@ pub enum Oracle {
 }
 
 /// All oracles with their names, in the order of the summary.
-pub(crate) const NAMES: [(Oracle, &str); 14] = [
+pub(crate) const NAMES: [(Oracle, &str); 15] = [
     (Oracle::Kernel, "kernel"),
     (Oracle::KernelTypes, "kernel-types"),
     (Oracle::Z3, "z3"),
     (Oracle::Proof, "proof"),
+    (Oracle::Rate, "rate"),
     (Oracle::Clang, "clang"),
     (Oracle::Libbpf, "libbpf"),
     (Oracle::Disassembler, "disassembler"),

@@ -25,3 +25,21 @@ pub fn check_certificate(
     })?;
     checked.map_err(|error| errors::exception(py, &error))
 }
+
+/// Returns the clauses and the proof of each nogood of a certificate, as texts in the formats DIMACS
+/// and LRAT. The arguments are those of `check_certificate`. The proofs are not checked. Raises
+/// `Error` if the certificate does not fit the program, or if `stop` ends the work.
+#[pyfunction]
+pub fn export_proofs(
+    py: Python<'_>,
+    subject: Subject,
+    target: &Target,
+    options: &Bound<'_, PyDict>,
+    claims: String,
+    stop: &Stop,
+) -> PyResult<Vec<(String, String)>> {
+    let request = request(subject, target, options)?;
+    let texts =
+        worker::run(py, stop, move |stop| slowpath::export_proofs(&request, &claims, stop))?;
+    texts.map_err(|error| errors::exception(py, &error))
+}

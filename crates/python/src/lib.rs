@@ -72,7 +72,7 @@ mod _core {
     #[pymodule_export]
     use super::captures::Capture;
     #[pymodule_export]
-    use super::certificate::check_certificate;
+    use super::certificate::{check_certificate, export_proofs};
     #[pymodule_export]
     use super::chains::{Chain, KnownStart, Rewriting, verify};
     #[pymodule_export]

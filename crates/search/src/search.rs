@@ -35,6 +35,7 @@ use schedule::Schedule;
 use slowpath_exec::ArcId;
 use slowpath_ir::RelianceId;
 use slowpath_smt::{Model, Solver, TermId};
+use slowpath_stop::Stop;
 use slowpath_target::{CostModel, CostVector, Slowness, Target};
 use std::collections::{BTreeSet, BinaryHeap, HashMap, HashSet};
 use std::ops::Range;
@@ -295,6 +296,11 @@ impl<S: Solver> Search<S> {
     /// Returns the number of learnt nogoods, sets of arcs that no packet takes together.
     pub fn nogoods(&self) -> usize {
         self.nogoods.len()
+    }
+
+    /// Replaces the stop condition of the search.
+    pub fn set_stop(&mut self, stop: &Stop) {
+        self.unrolled.executor.pool.set_stop(stop.clone());
     }
 
     /// Returns the learnt nogoods.

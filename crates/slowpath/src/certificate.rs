@@ -3,16 +3,17 @@
 use crate::error::Error;
 use crate::frontend::{self, Lifted};
 use crate::interleaved;
-use crate::job::{Job, SearchContext};
+use crate::job::SearchContext;
 use crate::loops;
 use crate::options::ProgramRequest;
 use crate::stages;
 use serde::Serialize;
 use slowpath_certificate::{self as certificate, Certificate, Checked, Problem, TRUSTED};
 use slowpath_codes as codes;
+use slowpath_exec::ArcId;
 use slowpath_ir::Op;
 use slowpath_search::{
-    Certification, Metric, Search, UnrollLimits, certificate_graph, certify, unroll,
+    Certification, Metric, Search, UnrollLimits, Unrolled, certificate_graph, certify, unroll,
 };
 use slowpath_smt::BitSolver;
 use slowpath_stop::Stop;
@@ -67,15 +68,15 @@ fn components(target: &Target, metric: Metric) -> (Vec<usize>, bool) {
 /// # Errors
 /// The text is the reason why there is none.
 pub(crate) fn make(
-    job: &Job<'_>,
+    stop: &Stop,
     context: &SearchContext<'_>,
     search: &mut Search<BitSolver>,
     limits: &UnrollLimits,
     packets: (u32, u32),
     claims: Certification,
 ) -> Result<String, String> {
-    let stop = &job.control.stop;
     stop.enter(stages::CERTIFYING);
+    search.set_stop(stop);
     let program = Rc::new(context.lifted.program.clone());
     // Proofs depend on the order of terms, so the program is unrolled again.
     let mut unrolled = unroll(program, limits, stop).map_err(|error| error.to_string())?;
@@ -94,6 +95,76 @@ pub(crate) fn make(
     serde_json::to_string(&made).map_err(|error| error.to_string())
 }
 
+/// A program with the question that its certificate answers.
+struct Question {
+    lifted: Lifted,
+    target: Target,
+    model: CostModel,
+    unrolled: Unrolled,
+    metric: Metric,
+    packets: (u32, u32),
+    claims: Certificate,
+    /// Conditions of all results about the program, one sentence each.
+    assumptions: Vec<String>,
+}
+
+fn refused(reason: String) -> Error {
+    Error::Input(codes::CERTIFICATE_REFUSED, reason)
+}
+
+impl Question {
+    /// Reads and unrolls a program again, with the options of the request.
+    fn of(request: &ProgramRequest, claims: &str, stop: &Stop) -> Result<Question, Error> {
+        let claims: Certificate = serde_json::from_str(claims)
+            .map_err(|error| refused(format!("the certificate is damaged: {error}")))?;
+        let request = &request.configured()?;
+        let options = &request.options;
+        let mut target = options.target.description()?;
+        let (metric, _) = options.metric(&target)?;
+        let assumed = match &options.assume {
+            Some(text) => target
+                .apply_assumptions(text, "--assume")
+                .map_err(|error| Error::in_file_of("--assume", error))?,
+            None => Vec::new(),
+        };
+        if let Some(cores) = options.cores {
+            target = target.with_cores(cores)?;
+        }
+        let (receive, condition) = options.arrivals(&target)?;
+        let packets = (receive.length.0.into(), receive.length.1.into());
+        let lifted = frontend::lift(request, &target, receive, stop)?;
+        let (limits, _) = loops::limits(&options.unroll, &lifted)?;
+        let model = model(&target, &lifted)?;
+        stop.enter(stages::UNROLLING);
+        let program = Rc::new(lifted.program.clone());
+        let located = |error| Error::Search { place: String::new(), error, hint: String::new() };
+        let unrolled = unroll(program, &limits, stop).map_err(located)?;
+        let mut assumptions: Vec<String> =
+            interleaved::exclusive_access_condition(&lifted, &target).into_iter().collect();
+        assumptions.extend(condition);
+        assumptions.extend(lifted.program.assumptions.iter().cloned());
+        let classes = &lifted.program.cost_classes;
+        let used = assumed.into_iter().filter(|one| classes.contains(&one.class));
+        assumptions.extend(used.map(|assumption| assumption.sentence));
+        let with_lines = |sentence: &String| loops::with_lines(&lifted, sentence);
+        assumptions.extend(unrolled.assumptions.iter().map(with_lines));
+        Ok(Question { lifted, target, model, unrolled, metric, packets, claims, assumptions })
+    }
+
+    fn problem(&mut self) -> Problem<'_> {
+        let (components, per_byte) = components(&self.target, self.metric);
+        Problem {
+            graph: certificate_graph(&self.unrolled.dag),
+            executor: &mut self.unrolled.executor,
+            model: &self.model,
+            target: &self.target,
+            components,
+            per_byte,
+            packets: self.packets,
+        }
+    }
+}
+
 /// Checks the certificate of a program. `claims` is the JSON text of a [`Certificate`].
 ///
 /// # Errors
@@ -104,64 +175,38 @@ pub fn check_certificate(
     claims: &str,
     stop: &Stop,
 ) -> Result<CheckedCertificate, Error> {
-    let refused = |reason: String| Error::Input(codes::CERTIFICATE_REFUSED, reason);
-    let claims: Certificate = serde_json::from_str(claims)
-        .map_err(|error| refused(format!("the certificate is damaged: {error}")))?;
-    let request = &request.configured()?;
-    let options = &request.options;
-    let mut target = options.target.description()?;
-    let (metric, _) = options.metric(&target)?;
-    let assumed = match &options.assume {
-        Some(text) => target
-            .apply_assumptions(text, "--assume")
-            .map_err(|error| Error::in_file_of("--assume", error))?,
-        None => Vec::new(),
-    };
-    if let Some(cores) = options.cores {
-        target = target.with_cores(cores)?;
-    }
-    let (receive, condition) = options.arrivals(&target)?;
-    let packets = (receive.length.0.into(), receive.length.1.into());
-    let lifted = frontend::lift(request, &target, receive, stop)?;
-    let (limits, _) = loops::limits(&options.unroll, &lifted)?;
-    let model = model(&target, &lifted)?;
-    stop.enter(stages::UNROLLING);
-    let program = Rc::new(lifted.program.clone());
-    let located = |error| Error::Search { place: String::new(), error, hint: String::new() };
-    let mut unrolled = unroll(program, &limits, stop).map_err(located)?;
-    let mut assumptions: Vec<String> =
-        interleaved::exclusive_access_condition(&lifted, &target).into_iter().collect();
-    assumptions.extend(condition);
-    assumptions.extend(lifted.program.assumptions.iter().cloned());
-    let used = assumed.into_iter().filter(|one| lifted.program.cost_classes.contains(&one.class));
-    assumptions.extend(used.map(|assumption| assumption.sentence));
-    assumptions.extend(unrolled.assumptions.iter().map(|one| loops::with_lines(&lifted, one)));
+    let mut question = Question::of(request, claims, stop)?;
     stop.enter(stages::CHECKING);
-    let (components, per_byte) = components(&target, metric);
-    let mut problem = Problem {
-        graph: certificate_graph(&unrolled.dag),
-        executor: &mut unrolled.executor,
-        model: &model,
-        target: &target,
-        components,
-        per_byte,
-        packets,
-    };
-    let checked = certificate::check(&mut problem, &claims).map_err(refused)?;
+    let claims = question.claims.clone();
+    let checked = certificate::check(&mut question.problem(), &claims).map_err(refused)?;
+    let Question { lifted, target, unrolled, mut assumptions, .. } = question;
     if let Some(claim) = &claims.witness {
         let reliances = &lifted.program.reliances;
         let relied = claim.relies.iter().filter_map(|&on| reliances.get(on as usize));
         assumptions.extend(relied.cloned());
-        let blocks = claim
-            .path
-            .iter()
-            .map(|&arc| problem.graph.nodes[problem.graph.arcs[arc as usize].tail as usize].block);
+        let dag = &unrolled.dag;
+        let blocks = claim.path.iter().map(|&arc| dag[dag[ArcId(arc)].tail].block);
         assumptions.extend(uncomputed(&lifted, blocks));
     }
     if let Some(reason) = &lifted.inexact_reason {
         assumptions.push(format!("the witness: {reason}"));
     }
     Ok(report(&lifted, &target, &checked, assumptions))
+}
+
+/// Returns the clauses and the proof of each nogood of a certificate, as texts in the formats
+/// DIMACS and LRAT for other checkers.
+///
+/// # Errors
+/// If the program cannot be read or unrolled, or if the certificate does not fit it.
+pub fn export_proofs(
+    request: &ProgramRequest,
+    claims: &str,
+    stop: &Stop,
+) -> Result<Vec<(String, String)>, Error> {
+    let mut question = Question::of(request, claims, stop)?;
+    let claims = question.claims.clone();
+    certificate::export_proofs(&mut question.problem(), &claims).map_err(refused)
 }
 
 /// Returns a condition for each call in these blocks whose result the model does not compute.

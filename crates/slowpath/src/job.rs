@@ -51,6 +51,8 @@ impl Job<'_> {
     pub fn stopped(&self, reason: Reason) -> String {
         match reason {
             Reason::Memory => format!("{reason} while {}", self.control.stop.stage()),
+            // The rest of the time until the deadline is for the certificate.
+            Reason::TimeLimit => Reason::Deadline.to_string(),
             _ => reason.to_string(),
         }
     }

@@ -44,7 +44,7 @@ mod witness;
 pub use analysis_thread::{Analysis, Poll};
 pub use arrivals::{Arrivals, ArrivingProgram, FindArrivals};
 pub use card_conditions::conditions_on_card;
-pub use certificate::{CheckedCertificate, check_certificate};
+pub use certificate::{CheckedCertificate, check_certificate, export_proofs};
 pub use compile::compile;
 pub use contents::{initial_maps, map_contents, runner_maps};
 pub use error::Error;

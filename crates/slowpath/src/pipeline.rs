@@ -26,6 +26,7 @@ use slowpath_codes as codes;
 use slowpath_exec::ArcId;
 use slowpath_search::{BoundClaim, Certification, Event as Found, Search, SearchError, Unrolled};
 use slowpath_smt::{BitSolver, Solver};
+use slowpath_stop::Stop;
 use slowpath_target::{Assumption, CostVector, Slowness, TargetError, TargetKind};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
@@ -68,6 +69,13 @@ fn empty_result(request: &ProgramRequest) -> ProgramResult {
     }
 }
 
+/// Returns the stop condition of the search. If the request asks for a certificate, the search may
+/// take two thirds of the time, so that some remains for proofs.
+fn time_for_search(request: &ProgramRequest, stop: &Stop) -> Stop {
+    let time = stop.remaining().filter(|_| request.options.certificate);
+    stop.within(time.map(|time| time * 2 / 3))
+}
+
 /// Creates the report of an analysis that could not start, for the given reason.
 pub(crate) fn not_started(request: &ProgramRequest, reason: &dyn std::fmt::Display) -> Report {
     let mut result = empty_result(request);
@@ -107,11 +115,12 @@ pub(crate) fn run(request: &ProgramRequest, control: &Control) {
     control.stop.enter(stages::READING);
     let analysed = AssertUnwindSafe(|| {
         let request = request.configured()?;
-        Job { request: &request, control, started }.analyse(
-            &mut result,
-            &mut detail,
-            &mut certificate,
-        )
+        let search = Control { stop: time_for_search(&request, &control.stop), ..control.clone() };
+        let job = Job { request: &request, control: &search, started };
+        let certificate = (&mut certificate, &control.stop);
+        let analysed = job.analyse(&mut result, &mut detail, certificate);
+        control.note_end(&search.stop);
+        analysed
     });
     let done =
         catch_unwind(analysed).unwrap_or_else(|panic| Err(Error::Panic(panics::describe(&*panic))));
@@ -213,12 +222,13 @@ fn unpriced(lifted: &Lifted, error: TargetError, unused: &[Assumption]) -> Error
 }
 
 impl Job<'_> {
-    /// Analyses the program. Sets `certificate` if the request asks for one.
+    /// Analyses the program. If the request asks for a certificate, makes it until its stop
+    /// condition holds.
     fn analyse(
         &self,
         result: &mut ProgramResult,
         detail: &mut Detail,
-        certificate: &mut Option<Result<String, String>>,
+        (certificate, certificate_stop): (&mut Option<Result<String, String>>, &Stop),
     ) -> Result<(), Error> {
         let options = &self.request.options;
         let mut target = options.target.description()?;
@@ -354,7 +364,14 @@ impl Job<'_> {
             note_unreached(self, &context, &limits, packets, result)?;
         }
         if options.certificate {
-            let made = certificate::make(self, &context, &mut search, &limits, packets, claims);
+            let made = certificate::make(
+                certificate_stop,
+                &context,
+                &mut search,
+                &limits,
+                packets,
+                claims,
+            );
             *certificate = Some(made);
         }
         let Some(estimation) = estimation else { return Ok(()) };

@@ -4,7 +4,8 @@ use super::with_hints;
 use crate::certify::solve;
 use proptest::prelude::*;
 use slowpath_certificate::lrat::{self, Step};
-use slowpath_oracle::random_cases;
+use slowpath_oracle::{Oracle, random_cases};
+use std::process::Command;
 
 /// Number of variables of random clauses.
 const VARIABLES: i32 = 24;
@@ -67,4 +68,56 @@ proptest! {
         }
         prop_assert!(lrat::check(&clauses, &damaged).is_err());
     }
+}
+
+/// Runs `rate` on clauses and a proof. Returns its verdict; `None` if it is not installed.
+fn verdict_of_rate(clauses: &[Vec<i32>], proof: &[Step], name: &str) -> Option<bool> {
+    let folder = std::env::temp_dir();
+    let stem = format!("slowpath-{}-{name}", std::process::id());
+    let (formula, steps) =
+        (folder.join(format!("{stem}.cnf")), folder.join(format!("{stem}.drat")));
+    let line = |Step(clause, _): &Step| {
+        clause.iter().map(|literal| format!("{literal} ")).collect::<String>() + "0\n"
+    };
+    std::fs::write(&formula, lrat::to_dimacs(clauses)).expect("a file");
+    std::fs::write(&steps, proof.iter().map(line).collect::<String>()).expect("a file");
+    let run = Command::new("rate").args([&formula, &steps]).output();
+    let (_, _) = (std::fs::remove_file(&formula), std::fs::remove_file(&steps));
+    let output = String::from_utf8_lossy(&run.ok()?.stdout).into_owned();
+    Some(output.contains("s VERIFIED"))
+}
+
+#[test]
+fn rate_accepts_proofs_and_refuses_shortened_ones() {
+    if verdict_of_rate(&[vec![1], vec![-1]], &[Step(vec![], vec![])], "none").is_none() {
+        return Oracle::Rate
+            .missing("`rate` is not in the PATH; install it with cargo install rate");
+    }
+    let mut random = 1u64;
+    let mut next = |end: u64| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (random >> 33) % end
+    };
+    let mut compared = 0;
+    for number in 0..random_cases(40u32) {
+        let mut literal = || next(60) as i32 + 1;
+        let clauses: Vec<Vec<i32>> = (0..330)
+            .map(|_| {
+                (0..3).map(|_| if literal() % 2 == 0 { literal() } else { -literal() }).collect()
+            })
+            .collect();
+        let (_, answer, learnt) = solve(&clauses, &|| false);
+        if answer != Some(false) {
+            continue;
+        }
+        let proof = with_hints(&clauses, &learnt).expect("a proof");
+        let name = number.to_string();
+        assert_eq!(verdict_of_rate(&clauses, &proof, &name), Some(true));
+        // Without its clauses, the contradiction does not follow by unit propagation.
+        if proof.len() > 3 {
+            assert_eq!(verdict_of_rate(&clauses, &proof[proof.len() - 1..], &name), Some(false));
+        }
+        compared += 1;
+    }
+    Oracle::Rate.compared(compared, "proofs");
 }
