@@ -31,7 +31,7 @@ def main() -> None:
         if message[0] == "bound" and not run.progress.paths:
             bounds.append((run.progress.seconds, run.progress.value))
         if found is not None:
-            seconds = analyses.outcome(*found).result["stats"]["seconds"]
+            seconds = analyses.outcome(found).result["stats"]["seconds"]
             print(json.dumps({"bounds": bounds, "seconds": seconds}))
 
 

@@ -10,6 +10,9 @@ from slowpath.core.schema.results import Refusal
 _Packet = tuple[bytes, int, int | None]
 """A packet: its captured bytes, its length on the wire in bytes, and its timestamp in nanoseconds
 (`None` if the file has none)."""
+_Subject = tuple[str, Object, int, Btf | None]
+"""A program to compile: the name of its file, the file's content, the program's index in it, and
+the types (BTF) of its kernel, if given."""
 _Member = tuple[str, str, str | None]
 """A program of a topology: its name in the topology, the name of its file, and its name in the file
 (`None` if not stated)."""
@@ -31,9 +34,6 @@ program, as in `Rewritten`."""
 _Behind = tuple[Chain, list[tuple[Object, int]], int]
 """A chain; the objects of its programs, each with the index of its program in the object; and the
 index of one program in the chain."""
-_Subject = tuple[str, Object, int, Btf | None]
-"""A program to compile: the name of its file, the file's content, the program's index in it, and
-the types (BTF) of its kernel, if given."""
 _WithStandIns = tuple[str, list[tuple[str, int | None]], list[tuple[str, int, str, bool]]]
 """A compiled program as JSON text; its functions, each with the slot of its first instruction
 (`None` if not compiled); and the instructions that stand-ins replace: function, slot, reason, and
@@ -140,6 +140,21 @@ class Capture:
 
         Raises an `Error` if the file is damaged. The packets before the damage that this call has
         read are then lost."""
+
+def check_certificate(
+    subject: _Subject, target: Target, options: dict[str, object], claims: str, stop: Stop
+) -> str:
+    """Checks a certificate of a program. `claims` is the text that `Result.certificate` has.
+    Returns the proved result as JSON text. `options` are those with which the certificate was made.
+    Raises `Error` if the certificate proves nothing about the program, or if `stop` ends the
+    work."""
+
+def export_proofs(
+    subject: _Subject, target: Target, options: dict[str, object], claims: str, stop: Stop
+) -> list[tuple[str, str]]:
+    """Returns the clauses and the proof of each nogood of a certificate, as texts in the formats
+    DIMACS and LRAT. The arguments are those of `check_certificate`. The proofs are not checked.
+    Raises `Error` if the certificate does not fit the program, or if `stop` ends the work."""
 
 @final
 class Chain:
@@ -393,6 +408,12 @@ class Result:
     @property
     def complete(self) -> bool:
         """True if no limit of time or memory and no request to stop affected the result."""
+    @property
+    def certificate(self) -> str | None:
+        """Certificate of the guarantee as a JSON object; `None` if there is none."""
+    @property
+    def no_certificate(self) -> str | None:
+        """Reason why there is no certificate; `None` if there is one, or none was requested."""
 
 @final
 class SoFar:

@@ -64,6 +64,7 @@ ROOT = Group(
         "sweep": "slowpath.sweep.cli:SWEEP",
         "measure": "slowpath.measure.cli:MEASURE",
         "chain": "slowpath.chain.cli:CHAIN",
+        "check": "slowpath.check.cli:CHECK",
         "compile": "slowpath.compile.cli:COMPILE",
         "insights": "slowpath.insights.cli:INSIGHTS",
         "contention": "slowpath.contention.cli:CONTENTION",

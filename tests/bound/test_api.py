@@ -53,7 +53,7 @@ def test_results_are_those_of_the_command(target: str) -> None:
 
 def test_every_option_of_the_command_can_be_given() -> None:
     words = {name for entry in BOUND.options for name in entry.names if name.startswith("--")}
-    reports = {"--format", "--report", "--html", "--pcap-out", "--verbose"}
+    reports = {"--format", "--report", "--html", "--pcap-out", "--certificate", "--verbose"}
     only_command = reports | {"--scheduler"}
     parameters = set(inspect.signature(slowpath.bound).parameters) - {"files", "progress"}
     assert {f"--{name.replace('_', '-')}" for name in parameters} == words - only_command

@@ -173,7 +173,7 @@ def test_every_option_is_carried() -> None:
     """Check that every analysis option is a field of `WrittenOptions` and reaches the engine."""
     names = {name for entry in BOUND.options for name in entry.names if name.startswith("--")}
     own = {"--format", "--report", "--html", "--pcap-out", "--verbose", "--jobs", "--scheduler"}
-    own |= {"--cache-dir", "--no-cache-dir"}
+    own |= {"--cache-dir", "--no-cache-dir", "--certificate"}
     selection = {"--section", "--prog-name"}
     fields = {f"--{field.replace('_', '-')}" for field in WrittenOptions._fields}
     assert names - own - selection == fields - {"--selection"}

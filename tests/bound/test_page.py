@@ -152,7 +152,7 @@ def explored() -> Explored:
     options = analyses.Options(code=True, path_details=PATHS, paths=2)
     target = targets.builtin_target("linux-xdp")
     *_, last = analyses.messages(subject, target, options, Stopping())
-    outcome = analyses.outcome(last[1], last[2])
+    outcome = analyses.outcome(analyses.Answer(last[1], last[2], complete=True))
     return Explored(outcome.result, outcome.detail, [])
 
 

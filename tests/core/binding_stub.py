@@ -59,7 +59,7 @@ _FUNCTION = re.compile(
     re.MULTILINE,
 )
 _METHODS = re.compile(r"^#\[pymethods\]\nimpl (\w+) \{\n(.*?)^\}", re.DOTALL | re.MULTILINE)
-_ALIAS = re.compile(rf"{_DOC}^type (?P<name>\w+) = (?P<type>[^;]*);", re.MULTILINE)
+_ALIAS = re.compile(rf"{_DOC}^(?:pub )?type (?P<name>\w+) = (?P<type>[^;]*);", re.MULTILINE)
 _EXPORTED = re.compile(r"#\[pymodule_export\]\s*use super::(?:\w+::)?\{?([\w, ]+)\}?;")
 
 

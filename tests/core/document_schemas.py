@@ -24,6 +24,7 @@ from slowpath.calibrate.documents import CalibrateDocument, Catalogue, Compariso
 from slowpath.calibrate.experiments.specification import Experiment
 from slowpath.calibrate.load.documents import LoadDocument
 from slowpath.chain.documents import ChainReport, PlanReport, VerifyReport
+from slowpath.check.documents import CheckDocument
 from slowpath.config.documents import ConfigDocument
 from slowpath.contention.documents import (
     DiagnosisReport,
@@ -63,6 +64,7 @@ DOCUMENTS: dict[str, Any] = {
     "catalogue": Catalogue,
     "comparison": Comparison,
     "chain": ChainReport,
+    "check": CheckDocument,
     "coalescing": CoalescingReport,
     "config": ConfigDocument,
     "explain": ExplainDocument,

@@ -8,6 +8,7 @@ from support import CAMPAIGN, commands
 LISTING = "examples/two_protocols.asm"
 CHAIN = "crates/slowpath/tests/objects/chain.yaml"
 OBJECT = "examples/count_min.1.bpf.o"
+CERTIFICATE = "tests/check/count_min.cert"
 MEMORY = "examples/contention.csv"
 LEAST = "tests/contention/contention_least.yaml"
 COUNTED = "tests/counts/histogram.c"
@@ -74,6 +75,7 @@ def every_command() -> Iterator[tuple[str, ...]]:
         "insights placement": ["examples/insights/udp_counter.json"],
         "insights coalescing": ["examples/insights/connection.json"],
         "insights counts": [COUNTED, "--pcap", TRAFFIC, "--packets", "20"],
+        "check": [OBJECT, CERTIFICATE],
         "compile": [OBJECT],
         "demo": [],
         "completion": ["bash"],

@@ -38,7 +38,13 @@ class Result(SimpleNamespace):
 
 
 DETAIL: dict[str, object] = {"paths": [], "code": [], "failure": None}
-RESULT = Result(json='{"file": "x", "error": null}', detail=json.dumps(DETAIL), complete=True)
+RESULT = Result(
+    json='{"file": "x", "error": null}',
+    detail=json.dumps(DETAIL),
+    complete=True,
+    certificate=None,
+    no_certificate=None,
+)
 Install = Callable[[Callable[["FakeAnalysis"], Iterator[object]]], None]
 
 
@@ -92,7 +98,7 @@ def analyse(file: str, on_progress: Callable[[Progress], None] = lambda _: None)
         for message in messages(subject, targets.builtin_target("ebpf"), Options(), stopping):
             done = run.take(message)
             if done is not None:
-                return analyses.outcome(*done)
+                return analyses.outcome(done)
             if message[0] in {"bound", "path"}:
                 on_progress(run.progress)
     return None

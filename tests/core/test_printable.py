@@ -5,6 +5,7 @@ that reverse the writing direction, and formulas. Every command writes each of i
 """
 
 import csv
+import gzip
 import json
 import math
 import os
@@ -22,7 +23,7 @@ from slowpath.core.command import Command
 from slowpath.core.formats import _end
 from slowpath.core.parser import Parser, read
 from slowpath.core.printable import aligned_line, csv_line, json_ascii, json_line, one_line
-from successful_calls import ENDLESS
+from successful_calls import CERTIFICATE, ENDLESS
 from support import ROOT, commands, make_result
 
 HOSTILE = "\x1b]0;x\x07\r\x7f\x9b\u202e\u200b\ufeff\u2028\U000e0041\u3164"
@@ -162,6 +163,9 @@ def folder(tmp_path: Path) -> Path:
     (made / "topology.yaml").write_text(json.dumps(topology))
     topology["paths"].append({"name": HOSTILE, "hops": [{"node": HOSTILE}]})
     (made / "unknown.yaml").write_text(json.dumps(topology))
+    certificate = json.loads(gzip.decompress((ROOT / CERTIFICATE).read_bytes()))
+    certificate |= {"slowpath": HOSTILE, "file": HOSTILE}
+    (made / "hostile.cert").write_bytes(gzip.compress(json.dumps(certificate).encode()))
     for name in ("old", "new"):
         results = [hostile_result(name), make_result(program=f"={HOSTILE}\ud800")]
         (made / f"{name}.json").write_text(json.dumps({"slowpath": "0", "results": results}))
@@ -261,6 +265,14 @@ def calls(command: str, folder: Path) -> list[list[str | Path]]:
             [thing, section],
             [listing, broken],
             [folder / "missing", thing],
+        ],
+        "check": [
+            [thing, thing],
+            [thing, folder / "missing"],
+            [folder / "missing", folder / "hostile.cert"],
+            [listing, folder / "hostile.cert"],
+            [thing, folder / "hostile.cert"],
+            [OBJECT, folder / "hostile.cert"],
         ],
         "compile": [
             [thing, *all_of],

@@ -20,6 +20,7 @@ from slowpath.api import targets as targets
 from slowpath.api.options import (
     AnnotateOptions,
     CalibrateOptions,
+    CheckOptions,
     CompileOptions,
     DiffOptions,
     ExplainOptions,
@@ -36,6 +37,8 @@ from slowpath.bounds.default_target import SWITCH, default_target
 from slowpath.calibrate.cli import CALIBRATE
 from slowpath.calibrate.documents import CalibrateDocument, Catalogue
 from slowpath.calibrate.experiments.documents import CalibratedExperiment
+from slowpath.check.cli import CHECK
+from slowpath.check.documents import CheckDocument, CheckedCertificate
 from slowpath.compile.cli import COMPILE
 from slowpath.core import codes
 from slowpath.core.calls import interface, run
@@ -447,6 +450,34 @@ class Explanations(Result[ExplainDocument]):
     def codes(self) -> list[ExplainedCode]:
         """The explained codes, each with its cause and remedy."""
         return self.document["results"]
+
+
+class Checks(Result[CheckDocument]):
+    """The result of checking a certificate; `rows` has one row."""
+
+    @property
+    def accepted(self) -> bool:
+        """True if the certificate proves its claims."""
+        return self.document["results"][0]["accepted"]
+
+    @property
+    def certificate(self) -> CheckedCertificate:
+        """The certificate with its proved guarantee, or with the reason for the refusal."""
+        return self.document["results"][0]
+
+    def _document_rows(self) -> list[Row]:
+        return [flat(one) for one in self.document["results"]]
+
+
+@interface(CHECK, "check")
+def check(file: File, certificate: File, **options: Unpack[CheckOptions]) -> Checks:
+    """Check the certificate of a guarantee.
+
+    Raises:
+        OptionError: if an option is invalid.
+        InputError: if a file cannot be read, or has other content than that of the certificate.
+    """
+    return Checks(run(CHECK, "check", {"file": file, "certificate": certificate, **options}))
 
 
 @interface(EXPLAIN, "explain")

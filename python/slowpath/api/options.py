@@ -401,6 +401,21 @@ class ChainVerifyOptions(TypedDict, total=False):
     """Set the environment in which packets arrive [default: any]."""
 
 
+class CheckOptions(TypedDict, total=False):
+    """Options of `slowpath check`."""
+
+    cflags: str | Sequence[str]
+    """Pass FLAGS to clang: '-DHASHES=3 -Iinclude'."""
+    btf: File
+    """Read kernel types (BTF) from FILE [default: the running kernel]."""
+    deadline: float | str
+    """Stop the check after TIME [default: 60s]."""
+    memory: int | str
+    """Stop if memory exceeds SIZE [default: half of the free memory]."""
+    proofs: File
+    """Write clauses (DIMACS) and proofs (LRAT) to DIR, for other checkers."""
+
+
 class CompileOptions(TypedDict, total=False):
     """Options of `slowpath compile`."""
 

@@ -13,7 +13,7 @@ from contextlib import closing
 from typing import NamedTuple
 
 from slowpath.bounds.caching import KeptOutcomes
-from slowpath.bounds.outcomes import Analysed
+from slowpath.bounds.outcomes import Analysed, analysed_by
 from slowpath.bounds.p4_terms import in_p4_terms
 from slowpath.bounds.plan import Plan, Request, Task, make_plan, retarget
 from slowpath.bounds.progress import Watch, Watching
@@ -126,8 +126,8 @@ class Analyst:
         match done:
             case [InputError() as problem]:
                 raise problem
-            case [analyses.Answer(text, detail, complete)]:
-                return analyses.outcome(text, detail, complete=complete)
+            case [analyses.Answer() as answer]:
+                return analyses.outcome(answer)
             case _:
                 text = f"internal error: {done[0]}; please report it"
                 return defect(task, Coded(codes.INTERNAL_ERROR, text))
@@ -249,13 +249,13 @@ class Session:
             for number, task in enumerate(tasks):
                 left = None if until is None else until - time.monotonic()
                 outcome = _outcome(analyst, kept, number, left, context.stopping)
-                analysed = Analysed(task, outcome.result, outcome.text, outcome.detail)
-                yield in_p4_terms(analysed)
+                yield in_p4_terms(analysed_by(task, outcome))
 
     def kept(self, options: analyses.Options) -> KeptOutcomes:
         """Return the cached outcomes of earlier analyses with these options."""
         request = self._request
-        return KeptOutcomes(request.cache, request.description, options, self.btf)
+        cache = None if options.certificate else request.cache  # it has no certificates
+        return KeptOutcomes(cache, request.description, options, self.btf)
 
 
 def sessions_of(requests: Sequence[Request]) -> list[Session]:

@@ -21,7 +21,7 @@ from slowpath.bounds.analyst import (
     renamed,
     stopped,
 )
-from slowpath.bounds.outcomes import Analysed
+from slowpath.bounds.outcomes import Analysed, analysed_by
 from slowpath.bounds.p4_terms import in_p4_terms
 from slowpath.bounds.plan import Request, Task
 from slowpath.bounds.progress import ProgressLines, Watcher
@@ -231,14 +231,13 @@ def analyse_all(
         with closing(pool.each(analyse, common, programs, observer)) as answers:
             for (at, task), earlier, item in zip(tasks, known, items, strict=True):
                 if earlier is not None:
-                    outcome = analyses.outcome(*earlier)
+                    outcome = analyses.outcome(earlier)
                 else:
                     outcome = conditions.outcome(task, None if item is None else next(answers))
                     if pool.is_local:
                         kept[at].keep(task, outcome)
                 shown.clear()
-                analysed = Analysed(task, outcome.result, outcome.text, outcome.detail)
-                yield Found(at, in_p4_terms(analysed))
+                yield Found(at, in_p4_terms(analysed_by(task, outcome)))
     for one in kept:
         one.close()
 
@@ -266,7 +265,7 @@ class _EndConditions:
         """
         if isinstance(answer, Answer):
             _check_version(answer.version)
-            outcome = analyses.outcome(answer.text, answer.detail, complete=answer.complete)
+            outcome = analyses.outcome(analyses.Answer(answer.text, answer.detail, answer.complete))
             return renamed(outcome, "interrupted", TOTAL) if self._reason == TOTAL else outcome
         if answer is None:
             return not_a_program(task, task.error or Coded(codes.FILE_UNREADABLE, "cannot be read"))

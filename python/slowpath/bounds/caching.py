@@ -98,7 +98,7 @@ class KeptOutcomes:
         rest, detail = texts
         answer = analyses.Answer(_head(task) + rest, detail, complete=True)
         try:
-            return answer, analyses.outcome(*answer)
+            return answer, analyses.outcome(answer)
         except ValueError:  # an entry of another format
             return None
 

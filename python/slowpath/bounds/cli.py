@@ -66,6 +66,7 @@ def _bound(args: Namespace) -> int:
         args.pcap_out,
         args.verbose,
         html=args.html,
+        certificate=args.certificate,
         files=FORMATS.report_files(args.report),
     )
     requests = requests_of(args, args.file, cache_of(args))
@@ -94,6 +95,13 @@ BOUND = Command(
             "Write an HTML page with costs, paths and packets",
             "The page shows up to 8 of the paths of --paths, and results for other numbers of "
             "cores, packet lengths and map entries.",
+        ),
+        OUTPUT.option(
+            "--certificate FILE",
+            "Write a proof of the guarantee to FILE, for slowpath check",
+            "For one program and one target. The search takes up to two thirds of --deadline, the "
+            "proof the rest.",
+            common=False,
         ),
         JOBS,
         WHERE.option(

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from slowpath.bounds.plan import Plan, Request, Task
 from slowpath.core import codes
+from slowpath.core.engine.analyses import Outcome
 from slowpath.core.errors import ExitCode, with_code
 from slowpath.core.schema.derived import refusal_text
 from slowpath.core.schema.results import Detail, Failure, Result
@@ -18,6 +19,14 @@ class Analysed(NamedTuple):
     result: Result
     text: str  # the result as JSON
     detail: Detail
+    certificate: str | None = None  # claims and proofs as JSON; None: not requested, or none
+    no_certificate: str | None = None  # reason why a requested certificate was not made
+
+
+def analysed_by(task: Task, outcome: Outcome) -> Analysed:
+    """Return the program of a task with its result."""
+    certificate = (outcome.certificate, outcome.no_certificate)
+    return Analysed(task, outcome.result, outcome.text, outcome.detail, *certificate)
 
 
 def note_remarks(*plans: Plan) -> list[str]:

@@ -42,6 +42,7 @@ class Output(NamedTuple):
     command: str = "bound"  # name of the command in messages
     html: str | None = None  # file for the page
     files: Sequence[ReportFile] = ()  # further reports; their reporters are `MakeReporter`s
+    certificate: str | None = None  # file for the certificate
 
 
 class Place(NamedTuple):
@@ -94,7 +95,14 @@ def run(requests: Sequence[Request], output: Output, place: Place = HERE) -> Exi
     if output.html is not None:
         check_page_file(output.html, files)
         requests = [one._replace(options=one.options._replace(code=True)) for one in requests]
+    if output.certificate is not None:
+        requests = [_for_certificate(one) for one in requests]
     parts = list(zip(requests, sessions_of(requests), strict=True))
+    if output.certificate is not None:
+        from slowpath.bounds.certificate import check_request
+
+        tasks = [task for _, session in parts for task in session.plan.tasks]
+        check_request(output.certificate, requests, tasks)
     count = sum(len(session.plan.tasks) for _, session in parts)
     if place.scheduler is None and min(place.jobs or 1, count) <= 1:
         return report(parts, output)
@@ -102,6 +110,10 @@ def run(requests: Sequence[Request], output: Output, place: Place = HERE) -> Exi
 
     with open_pool(place.scheduler, place.jobs) as pool:
         return report(parts, output, pool)
+
+
+def _for_certificate(request: Request) -> Request:
+    return request._replace(options=request.options._replace(certificate=True))
 
 
 def report(parts: Parts, output: Output, pool: "Pool | None" = None) -> ExitCode:
@@ -156,6 +168,10 @@ def _run(
                 reporter.miss(missed)
                 code = ExitCode.UNDECIDED if missed.undecided else ExitCode.FAILED
         codes.append(code)
+        if output.certificate is not None and code in (ExitCode.FINE, ExitCode.FAILED):
+            from slowpath.bounds.certificate import save
+
+            codes.append(save(output.certificate, parts[at][0], analysed))
     # Save packets first, because a closed pipe of the report ends this process.
     if output.pcap is not None:
         _save_packets(output.pcap, packets)

@@ -318,7 +318,7 @@ VERIFY = Command(
     ),
 )
 CHAIN = Group(
-    ("Analyse and optimize programs that run one after another on a packet",),
+    ("Analyse and optimize programs that run one after another",),
     (),
     {
         "bound": f"{__name__}:BOUND",

@@ -13,6 +13,7 @@ Number = TypeVar("Number", bound=float)
 
 _WRITTEN = {
     "--output", "--html", "--plot", "--pcap-out", "--placement-out", "--coalescing-out", "--report",
+    "--certificate",
 }  # fmt: skip
 """Options whose value can be the name of an output file, by their names on the command line."""
 STANDARD_OUTPUT = "-"

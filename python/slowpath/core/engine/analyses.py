@@ -41,6 +41,7 @@ class Options(NamedTuple):
     map_abi: str | None = None  # interface of compiled programs to maps; None: the default
     path_details: int = 0  # number of paths that get the details for text reports
     code: bool = False  # true: add all instructions of the program to the detail
+    certificate: bool = False  # true: prove the guarantee again, for a certificate
 
 
 class Progress(NamedTuple):
@@ -60,6 +61,8 @@ class Outcome(NamedTuple):
     text: str  # the result as the engine's JSON
     detail: Detail
     complete: bool = False  # true: the same on each machine, because no limit affected it
+    certificate: str | None = None  # claims and proofs as JSON; None: not requested, or none
+    no_certificate: str | None = None  # reason why a requested certificate was not made
 
 
 class Answer(NamedTuple):
@@ -68,6 +71,8 @@ class Answer(NamedTuple):
     text: str
     detail: str  # details for reports
     complete: bool  # as in `Outcome`
+    certificate: str | None = None  # as in `Outcome`
+    no_certificate: str | None = None  # as in `Outcome`
 
 
 def compile_messages(
@@ -188,14 +193,51 @@ def messages(
                     yield ("path", index)
                 case _core.SoFar(json=text):
                     yield ("so far", text)
-                case _core.Result(json=text, detail=detail, complete=complete):
-                    yield ("result", text, detail, complete)
+                case _core.Result() as result:
+                    made = (result.certificate, result.no_certificate)
+                    yield ("result", result.json, result.detail, result.complete, *made)
                     return
 
 
-def outcome(text: str, detail: str, complete: bool = False) -> Outcome:
+def outcome(answer: Answer) -> Outcome:
     """Parse the JSON texts of an analysis result and of its details for reports."""
-    return Outcome(json.loads(text), text, json.loads(detail), complete)
+    text, detail, complete, certificate, no_certificate = answer
+    result, details = json.loads(text), json.loads(detail)
+    return Outcome(result, text, details, complete, certificate, no_certificate)
+
+
+def checked_certificate(
+    subject: Subject, target: Target, options: Options, claims: str, stopping: Stopping
+) -> Iterator[Message]:
+    """Check the claims of a certificate about a program; yield the result as JSON text.
+
+    `options` are those with which the certificate was made, with the limits of this check.
+
+    Raises:
+        InputError: if the claims do not hold, the program cannot be read, or the check was stopped.
+    """
+    stop = _core.Stop(options.deadline_seconds, options.memory_bytes)
+    subject = subject._replace(file=as_text(subject.file))
+    with errors_as_file_errors(subject.file), stopping.calling(stop.set):
+        yield (
+            "checked",
+            _core.check_certificate(subject, target, options._asdict(), claims, stop),
+        )
+
+
+def exported_proofs(
+    subject: Subject, target: Target, options: Options, claims: str, stopping: Stopping
+) -> Iterator[Message]:
+    """Yield the proofs of a certificate as pairs of texts, in the formats DIMACS and LRAT.
+
+    Raises:
+        InputError: if the certificate does not fit the program, or the work was stopped.
+    """
+    stop = _core.Stop(options.deadline_seconds, options.memory_bytes)
+    subject = subject._replace(file=as_text(subject.file))
+    with errors_as_file_errors(subject.file), stopping.calling(stop.set):
+        for texts in _core.export_proofs(subject, target, options._asdict(), claims, stop):
+            yield ("proof", *texts)
 
 
 T = TypeVar("T")

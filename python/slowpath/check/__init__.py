@@ -1,0 +1,1 @@
+"""The command `slowpath check`: verifies certificates of guarantees."""
