@@ -100,7 +100,8 @@ def test_options_of_the_analysis_are_used_again(tmp_path: Path) -> None:
     certificate = write(tmp_path / "new.cert", FIREWALL, "--mtu", "64", "--receive", "veth")
     options = content(certificate)["options"]
     assert (options["mtu"], options["receive"]) == (64, "veth")
-    assert checked(FIREWALL, certificate)["accepted"]
+    one = checked(FIREWALL, certificate)
+    assert (one["accepted"], one["options"]) == (True, ["--mtu 64", "--receive veth"])
     # The packet of the certificate is longer than 60 bytes.
     shorter = content(certificate)
     shorter["options"]["mtu"] = 60
@@ -161,8 +162,23 @@ def test_other_options_are_refused(tmp_path: Path) -> None:
     document["options"]["metric"] = "memory-accesses"
     run = slowpath("check", FIREWALL, store(tmp_path / "forged.cert", document))
     assert run.returncode == 1 or "memory accesses" in run.stdout
+    document["options"]["mtu"] = "long"
+    refused("wrong type", FIREWALL, store(tmp_path / "f", document), status=3)
     document["options"]["speed"] = 3
     refused("lacks a part", FIREWALL, store(tmp_path / "f", document), status=3)
+
+
+def test_described_targets_are_named(tmp_path: Path) -> None:
+    target = tmp_path / "card.toml"
+    shutil.copy(ROOT / "targets/agilio-cx-2x40.toml", target)
+    certificate = write(tmp_path / "new.cert", OBJECT, "--target", target)
+    run = slowpath("check", OBJECT, certificate)
+    assert run.returncode == 0, run.stderr
+    assert "with the costs that the certificate states for this target" in run.stdout
+    # No other description may have the name of a built-in target.
+    document = content(certificate)
+    document["target"]["name"] = "agilio-cx-2x40"
+    refused("lacks a part", OBJECT, store(tmp_path / "forged.cert", document), status=3)
 
 
 def test_damaged_files_are_refused_or_still_true(tmp_path: Path) -> None:

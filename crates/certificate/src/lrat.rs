@@ -23,8 +23,12 @@ pub struct Step(
 /// # Errors
 /// Fails at the first step that does not follow. The text names the step and the reason.
 pub fn check(clauses: &[Vec<i32>], proof: &[Step]) -> Result<(), String> {
-    let all = clauses.iter().chain(proof.iter().map(|step| &step.0));
-    let variables = all.flatten().map(|lit| lit.unsigned_abs()).max().unwrap_or(0) as usize;
+    let greatest = clauses.iter().flatten().map(|lit| lit.unsigned_abs()).max().unwrap_or(0);
+    let is_known = |lit: &i32| (1..=greatest).contains(&lit.unsigned_abs());
+    if let Some(at) = proof.iter().position(|Step(clause, _)| !clause.iter().all(is_known)) {
+        return Err(format!("step {}: a literal has no variable of the clauses", at + 1));
+    }
+    let variables = greatest as usize;
     // For each variable, the sign of its true literal; 0 if it has no value.
     let mut values = vec![0i8; variables + 1];
     let mut known: Vec<&[i32]> = clauses.iter().map(Vec::as_slice).collect();
@@ -52,9 +56,6 @@ fn propagate(
     trail: &mut Vec<i32>,
 ) -> Result<(), String> {
     for &literal in clause {
-        if literal == 0 {
-            return Err("a literal is 0".into());
-        }
         match value(values, literal) {
             0 => assign(values, trail, -literal),
             1 => return Ok(()), // The clause has a literal and its negation, so it always holds.
@@ -159,7 +160,9 @@ mod tests {
         refused(&all, &[Step(vec![1], vec![1])], "step 1: no clause becomes false");
         refused(&all, &[Step(vec![], vec![1])], "step 1: clause 1 is not a unit clause");
         refused(&all, &[Step(vec![2], vec![1, 1])], "step 1: clause 1 is not a unit clause");
-        refused(&all, &[Step(vec![0], vec![1])], "a literal is 0");
+        for literal in [0, 3, -3, i32::MIN, i32::MAX] {
+            refused(&all, &[Step(vec![1, literal], vec![1])], "step 1: a literal has no variable");
+        }
         refused(&all, &[Step(vec![1], vec![0])], "there is no earlier clause 0");
         // A step must not use itself.
         refused(&all, &[Step(vec![1], vec![5])], "there is no earlier clause 5");

@@ -81,6 +81,9 @@ def save(file: str, request: Request, analysed: Analysed) -> ExitCode:
         error(codes.NO_CERTIFICATE, task.label, f"no certificate: {reason}")
         return ExitCode.UNDECIDED
     options = request.options._replace(metric=task.metric)._asdict()
+    name, text = request.description
+    if name in targets.target_names():
+        text = None  # calibrated targets of this name differ only in their times
     document = {
         "format": FORMAT,
         "version": VERSION,
@@ -89,7 +92,7 @@ def save(file: str, request: Request, analysed: Analysed) -> ExitCode:
         "sha256": sha256(task.data).hexdigest(),
         "section": None if task.program is None else task.program.section,
         "program": None if task.program is None else task.program.name,
-        "target": {"name": as_text(request.description.name), "text": request.description.text},
+        "target": {"name": as_text(name), "text": text},
         "options": {name: value for name, value in options.items() if name not in _NOT_STORED},
         "claims": json.loads(claims),
     }
@@ -147,6 +150,8 @@ def _parsed(found: dict[str, Any]) -> Certificate:
         raise ValueError
     if not isinstance(options, dict) or options.keys() & set(_NOT_STORED):
         raise ValueError
+    if target["text"] is not None and target["name"] in targets.target_names():
+        raise ValueError  # another target under the name of a built-in one
     return Certificate(
         found["slowpath"],
         found["file"],

@@ -42,6 +42,11 @@ class CheckedCertificate(TypedDict):
     """Version of slowpath that made the certificate."""
     target: str
     """Name of the target."""
+    own_target: bool
+    """True if the certificate describes the target itself; false for a built-in target."""
+    options: list[str]
+    """Options of the analysis that the guarantee assumes, such as `--mtu 64`. Content of files is
+    given by its size."""
     metric: str | None
     """Metric of the guarantee; null for the first metric of the target."""
     accepted: bool

@@ -15,6 +15,8 @@ def certificate_text(document: CheckDocument) -> Iterator[Line]:
             yield Line(f"{one['certificate']}: refused", "red")
             continue
         yield Line(f"{one['file']}:{proved['program']} on {one['target']}: proved", "green")
+        if one["own_target"]:
+            yield Line("  with the costs that the certificate states for this target", "yellow")
         yield Line(f"  no packet causes more than {_work(proved, proved['bound'], one['metric'])}")
         if proved["exact"]:
             yield Line("  a packet reaches this bound, so it is exact")
@@ -22,6 +24,7 @@ def certificate_text(document: CheckDocument) -> Iterator[Line]:
             yield Line(f"  a packet causes {_work(proved, proved['reached'], one['metric'])}")
         else:
             yield Line("  the certificate has no packet")
+        yield from _listed("with", one["options"])
         yield from _listed("if", proved["assumptions"])
         yield from _listed("trusted", proved["trusted"])
         counts = f"{proved['nogoods']} nogoods, {proved['steps']} proof steps"

@@ -55,6 +55,8 @@ def check(args: Namespace, reporter: Reporter) -> ExitCode:
                 "certificate": args.certificate,
                 "made_by": certificate.slowpath,
                 "target": certificate.target.name,
+                "own_target": certificate.target.text is not None,
+                "options": list(_assumed_options(certificate.options)),
                 "metric": certificate.options.metric,
                 "accepted": proved is not None,
                 "reason": reason,
@@ -67,6 +69,19 @@ def check(args: Namespace, reporter: Reporter) -> ExitCode:
         error(codes.CERTIFICATE_REFUSED, args.certificate, f"the certificate is refused: {reason}")
         return ExitCode.FAILED
     return ExitCode.FINE
+
+
+def _assumed_options(options: analyses.Options) -> Iterator[str]:
+    """Yield the options of an analysis that change the guarantee, as on the command line."""
+    for name in ("cores", "mtu", "receive", "map_abi"):
+        value = getattr(options, name)
+        if value is not None:
+            yield f"--{name.replace('_', '-')} {value}"
+    for name, values in (("unroll", options.unroll), ("set", options.set)):
+        yield from (f"--{name} {value}" for value in values)
+    for name, text in (("assume", options.assume), ("maps", options.maps)):
+        if text is not None:
+            yield f"--{name} (a file of {len(text.encode())} bytes)"
 
 
 def _request(args: Namespace, certificate: Certificate) -> Request:
@@ -124,7 +139,11 @@ def _verified(
     target, claims = targets.target_of(certificate.target), certificate.claims
 
     def verify(_seconds: float | None, stopping: Stopping) -> Iterator[Message]:
-        yield from analyses.checked_certificate(subject, target, options, claims, stopping)
+        try:
+            yield from analyses.checked_certificate(subject, target, options, claims, stopping)
+        except TypeError:
+            reason = "has an option of a wrong type"
+            raise InputError(codes.CERTIFICATE_UNREADABLE, args.certificate, reason) from None
         if args.proofs is not None:
             yield from analyses.exported_proofs(subject, target, options, claims, stopping)
 
