@@ -98,7 +98,11 @@ def app(words: Sequence[str]) -> int:
         if rest and rest[0] in commands:
             path, member = f"{path} {rest[0]}", load(commands[rest.pop(0)])
         elif member.file_command is not None and _names_file(rest):
-            member = load(member.file_command)
+            name = _of_suffix(member, rest)
+            if name is None:
+                member = load(member.file_command)
+            else:
+                path, member = f"{path} {name}", load(commands[name])
         else:
             return _no_command(path, member, [*leading, *rest])
     return _run(path, member, [*leading, *rest])
@@ -116,6 +120,12 @@ def _names_file(words: Sequence[str]) -> bool:
         return False
     first = words[0]
     return first.startswith("-") or not first.isidentifier() or Path(first).exists()
+
+
+def _of_suffix(group: Group, words: Sequence[str]) -> str | None:
+    """Return the command for files with the suffix of the first file; None for other files."""
+    first = next((word for word in words if not word.startswith("-")), "")
+    return next((name for end, name in group.suffixes.items() if first.endswith(end)), None)
 
 
 def _no_command(path: str, group: Group, words: Sequence[str]) -> int:

@@ -39,6 +39,7 @@ from slowpath.explain.documents import ExplainDocument
 from slowpath.insights.accelerators.documents import AcceleratorsReport
 from slowpath.insights.advice.documents import AdviceReport
 from slowpath.insights.blocks.documents import BlocksReport
+from slowpath.insights.click.documents import GraphReport
 from slowpath.insights.layout.documents import CoalescingReport
 from slowpath.insights.placement.documents import StatePlacement
 from slowpath.insights.trace.documents import CountsReport
@@ -76,6 +77,7 @@ DOCUMENTS: dict[str, Any] = {
     "experiment": Experiment,
     "figures": FigureList,
     "fit": FitDocument,
+    "graph": GraphReport,
     "load": LoadDocument,
     "measure": MeasureDocument,
     "pipeline": PipelineDocument,

@@ -12,6 +12,7 @@ CERTIFICATE = "tests/check/count_min.cert"
 MEMORY = "examples/contention.csv"
 LEAST = "tests/contention/contention_least.yaml"
 COUNTED = "tests/counts/histogram.c"
+GRAPH = "tests/click/tree/passing.click"
 TRAFFIC = "examples/insights/nat.pcap"
 SLOW = ("calibrate", "contention profile")
 """Commands that run in one format only by default; in `make campaign`, they run in all formats."""
@@ -76,6 +77,7 @@ def every_command() -> Iterator[tuple[str, ...]]:
         "insights coalescing": ["examples/insights/connection.json"],
         "insights counts": [COUNTED, "--pcap", TRAFFIC, "--packets", "20"],
         "check": [OBJECT, CERTIFICATE],
+        "insights graph": [GRAPH, "--click", "tests/click/tree"],
         "compile": [OBJECT],
         "demo": [],
         "completion": ["bash"],

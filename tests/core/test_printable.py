@@ -35,6 +35,7 @@ ODD_BYTES = os.fsdecode(b"\xff\xfe")
 OBJECT = ROOT / "examples/count_min.1.bpf.o"
 COUNTED = "tests/counts/histogram.c"
 TRAFFIC = "examples/insights/nat.pcap"
+GRAPH = "tests/click/tree/passing.click"
 REPLACED = {
     b"count_min\0": b"\x1b[2J\xe2\x80\xae=\x7f\0",  # program
     b"Dual MIT/GPL": b"GPL\x1b]0;pwn\x07\r",  # licence
@@ -418,6 +419,13 @@ def calls(command: str, folder: Path) -> list[list[str | Path]]:
             [COUNTED, "--pcap", thing],
             [COUNTED, "--pcap", data],
             [thing, "--pcap", TRAFFIC],
+        ],
+        "insights graph": [
+            [GRAPH, "--click", "tests/click/tree", "--html", folder / "written.html"],
+            [GRAPH, "--click", folder / "missing"],
+            [GRAPH, "--click", "tests/click/tree", "--traffic", HOSTILE],
+            [folder / "missing", "--click", "tests/click/tree"],
+            [thing, "--click", "tests/click/tree"],
         ],
         "insights blocks": [
             ["examples/chain/counter.bpf.c"],

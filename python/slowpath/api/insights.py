@@ -10,6 +10,7 @@ from slowpath.api.options import (
     InsightsColocationOptions,
     InsightsCoresOptions,
     InsightsCountsOptions,
+    InsightsGraphOptions,
     InsightsOptions,
     InsightsPlacementOptions,
 )
@@ -25,6 +26,7 @@ from slowpath.insights.cli import (
     COLOCATION,
     CORES,
     COUNTS,
+    GRAPH,
     PLACEMENT,
 )
 from slowpath.insights.layout.documents import CoalescingReport, ElementLayout
@@ -35,6 +37,10 @@ if TYPE_CHECKING:  # these modules import packages of extras
     from slowpath.insights.advice.documents import (
         AdviceGiven,
         AdviceReport,  # noqa: F401 - in a text
+    )
+    from slowpath.insights.click.documents import (
+        GraphElement,
+        GraphReport,  # noqa: F401 - in a text
     )
     from slowpath.insights.cores.documents import (
         ColocationReport,  # noqa: F401 - in a text
@@ -67,6 +73,26 @@ def advise(file: File, **options: Unpack[InsightsOptions]) -> Advice:
         InputError: if a file cannot be read, compiled or used, or a package is missing.
     """
     return Advice(run(ADVICE, "insights", {"file": file, **options}))
+
+
+class Graph(Result["GraphReport"]):
+    """Counts of all elements of a Click configuration, and advice."""
+
+    @property
+    def elements(self) -> "list[GraphElement]":
+        """The elements, each with its packets, instructions and state."""
+        return self.document["elements"]
+
+
+@interface(GRAPH, "insights graph")
+def graph(file: File, **options: Unpack[InsightsGraphOptions]) -> Graph:
+    """Count all elements of a Click configuration over a trace, and advise on them.
+
+    Raises:
+        OptionError: if an option is invalid.
+        InputError: if a file cannot be read, compiled or used, or a package is missing.
+    """
+    return Graph(run(GRAPH, "insights graph", {"file": file, **options}))
 
 
 class Counts(Result[CountsReport]):

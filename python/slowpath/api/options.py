@@ -585,6 +585,27 @@ class InsightsAcceleratorsOptions(TypedDict, total=False):
     """Stop if memory exceeds SIZE [default: half of the free memory]."""
 
 
+class InsightsGraphOptions(TypedDict, total=False):
+    """Options of `slowpath insights graph`."""
+
+    click: Required[File]
+    """Find the sources of elements in DIR, a Click or FastClick tree."""
+    traffic: File | Sequence[File]
+    """Let element NAME deliver the packets of FILE; repeatable."""
+    packets: int
+    """Run only the first N packets of each FILE [default: 100000]."""
+    blocks: int
+    """Abort a packet after COUNT basic blocks, as an endless loop [default: 1000000]."""
+    cflags: str | Sequence[str]
+    """Pass FLAGS to clang: '-Iinclude -DNDEBUG'."""
+    deadline: float | str
+    """Stop after TIME [default: no limit]."""
+    memory: int | str
+    """Stop if memory exceeds SIZE [default: half of the free memory]."""
+    html: File
+    """Write an HTML page with the elements and the advice."""
+
+
 class ContentionProfileOptions(TypedDict, total=False):
     """Options of `slowpath contention profile`."""
 

@@ -96,6 +96,7 @@ class Group(NamedTuple):
     file_command: str | None = None  # command that runs if a file is named instead of a command
     examples: Sequence[Example] = ()
     hidden: Mapping[str, str] = MappingProxyType({})  # commands that no help lists
+    suffixes: Mapping[str, str] = MappingProxyType({})  # names of commands for files of a suffix
 
 
 def load(reference: str) -> Any:  # noqa: ANN401 - the caller knows the type

@@ -38,6 +38,7 @@ _BLOCKS = Formats(
     "slowpath.insights.blocks.report", table="blocks_text", json=JSON, csv="blocks_csv"
 )
 _COUNTS = Formats("slowpath.insights.trace.run", table="counts_text", json=JSON, csv="counts_csv")
+_GRAPH = Formats("slowpath.insights.click.report", text="graph_text", json=JSON, csv="graph_csv")
 _ADVICE = Formats(
     "slowpath.insights.advice.report", text="advice_text", json=JSON, csv="advice_csv"
 )
@@ -61,6 +62,7 @@ INSIGHTS = Group(
         "counts": "slowpath.insights.cli:COUNTS",
         "blocks": "slowpath.insights.cli:BLOCKS",
         "accelerators": "slowpath.insights.cli:ACCELERATORS",
+        "graph": "slowpath.insights.cli:GRAPH",
     },
     "slowpath.insights.cli:ADVICE",
     (
@@ -70,6 +72,7 @@ INSIGHTS = Group(
             "Count memory accesses of the function over a trace",
         ),
     ),
+    suffixes={".click": "graph"},
 )
 
 
@@ -277,6 +280,57 @@ ADVICE = Command(
         Example(
             "slowpath insights nat.cc --pcap nat.pcap --html advice.html",
             "Write a page with all advice for the traffic of a trace",
+        ),
+    ),
+)
+
+
+GRAPH = Command(
+    (
+        "Count all elements of a Click configuration, and advise on them",
+        (
+            "Packets run through all elements, by push and pull, with queues between them. "
+            f"slowpath insights FILE.click means this command, too. {NEEDS}"
+        ),
+        (
+            "Elements run as the sources in --click define them, compiled with the headers of "
+            "slowpath. Elements that do not run are listed with the reason. "
+            "docs/reference/insights-files.md lists the elements that slowpath models. Code runs "
+            "in a process without access to files and network."
+        ),
+        CODES,
+    ),
+    (
+        argument("FILE", "Click configuration (.click)"),
+        _ANALYSIS.option(
+            "--click DIR",
+            "Find the sources of elements in DIR, a Click or FastClick tree",
+            required=True,
+        ),
+        TRAFFIC.option(
+            "--traffic [NAME=]FILE",
+            "Let element NAME deliver the packets of FILE; repeatable",
+            "Without NAME, all elements that deliver packets, such as FromDevice, deliver those "
+            "of FILE (pcap, pcapng). Without the option, no packet runs.",
+            action="append",
+        ),
+        PACKETS.with_help("Run only the first N packets of each FILE"),
+        BLOCK_LIMIT,
+        CFLAGS,
+        DEADLINE.with_help("Stop after TIME [default: no limit]"),
+        MEMORY,
+        OUTPUT.option("--html FILE", "Write an HTML page with the elements and the advice"),
+        _GRAPH.option(),
+    ),
+    _GRAPH.call("slowpath.insights.click.run:run"),
+    (
+        Example(
+            "slowpath insights nat.click --click click --traffic nat.pcap",
+            "Count all elements of a NAT over a trace",
+        ),
+        Example(
+            "slowpath insights nat.click --click click --traffic lan=a.pcap --traffic wan=b.pcap",
+            "Give each device its own packets",
         ),
     ),
 )

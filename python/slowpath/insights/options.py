@@ -74,6 +74,8 @@ SETUP = TRAFFIC.option(
     default=None,
 )
 _NAME = re.compile(r"[\w:.$~]+")
+CLICK = ".click"
+"""Suffix of Click configurations, whose elements are C++."""
 
 
 def require_trace(options: Namespace) -> None:
@@ -277,6 +279,6 @@ def _flags(text: str, file: str) -> tuple[str, ...]:
 
     from slowpath.insights.source.sources import is_source
 
-    if not is_source(file):
+    if not is_source(file) and not file.endswith(CLICK):
         raise ValueError("clang does not compile this file, because it is not a source in C or C++")
     return tuple(shlex.split(text))

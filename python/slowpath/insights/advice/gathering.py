@@ -225,19 +225,30 @@ def _traced(
     placed, unplaced = None, "no packet accesses state"
     if run.report["structures"]:
         try:
-            placed = _placed(file, run, *levels, seconds)
+            placed = placed_state(file, run.placement, *levels, seconds)
         except InputError as problem:
             unplaced = problem.reason
     return Traced(run.report, blocks, placed, unplaced, layouts, width)
 
 
-def _placed(
-    file: str, run: Run, stated: StatedLevels, room: Mapping[str, int], seconds: float | None
+def placed_state(
+    file: str,
+    problem: Mapping[str, object],
+    stated: StatedLevels,
+    room: Mapping[str, int],
+    seconds: float | None,
 ) -> Placed:
+    """Return the best placement of the structures of `problem` (`placement_problem`).
+
+    `stated` has the present levels, and `room` the free bytes of each level.
+
+    Raises:
+        InputError: when the structures do not fit.
+    """
     from slowpath.insights.placement.run import Rules
     from slowpath.insights.placement.run import advise as place
 
-    (described,) = cases_of(file, json.dumps(run.placement))
+    (described,) = cases_of(file, json.dumps(problem))
     card = described.case.card._replace(capacity=room)
     described = described._replace(case=described.case._replace(card=card))
     farthest = max(card.levels, key=lambda level: card.capacity[level])

@@ -115,7 +115,11 @@ def _notes(report: AdviceReport) -> Html | None:
 
 
 def _piece(report: AdviceReport, rank: int, one: AdviceGiven) -> Html:
-    link = _line_link(report, one)
+    return advice_section(rank, one, _line_link(report, one))
+
+
+def advice_section(rank: int, one: AdviceGiven, link: Html | None) -> Html:
+    """Return a section with a piece of advice; `link` leads to its line."""
     code = one["code"].splitlines()
     return element(
         "section",

@@ -81,7 +81,7 @@ def report_on(evidence: Evidence, target: str) -> AdviceReport:
     traced = evidence.traced
     total_cycles = 0.0 if traced is None else cycles(traced)
     advice = sorted(
-        (_as_document(one, total_cycles) for one in findings if isinstance(one, Advice)), key=_order
+        (as_document(one, total_cycles) for one in findings if isinstance(one, Advice)), key=order
     )
     return {
         **engine.head("insights", "advice"),
@@ -106,14 +106,15 @@ def report_on(evidence: Evidence, target: str) -> AdviceReport:
     }
 
 
-def _order(one: AdviceGiven) -> tuple[bool, bool, float, int, str, int]:
+def order(one: AdviceGiven) -> tuple[bool, bool, float, int, str, int]:
     """Return the sort key of advice: known effects, then unknown effects, then unreached code."""
     known, idle = one["effect"] is not None, one["before"] == 0
     sure = _CERTAINTIES.index(one["certainty"])
     return (idle, not known, -(one["effect"] or 0.0), sure, one["file"], one["line"])
 
 
-def _as_document(one: Advice, total_cycles: float) -> AdviceGiven:
+def as_document(one: Advice, total_cycles: float) -> AdviceGiven:
+    """Return a piece of advice as JSON; `total_cycles` are the cycles per packet."""
     return {
         "kind": one.kind,
         "title": one.title,

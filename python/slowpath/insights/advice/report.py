@@ -47,17 +47,17 @@ def advice_text(report: AdviceReport) -> Iterator[Line]:
     yield Line(one_line(headline(report)), "bold")
     for rank, one in enumerate(report["advice"], 1):
         yield Line("")
-        yield from _piece(rank, one)
+        yield from advice_lines(rank, one)
     if report["unsaid"]:
         yield Line("")
         yield Line("Advice that is not possible:", "bold")
         for line in gaps(report):
-            yield from _wrapped(line, "  - ", "    ")
+            yield from wrapped(line, "  - ", "    ")
     if report["traffic"] is not None and report["traffic"]["notes"]:
         yield Line("")
         yield Line(f"{NOTES}:", "bold")
         for note in report["traffic"]["notes"]:
-            yield from _wrapped(note, "  - ", "    ")
+            yield from wrapped(note, "  - ", "    ")
     for table in card_tables(report["card"]):
         yield Line("")
         yield Line(table.heading)
@@ -66,7 +66,7 @@ def advice_text(report: AdviceReport) -> Iterator[Line]:
     yield from _source(report)
     if report["assumptions"]:
         yield Line("")
-        yield from _wrapped(order_text(report), "", "")
+        yield from wrapped(order_text(report), "", "")
     yield from provenance_lines(report)
 
 
@@ -198,12 +198,13 @@ def state(report: AdviceReport) -> tuple[tuple[str, ...], list[tuple[str, ...]]]
     return (*titles, "now in", CYCLES), [(*row, *present.get(row[0], ("", ""))) for row in rows]
 
 
-def _piece(rank: int, one: AdviceGiven) -> Iterator[Line]:
+def advice_lines(rank: int, one: AdviceGiven) -> Iterator[Line]:
+    """Yield the lines of a piece of advice: title, place, reason, numbers, certainty and code."""
     yield Line(one_line(f"{rank}. {one['title']} ({effect(one)})"), "bold")
     for text in (place(one), f"Reason: {one['reason']}.", numbers(one)):
         if text:
-            yield from _wrapped(text, "   ", "   ")
-    yield from _wrapped(f"{one['certainty'].capitalize()}: {one['sure']}.", "   ", "   ")
+            yield from wrapped(text, "   ", "   ")
+    yield from wrapped(f"{one['certainty'].capitalize()}: {one['sure']}.", "   ", "   ")
     for line in one["code"].splitlines():
         yield Line(f"      {line.replace(chr(9), '    ')}")
 
@@ -224,7 +225,8 @@ def _source(report: AdviceReport) -> Iterator[Line]:
         yield from grid(("function", "where"), loops)
 
 
-def _wrapped(text: str, first: str, further: str) -> Iterator[Line]:
+def wrapped(text: str, first: str, further: str) -> Iterator[Line]:
+    """Yield a text as lines of limited width, with indentations of the first and other lines."""
     lines = textwrap.wrap(
         one_line(text),
         _WIDTH,

@@ -8,7 +8,7 @@ includes other accesses. Memory without a name counts as external memory.
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 
 from slowpath.core.quantities import with_interval
@@ -17,6 +17,7 @@ from slowpath.insights.cores.assessment_documents import (
     CardCores,
     CardNeighbour,
     CardPart,
+    CardUse,
     CardWork,
 )
 from slowpath.insights.layout.documents import ElementLayout
@@ -38,6 +39,11 @@ def packing(evidence: Evidence) -> Findings:
             "give a trace of packets with --pcap",
         )
         return
+    yield from ordering(traced)
+
+
+def ordering(traced: Traced) -> Iterator[Advice]:
+    """Yield advice for each structure in which another order of variables needs fewer accesses."""
     placed = traced.placed
     for one in traced.layouts:
         before = accesses_in_source(one)
@@ -146,7 +152,11 @@ def placing(evidence: Evidence) -> Findings:
     ]
     if dpdk_tables:
         yield Gap(f"accesses to {', '.join(dpdk_tables)} in DPDK's own layout", _LINEAR_SEARCH, "")
-    placed = traced.placed
+    yield from moving(traced, traced.placed)
+
+
+def moving(traced: Traced, placed: Placed) -> Iterator[Advice]:
+    """Yield advice for each structure that should be in another memory, as `placing`."""
     counted = {one["structure"]: one for one in traced.counts["structures"]}
     accesses_in_source = math.fsum(map(placed.cost, counted.values()))
     if accesses_in_source <= placed.case["cost"] * (1 + _EQUAL):
@@ -316,6 +326,11 @@ def scaling(evidence: Evidence) -> Findings:
     if card is None or traced is None:
         yield gap(evidence, "number of cores")
         return
+    yield from choosing_cores(card, traced)
+
+
+def choosing_cores(card: CardUse, traced: Traced) -> Iterator[Advice]:
+    """Yield advice on the number of cores, as `scaling`."""
     cores = card["cores"]
     knee, all_cores = cores["knee_cores"], cores["points"][-1]
     before = all_cores["cores"] / all_cores["throughput_pps"] * _GIGA

@@ -108,20 +108,25 @@ def choose_entry(
     functions: Mapping[str, Function],
     named: str | None,
     tail_called: Collection[str] = (),
+    element: str | None = None,
 ) -> Entry:
     """Choose the function for packets: `named`; by default, an element's method, or the only root.
 
     A root is a function that no other function of the source calls. `tail_called` has the symbols
     of XDP programs that program arrays hold; such a program is chosen only if there is no other.
+    `element` names the class that gets the packets if the source exports several.
 
     Raises:
         InputError: if no function is found, it cannot be called with packets, or it reaches inline
             assembly or recursion.
     """
     elements = _elements(functions)
+    if element is not None and element not in elements:
+        reason = f"the source does not export the element {element}; add EXPORT_ELEMENT({element})"
+        raise InputError(codes.ENTRY_NOT_CHOSEN, file, reason)
     if named is None and _HELPERS in functions:
         named = _program(file, functions, tail_called)
-    alone = _named_as(file, elements)
+    alone = _named_as(file, elements) if element is None else element
     name = named if named is not None else _default_name(file, functions, elements, alone)
     symbol = find_entry(file, functions, name)
     function = functions[symbol]
@@ -148,11 +153,14 @@ def choose_entry(
             f"{function.place}: the function {function.shown} cannot be called; "
             f"{ACCEPTED_SIGNATURES}",
         )
-    element = None
+    chosen = None
     if "element" in roles:
         owner = function.shown.rpartition("::")[0].rpartition("::")[2]
         candidates = [alone] if alone and named is None else elements
-        element = owner if owner in elements else _only(file, function, owner, candidates)
+        if element is not None:
+            chosen = element
+        else:
+            chosen = owner if owner in elements else _only(file, function, owner, candidates)
     if (
         not receives
         and not {"packet", "mbuf", "burst", "bytes", "context"} & set(roles)
@@ -171,17 +179,31 @@ def choose_entry(
             file,
             f"{function.place}: {reason}; remove other headers from --cflags",
         )
-    packets = element is not None or "packet" in roles
+    packets = chosen is not None or "packet" in roles
     pointer = packets and function.result == "pointer"
     number = function.result in _NUMBERS
     result: Literal["packet", "number", "nothing"] = "packet" if pointer else "nothing"
     return Entry(
         function,
         roles,
-        None if element is None else ELEMENT + element,
+        None if chosen is None else ELEMENT + chosen,
         "nothing" if receives else "number" if number else result,
         receives=receives,
     )
+
+
+def task_entry(functions: Mapping[str, Function], element: str) -> Entry | None:
+    """Return the task of a Click element that only acts in its task; None if it has none.
+
+    `element` is the name of an exported class.
+    """
+    if element not in _elements(functions):
+        return None
+    for function in functions.values():
+        if f"::{function.shown}".endswith(f"::{element}::run_task"):
+            roles: tuple[Role, ...] = ("element", "port")
+            return Entry(function, roles, ELEMENT + element, "nothing")
+    return None
 
 
 def with_pointer_targets(

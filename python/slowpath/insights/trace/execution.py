@@ -8,6 +8,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
@@ -37,7 +38,7 @@ from slowpath.insights.trace.failure import (
     uninitialised_notes,
 )
 from slowpath.insights.trace.instrumentation import RECORD, Addresses, instrument
-from slowpath.insights.trace.memory import Allocations, Area, Heap, memory_map
+from slowpath.insights.trace.memory import Allocations, Area, Heap, MemoryMap, memory_map
 from slowpath.insights.trace.packets import (
     NONE,
     LoadedEntry,
@@ -109,6 +110,15 @@ class Outcome(NamedTuple):
     """Largest number of bytes allocated at the same time, by number of the structure."""
 
 
+class Recording(NamedTuple):
+    """A run that records accesses, after the set-up of its function."""
+
+    turns: PacketCallbacks
+    """Called before the first packet, and before each packet."""
+    finish: Callable[[PacketFate], dict[str, Any]]
+    """Ends the run, and returns its counts as a message."""
+
+
 class Execution:
     """An instrumented and compiled module that is ready to run."""
 
@@ -117,8 +127,11 @@ class Execution:
         unit: CompiledUnit,
         entry: Entry,
         start: InitialContent = NOTHING,
+        room: int = _ROOM,
     ) -> None:
         """Instrument and compile a copy of the module.
+
+        `room` is the capacity of the buffer for records.
 
         Raises:
             InputError: when a variable is thread-local, or parameters or maps cannot be set up.
@@ -128,15 +141,15 @@ class Execution:
         if found := _THREADS.search(text):
             reason = f"the variable {found[1]} is thread-local, which the card does not support"
             raise InputError(codes.SOURCE_NOT_SUPPORTED, file, f"{reason}; declare it static")
-        self._metadata = unit.metadata
-        self._shared = mmap.mmap(-1, _HEAD + _ROOM * RECORD)
+        self._metadata, self._room = unit.metadata, room
+        self._shared = mmap.mmap(-1, _HEAD + room * RECORD)
         begin = ctypes.addressof(ctypes.c_char.from_buffer(self._shared))
         self._drain: Callable[[], None] = self._discard
         self._called = ctypes.CFUNCTYPE(None)(self._drain_records)
         self._seek = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_uint64)(self._seek_buffers)
         drain = ctypes.cast(self._called, ctypes.c_void_p).value or 0
         at = Addresses(
-            begin + _HEAD, _ROOM, begin, begin + 8, begin + 16, begin + 20, begin + 40, drain
+            begin + _HEAD, room, begin, begin + 8, begin + 16, begin + 20, begin + 40, drain
         )
         allocations = Allocations(unit)
         self.instrumented = instrument(
@@ -252,6 +265,10 @@ class Execution:
             raise InputError(codes.RUN_FAILED, self._file, found["refused"])
         if found is None or not found["packets"]:
             raise StoppedError(codes.STOPPED_AT_DEADLINE, self._file, "deadline")
+        return self.outcome(found)
+
+    def outcome(self, found: dict[str, Any]) -> Outcome:
+        """Return the counts of a run from the message of its process (`Recording.finish`)."""
         numbers = {name: Counter(dict(found[name])) for name in ("outputs", "results")}
         return Outcome(
             tally_of(found["tally"]),
@@ -300,20 +317,36 @@ class Execution:
     def _all(
         self, packets: Sequence[Captured], setting: RunSettings, last: float
     ) -> dict[str, Any]:
+        recording = self.record(setting, last)
+        if isinstance(recording, str):
+            return {"refused": recording}
+        return recording.finish(self._pass(packets, setting, recording.turns))
+
+    def record(self, setting: RunSettings, last: float) -> "Recording | str":
+        """Set up the function, and return the recording of its run, or the reason of a failure.
+
+        `last` is the deadline on the monotonic clock. Only a confined process may call this.
+        """
         self._set_stage(CONSTRUCTORS)
         self._set_fuel(_SETUP_FUEL)
         self._code.construct()
         self._set_up(setting)
         error = self._start(setting)
         if error is not None:
-            return {"refused": error}
+            return error
         notes = self._fill()
         here = ctypes.CFUNCTYPE(ctypes.c_uint64)(self._code.address("slowpath.stack"))()
         memory = self.memory._replace(areas=_with_stack(self.memory.areas, here))
         blocks = self.instrumented.blocks
         recorder = Recorder(memory, self.instrumented.sites, len(blocks), self._firsts())
         self._extend(recorder)
-        passed = self._pass(packets, setting, self._turns(recorder, setting.fuel, last))
+        turns = self._turns(recorder, setting.fuel, last)
+        return Recording(turns, partial(self._finish, memory, recorder, notes))
+
+    def _finish(
+        self, memory: MemoryMap, recorder: Recorder, notes: list[str], passed: PacketFate
+    ) -> dict[str, Any]:
+        """Return the counts of the run as a message; `outcome` converts it."""
         notes += self._parameter_notes
         self._take(recorder)
         totals = self._totals(reset=False)
@@ -333,6 +366,22 @@ class Execution:
             "allocated": self._heap.sizes,
             "notes": notes + self._missing(tally),
         }
+
+    def address(self, symbol: str) -> int:
+        """Return the address of a function or variable of the module; 0 if it does not exist."""
+        return self._code.address(symbol)
+
+    def why(self, code: int, fuel: int) -> str:
+        """Return the reason why a process with this exit code ended while the function ran."""
+        return self._ending.why(code, self._last(), fuel)
+
+    def check_config(self, config: str) -> None:
+        """Check the length of the configuration of an element.
+
+        Raises:
+            InputError: when it is too long.
+        """
+        self._check([], RunSettings(config=config))
 
     def _extend(self, recorder: Recorder) -> None:
         """Add the memory that the run has allocated since the last call of this method.
@@ -375,7 +424,7 @@ class Execution:
         def begin(number: int, count: int) -> None:
             self._set_stage(number, count)
             self._set_fuel(fuel)
-            if self._filled() > _ROOM // 2:
+            if self._filled() > self._room // 2:
                 self._take(recorder)
 
         return PacketCallbacks(start, begin, lambda: time.monotonic() < last)

@@ -115,7 +115,7 @@ def run_unit(
     from slowpath.insights.trace.xdp_map_contents import InitialContent, tail_call_targets
 
     until = monotonic() + (_ENDLESS if seconds is None else seconds)
-    arriving, more = _packets(traffic, setting.packets)
+    arriving, more = read_packets(traffic, setting.packets)
     source, functions = unit.source, unit.functions
     start = InitialContent(source.object, source.lacking, setting.maps)
     tail_called = tail_call_targets(source.file, start)
@@ -149,8 +149,12 @@ def _short(packets: Sequence[Captured], strip: int) -> list[str]:
     return [f"{short:,} packets are empty after --strip removed {strip} bytes"]
 
 
-def _packets(traffic: str, limit: int) -> tuple[list[Captured], bool]:
-    """Return at most `limit` packets of a trace, and true if the trace has more."""
+def read_packets(traffic: str, limit: int) -> tuple[list[Captured], bool]:
+    """Return at most `limit` packets of a trace, and true if the trace has more.
+
+    Raises:
+        InputError: when the file cannot be read, is too large, or has no packets.
+    """
     found, size = list[Captured](), 0
     packets = captured(traffic)
     for packet in islice(packets, limit):

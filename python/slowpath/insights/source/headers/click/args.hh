@@ -120,7 +120,7 @@ struct BoolArg : slowpath_click_plain {
 struct IPAddressArg : slowpath_click_plain {
     using slowpath_click_plain::parse;
     bool parse(const String &text, unsigned char *to, const ArgContext & = ArgContext()) const {
-        return slowpath_click_numbers(text, '.', 10, 4, to);
+        return slowpath_click_lookup(text, 4, to) || slowpath_click_numbers(text, '.', 10, 4, to);
     }
 };
 struct EtherAddressArg : slowpath_click_plain {
@@ -271,6 +271,12 @@ struct IPPrefixArg {
     bool read(const String &text, IPAddress &address, IPAddress &mask) const {
         int at = text.find_left('/');
         unsigned length = 32;
+        unsigned char named[8];
+        if (slowpath_click_lookup(text, 8, named)) {
+            address = IPAddress(named);
+            mask = IPAddress(named + 4);
+            return true;
+        }
         if (at < 0 && !bare)
             return false;
         if (at >= 0) {

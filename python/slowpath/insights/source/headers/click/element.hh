@@ -44,6 +44,51 @@ typedef String (*ReadHandlerCallback)(Element *, void *);
 typedef int (*WriteHandlerCallback)(const String &, Element *, void *, ErrorHandler *);
 typedef int (*HandlerCallback)(int, String &, Element *, const Handler *, ErrorHandler *);
 
+#ifdef SLOWPATH_GRAPH
+// The element is a part of a configuration: its ports lead to functions that pass packets on.
+extern "C" SLOWPATH_ONE void (*slowpath_click_send)(int, Packet *) = 0;
+extern "C" SLOWPATH_ONE Packet *(*slowpath_click_fetch)(int) = 0;
+extern "C" SLOWPATH_ONE int slowpath_click_connected[2] = {};  // inputs and outputs
+extern "C" SLOWPATH_ONE unsigned char slowpath_click_pulls[2][SLOWPATH_PORTS] = {};
+extern "C" SLOWPATH_ONE char slowpath_click_called[64] = {};  // name in the configuration
+extern "C" SLOWPATH_ONE uint32_t slowpath_click_packet_bytes = sizeof(Packet);
+extern "C" SLOWPATH_ONE SLOWPATH_KEPT void slowpath_click_leave(int number, Packet *p) {
+    if ((unsigned) number >= (unsigned) slowpath_click_connected[1])
+        slowpath_click_no_such_output();
+    slowpath_click_totals.pushed[number]++;
+    slowpath_click_send(number, p);
+    p->_used = false;
+}
+extern "C" SLOWPATH_ONE SLOWPATH_KEPT Packet *slowpath_click_get(int number) {
+    if ((unsigned) number >= (unsigned) slowpath_click_connected[0])
+        slowpath_click_no_such_output();
+    return slowpath_click_fetch(number);
+}
+// Takes a copy of a packet of another element; returns 0 if no buffer is free.
+extern "C" SLOWPATH_ONE SLOWPATH_KEPT Packet *slowpath_click_hand(const Packet *from) {
+    uint32_t before = from->_data - from->_buffer;
+    Packet *p = (Packet *) slowpath_click_take(before, from->_length);
+    if (!p) {
+        slowpath_click_totals.unmade++;
+        return 0;
+    }
+    memcpy(p->_buffer, from->_buffer, before + from->_length);
+    p->_mac = from->_mac ? p->_buffer + (from->_mac - from->_buffer) : 0;
+    p->_network = from->_network ? p->_buffer + (from->_network - from->_buffer) : 0;
+    p->_transport = from->_transport ? p->_buffer + (from->_transport - from->_buffer) : 0;
+    p->copy_annotations(from);
+    return p;
+}
+extern "C" SLOWPATH_ONE SLOWPATH_KEPT void slowpath_click_free(Packet *p) { p->_used = false; }
+// Returns the number of packets that the element keeps.
+extern "C" SLOWPATH_ONE SLOWPATH_KEPT uint32_t slowpath_click_held() {
+    uint32_t held = 0;
+    for (unsigned at = 0; at < SLOWPATH_PACKETS; at++)
+        held += ((Packet *) slowpath_click_packets[at])->_used;
+    return held;
+}
+#endif
+
 class Element {
   public:
     class Port {
@@ -55,12 +100,12 @@ class Element {
         int port() const { return -1; }
         void assign(bool, Element *, int) {}
         SLOWPATH_INLINE void push(Packet *p) const { Element::sent(_number, p); }
-        SLOWPATH_INLINE Packet *pull() const { return Element::fetched(); }
+        SLOWPATH_INLINE Packet *pull() const { return Element::fetched(_number); }
         SLOWPATH_INLINE void push_batch(PacketBatch *packets) const {
             Element::sent_all(_number, packets);
         }
         SLOWPATH_INLINE PacketBatch *pull_batch(unsigned) const {
-            return PacketBatch::make_from_packet(Element::fetched());
+            return PacketBatch::make_from_packet(Element::fetched(_number));
         }
 
       private:
@@ -167,20 +212,29 @@ class Element {
         asked = Port(number);
         return asked;
     }
+#ifdef SLOWPATH_GRAPH
+    static int checked_outputs() { return _outputs; }
+    bool input_is_pull(int number) const { return slowpath_click_pulls[0][number]; }
+    bool output_is_pull(int number) const { return slowpath_click_pulls[1][number]; }
+    bool input_is_push(int number) const { return !input_is_pull(number); }
+    bool output_is_push(int number) const { return !output_is_pull(number); }
+#else
+    static constexpr int checked_outputs() { return SLOWPATH_PORTS; }
     // All ports are push ports, as the run enters the element by push().
     bool input_is_push(int) const { return true; }
     bool input_is_pull(int) const { return false; }
     bool output_is_push(int) const { return true; }
     bool output_is_pull(int) const { return false; }
+#endif
     SLOWPATH_INLINE Port output(int number) const { return Port(number); }
     SLOWPATH_INLINE Port input(int number) const { return Port(number); }
     SLOWPATH_INLINE void checked_output_push(int number, Packet *p) const {
-        if ((unsigned) number < SLOWPATH_PORTS)
+        if ((unsigned) number < (unsigned) checked_outputs())
             sent(number, p);
         else
             p->kill();
     }
-    SLOWPATH_INLINE Packet *checked_input_pull(int) const { return fetched(); }
+    SLOWPATH_INLINE Packet *checked_input_pull(int number) const { return fetched(number); }
     SLOWPATH_INLINE void output_push(int number, Packet *p) const { sent(number, p); }
     SLOWPATH_INLINE void output_push_batch(int number, PacketBatch *packets) const {
         sent_all(number, packets);
@@ -191,10 +245,14 @@ class Element {
         else
             packets->kill();
     }
-    SLOWPATH_INLINE PacketBatch *input_pull_batch(int, unsigned) const {
-        return PacketBatch::make_from_packet(fetched());
+    SLOWPATH_INLINE PacketBatch *input_pull_batch(int number, unsigned) const {
+        return PacketBatch::make_from_packet(fetched(number));
     }
+#ifdef SLOWPATH_GRAPH
+    String name() const { return String((const char *) slowpath_click_called); }
+#else
     String name() const { return String(class_name()); }
+#endif
     String declaration() const { return String(class_name()); }
     static int reconfigure_keyword_handler(const String &, Element *, void *, ErrorHandler *) {
         return 0;
@@ -234,22 +292,28 @@ class Element {
     static int _inputs, _outputs;
 
   private:
+#ifdef SLOWPATH_GRAPH
+    SLOWPATH_INLINE static void sent(int number, Packet *p) { slowpath_click_leave(number, p); }
+    SLOWPATH_INLINE static Packet *fetched(int number) { return slowpath_click_get(number); }
+#else
     SLOWPATH_KEPT static void sent(int number, Packet *p) {
         if ((unsigned) number >= SLOWPATH_PORTS)
             slowpath_click_no_such_output();
         slowpath_click_totals.pushed[number]++;
         p->_used = false;
     }
+    SLOWPATH_INLINE static Packet *fetched(int) { return fetched(); }
+    SLOWPATH_KEPT static Packet *fetched() {
+        Packet *p = _waiting;
+        _waiting = 0;
+        return p;
+    }
+#endif
     SLOWPATH_KEPT static void sent_all(int number, PacketBatch *packets) {
         SLOWPATH_LOOP for (Packet *at = packets, *next; at; at = next) {
             next = at->next();
             sent(number, at);
         }
-    }
-    SLOWPATH_KEPT static Packet *fetched() {
-        Packet *p = _waiting;
-        _waiting = 0;
-        return p;
     }
 };
 
@@ -335,6 +399,10 @@ inline int slowpath_click_prepare(Element *element, const char *text) {
 #ifdef SLOWPATH_OUTPUTS
     Element::_outputs = SLOWPATH_OUTPUTS;
 #endif
+#ifdef SLOWPATH_GRAPH
+    Element::_inputs = slowpath_click_connected[0];
+    Element::_outputs = slowpath_click_connected[1];
+#endif
     static Vector<String> words;
     ErrorHandler errors;
     slowpath_click_split(text, words);
@@ -389,6 +457,25 @@ extern "C" SLOWPATH_ONE SLOWPATH_KEPT void slowpath_click_wait(Packet *p) { Elem
     }                                                                                            \
     static slowpath_click_other slowpath_other_##type(#type, slowpath_make_##type);
 
+#ifdef SLOWPATH_GRAPH  // volatile, so that the methods are called and not inlined here
+#define SLOWPATH_CALLS(name)                                                                     \
+    static Element *volatile slowpath_click_here_##name = &slowpath_element_##name;              \
+    extern "C" __attribute__((used)) void slowpath_click_pushed_##name(int port, Packet *p) {    \
+        slowpath_click_here_##name->push(port, p);                                               \
+    }                                                                                            \
+    extern "C" __attribute__((used)) void slowpath_click_batch_##name(int port, Packet *p) {     \
+        slowpath_click_here_##name->push_batch(port, PacketBatch::make_from_packet(p));          \
+    }                                                                                            \
+    extern "C" __attribute__((used)) Packet *slowpath_click_pulled_##name(int port) {            \
+        return slowpath_click_here_##name->pull(port);                                           \
+    }                                                                                            \
+    extern "C" __attribute__((used)) int slowpath_click_task_##name() {                          \
+        return slowpath_click_here_##name->run_task(0);                                          \
+    }
+#else
+#define SLOWPATH_CALLS(name)
+#endif
+
 // The element of the run, with the functions that configure it and pass packets to it.
 #define SLOWPATH_EXPORT(name)                                                                    \
     name slowpath_element_##name __attribute__((no_destroy));                                    \
@@ -398,7 +485,8 @@ extern "C" SLOWPATH_ONE SLOWPATH_KEPT void slowpath_click_wait(Packet *p) { Elem
     }                                                                                            \
     extern "C" __attribute__((used)) void slowpath_click_push_##name(int port, Packet *p) {      \
         slowpath_element_##name.push(port, p);                                                   \
-    }
+    }                                                                                            \
+    SLOWPATH_CALLS(name)
 #ifdef SLOWPATH_COMPANION  // the source of another element that the element needs
 #undef SLOWPATH_EXPORT
 #define SLOWPATH_EXPORT(name) SLOWPATH_OTHER(name)

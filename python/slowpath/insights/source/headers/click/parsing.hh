@@ -107,9 +107,44 @@ inline bool slowpath_click_numbers(const String &text, char between, int base, i
     }
     return at == text.length();
 }
+#ifdef SLOWPATH_GRAPH
+// Addresses that AddressInfo of a configuration names, by their size: IPv4 addresses (4), Ethernet
+// addresses (6), and IPv4 prefixes with their masks (8).
+struct slowpath_click_address {
+    char name[64];
+    int size;
+    unsigned char value[8];
+};
+#define SLOWPATH_ADDRESSES 128
+extern "C" SLOWPATH_ONE slowpath_click_address slowpath_click_addresses[SLOWPATH_ADDRESSES] = {};
+extern "C" SLOWPATH_ONE SLOWPATH_KEPT int slowpath_click_define(const char *name, int size,
+                                                                const unsigned char *value) {
+    for (int at = 0; at < SLOWPATH_ADDRESSES; at++) {
+        slowpath_click_address &one = slowpath_click_addresses[at];
+        if (one.size)
+            continue;
+        strncpy(one.name, name, sizeof one.name - 1);
+        one.size = size;
+        memcpy(one.value, value, size);
+        return 0;
+    }
+    return -1;
+}
+inline bool slowpath_click_lookup(const String &text, int size, unsigned char *to) {
+    for (int at = 0; at < SLOWPATH_ADDRESSES && slowpath_click_addresses[at].size; at++)
+        if (slowpath_click_addresses[at].size == size && text == slowpath_click_addresses[at].name) {
+            memcpy(to, slowpath_click_addresses[at].value, size);
+            return true;
+        }
+    return false;
+}
+#else
+inline bool slowpath_click_lookup(const String &, int, unsigned char *) { return false; }
+#endif
+
 inline bool slowpath_click_parse(const String &text, IPAddress &value) {
     unsigned char bytes[4];
-    if (!slowpath_click_numbers(text, '.', 10, 4, bytes))
+    if (!slowpath_click_lookup(text, 4, bytes) && !slowpath_click_numbers(text, '.', 10, 4, bytes))
         return false;
     value = IPAddress(bytes);
     return true;
@@ -123,6 +158,8 @@ inline bool slowpath_click_parse(const String &text, struct in_addr &value) {
 }
 inline bool slowpath_click_parse(const String &text, EtherAddress &value) {
     char between = text.find_left('-') < 0 ? ':' : '-';
+    if (slowpath_click_lookup(text, 6, value.data()))
+        return true;
     return slowpath_click_numbers(text, between, 16, 6, value.data());
 }
 // Parses a decimal number in units of 10^-digits; finer digits are dropped.
