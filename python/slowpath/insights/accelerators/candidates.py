@@ -1,4 +1,8 @@
-"""Chooses the functions that are run to prove that an accelerator could replace them."""
+"""Selects the functions of a module that `slowpath insights accelerators` examines.
+
+An examined function is run with chosen inputs, to prove that an accelerator could replace it. This
+module leaves out functions that do too little work or that cannot be run.
+"""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -18,9 +22,10 @@ from slowpath.insights.source.sources import SUPPORT, is_ours
 def without_inlined(
     function: Function, metadata: Metadata, callees: Collection[str]
 ) -> Function | None:
-    """Return a copy of the function without the instructions inlined from the functions `callees`.
+    """Return a copy of `function` without the instructions inlined from the functions `callees`.
 
-    Return None if the function has loops, and all of them consist of inlined instructions.
+    Use this to examine a function apart from callees that are examined on their own. Return None if
+    the function has loops, and all of them consist of inlined instructions.
     """
     names = frozenset(callees) - {function.name}
     blocks = tuple(
@@ -61,7 +66,7 @@ _FREE_FUNCTION = re.compile(r"_ZL?\d")
 
 
 def user_functions(functions: Mapping[str, Function]) -> list[str]:
-    """Return the functions that do not come from system headers."""
+    """Return the symbols of all functions that are not defined in the system's header files."""
     return [
         name
         for name, one in functions.items()
@@ -70,9 +75,10 @@ def user_functions(functions: Mapping[str, Function]) -> list[str]:
 
 
 def header_functions(functions: Mapping[str, Function], used: Sequence[LibraryUse]) -> list[str]:
-    """Return the used functions of slowpath's headers that an accelerator may replace.
+    """Return the symbols of functions in slowpath's headers that an accelerator may replace.
 
-    Framework functions, such as hash table lookups, are excluded: the SmartNIC has its own
+    `used` lists the uses of header functions in the user's source; unused functions are left out.
+    Framework functions, such as hash table lookups, are left out, too: the SmartNIC has its own
     implementations of them.
     """
     framework_functions = framework(functions)
@@ -96,7 +102,10 @@ def looks_up(function: Function) -> bool:
 
 
 def companions(functions: Mapping[str, Function], name: str) -> list[str]:
-    """Return functions of the same header that take a structure of the same type as `name`."""
+    """Return symbols of header functions that may work on the same structure as `name`.
+
+    They are in the same header as the function `name`, and take a structure of the same type.
+    """
     function = functions[name]
     structures = _structures_taken(function)
     return [
@@ -110,7 +119,10 @@ def companions(functions: Mapping[str, Function], name: str) -> list[str]:
 
 
 def keep_inlined(module: Module) -> None:
-    """Make LLVM keep C++ functions that are always inlined, so that slowpath can call them."""
+    """Stop LLVM from removing C++ functions that are always inlined.
+
+    slowpath can then call them as separate functions.
+    """
     for function in module.functions:
         if function.is_declaration or not _FREE_FUNCTION.match(function.name):
             continue
@@ -125,15 +137,18 @@ def does_work(function: Function) -> bool:
 
 
 def is_substantial(function: Function) -> bool:
-    """Return true if a function does enough work to count as a part of an algorithm."""
+    """Return true if a function does enough work to count as a part of an algorithm.
+
+    It needs at least 12 bit operations, or bit operations and a loop.
+    """
     mixing = _bit_operations(function)
     return mixing >= _MIN_PART_OPERATIONS or (mixing > 0 and bool(loops(function)))
 
 
 def obstacle(functions: Mapping[str, Function], name: str) -> str | None:
-    """Return the reason why the function cannot be run; None if it can.
+    """Return the reason why slowpath cannot run the function `name`; None if it can.
 
-    The reason is a clause, such as "the function takes any number of arguments".
+    The reason is a clause for a report, such as "the function takes any number of arguments".
     """
     function = functions[name]
     if function.variadic:
@@ -157,9 +172,10 @@ def obstacle(functions: Mapping[str, Function], name: str) -> str | None:
 def undefined_callees(
     functions: Mapping[str, Function], name: str, known: frozenset[str]
 ) -> list[str]:
-    """Return the functions that the function `name` may call, and that the module does not define.
+    """Return the functions that `name` may call directly or indirectly, without a definition.
 
-    The execution of the module ends at a call of an undefined function.
+    `known` are the symbols of the functions that the module defines. A run ends when it calls an
+    undefined function.
     """
     called = {
         one for inner in reachable_functions(functions, name) for one in functions[inner].calls
@@ -168,7 +184,7 @@ def undefined_callees(
 
 
 def _bit_operations(function: Function) -> int:
-    """Count the bit operations of a function."""
+    """Return the number of bit operations, such as xor and shift, in a function."""
     return sum(
         instruction.opcode in _MIXING
         for block in function.blocks
@@ -182,9 +198,10 @@ def _computes(function: Function) -> bool:
 
 
 def _is_header_library(function: Function) -> bool:
-    """Return true for library functions of slowpath's headers.
+    """Return true for functions of slowpath's headers that can be examined.
 
-    Functions whose work an engine of the SmartNIC does, and support code, are excluded.
+    False for functions whose work a fixed-function engine of the SmartNIC does, and for support
+    code.
     """
     ours = is_ours(_header(function)) and not function.own
     return ours and not function.engine and not function.name.startswith(SUPPORT)

@@ -1,7 +1,8 @@
-"""Classifies functions by a linear support vector machine over their features.
+"""Guesses the kind of accelerator that could replace a function, from its instructions.
 
-Features are patterns in a function's sequences of words (normalised instructions). The weights are
-in `classifier.json`; `bench/accelerators.py` learns them.
+A linear support vector machine judges features of the code. Most features are patterns: sequences
+of normalised instructions, called words. The weights are in `classifier.json`;
+`bench/accelerators.py` learns them.
 """
 
 import json
@@ -29,9 +30,9 @@ Words = tuple[str, ...]
 
 
 def sequences(function: Function) -> list[Words]:
-    """Return the normalised instructions of each innermost loop, as words.
+    """Return one sequence of words (normalised instructions) for each innermost loop.
 
-    For a function without loops, return the words of the whole function.
+    For a function without loops, return a single sequence with the words of the whole function.
     """
     blocks = {block.name: block for block in function.blocks}
     inner = innermost(loops(function))
@@ -118,15 +119,18 @@ Ends = tuple[int, ...]
 def places_after(places: Iterable[int], size: int) -> Ends:
     """Return the positions in a sequence of words at which the next word of a pattern may be.
 
-    The previous word of the pattern is at one of `places`, and gaps of at most `GAP` words are
-    allowed. `size` is the length of the sequence in words.
+    `places` are the possible positions of the pattern's previous word. At most `GAP` other words
+    may lie between the two. `size` is the length of the sequence in words.
     """
     reached = {other for place in places for other in range(place + 1, min(size, place + 2 + GAP))}
     return tuple(sorted(reached))
 
 
 def occurs(pattern: Words, sequence: Words) -> bool:
-    """Return true if a sequence has all words of a pattern, with gaps of at most `GAP` words."""
+    """Return true if `sequence` contains the words of `pattern` in order.
+
+    At most `GAP` other words may lie between two of them.
+    """
     places: Iterable[int] = [at for at, word in enumerate(sequence) if word == pattern[0]]
     for word in pattern[1:]:
         places = [at for at in places_after(places, len(sequence)) if sequence[at] == word]
@@ -178,7 +182,7 @@ MODEL = Path(__file__).with_name("classifier.json")
 
 
 class Machine(NamedTuple):
-    """Weights of the classifier for one kind of accelerator.
+    """Weights of the linear classifier for one kind of accelerator.
 
     `slope` and `offset` turn the classifier's margin into a probability (Platt scaling).
     """
@@ -191,7 +195,7 @@ class Machine(NamedTuple):
 
 
 class Model(NamedTuple):
-    """A classifier: patterns of instructions as features, and weights per accelerator kind."""
+    """The trained classifier: patterns of instructions, and weights per kind of accelerator."""
 
     patterns: tuple[Words, ...]
     machines: tuple[Machine, ...]
@@ -199,12 +203,12 @@ class Model(NamedTuple):
 
 @cache
 def shipped() -> Model:
-    """Return the model that comes with the package."""
+    """Return the trained classifier that is shipped with slowpath."""
     return read_model(MODEL.read_text(encoding="utf-8"))
 
 
 def read_model(text: str) -> Model:
-    """Parse a model from JSON."""
+    """Parse a trained classifier from the text of a JSON file."""
     read = json.loads(text)
     return Model(
         tuple(tuple(one.split()) for one in read["patterns"]),
@@ -222,7 +226,10 @@ def read_model(text: str) -> Model:
 
 
 def classify(function: Function, model: Model | None = None) -> tuple[str, float]:
-    """Return the most likely kind of accelerator (or `none`), and the confidence from 0 to 1."""
+    """Return the most likely kind of accelerator for a function, and the confidence (0 to 1).
+
+    The kind is `none` if no accelerator is likely. By default, the shipped classifier judges.
+    """
     known = shipped() if model is None else model
     numbers = features(function, known.patterns)
     likely = {one.kind: probability(one, numbers) for one in known.machines}

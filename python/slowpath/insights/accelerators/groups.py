@@ -1,4 +1,8 @@
-"""Finds groups of functions that together compute one algorithm on a shared state."""
+"""Finds groups of functions that may together compute one algorithm on a shared state.
+
+An example is a digest with one function each to begin, continue and end it. The functions of a
+group are then run together, to prove that an accelerator could replace them.
+"""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,7 +40,11 @@ _LENGTH = re.compile(r"len|depth|mask|cidr|bits|prefix", re.IGNORECASE)
 
 
 def streams(bench: Bench, names: Sequence[str]) -> list[tuple[str, str, str]]:
-    """Return groups of three functions that may begin, continue and end a digest computation."""
+    """Return groups of three functions that may begin, continue and end a digest computation.
+
+    Groups are formed from the functions `names`, by the types of their parameters. The likeliest
+    groups come first, and unlikely ones are cut off.
+    """
     patterns = {name: kinds(bench, name) for name in names}
     begins = [
         name
@@ -63,7 +71,7 @@ def streams(bench: Bench, names: Sequence[str]) -> list[tuple[str, str, str]]:
 
 
 def _unlikely_stream(bench: Bench, names: Sequence[str]) -> tuple[bool, int, int, int]:
-    """Return a sort key for groups: the likeliest ones sort first.
+    """Return a sort key for a group of three functions; likely digests sort first.
 
     Groups whose functions share state come first, then those with fitting names, then those whose
     functions are close to each other in the module.
@@ -77,7 +85,10 @@ def _unlikely_stream(bench: Bench, names: Sequence[str]) -> tuple[bool, int, int
 
 
 def pairs(bench: Bench, starts: Sequence[str], works: Sequence[str]) -> list[tuple[str, str]]:
-    """Return pairs (function that sets up a key, function that uses it), likely pairs first."""
+    """Return pairs of a function that may set up a key, and one that may use the key.
+
+    The first function of a pair is from `starts`, the second from `works`. Likely pairs come first.
+    """
     found = [
         (start, work)
         for start, work in product(starts, works)
@@ -89,9 +100,10 @@ def pairs(bench: Bench, starts: Sequence[str], works: Sequence[str]) -> list[tup
 
 
 def tables(bench: Bench, names: Sequence[str]) -> list[Roles]:
-    """Return groups that may create a routing table, add a route, and look up an address.
+    """Return groups of functions that may implement a routing table.
 
-    Groups whose function names fit their roles come first.
+    The functions of a group may create the table, add a route, and look up an address. Groups whose
+    function names fit these roles come first.
     """
     patterns = {name: kinds(bench, name) for name in names}
     adds = [
@@ -150,16 +162,17 @@ def _configures(function: Function, pattern: str) -> bool:
 def names_fit(functions: Mapping[str, Function], roles: Roles) -> bool:
     """Return true if no function of slowpath's headers has a name that contradicts its role.
 
-    Names of library functions are reliable; names in a user's source are not.
+    `roles` assigns functions to the roles of a routing table, such as adding a route. Only names of
+    header functions are checked, because names in a user's source are less reliable.
     """
     named = (one for one in (roles.begin, roles.add) if one is not None)
     return not any(_OTHER_NAMES.search(functions[one].shown) for one in named)
 
 
 def _unlikely(bench: Bench, add: str, look: str) -> int:
-    """Return a penalty for the names of two functions that may add and look up routes.
+    """Return a penalty for the names of a function that adds routes, and one that looks them up.
 
-    It is 0 if both names fit best.
+    The penalty is 0 if both names fit best, and grows with the index of the matching name patterns.
     """
     return _rank(_ADD_NAMES, bench.functions[add].shown) + _rank(
         _LOOKUP_NAMES, bench.functions[look].shown
@@ -167,7 +180,10 @@ def _unlikely(bench: Bench, add: str, look: str) -> int:
 
 
 def _rank(names: Sequence[re.Pattern[str]], name: str) -> int:
-    """Return the index of the first matching pattern in `names`; `len(names)` without a match."""
+    """Return the index of the first pattern of `names` that matches the function's name.
+
+    Return `len(names)` if no pattern matches.
+    """
     return next((at for at, one in enumerate(names) if one.search(name)), len(names))
 
 
@@ -228,7 +244,10 @@ def _takes_address(function: Function) -> bool:
 
 
 def related(bench: Bench, one: str, other: str) -> bool:
-    """Return true if two functions may work on the same structure or variables."""
+    """Return true if two functions may work on the same structure or variables.
+
+    This is a necessary condition for a group that computes one algorithm.
+    """
     first, second = _structures(bench.functions[one]), _structures(bench.functions[other])
     if first and second:
         return bool(first & second)
@@ -257,17 +276,20 @@ def share_state(bench: Bench, names: Sequence[str]) -> bool:
 
 
 def _distance(bench: Bench, names: Sequence[str]) -> int:
-    """Return the distance between the first and the last of `names` in the module, in functions."""
+    """Return the distance in the module between the first and the last of `names`.
+
+    The distance is counted in functions; related functions are usually close to each other.
+    """
     order = {name: at for at, name in enumerate(bench.functions)}
     positions = [order[name] for name in names]
     return max(positions) - min(positions)
 
 
 def parts(functions: Mapping[str, Function], proved: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield (part, whole) for each function `part` that the proved function `whole` reaches.
+    """Yield (part, whole) for each function `part` that a proved function `whole` calls.
 
-    Functions that do little work are left out. A function is proved if it computes the algorithm of
-    an accelerator.
+    Indirect calls count as well. `proved` lists the functions that compute the algorithm of an
+    accelerator: it replaces their callees, too. Functions that do little work are left out.
     """
     from slowpath.insights.accelerators.candidates import is_substantial
     from slowpath.insights.source.calls import reachable_functions

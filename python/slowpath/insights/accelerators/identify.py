@@ -1,6 +1,7 @@
 """Searches a module for functions that an accelerator could replace.
 
-The search runs in its own process. It runs code of the module only in further processes.
+The search calls functions with chosen inputs. It runs in its own process and makes these calls in
+further processes, because the code may crash or hang.
 """
 
 import os
@@ -57,13 +58,13 @@ Found = dict[str, Any]
 
 
 class Identification:
-    """Searches a module, function by function, for functions that accelerators could replace."""
+    """A search for the functions of one module that accelerators could replace."""
 
     def __init__(self, unit: CompiledUnit, until: float, begun: Collection[str] = ()) -> None:
         """Select the functions to examine: all, or only those that calls from `begun` reach.
 
-        `begun` has the functions at which execution starts; if it is empty, all functions are
-        examined. Functions that are not examined run only if they prepare tables or keys for an
+        `begun` are the symbols of functions at which execution starts; if it is empty, all
+        functions are examined. Other functions run only if they prepare tables or keys for an
         examined one. `until` is the deadline on the clock of `time.monotonic`.
         """
         self.functions = unit.functions
@@ -99,7 +100,10 @@ class Identification:
         return [name for name in self.functions if name in self._examined]
 
     def run(self) -> Iterator[Found]:
-        """Yield a finding for each examined function that is proved to be replaceable."""
+        """Examine the functions, and yield a finding for each one that is proved to be replaceable.
+
+        A finding describes the algorithm of an accelerator that the function was proved to compute.
+        """
         block_ciphers.prepare()
         stream_ciphers.prepare()
         before = self._initialisers()
@@ -122,11 +126,11 @@ class Identification:
                 yield self._keep(inner, {**found, **part})
 
     def why(self, name: str) -> str:
-        """Return the reason why a function was not proved to be replaceable by an accelerator."""
+        """Return the reason why the function `name` was not proved to compute a known algorithm."""
         return unproved_reason(self.functions, name, self.refused.get(name), self._known)
 
     def incomplete(self) -> Iterator[tuple[str, str]]:
-        """Yield each function that was not fully examined, with the reason.
+        """Yield the symbol of each function that was not fully examined, and the reason.
 
         Call this method after `run`.
         """
@@ -154,7 +158,11 @@ class Identification:
         )
 
     def _initialisers(self) -> list[str]:
-        """Return the functions without parameters that fill global variables and return."""
+        """Return the functions without parameters that fill global variables and then return.
+
+        Other functions may need these variables, such as tables of a CRC. A trial run shows that
+        the functions return.
+        """
         named = [
             name
             for name in self._able
@@ -192,10 +200,10 @@ class Identification:
         return [name for name in self._able if name not in self._proved]
 
     def _fit(self, group: Sequence[str]) -> bool:
-        """Return true if the functions of the group may together compute one algorithm.
+        """Return true if it is worth running the functions of the group together.
 
-        A function that hangs if its memory has arbitrary content may end if another function
-        prepares this memory.
+        It is not if attempts on one of them alone were given up, after too many crashes or too much
+        time. But if the group shares state, another function may prepare the memory that it needs.
         """
         return not self._hopeless.intersection(group) or share_state(self._bench, group)
 
@@ -229,9 +237,10 @@ class Identification:
             yield from self._together((begin, work), named, attempts_of, before)
 
     def _starts(self, name: str, before: Sequence[str]) -> list[list[int]]:
-        """Return the argument lists with which the function `name` can be called to set up a key.
+        """Return the argument lists with which the function `name` may set up a key.
 
-        The functions `before` run first, because they fill global variables.
+        Each list leaves other content in memory. The functions `before` run first, because they
+        fill global variables.
         """
         tried = list(block_ciphers.start_attempts(self._bench, name))
         prepare = partial(self._bench.prepare, [one for one in before if one != name])
@@ -242,9 +251,11 @@ class Identification:
         yield from self._routes(tables(self._bench, self._unproved()), before)
 
     def _routes(self, groups: Sequence[Roles], before: Sequence[str]) -> Iterator[Found]:
-        """Prove that groups of functions implement a routing table; yield a finding for each.
+        """Prove that groups of functions implement a routing table; yield a finding per function.
 
-        A group includes the function that adds routes, because its table is empty without it.
+        Each of `groups` assigns functions to roles. It always has a function that adds routes,
+        because the table is empty without it. The functions `before` run first, to fill global
+        variables.
         """
         end = _children_seconds() + _TABLES_SECONDS
         for roles in groups:
@@ -267,9 +278,10 @@ class Identification:
                     break
 
     def _header_functions(self, before: Sequence[str]) -> Iterator[Found]:
-        """Prove that an accelerator could replace functions of slowpath's headers.
+        """Prove that accelerators could replace functions of slowpath's headers; yield findings.
 
-        Each function is run alone, or together with functions that take the same structure.
+        Each function is run alone, then together with functions that take the same structure. The
+        functions `before` run first, to fill global variables.
         """
         # Lookups come first: a proved lookup also proves the function that fills its table.
         for name in sorted(self.headers, key=lambda one: not looks_up(self.functions[one])):
@@ -306,9 +318,11 @@ class Identification:
         before: Sequence[str],
         fates: CrashRecord | None = None,
     ) -> Iterator[Found]:
-        """Prove that an accelerator could replace the functions of a group together.
+        """Run the functions of `group` together, to prove which algorithm they compute.
 
-        If this succeeds, yield a finding for each function in `named`.
+        `tried` has the calls to try, and `fates` the crashes of earlier calls. The functions
+        `before` run first, to fill global variables. If a try succeeds, yield a finding for each of
+        `named`.
         """
         earlier = [one for one in before if one not in group]
         prepare = partial(self._bench.prepare, earlier)
@@ -321,6 +335,6 @@ class Identification:
 
 
 def _children_seconds() -> float:
-    """Return the CPU seconds of child processes that have ended."""
+    """Return the total CPU seconds of all child processes that have ended."""
     used = os.times()
     return used.children_user + used.children_system

@@ -1,8 +1,8 @@
-"""Finds calls of the library functions that slowpath's headers define.
+"""Finds the lines of the user's source that use library functions of slowpath's headers.
 
-The body of a library function has no line in the user's source. So each call is reported with the
-innermost line of the source that leads to it, and with the header functions between this line and
-the instruction. Debug information has both, also for inlined code.
+A library function has no line in the user's source. So its use is reported at the line that calls
+it, directly or through other header functions. Debug information has this line even for inlined
+code.
 """
 
 from collections import Counter
@@ -21,7 +21,10 @@ _MAX_NESTING = 64
 
 
 class LibraryUse(NamedTuple):
-    """Instructions of a basic block that belong to, or call, functions of slowpath's headers."""
+    """A use of library functions of slowpath's headers, by the instructions of one basic block.
+
+    The instructions either call the library function or are its inlined code.
+    """
 
     within: tuple[str, ...]
     """Symbols of inlined functions that contain the source line, outermost first."""
@@ -45,7 +48,7 @@ class LibraryUse(NamedTuple):
 
 
 class _Frame(NamedTuple):
-    """A function that an instruction belongs to, directly or after inlining."""
+    """A function in the inlining stack of an instruction."""
 
     symbol: str
     name: str
@@ -57,7 +60,10 @@ class _Frame(NamedTuple):
 def uses(
     functions: Mapping[str, Function], metadata: Metadata, names: Iterable[str]
 ) -> list[LibraryUse]:
-    """Find all uses of header functions, and of inlined functions, in the functions `names`."""
+    """Find all uses of header functions, and of inlined functions, in the functions `names`.
+
+    `metadata` is the module's debug information, from which the source lines are read.
+    """
     known = dict[int, list[_Frame]]()
     found = Counter[LibraryUse]()
     for name in names:
@@ -74,9 +80,9 @@ def uses(
 
 
 def credited_function(use: LibraryUse, proved: Collection[str]) -> str | None:
-    """Return the outermost header function in `use` that is in `proved`; None if there is none.
+    """Return the outermost header function of a use that an accelerator could replace.
 
-    Functions in `proved` are proved to be replaceable by an accelerator.
+    Only the functions in `proved` count. Return None if `use` contains none of them.
     """
     return next((one for one in use.symbols if one in proved), None)
 
@@ -87,10 +93,10 @@ def _use(
     one: Instruction,
     place: tuple[str, int],
 ) -> LibraryUse | None:
-    """Return the use of a header function that an instruction belongs to.
+    """Return the use of a header function to which the instruction `one` belongs.
 
-    Return None if the instruction is the function's own code. `place` is the name of the function
-    and the index of the basic block that contain the instruction.
+    Return None if the instruction is the function's own code. `frames` is the inlining stack of the
+    instruction; `place` is the name of its function and the index of its basic block.
     """
     own = next((at for at, frame in enumerate(frames) if not frame.support), None)
     if own is None:
@@ -111,9 +117,9 @@ def _use(
 
 
 def _frames(metadata: Metadata, location: int) -> list[_Frame]:
-    """Return the function with an instruction, and functions inlined around it, innermost first.
+    """Return the inlining stack of an instruction with the debug location `location`.
 
-    Return an empty list if debug information is incomplete.
+    The innermost function comes first. Return an empty list if debug information is incomplete.
     """
     found, at = list[_Frame](), metadata.node(location)
     for _ in range(_MAX_NESTING):
@@ -134,9 +140,9 @@ def _frames(metadata: Metadata, location: int) -> list[_Frame]:
 
 
 def _subprograms(metadata: Metadata, scope: int | None) -> Iterator[int]:
-    """Yield the function that contains a scope of debug information.
+    """Yield the metadata number of the function that contains a scope of debug information.
 
-    Yield nothing if there is none.
+    Yield nothing if there is no such function.
     """
     for _ in range(_MAX_NESTING):
         node = metadata.node(scope)
@@ -151,7 +157,10 @@ def _subprograms(metadata: Metadata, scope: int | None) -> Iterator[int]:
 def call_lines(
     functions: Mapping[str, Function], uses: Sequence[LibraryUse], symbol: str
 ) -> list[Called]:
-    """Return the lines of the source that call the header function `symbol`, in order."""
+    """Return the lines of the source that call the header function `symbol`, in order.
+
+    `uses` are all uses of header functions in the module.
+    """
     return _lines(functions, [use for use in uses if symbol in use.symbols])
 
 
@@ -163,10 +172,12 @@ def final_changes(
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield corrections to findings on header functions, once all proofs are known.
 
-    A correction is a pair: the symbol of a header function, and the changed keys of its finding
-    with their new values. `proved` maps the symbol of each proved function to the proved function
-    that contains its work, or to None. If the caller of a header function is proved, the header
-    function counts as a part of it, because the accelerator then replaces the caller.
+    If a function that calls a header function is proved, the accelerator replaces the caller. The
+    header function then counts as a part of its caller.
+
+    `proved` maps the symbol of each proved function to the proved function that contains its work,
+    or to None. `headers` are the symbols of examined header functions. A correction is the symbol
+    of a header function, and the changed keys of its finding with their new values.
     """
     proved_headers = [name for name in proved if name in headers]
     calls = {name: one.calls for name, one in functions.items()}

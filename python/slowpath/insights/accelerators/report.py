@@ -1,4 +1,4 @@
-"""Prints the functions that accelerators could replace, as text or CSV."""
+"""Prints the report of `slowpath insights accelerators` as text or CSV."""
 
 from collections.abc import Iterator
 
@@ -23,7 +23,10 @@ _FEW = 4
 
 
 def accelerators_csv(report: AcceleratorsReport) -> Iterator[str]:
-    """Yield the lines of a CSV report: a header, then one line for each function found."""
+    """Yield the lines of a CSV report: a header, then one line for each function found.
+
+    The functions are those that an accelerator could replace, proved or only likely.
+    """
     yield csv_line(_COLUMNS)
     for one in report["proved"]:
         parameters = "; ".join(f"{key}={value}" for key, value in one["parameters"].items())
@@ -42,9 +45,10 @@ def accelerators_csv(report: AcceleratorsReport) -> Iterator[str]:
 
 
 def accelerators_text(report: AcceleratorsReport) -> Iterator[Line]:
-    """Yield a text report: tables of functions, and a line on the sandbox in which their code ran.
+    """Yield the lines of the report as text.
 
-    The tables list functions proved to compute an algorithm, and functions that look like it.
+    Tables list the functions that are proved to compute an algorithm, and those that only look like
+    it. The last line names the restrictions of the sandbox in which their code ran.
     """
     proved, alike = report["proved"], report["alike"]
     counts = (
@@ -86,7 +90,7 @@ def _place(one: Accelerated | Alike) -> str:
 
 
 def _where(one: Accelerated) -> str:
-    """Return the source line of a function; for a library function, the line of its first call."""
+    """Return `file:line` of a function; for a library function, that of its first call."""
     further = len(one["calls"]) - 1
     more = f" and {further} more line{'' if further == 1 else 's'}" if further > 0 else ""
     return f"called in {_place(one)}{more}" if one["calls"] else _place(one)
@@ -105,7 +109,7 @@ def _how(one: Accelerated) -> str:
 
 
 def _parameters(proved: list[Accelerated]) -> Iterator[Line]:
-    """Yield one line for each combination of algorithm and parameters, with all its functions."""
+    """Yield a line for each algorithm with its parameters, naming the functions that compute it."""
     shared = dict[tuple[str, str], list[str]]()
     for one in proved:
         if one["part_of"] is not None:
@@ -118,7 +122,7 @@ def _parameters(proved: list[Accelerated]) -> Iterator[Line]:
 
 
 def _left_out(found: list[Unexamined]) -> str:
-    """Return a sentence that lists the functions that were not run, grouped by reason."""
+    """Return a sentence that lists functions that were not fully examined, grouped by reason."""
     reasons = dict[str, list[str]]()
     for one in found:
         reasons.setdefault(one["reason"], []).append(one["function"])

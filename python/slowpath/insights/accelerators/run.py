@@ -1,4 +1,4 @@
-"""Runs the command `slowpath insights accelerators`."""
+"""Runs the command `slowpath insights accelerators`, from its options to the report."""
 
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
@@ -27,9 +27,11 @@ from slowpath.insights.source.unit import CompiledUnit, UnitWorker, require_llvm
 def run(given: Namespace, reporter: Reporter) -> ExitCode:
     """Report all functions of a source file that an accelerator could replace.
 
+    `given` has the options of the command.
+
     Raises:
         InputError: if the file cannot be read, compiled or used.
-        OptionError: if an option makes no sense.
+        OptionError: if the options are invalid or contradict each other.
         UnavailableError: if llvmlite is missing.
     """
     require_llvmlite()
@@ -53,7 +55,9 @@ _MIN_CONFIDENCE = 0.5
 
 
 def examined(source: Source, worker: UnitWorker, seconds: float | None) -> AcceleratorsReport:
-    """Wait for `examine_unit`, which already runs in the worker process, and return its report.
+    """Collect the results of `examine_unit`, which already runs in the worker process.
+
+    Return them as a report. `seconds` is the time limit, if any.
 
     Raises:
         InputError: if the file cannot be read, or the entry does not exist or cannot be followed.
@@ -106,10 +110,12 @@ def examine_unit(
     stopping: Stopping,
     begun: Sequence[str] = (),
 ) -> Iterator[Message]:
-    """Find the functions of a unit that accelerators could replace, in the worker process.
+    """Search a compiled source for functions that accelerators could replace; yield the results.
 
-    Only functions that `entry` reaches are examined. Without an entry, these are the functions
-    that `begun` reaches: symbols of functions that received packets of the trace.
+    This runs in the worker process, and the results are messages to the main process. Only
+    functions that calls from `entry` reach are examined. Without an entry, the search starts from
+    `begun`: symbols of functions that received packets of the trace. `seconds` is the time limit,
+    if any.
     """
     from slowpath.insights.accelerators.candidates import keep_inlined, without_inlined
     from slowpath.insights.accelerators.classifier import classify
@@ -220,7 +226,7 @@ def _unexamined(identification: Any, name: str, reason: str) -> Unexamined:  # n
 
 
 def _place(identification: Any, name: str) -> tuple[str, int, list[Called]]:  # noqa: ANN401
-    """Return a function's file, its line, and the source lines that call it.
+    """Return the file and the line of the function `name`, and the source lines that call it.
 
     A function of slowpath's headers has the file and line of its first call. For other functions,
     the list of calls is empty.

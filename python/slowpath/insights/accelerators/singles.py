@@ -1,4 +1,7 @@
-"""Tries to prove which algorithm a single function computes, or tells why that failed."""
+"""Tries to prove which algorithm a single function computes.
+
+If no proof is found, this module states the reason for the report.
+"""
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -63,7 +66,11 @@ _GIVEN_UP = (
 def unproved_reason(
     functions: Mapping[str, Function], name: str, refused: str | None, known: frozenset[str]
 ) -> str:
-    """Return the reason why no proof was found for the algorithm that a function computes."""
+    """Return the reason why the algorithm of the function `name` is not proved, for a report.
+
+    `refused` is the reason why the function cannot be run; None if it can. `known` are the symbols
+    of the functions that the module defines.
+    """
     return _cannot(functions, name, refused, known) or _NO_REFERENCE
 
 
@@ -74,7 +81,11 @@ def incomplete_reason(
     known: frozenset[str],
     hopeless: Collection[str],
 ) -> str | None:
-    """Return the reason why some attempts to prove a function's algorithm did not run.
+    """Return the reason why some attempts to prove the algorithm of a function did not run.
+
+    `refused` is the reason why the function cannot be run; None if it can. `known` are the defined
+    functions. `hopeless` are functions whose attempts were given up after too many crashes or too
+    much time.
 
     Return None if all attempts ran, or if the function does little work. The work of inline
     assembly is unknown, so a function with inline assembly never counts as doing little work.
@@ -88,9 +99,11 @@ def incomplete_reason(
 def unproved_lookup(
     function: Function, refused: str | None, uses: Sequence[LibraryUse], proved: Collection[str]
 ) -> str | None:
-    """Return the reason why a library lookup was not proved to compute a known algorithm.
+    """Return the reason why a library function for lookups was not proved to be replaceable.
 
-    Return None if it was proved, or if the function is not a lookup.
+    `refused` is the reason why the function cannot be run, `uses` are all uses of library
+    functions, and `proved` are the replaceable functions. Return None if the function was proved,
+    or is not a lookup.
     """
     calls = [use for use in uses if function.name in use.symbols]
     if not looks_up(function) or all(credited_function(use, proved) is not None for use in calls):
@@ -103,7 +116,10 @@ def unproved_lookup(
 def _cannot(
     functions: Mapping[str, Function], name: str, refused: str | None, known: frozenset[str]
 ) -> str | None:
-    """Return the reason why a function cannot be run alone; None if no reason is known."""
+    """Return the reason why the function `name` cannot be run alone; None if no reason is known.
+
+    `refused` is a reason found earlier, and `known` are the symbols of the defined functions.
+    """
     if refused is not None:
         return f"the function was not run: {refused}"
     count = len(functions[name].parameters)
@@ -121,7 +137,10 @@ _MOST_NUMBERS = 24
 
 
 def attempts(bench: Bench, name: str) -> list[Attempt]:
-    """Return all attempts to prove which algorithm a function computes, in the order of running."""
+    """Return all attempts to prove the algorithm of the function `name`, in the order of running.
+
+    An attempt calls the function and returns a description of the algorithm, or None.
+    """
     function = bench.functions[name]
     numbers = constants(function)
     return [
@@ -177,14 +196,21 @@ def _digest(
 
 
 def _sized(bench: Bench, name: str, reading: Interpretation) -> dict[str, Any] | None:
-    """Try to prove that a function computes a digest whose size is an argument."""
+    """Test whether a function computes a digest (such as BLAKE2) whose size is an argument.
+
+    Return a description of the digest, or None. `reading` assigns roles to the parameters.
+    """
     return prove_whole(BoundFunction(bench, name, reading.binding), reading)
 
 
 def _of_text(
     bench: Bench, name: str, reading: Interpretation, numbers: tuple[int, ...]
 ) -> dict[str, Any] | None:
-    """Try to prove that a function computes a hash of data up to the first zero byte."""
+    """Test whether a function computes a hash of a text that ends with a zero byte.
+
+    Return a description of the hash, or None. `reading` assigns roles to the parameters, and
+    `numbers` are constants in the code that may be seeds.
+    """
     for oracle in digest_oracles(BoundFunction(bench, name, reading.binding), reading):
         oracle.text = True
         found = prove_hash(oracle, numbers)
@@ -195,7 +221,10 @@ def _of_text(
 
 
 def _blank(bench: Bench, name: str, reading: Interpretation) -> dict[str, Any] | None:
-    """Try to prove that a function updates a CRC register in memory that starts as zero."""
+    """Test whether a function updates a CRC register in memory that starts as zero.
+
+    Return a description of the CRC, or None. `reading` assigns roles to the parameters.
+    """
     bound = BoundFunction(bench, name, reading.binding, blank=True)
     for oracle in digest_oracles(bound, reading):
         found = prove_crc(oracle)
@@ -205,16 +234,17 @@ def _blank(bench: Bench, name: str, reading: Interpretation) -> dict[str, Any] |
 
 
 def _may_have_register(reading: Interpretation) -> bool:
-    """Return true if a function, called as `reading` says, may take a CRC register in memory."""
+    """Return true if a function may take a CRC register in memory, given the roles in `reading`."""
     return reading.extent == "length" and any(one.role == "memory" for one in reading.binding)
 
 
 def _with_polynomial(
     bench: Bench, name: str, reading: Interpretation, found: dict[str, Any], at: int
 ) -> dict[str, Any] | None:
-    """Try to prove that argument `at` of a CRC function is the polynomial.
+    """Test whether argument `at` of a CRC function is the polynomial.
 
-    For this, the CRC with a second polynomial must be recovered, too.
+    For this, the function must compute the CRC with a second polynomial, too. `found` describes the
+    CRC with the first one. Return a corrected description, or None if the test fails.
     """
     parameter = bench.functions[name].parameters[at]
     other = number_for(parameter, 0, choice=1)
@@ -242,7 +272,11 @@ def _step(
 
 
 def _words(bench: Bench, name: str, numbers: tuple[int, ...]) -> dict[str, Any] | None:
-    """Try to prove that a function computes a hash of several numeric arguments."""
+    """Test whether a function computes a hash of several numeric arguments.
+
+    Return a description of the hash, or None. `numbers` are constants in the code that may be
+    seeds.
+    """
     tried = (prove_hash(oracle, numbers) for oracle in words_oracles(bench, name))
     return next((found for found in tried if found is not None), None)
 
@@ -267,7 +301,10 @@ def _first(
 
 
 def _with_result_location(found: dict[str, Any], oracle: Oracle) -> dict[str, Any]:
-    """Add the location of the result to a description, unless it is the return value."""
+    """Return a description with the location of the result added, unless it is the return value.
+
+    `found` describes the algorithm of the function that `oracle` calls.
+    """
     if oracle.result:
         found["parameters"]["result"] = oracle.result
     return found

@@ -1,7 +1,7 @@
 """Recognises functions that compute the block ciphers AES, DES, triple DES, TEA or XTEA.
 
-The output of a function for one key and block is looked up among the outputs of all ciphers, with
-both byte orders of words. The matching cipher is then compared on many keys and blocks.
+A function is called with one key and block, and its output is searched among the outputs of all
+known ciphers. The matching cipher is then compared with the function on many keys and blocks.
 """
 
 import zlib
@@ -51,7 +51,10 @@ _STARTS = 6
 
 
 class Cipher(NamedTuple):
-    """A block cipher in one direction, with one key size and one byte order of words."""
+    """A block cipher with a fixed key size, direction and byte order of words.
+
+    The direction is encryption or decryption.
+    """
 
     name: str
     size: int
@@ -102,7 +105,7 @@ def _cipher(  # noqa: PLR0913 - properties of a cipher
 
 
 class Case(NamedTuple):
-    """A key and a data block, for which the outputs of ciphers and functions are compared."""
+    """A key and a data block, with which functions and known ciphers are compared."""
 
     key: bytes
     block: bytes
@@ -110,7 +113,10 @@ class Case(NamedTuple):
 
 @cache
 def _known() -> tuple[Case, dict[bytes, Cipher]]:
-    """Return a random key and block, and a map from each cipher's output for them to the cipher."""
+    """Return a random key and block, and a map from each cipher's output for them to the cipher.
+
+    The map identifies the cipher that a function may compute from a single output.
+    """
     noise = noise_of(29)
     case = Case(noise.randbytes(_KEY_BYTES), noise.randbytes(AES_SIZE))
     return case, {
@@ -119,13 +125,20 @@ def _known() -> tuple[Case, dict[bytes, Cipher]]:
 
 
 def prepare() -> None:
-    """Fill the caches of known cipher outputs, before processes that call functions are forked."""
+    """Compute the outputs of all known ciphers, and cache them.
+
+    Call this once before the processes that call functions are forked, so that they share the
+    cache.
+    """
     _known()
     schedule(bytes(16))
 
 
 def direct_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
-    """Yield attempts to recognise a cipher in a function that takes addresses of key and block."""
+    """Yield attempts to recognise a cipher in a function that takes pointers to key and block.
+
+    Each attempt assumes another meaning of the function's arguments.
+    """
     pattern = kinds(bench, name)
     if pattern.count("p") not in (2, 3) or len(pattern) > 6:  # noqa: PLR2004
         return
@@ -140,7 +153,10 @@ def direct_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
 
 
 def number_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
-    """Yield attempts to recognise a cipher in a function whose key and block are 64-bit numbers."""
+    """Yield attempts to recognise a cipher in a function whose key and block are 64-bit numbers.
+
+    Each attempt assumes another meaning of the function's arguments.
+    """
     function = bench.functions[name]
     wide = [at for at, one in enumerate(function.parameters) if one.bits == 64]  # noqa: PLR2004
     others = [at for at, one in enumerate(function.parameters) if 1 < one.bits < 64]  # noqa: PLR2004
@@ -193,7 +209,7 @@ def _keyed(
 ) -> Iterator[Attempt]:
     """Yield one attempt for each list of arguments with which the function `name` may take a key.
 
-    An attempt is a call of `tried` with the shared memory, the function's name and the arguments.
+    An attempt calls `tried` with the shared memory, the function's name and the arguments.
     """
     pattern = kinds(bench, name)
     if pattern.count("p") not in (1, 2) or len(pattern) > 4:  # noqa: PLR2004
@@ -204,10 +220,10 @@ def _keyed(
 
 
 def _started(stage: SharedMemoryRun, begin: str, start: list[int]) -> dict[str, Any] | None:
-    """Call a function that may set up a key, with two different keys.
+    """Call the function `begin` with two different keys, to test whether it sets up a key.
 
-    Return the arguments and a checksum of the memory that the first call wrote. Return None if both
-    keys have the same effect.
+    `start` are its arguments. Return them with a checksum of the memory that the first call wrote.
+    Return None if both keys have the same effect.
     """
     images = []
     for key in (_known()[0].key, bytes(_KEY_BYTES)):
@@ -218,9 +234,10 @@ def _started(stage: SharedMemoryRun, begin: str, start: list[int]) -> dict[str, 
 
 
 def distinct(found: Iterable[dict[str, Any]]) -> list[list[int]]:
-    """Return argument lists for a key set-up, one for each different memory content it leaves.
+    """Return the argument lists of successful key set-ups, without equivalent ones.
 
-    `found` has the results of successful calls, see `_started`.
+    Of several lists that leave the same content in memory, only one is returned. `found` are the
+    results of `_started`.
     """
     by_image = dict[int, list[int]]()
     for one in found:
@@ -233,7 +250,8 @@ def pair_attempts(
 ) -> Iterator[Attempt]:
     """Yield attempts to recognise a cipher in a pair of functions.
 
-    The function `begin` sets up a key, and the function `work` uses it on a block.
+    The function `begin` sets up a key, and the function `work` uses it on a block. `starts` are
+    possible arguments of `begin`.
     """
     pattern = kinds(bench, work)
     if pattern.count("p") not in (1, 2, 3) or len(pattern) > 5:  # noqa: PLR2004
@@ -278,8 +296,9 @@ def _identified(
 ) -> dict[str, Any] | None:
     """Return a description of the known cipher that `run` computes; None if it computes none.
 
-    `run` and `again` call a function with a key and a block; its output is in the memory of
-    `stage`. If `again` is given, it must compute the same cipher.
+    `run` calls a function of the program with a key and a block, and leaves its output in the
+    memory of `stage`. If `again` is given, it must compute the same cipher. Use it for a second
+    call without a new key set-up.
     """
     case, known = _known()
     run(case)
@@ -310,7 +329,7 @@ def _agrees(
 
 
 def schedule_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
-    """Yield attempts to recognise a function that writes the round keys of AES to memory."""
+    """Yield attempts to recognise a function that expands an AES key to round keys in memory."""
     return _keyed(bench, name, _scheduled)
 
 

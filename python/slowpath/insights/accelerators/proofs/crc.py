@@ -66,7 +66,7 @@ A mismatch at a longer message is taken for the function's length limit.
 
 
 class Layout(NamedTuple):
-    """Position of the CRC register in a function's result, and order of its bytes and bits."""
+    """The place of the CRC register in a function's result, and the order of its bytes and bits."""
 
     width: int
     at: int  # lowest bit of the register
@@ -82,7 +82,7 @@ class Layout(NamedTuple):
 
 
 class Recovered(NamedTuple):
-    """A CRC, and the layout in which a function takes its operands and returns its result."""
+    """The parameters of a CRC that a function computes, and the format of its data and result."""
 
     crc: Crc  # with a seed of zero
     layout: Layout
@@ -104,9 +104,9 @@ def prove_crc(oracle: Oracle) -> dict[str, Any] | None:
 
 
 def recover(oracle: Oracle) -> Recovered | None:
-    """Return the CRC that fits a function's results on a few inputs; None if there is none.
+    """Find the parameters of the CRC that a function computes; return None if it computes none.
 
-    The caller must check the CRC on other inputs.
+    The CRC fits the function's results on a few inputs. The caller must check it on other inputs.
     """
     size = oracle.fixed or -(-_MESSAGE // oracle.unit) * oracle.unit
     if size > oracle.most or not _affine(oracle, size):
@@ -160,9 +160,10 @@ def _swapped_index(at: int, word: int) -> int:
 
 
 def _layouts(oracle: Oracle, mask: int, bits: int) -> list[Layout]:
-    """Return possible layouts of the CRC register in the result of a function.
+    """Return the layouts that the CRC register may have in a function's result.
 
-    Only the result bits in `mask` depend on the message.
+    The function is called through `oracle`. Only the result bits in `mask` depend on the message.
+    `bits` is the length of the message.
     """
     at = (mask & -mask).bit_length() - 1
     span = (mask >> at).bit_length()
@@ -183,10 +184,11 @@ def _layouts(oracle: Oracle, mask: int, bits: int) -> list[Layout]:
 def _polynomial(
     rows: Sequence[Sequence[int]], layout: Layout, *, reflected_in: bool, augmented: bool
 ) -> int | None:
-    """Return the CRC polynomial that fits all differences of results; None if there is none.
+    """Return the CRC polynomial that explains all differences of results; None if there is none.
 
-    `rows` has one difference for each flipped bit of each message byte. With `augmented`, zero bits
-    follow the message.
+    `rows` has, for each byte of a message, the changes of the result when one of the byte's eight
+    bits is flipped. `augmented` is true if the CRC appends zero bits to the message; `reflected_in`
+    is true if it reads the lowest bit of a byte first.
     """
     bits = range(7, -1, -1) if reflected_in else range(8)
     effects = [layout.read(row[bit]) for row in reversed(rows) for bit in bits]
@@ -210,10 +212,10 @@ def _polynomial(
 
 
 def _constants(oracle: Oracle, found: Recovered, base: bytes) -> Recovered | None:
-    """Complete a CRC with its initial value, final xor and effect of the seed argument.
+    """Find the initial value and the final xor of a CRC, and the effect of the seed argument.
 
-    `found` has the other parameters of the CRC, and `base` is a message. Return None if no values
-    fit the function's results.
+    `found` has the other parameters of the CRC; the result is a completed copy. `base` is a message
+    to call the function with. Return None if no values fit the function's results.
     """
     crc = found.crc
     sizes = [oracle.fixed] if oracle.fixed is not None else _sizes(oracle)
@@ -294,7 +296,11 @@ def _shifted(crc: Crc, register: int, bits: int) -> int:
 
 
 def _seeds(oracle: Oracle, found: Recovered, sizes: Sequence[int]) -> tuple[int, ...] | None:
-    """Return the change of the initial register by each seed bit; None if it is not linear."""
+    """Return how each bit of the seed argument changes the initial register of a CRC.
+
+    The effects are measured with messages of `sizes` bytes. Return None if they are not linear, or
+    differ between the first and the last size.
+    """
     read, noise = found.layout.read, noise_of(5)
     by_size = []
     for size in (sizes[0], sizes[-1]):
@@ -312,12 +318,13 @@ def _seeds(oracle: Oracle, found: Recovered, sizes: Sequence[int]) -> tuple[int,
 
 
 def _agreement(oracle: Oracle, found: Recovered) -> tuple[int, int, int] | None:
-    """Return the number of inputs on which function and CRC agree, and their length range.
+    """Compare a function with the CRC `found` on many inputs.
 
-    The range is given by the least and the greatest length in bytes.
+    Return the number of inputs on which they agree, and the least and greatest length of these
+    inputs in bytes. Return None if results disagree.
 
-    Return None if results disagree. A function with a buffer of limited size is a CRC up to this
-    size: longer inputs may disagree.
+    A function with a buffer of limited size counts as a CRC up to this size: longer inputs may
+    disagree.
     """
     crc, layout = found.crc, found.layout
     rest: int | None = None

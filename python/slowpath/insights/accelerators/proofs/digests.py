@@ -1,6 +1,7 @@
 """Recognises functions that compute the digests MD5, SHA-1, SHA-2, SHA-3 or BLAKE2.
 
-Functions are compared with slowpath's own MD5, SHA-1 and SHA-2, and with all digests of `hashlib`.
+Compression functions are compared with slowpath's own MD5, SHA-1 and SHA-2. Functions that hash
+whole messages are compared with `hashlib`.
 """
 
 import hashlib
@@ -32,7 +33,10 @@ Order = Literal["little", "big"]
 
 
 class Digest(NamedTuple):
-    """A digest, described by its compression function, which updates a state with a block."""
+    """A digest algorithm such as SHA-1, with its compression function and initial state.
+
+    The compression function updates the state with one block of the message.
+    """
 
     name: str
     compress: Callable[[Sequence[int], Sequence[int]], list[int]]  # state, 16 words of a block
@@ -51,7 +55,7 @@ _MD5_SHIFTS = ((7, 12, 17, 22), (5, 9, 14, 20), (4, 11, 16, 23), (6, 10, 15, 21)
 
 
 def md5(state: Sequence[int], block: Sequence[int]) -> list[int]:
-    """Return the MD5 state after one block."""
+    """Return the MD5 state (four words) after processing one block of 16 words."""
     a, b, c, d = state
     for at in range(64):
         turn = at // 16
@@ -67,7 +71,7 @@ def md5(state: Sequence[int], block: Sequence[int]) -> list[int]:
 
 
 def sha1(state: Sequence[int], block: Sequence[int]) -> list[int]:
-    """Return the SHA-1 state after one block."""
+    """Return the SHA-1 state (five words) after processing one block of 16 words."""
     words = list(block)
     for at in range(16, 80):
         words.append(
@@ -186,8 +190,8 @@ _FIRST = 40
 def prove_whole(bound: BoundFunction, reading: Interpretation) -> dict[str, Any] | None:
     """Return a description of the digest (such as SHA-1) that a function writes to memory.
 
-    `reading` assigns roles to the parameters, such as data and length. Return None if the function
-    computes no known digest.
+    `bound` calls the function; `reading` says which parameters are data and length. Return None if
+    the function computes no known digest.
     """
     if reading.extent not in ("length", "end", "text") or not bound.memories:
         return None
@@ -213,9 +217,9 @@ def prove_whole(bound: BoundFunction, reading: Interpretation) -> dict[str, Any]
 
 
 def block_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
-    """Yield attempts to recognise the compression function of a digest.
+    """Yield attempts to recognise the compression function of a digest in the function `name`.
 
-    State and block are in memory.
+    State and block are in memory; each attempt passes pointers to them in another order.
     """
     pattern = kinds(bench, name)
     if pattern.count("p") not in (1, 2, 3) or len(pattern) > 4:  # noqa: PLR2004
@@ -272,7 +276,7 @@ def _operands(texts: Sequence[bytes], state: int, changed: int, after: bytes) ->
 
 
 def _all_differ(before: bytes, after: bytes, digest: Digest, at: int) -> bool:
-    """Return true if a call changed each word of the state, as a digest nearly always does.
+    """Return true if a call changed each word of the digest's state, as digests nearly always do.
 
     `before` and `after` are the content of memory around the call; the state begins at offset `at`.
     This check is much faster than computing the expected state.
@@ -305,7 +309,11 @@ def _compressed(  # noqa: PLR0913, PLR0917 - state and block, each with an offse
 def _confirmed(
     stage: SharedMemoryRun, name: str, arguments: Sequence[int], operands: Operands, noise: Noise
 ) -> int:
-    """Return the number of compared blocks if function and digest agree on all of them, else 0."""
+    """Compare a function with a digest's compression function on `_BLOCKS` random blocks.
+
+    Return the number of blocks if both agree on all of them, else 0. `operands` has the digest, and
+    the locations of its state and block in memory.
+    """
     digest, state, at, region, offset, order = operands
     size = digest.words * digest.word
     for _ in range(_BLOCKS):
@@ -319,7 +327,10 @@ def _confirmed(
 
 
 def stream_attempts(bench: Bench, begin: str, more: str, end: str) -> Iterator[Attempt]:
-    """Yield attempts to recognise a digest in three functions that begin, continue and end it."""
+    """Yield attempts to recognise a digest in three functions that begin, continue and end it.
+
+    Each attempt calls the functions with other pointers and numbers as arguments.
+    """
     stage = SharedMemoryRun(bench, [begin, more, end])
     patterns = [kinds(bench, one) for one in (begin, more, end)]
     if not all(patterns[1:]) or (not patterns[0] and bench.functions[begin].parameters):

@@ -1,4 +1,8 @@
-"""Calls functions of a module; supplies arguments by their roles, and restores global variables."""
+"""Calls the compiled functions of a module with arguments that suit their presumed roles.
+
+A role is the meaning of a parameter, such as data, length or key. Before each call, memory and
+global variables are reset, so that calls do not influence each other.
+"""
 
 import ctypes
 import random
@@ -32,7 +36,7 @@ _MOST_POINTERS = 4
 
 
 class Slot(NamedTuple):
-    """Role of an argument in calls of a function (such as data or length), and its default."""
+    """The role of a function's parameter (such as data or length), and a default for numbers."""
 
     role: Role
     value: int = 0  # default of a number
@@ -47,7 +51,7 @@ address.
 
 
 class Interpretation(NamedTuple):
-    """An assignment of roles to the parameters of a function that processes data."""
+    """A guess at the roles of a function's parameters, for a function that processes data."""
 
     binding: Binding
     data: int  # index of the parameter that points to the data
@@ -56,7 +60,10 @@ class Interpretation(NamedTuple):
 
 
 def interpretations(function: Function) -> list[Interpretation]:
-    """Return the possible assignments of roles to the function's parameters, likely ones first."""
+    """Return possible assignments of roles to the function's parameters, likely ones first.
+
+    A role is the meaning of a parameter, such as data, length or key.
+    """
     parameters = function.parameters
     pointers = [at for at, one in enumerate(parameters) if one.kind == "pointer"]
     if len(parameters) > MOST_PARAMETERS or not 1 <= len(pointers) <= _MOST_POINTERS:
@@ -71,7 +78,10 @@ def interpretations(function: Function) -> list[Interpretation]:
 
 
 def sized_interpretations(function: Function) -> Iterator[Interpretation]:
-    """Yield assignments of roles in which one numeric argument is the size of the result."""
+    """Yield assignments of roles in which one numeric parameter is the size of the result.
+
+    Digests of selectable size, such as BLAKE2, have such a parameter.
+    """
     for reading in interpretations(function):
         if reading.extent != "length" or not 1 <= len(reading.numbers) <= 2:  # noqa: PLR2004
             continue
@@ -116,7 +126,7 @@ def _slot(parameter: Parameter, at: int, data: int, extent: int | None, value: i
 
 
 def number_for(parameter: Parameter, value: int, choice: int = 0) -> int:
-    """Return the number to pass for a numeric parameter.
+    """Return the number to pass for a numeric parameter of a function.
 
     If the parameter's name suggests a CRC polynomial, return entry `choice` of `POLYNOMIALS` for
     the parameter's width. Otherwise, return `value`.
@@ -136,7 +146,10 @@ def polynomials(function: Function) -> list[int]:
 
 
 def _unlikeliness(parameters: Sequence[Parameter], one: Interpretation) -> tuple[int, ...]:
-    """Return a sort key: interpretations that fit the names and types of parameters come first."""
+    """Return a sort key for a guess at the roles of parameters: likely guesses sort first.
+
+    Roles are likely if they fit the names and types of the parameters.
+    """
     described = parameters[one.data].described
     structured = described is not None and bool(described.members)
     length = next((at for at, slot in enumerate(one.binding) if slot.role == "length"), None)
@@ -158,7 +171,7 @@ Noise = random.Random
 
 
 def noise_of(seed: int) -> Noise:
-    """Return a random number generator with this seed, which yields equal numbers in each run."""
+    """Return a random number generator that yields the same numbers in each run."""
     return random.Random(seed)  # noqa: S311 - not used for security
 
 
@@ -169,7 +182,10 @@ _SEED = 20211026
 
 
 class Bench:
-    """The compiled functions of a module, and memory regions for their arguments."""
+    """The compiled functions of a module, and memory regions for their arguments.
+
+    Proofs call functions of the program through this class.
+    """
 
     def __init__(self, module: Module, functions: Mapping[str, Function]) -> None:
         """Compile the module, and allocate memory regions that can be passed as arguments."""
@@ -188,11 +204,9 @@ class Bench:
         """Content of variables before any preparation, by address."""
 
     def prepare(self, before: Sequence[str] = ()) -> None:
-        """Run the functions `before`, which fill global variables; save all global variables.
+        """Run the functions `before`, which fill global variables, and save all global variables.
 
-        `State.restore` later restores this content.
-
-        Call this method first in each process.
+        `State.restore` later restores the saved content. Call this method first in each process.
         """
         self.code.construct()
         self.fresh = self._contents()
@@ -206,11 +220,11 @@ class Bench:
         return {one.address: ctypes.string_at(one.address, one.size) for one in self.code.variables}
 
     def native(self, name: str) -> Native | None:
-        """Return a callable for the function `name`; None if it cannot be called."""
+        """Return a Python callable for the function `name`; None if it cannot be called."""
         return self._natives[name]
 
     def changeable(self, name: str) -> set[str]:
-        """Return the names of global variables that a function or its callees may change.
+        """Return the names of global variables that the function `name` or its callees may change.
 
         This includes variables that are too large to be restored.
         """
@@ -223,19 +237,22 @@ class Bench:
         return named & self.code.changeable
 
     def restorable(self, names: Sequence[str]) -> bool:
-        """Return true if all variables that these functions may change can be restored."""
+        """Return true if all variables that the functions `names` may change can be restored."""
         return all(
             self.code.variable(one) is not None for name in names for one in self.changeable(name)
         )
 
     def variables(self, name: str) -> list[Variable]:
-        """Return the restorable global variables that a function or its callees may change."""
+        """Return the global variables that the function `name` or its callees may change.
+
+        Variables that are too large to be restored are left out.
+        """
         found = [self.code.variable(one) for one in sorted(self.changeable(name))]
         return [one for one in found if one is not None][:_MOST_VARIABLES]
 
 
 class Memory:
-    """Memory that a function may write: the region of a pointer parameter, or a global variable."""
+    """Memory that a function may write: the memory of a pointer parameter, or a global variable."""
 
     def __init__(self, address: int, size: int, parameter: int | None, variable: str = "") -> None:
         self.address, self.size = address, size
@@ -243,11 +260,11 @@ class Memory:
         self.variable = variable  # name; empty for a region
 
     def read(self, size: int | None = None, offset: int = 0) -> bytes:
-        """Return `size` bytes from an offset; by default the size of the whole memory."""
+        """Return `size` bytes of the memory, starting at `offset`; by default the whole memory."""
         return ctypes.string_at(self.address + offset, self.size if size is None else size)
 
     def write(self, text: bytes, offset: int = 0) -> None:
-        """Write bytes at an offset."""
+        """Write the bytes `text` to the memory, starting at `offset`."""
         ctypes.memmove(self.address + offset, text, len(text))
 
 
@@ -277,7 +294,7 @@ class State:
 
 
 class InitialBytes(NamedTuple):
-    """Bytes that are written to a region or variable before a call of a function."""
+    """Bytes to write to a certain place in memory before a function is called."""
 
     memory: Memory
     offset: int
@@ -298,10 +315,9 @@ class BoundFunction:
     ) -> None:
         """Assign the roles of `binding` to the parameters of the function `name`.
 
-        Before each call, the memory regions that its key and result parameters point to are
-        filled with random bytes. With `blank`, regions that it writes are filled with zeros
-        instead. With `fresh`, global variables are reset to their content before `Bench.prepare`
-        ran any function.
+        Before each call, the memory regions that its key and result parameters point to are filled
+        with random bytes. With `blank`, result regions are filled with zeros instead. With `fresh`,
+        global variables are reset to their content before `Bench.prepare` ran any function.
         """
         native = bench.native(name)
         if native is None:
@@ -333,11 +349,11 @@ class BoundFunction:
         given: Sequence[InitialBytes] = (),
         shift: int = 0,
     ) -> int:
-        """Restore memories and variables, call the function, and return its result.
+        """Reset memory and variables, call the function, and return its result.
 
-        `data` is written to the memory region of the data parameter, `shift` bytes after the
-        start of a page, and `length` is its length argument. `numbers` has numeric arguments by
-        parameter index, and `given` initial bytes of memory regions; both replace defaults.
+        `data` is written to the memory region of the data parameter, `shift` bytes after the start
+        of a page, and `length` is its length argument. `numbers` maps parameter indices to numeric
+        arguments, and `given` are initial bytes of memory regions; both replace defaults.
         """
         self._state.restore()
         arguments = list(self._plain)
@@ -359,13 +375,17 @@ class BoundFunction:
         return self.again(arguments, numbers or {})
 
     def again(self, arguments: list[int], numbers: Mapping[int, int]) -> int:
-        """Call the function as `call` does, but without restoring memories and variables first."""
+        """Call the function without resetting memory and variables, and return its result.
+
+        A second call can thus continue the computation of a first one. `numbers` maps parameter
+        indices to values that replace those in `arguments`.
+        """
         for at, value in numbers.items():
             arguments[at] = value
         return self._native(arguments)
 
     def addresses(self) -> list[int]:
-        """Return arguments for `again`: addresses of memory regions, and default numbers."""
+        """Return default arguments for `again`: addresses of memory regions, and numbers."""
         arguments = list(self._plain)
         for at, region in self._regions.items():
             arguments[at] = region.address
@@ -379,7 +399,10 @@ _WINDOW = 2048
 
 
 class SharedMemoryRun:
-    """Calls of several functions, one after another, on the same memory regions and variables."""
+    """Calls of several functions, one after another, on the same memory regions and variables.
+
+    For example, one function sets up a key in memory, and another one uses it.
+    """
 
     def __init__(self, bench: Bench, names: Sequence[str]) -> None:
         variables = dict[int, Variable]()
@@ -390,9 +413,10 @@ class SharedMemoryRun:
         self.regions = bench.regions[: NONCE + 1]
 
     def start(self, contents: Mapping[int, bytes], *, zero: Sequence[int] = (CONTEXT,)) -> None:
-        """Restore variables; fill memory regions in `zero` with zeros, others with random bytes.
+        """Prepare memory and variables for a new sequence of calls.
 
-        Then write the bytes in `contents`, by index of the region, to the start of each region.
+        Restore variables; fill the memory regions in `zero` with zeros, others with random bytes.
+        Then write `contents`, bytes by index of the region, to the start of each region.
         """
         self._state.restore()
         for at, region in enumerate(self.regions):
@@ -406,10 +430,10 @@ class SharedMemoryRun:
         return self._state.now()
 
     def call(self, name: str, arguments: Sequence[int]) -> int:
-        """Call the function `name` of the module.
+        """Call the function `name` of the module with `arguments`, and return its result.
 
         Raises:
-            ValueError: if it cannot be called.
+            ValueError: if the function cannot be called.
         """
         native = self._bench.native(name)
         if native is None:
@@ -417,11 +441,11 @@ class SharedMemoryRun:
         return native(arguments)
 
     def address(self, region: int) -> int:
-        """Return the address of the memory region with this index."""
+        """Return the address of the memory region with index `region`."""
         return self.regions[region].address
 
     def read(self, region: int, size: int = _WINDOW, offset: int = 0) -> bytes:
-        """Return `size` bytes from an offset of the memory region with this index."""
+        """Return `size` bytes of the memory region with index `region`, starting at `offset`."""
         return self.regions[region].read(size, offset)
 
 

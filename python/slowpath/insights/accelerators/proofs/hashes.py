@@ -1,4 +1,7 @@
-"""Recognises functions that compute known hash functions, with or without keys."""
+"""Recognises functions that compute known hash functions, such as MurmurHash or SipHash.
+
+The results of a function are compared with those of reference implementations.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
@@ -56,7 +59,7 @@ _COMMON_SEEDS = (
 def prove_hash(oracle: Oracle, constants: Iterable[int]) -> dict[str, Any] | None:
     """Return a description of the known hash that a function computes; None if it computes none.
 
-    `constants` are numbers in the program that may be seeds.
+    `oracle` calls the function. `constants` are numbers in its code, which may be seeds.
     """
     if oracle.fixed is not None and oracle.fixed < _MIN_LENGTH:
         return None
@@ -81,9 +84,10 @@ def prove_hash(oracle: Oracle, constants: Iterable[int]) -> dict[str, Any] | Non
 def _seeded(
     oracle: Oracle, reference: Hash, few: list[Sample], inputs: list[Sample]
 ) -> dict[str, Any] | None:
-    """Return a description of the hash `reference` if the function takes its seed as an argument.
+    """Test whether a function computes the hash `reference` with its seed as an argument.
 
-    Return None if the results differ.
+    Return a description of the hash, or None if the results differ. The inputs `few` are tried
+    first, then all `inputs`.
     """
     if oracle.seed_bits < reference.bits:
         return None
@@ -103,9 +107,11 @@ def _constant(  # noqa: PLR0913, PLR0917 - values computed before
     inputs: list[Sample],
     seeds: tuple[int, ...],
 ) -> dict[str, Any] | None:
-    """Return a description of the hash `reference` if the function uses it with a constant seed.
+    """Test whether a function computes the hash `reference` with a constant seed.
 
-    If the function has a seed argument, the argument is 0. Return None if the results differ.
+    Return a description of the hash, or None if the results differ. `values` are the function's
+    results for the inputs `few`; `inputs` are all inputs, and `seeds` the constants to try. If the
+    function has a seed argument, 0 is passed.
     """
     starts = (reference.start, *seeds) if reference.start is not None else seeds
     if reference.stepwise and oracle.fixed is None:
@@ -161,7 +167,10 @@ Call = Callable[[bytes, bytes], int]
 
 
 def keyed_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
-    """Yield attempts to recognise a keyed hash in a function of data, length and key."""
+    """Yield attempts to recognise a hash with a key, such as SipHash, in the function `name`.
+
+    The function takes data, length and key; each attempt assumes another order of these arguments.
+    """
     pattern = kinds(bench, name)
     result = bench.functions[name].result
     if not 1 <= pattern.count("p") <= 3 or len(pattern) > 6:  # noqa: PLR2004
@@ -175,7 +184,11 @@ def keyed_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
 def _calls(
     stage: SharedMemoryRun, name: str, pattern: str, result: str
 ) -> Iterator[tuple[Call, int]]:
-    """Yield ways to call a function as a keyed hash, each with the width of the result in bits."""
+    """Yield ways to call a function that computes a hash with a key.
+
+    Each comes with the width of the result in bits. `pattern` has a letter for each parameter: p
+    (pointer) or i (integer). `result` is the type of the return value.
+    """
     regions: dict[int, list[tuple[int, ...]]] = {
         1: [(DATA,)],
         2: [(DATA, KEY), (DATA, OUT)],

@@ -1,6 +1,7 @@
-"""Wraps functions as oracles, which take bytes and a seed, and generates inputs to compare them.
+"""Wraps functions of a program as oracles, which map bytes and a seed to a number.
 
-An oracle has the same interface whatever the C signature of its function is.
+An oracle hides the C signature of its function, so that all functions are compared with reference
+algorithms in the same way. This module also generates the inputs for the comparison.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -25,7 +26,11 @@ _CONTENTS = 2
 
 
 class Oracle(Protocol):
-    """A wrapped function that maps bytes, and perhaps a seed, to a number, as checksums do."""
+    """A function of the program, wrapped so that it maps bytes and a seed to a number.
+
+    The reference algorithms, such as checksums, have the same interface. `seed_bits` is 0 if the
+    function has no seed.
+    """
 
     bits: int
     """Width of the result in bits."""
@@ -54,21 +59,21 @@ class Oracle(Protocol):
 
 
 class ResultLocation(NamedTuple):
-    """Location of a function's result: the return value, or bytes of memory that it writes."""
+    """Location of a function's result: its return value, or bytes of memory that it writes."""
 
     bits: int
     memory: Memory | None = None
     offset: int = 0
 
     def read(self, result: int) -> int:
-        """Return the number at this location after a call whose return value was `result`."""
+        """Return the function's result as a number, after a call that returned `result`."""
         if self.memory is None:
             return result
         return int.from_bytes(self.memory.read(self.bits // 8, self.offset), "little")
 
 
 class SeedLocation(NamedTuple):
-    """Source of a function's seed: a numeric parameter, or bytes of a memory."""
+    """Location of a function's seed: a numeric parameter, or bytes of memory."""
 
     bits: int
     parameter: int | None
@@ -77,7 +82,7 @@ class SeedLocation(NamedTuple):
 
 
 class DigestOracle:
-    """An oracle that calls a function with a pointer to the data."""
+    """An oracle for a function that takes a pointer to its data."""
 
     def __init__(  # noqa: PLR0913 - facts about one function
         self,
@@ -114,7 +119,11 @@ class DigestOracle:
 def seed_arguments(
     seed: SeedLocation | None, value: int
 ) -> tuple[dict[int, int], list[InitialBytes]]:
-    """Convert a seed to arguments: numbers by parameter index, and initial bytes of memories."""
+    """Convert a seed to arguments of a function.
+
+    `seed` is the location of the seed, and `value` its value. Return numeric arguments by parameter
+    index, and bytes to write to memory before the call; one of the two is empty.
+    """
     if seed is None:
         return {}, []
     if seed.memory is None:
@@ -123,19 +132,25 @@ def seed_arguments(
 
 
 def seed_name(bound: BoundFunction, seed: SeedLocation) -> str:
-    """Return the name that a seed has in the source code."""
+    """Return the name of the seed in the source code, for a report."""
     if seed.memory is None:
         return name_of(bound, seed.parameter or 0)
     return memory_name(bound, seed.memory, seed.offset)
 
 
 def result_name(bound: BoundFunction, place: ResultLocation) -> str:
-    """Describe the location of a result by names in the source code; empty for the return value."""
+    """Describe the location of a function's result by names in the source code.
+
+    Return an empty text for the return value.
+    """
     return "" if place.memory is None else f"in {memory_name(bound, place.memory, place.offset)}"
 
 
 def memory_name(bound: BoundFunction, memory: Memory, offset: int) -> str:
-    """Describe the byte at an offset in a memory by names in the source code."""
+    """Return a C expression for the byte at `offset` in `memory`, such as `state + 8`.
+
+    It uses the names of parameters and variables in the source code.
+    """
     if memory.parameter is None:
         named = f"the variable {memory.variable}"
         return named if not offset else f"{named} + {offset}"
@@ -144,9 +159,10 @@ def memory_name(bound: BoundFunction, memory: Memory, offset: int) -> str:
 
 
 def digest_oracles(bound: BoundFunction, reading: Interpretation) -> Iterator[DigestOracle]:
-    """Yield oracles for a function whose parameters include data.
+    """Yield oracles for a function that takes a pointer to its data.
 
-    `reading` assigns roles to the parameters. Nothing is yielded if no result depends on the data.
+    `reading` assigns roles to the parameters. Each oracle assumes another location of result and
+    seed. Nothing is yielded if no result depends on the data.
     """
     extent = _extent(bound, reading)
     if extent is None:
@@ -165,7 +181,10 @@ def digest_oracles(bound: BoundFunction, reading: Interpretation) -> Iterator[Di
 
 
 def outcomes(bound: BoundFunction, data: bytes, length: int) -> tuple[int, list[bytes]]:
-    """Call a function; return its return value, and the content of all memory that it may write."""
+    """Call a function with `data` and `length`; return its return value and what it wrote.
+
+    The second part is the content of each memory that the function may write.
+    """
     result = bound.call(data, length)
     return result, [memory.read() for memory in bound.memories]
 
@@ -173,10 +192,10 @@ def outcomes(bound: BoundFunction, data: bytes, length: int) -> tuple[int, list[
 def _extent(  # noqa: PLR0911 - one for each way in which data can end
     bound: BoundFunction, reading: Interpretation
 ) -> tuple[int, int | None] | None:
-    """Return the unit in which the function counts its data's length, and a fixed length.
+    """Find out by calls how a function counts the length of its data.
 
-    The unit is in bits, such as 8 if the length argument is in bytes. The fixed length is in bytes,
-    for a function that always reads the same amount; None if it takes several lengths.
+    Return the bits that one unit of the length argument stands for, such as 8 if it counts bytes.
+    Also return the length in bytes if the function always reads the same amount of data, else None.
 
     Return None instead of the pair if the result does not depend on the data.
     """
@@ -219,7 +238,11 @@ def _extent(  # noqa: PLR0911 - one for each way in which data can end
 def _result_locations(
     bound: BoundFunction, reading: Interpretation, unit_bits: int, fixed: int | None
 ) -> Iterator[ResultLocation]:
-    """Yield the locations, in memory or the return value, of results that depend on the data."""
+    """Yield the locations, in memory or the return value, of results that depend on the data.
+
+    `unit_bits` are the bits for which one unit of the length argument stands. `fixed` is the length
+    in bytes if the function always reads the same amount of data.
+    """
     noise = noise_of(11)
     size = fixed or max(1, _PROBE * unit_bits // 8)
     length = 8 * size // unit_bits
@@ -231,11 +254,12 @@ def _result_locations(
 def result_locations(
     bound: BoundFunction, calls: Sequence[Callable[[Sequence[InitialBytes]], int]]
 ) -> Iterator[ResultLocation]:
-    """Yield locations whose content differs between `calls`, which pass different data.
+    """Yield the locations in which a function may store its result.
 
-    The return value comes first, because callers regard it as the result. But memory comes first if
-    the return value depends on what the written memory held before the call. This memory then
-    holds the state of a computation that each call continues.
+    These are locations whose content differs between `calls`, which pass different data. The return
+    value comes first, because callers regard it as the result. But memory comes first if the return
+    value depends on the previous content of written memory. Such memory holds the state of a
+    computation that each call continues.
     """
     seen = list[tuple[int, list[bytes]]]()
     for call in calls:
@@ -261,7 +285,7 @@ def result_locations(
 
 
 def varying(texts: Sequence[bytes]) -> list[tuple[int, int]]:
-    """Return the ranges (offset, size) in which a byte string differs from the first one."""
+    """Return the ranges (offset, size) in which any of `texts` differs from the first one."""
     joined = bytearray(len(texts[0]))
     for one in texts[1:]:
         for offset, size in differing_ranges(texts[0], one):
@@ -270,9 +294,9 @@ def varying(texts: Sequence[bytes]) -> list[tuple[int, int]]:
 
 
 def integer_locations(memory: Memory, offset: int, width: int) -> Iterator[ResultLocation]:
-    """Yield the locations of aligned integers that may contain these bytes of a memory.
+    """Yield the aligned integers in `memory` that may contain a result.
 
-    The bytes are the `width` bytes from `offset`.
+    The result changed the `width` bytes from `offset`.
     """
     for size in (1, 2, 4, 8):
         start = offset // size * size
@@ -294,7 +318,7 @@ def _longest(bound: BoundFunction, unit_bits: int) -> int:
 
 
 def name_of(bound: BoundFunction, at: int) -> str:
-    """Return the name that a parameter has in the source code, or `argument N`."""
+    """Return the name of parameter number `at` in the source code, or `argument N` without one."""
     described = bound.function.parameters[at].described
     return described.name if described and described.name else f"argument {at + 1}"
 
@@ -305,13 +329,16 @@ def _pointee(bound: BoundFunction, at: int) -> int:
 
 
 class WholeWordOracle:
-    """An oracle that accepts only data of whole 16-bit words."""
+    """An oracle that accepts only data of whole 16-bit words.
+
+    Use it for functions that treat an odd last byte in an unusual way.
+    """
 
     fixed: int | None = None
     unit = 2
 
     def __init__(self, oracle: Oracle) -> None:
-        """Restrict `oracle`, which accepts data of any length, to whole words."""
+        """Restrict `oracle`, which accepts data of any length, to whole 16-bit words."""
         self._oracle = oracle
         self.bits, self.most, self.text = oracle.bits, oracle.most, oracle.text
         self.seed_bits, self.seed_name = oracle.seed_bits, oracle.seed_name
@@ -335,7 +362,7 @@ _SHORT_REPETITIONS = 3
 
 
 class Sample(NamedTuple):
-    """An input for a function: data, seed, and offset of the data from a page start in bytes."""
+    """An input for a function: data, seed, and offset of the data in bytes from a page start."""
 
     data: bytes
     seed: int
@@ -343,7 +370,10 @@ class Sample(NamedTuple):
 
 
 def samples(oracle: Oracle, *, seeds: bool = True) -> Iterator[Sample]:
-    """Yield random inputs for a function, short inputs first; with `seeds`, also random seeds."""
+    """Yield random inputs for a function, short inputs first.
+
+    With `seeds`, each input has a random seed, otherwise 0.
+    """
     noise = noise_of(_SEED)
     sizes = [oracle.fixed] * _FIXED if oracle.fixed is not None else _sizes(oracle, noise)
     for size in sizes:
@@ -354,7 +384,7 @@ def samples(oracle: Oracle, *, seeds: bool = True) -> Iterator[Sample]:
 
 
 def evaluate(oracle: Oracle, sample: Sample) -> int:
-    """Return the result of a function for an input."""
+    """Call a function with an input, and return its result."""
     oracle.shift = sample.shift
     return oracle.value(sample.data, sample.seed)
 
@@ -362,9 +392,10 @@ def evaluate(oracle: Oracle, sample: Sample) -> int:
 def finding(
     kind: str, name: str, parameters: dict[str, str], count: int, lengths: Collection[int]
 ) -> dict[str, Any]:
-    """Return the JSON description of an algorithm whose results equal those of a function.
+    """Return the JSON description of an algorithm that a function was proved to compute.
 
-    They were equal for `count` inputs; `lengths` are the lengths of these inputs in bytes.
+    `kind` is the kind of accelerator, and `name` the algorithm. The function and a reference gave
+    equal results for `count` inputs with these `lengths` in bytes.
     """
     return {
         "kind": kind,
@@ -376,9 +407,10 @@ def finding(
 
 
 def some_data(noise: Noise, size: int, *, text: bool) -> bytes:
-    """Return random data. Sometimes all bits are 0, or all are 1, so that sums overflow.
+    """Return `size` random bytes to pass to a function.
 
-    With `text`, no byte is zero.
+    Sometimes all bits are 0, or all are 1, so that sums overflow. With `text`, no byte is zero,
+    because a zero byte ends a text.
     """
     kind = noise.randrange(16)
     if kind == 0 and not text:

@@ -1,4 +1,4 @@
-"""Reference ciphers: AES, DES, TEA, ChaCha, Salsa20, RC4."""
+"""Reference ciphers to compare functions with: AES, DES, TEA, ChaCha, Salsa20 and RC4."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -46,7 +46,7 @@ def _boxes() -> tuple[bytes, bytes]:
 
 @cache
 def schedule(key: bytes) -> bytes:
-    """Return all round keys of AES, joined, with the byte order of the specification."""
+    """Expand an AES key; return all round keys, joined, with the specification's byte order."""
     box, _ = _boxes()
     words = [key[at : at + 4] for at in range(0, len(key), 4)]
     length, constant = len(words), 1
@@ -232,7 +232,7 @@ def _tea(word: int, total: int, one: int, two: int) -> int:
 
 
 def tea_encrypt(block: bytes, key: bytes, order: Order = "little") -> bytes:
-    """Encrypt a block of 8 bytes with TEA."""
+    """Encrypt a block of 8 bytes with TEA; `order` is the byte order of the 32-bit words."""
     v, k, total = _words(block, order), _words(key, order), 0
     for _ in range(_TEA_ROUNDS):
         total = total + _DELTA & U32
@@ -242,7 +242,7 @@ def tea_encrypt(block: bytes, key: bytes, order: Order = "little") -> bytes:
 
 
 def tea_decrypt(block: bytes, key: bytes, order: Order = "little") -> bytes:
-    """Decrypt a block of 8 bytes with TEA."""
+    """Decrypt a block of 8 bytes with TEA; `order` is the byte order of the 32-bit words."""
     v, k, total = _words(block, order), _words(key, order), _DELTA * _TEA_ROUNDS & U32
     for _ in range(_TEA_ROUNDS):
         v[1] = v[1] - _tea(v[0], total, k[2], k[3]) & U32
@@ -258,7 +258,7 @@ def _xtea(word: int, total: int, part: int) -> int:
 def xtea_encrypt(
     block: bytes, key: bytes, order: Order = "little", rounds: int = _TEA_ROUNDS
 ) -> bytes:
-    """Encrypt a block of 8 bytes with XTEA."""
+    """Encrypt a block of 8 bytes with XTEA; `order` is the byte order of the 32-bit words."""
     v, k, total = _words(block, order), _words(key, order), 0
     for _ in range(rounds):
         v[0] = v[0] + _xtea(v[1], total, k[total & 3]) & U32
@@ -270,7 +270,7 @@ def xtea_encrypt(
 def xtea_decrypt(
     block: bytes, key: bytes, order: Order = "little", rounds: int = _TEA_ROUNDS
 ) -> bytes:
-    """Decrypt a block of 8 bytes with XTEA."""
+    """Decrypt a block of 8 bytes with XTEA; `order` is the byte order of the 32-bit words."""
     v, k, total = _words(block, order), _words(key, order), _DELTA * rounds & U32
     for _ in range(rounds):
         v[1] = v[1] - _xtea(v[0], total, k[total >> 11 & 3]) & U32
@@ -306,15 +306,18 @@ _SALSA = (
 
 
 def chacha_core(state: bytes, rounds: int = 20, *, add: bool = True) -> bytes:
-    """Return 64 bytes of ChaCha key stream from a state of 64 bytes.
+    """Return the 64 bytes of ChaCha key stream for a state of 64 bytes.
 
-    Without `add`, the result is the permutation that HChaCha uses.
+    With `add`, the input state is added to the permuted state, as ChaCha does. HChaCha does not.
     """
     return _core(state, rounds, _CHACHA, add=add, chacha=True)
 
 
 def salsa_core(state: bytes, rounds: int = 20, *, add: bool = True) -> bytes:
-    """Return 64 bytes of Salsa20 key stream from a state of 64 bytes; see `chacha_core`."""
+    """Return the 64 bytes of Salsa20 key stream for a state of 64 bytes.
+
+    With `add`, the input state is added to the permuted state, as Salsa20 does. HSalsa20 does not.
+    """
     return _core(state, rounds, _SALSA, add=add, chacha=False)
 
 

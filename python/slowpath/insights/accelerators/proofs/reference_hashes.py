@@ -1,4 +1,4 @@
-"""Reference hash functions and longest prefix match.
+"""Reference hash functions and longest prefix match, to compare functions with.
 
 FNV: Fowler, Noll, Vo. djb2: D. J. Bernstein. sdbm: O. Yigit. One-at-a-time: B. Jenkins (1997).
 lookup2, lookup3: B. Jenkins (1996, 2006). MurmurHash2, 3: A. Appleby. xxHash: Y. Collet.
@@ -11,7 +11,7 @@ from slowpath.insights.accelerators.proofs.reference_sums import U32, U64, rotat
 
 
 class Hash(NamedTuple):
-    """A hash function of data and a seed, with its properties."""
+    """A known hash function, with its name, result width and usual seed."""
 
     name: str
     bits: int  # width of hash and seed
@@ -21,7 +21,7 @@ class Hash(NamedTuple):
 
 
 def signed(byte: int) -> int:
-    """Return a byte as a signed `char`, the default on x86."""
+    """Convert a byte (0 to 255) to a signed `char`, the default `char` on x86."""
     return byte - 256 if byte > 127 else byte  # noqa: PLR2004 - the sign
 
 
@@ -142,7 +142,10 @@ def siphash(data: bytes, key: bytes, each: int = 2, last: int = 4) -> int:
 
 
 def toeplitz(data: bytes, key: bytes) -> int:
-    """Return the 32-bit hash of receive-side scaling; the key needs 4 bytes more than the data."""
+    """Return the 32-bit Toeplitz hash of data, as receive-side scaling computes it.
+
+    The key needs 4 bytes more than the data.
+    """
     bits = 8 * len(key)
     whole, result = int.from_bytes(key), 0
     for at, byte in enumerate(data):
@@ -243,14 +246,14 @@ def murmur64a(data: bytes, seed: int) -> int:
 
 
 def mixed3(value: int) -> int:
-    """Apply the final mixing step of MurmurHash3 with 32 bits."""
+    """Apply the last mixing step of the 32-bit MurmurHash3 to its state `value`."""
     value = (value ^ value >> 16) * 0x85EBCA6B & U32
     value = (value ^ value >> 13) * 0xC2B2AE35 & U32
     return value ^ value >> 16
 
 
 def murmur3(data: bytes, seed: int) -> int:
-    """Return the MurmurHash3_x86_32 of data."""
+    """Return the 32-bit MurmurHash3 of data, in the variant for x86."""
 
     def scrambled(word: int) -> int:
         return rotate_left(word * 0xCC9E2D51 & U32, 15) * 0x1B873593 & U32
@@ -363,7 +366,10 @@ class Route(NamedTuple):
 
 
 def lookup(routes: list[Route], address: int) -> Route | None:
-    """Return the route with the longest matching prefix; of equal prefixes, the later route."""
+    """Return the route to an IPv4 address by longest prefix match; None without a match.
+
+    Of several routes with the same prefix, the last one counts.
+    """
     best: Route | None = None
     for route in routes:
         matches = address & route.mask == route.prefix & route.mask

@@ -1,4 +1,4 @@
-"""Reference implementations of checksums and CRCs."""
+"""Reference implementations of checksums and CRCs, to compare functions with."""
 
 from functools import cache
 from typing import NamedTuple
@@ -9,7 +9,10 @@ ADLER = 65521
 
 
 def ones_complement_sum(data: bytes, order: str = "big") -> int:
-    """Return the one's complement sum of 16-bit words; a zero byte pads odd lengths."""
+    """Return the one's complement sum of the 16-bit words of data.
+
+    `order` is the byte order of the words; a zero byte pads data of odd length.
+    """
     if len(data) % 2:
         data += b"\0"
     total = sum(
@@ -22,7 +25,7 @@ def ones_complement_sum(data: bytes, order: str = "big") -> int:
 
 
 def adler32(data: bytes, start: int = 1) -> int:
-    """Return Adler-32 of data; `start` is the checksum of the data before it."""
+    """Return the Adler-32 checksum of data; `start` is the checksum of the preceding data."""
     low, high = start & WORD, start >> 16
     for byte in data:
         low = (low + byte) % ADLER
@@ -31,7 +34,7 @@ def adler32(data: bytes, start: int = 1) -> int:
 
 
 class Fletcher(NamedTuple):
-    """A variant of Fletcher's checksum, given by word size, modulus and start value."""
+    """A variant of Fletcher's checksum, defined by word size, modulus and start value."""
 
     bits: int  # width of a word; the checksum has two words
     modulus: int
@@ -39,7 +42,10 @@ class Fletcher(NamedTuple):
     start: int  # initial value of both sums
 
     def of(self, data: bytes) -> tuple[int, int]:
-        """Return both sums of Fletcher's checksum modulo `modulus`; zeros pad the last word."""
+        """Return the two sums of Fletcher's checksum of `data`, modulo `modulus`.
+
+        Zeros pad the last word.
+        """
         size = self.bits // 8
         data += bytes(-len(data) % size)
         low = high = self.start
@@ -60,7 +66,7 @@ FLETCHERS = tuple(
 
 
 class Crc(NamedTuple):
-    """Parameters of a CRC over bytes."""
+    """The parameters that define a CRC, such as width and polynomial."""
 
     width: int
     polynomial: int  # without its highest term; the lowest bit is the term x^0
@@ -96,13 +102,13 @@ class Crc(NamedTuple):
         return register
 
     def outcome(self, register: int) -> int:
-        """Return the CRC of a message: its final register, reflected if necessary, xor `final`."""
+        """Return the CRC for a final `register`: reflected if the CRC requires it, xor `final`."""
         if self.reflected_out:
             register = reverse(register, self.width)
         return register ^ self.final
 
     def _divided(self, register: int, data: bytes) -> int:
-        """Return the CRC register after a message to which no zero bits are appended."""
+        """Return the CRC register after a message to which the CRC appends no zero bits."""
         top = 1 << (self.width - 1)
         mask = (1 << self.width) - 1
         for byte in data:
@@ -173,5 +179,5 @@ _NAMES = {
 
 
 def name_of(width: int, polynomial: int) -> str:
-    """Return the name of a CRC with this width and polynomial."""
+    """Return the usual name of the CRC with this width and polynomial, such as CRC-32."""
     return _NAMES.get((width, polynomial), f"CRC-{width}")

@@ -1,6 +1,7 @@
-"""Recognises longest prefix match over arrays of routes, and guesses how to call table functions.
+"""Recognises longest prefix match over arrays of routes, and guesses calls of table functions.
 
 Functions that add or look up routes take prefix, length, mask and next hop in different orders.
+This module yields the possible orders.
 """
 
 import re
@@ -34,7 +35,10 @@ Answer = Callable[[int], int]
 
 
 def some_routes(noise: Noise, count: int = _ROUTES, *, default: bool = False) -> list[Route]:
-    """Return random routes with different prefixes; half of them are nested in other prefixes."""
+    """Return `count` random routes with different prefixes; half are nested in other prefixes.
+
+    `default` adds a route that matches all addresses.
+    """
     found = dict[tuple[int, int], Route]()
     if default:
         found[0, 0] = Route(0, 0, 1)
@@ -55,7 +59,10 @@ def some_routes(noise: Noise, count: int = _ROUTES, *, default: bool = False) ->
 
 
 def some_addresses(noise: Noise, routes: list[Route]) -> list[int]:
-    """Return random addresses inside prefixes, at their edges, next to them, and anywhere."""
+    """Return random addresses to look up in a table of `routes`.
+
+    They are inside prefixes, at their edges, next to them, and anywhere.
+    """
     found = []
     for _ in range(_ADDRESSES):
         route = noise.choice(routes)
@@ -68,9 +75,10 @@ def some_addresses(noise: Noise, routes: list[Route]) -> list[int]:
 
 
 def agreement(routes: list[Route], addresses: list[int], answer: Answer) -> int | None:
-    """Return the number of addresses if the lookup `answer` is right for all, else None.
+    """Check a lookup function against longest prefix match among `routes`.
 
-    For addresses without a route, `answer` must always give the same number.
+    `answer` maps an address to a next hop. Return the number of `addresses` if all next hops are
+    right, else None. For addresses without a route, `answer` must always give the same number.
     """
     missed = set[int]()
     hops = set[int]()
@@ -88,11 +96,12 @@ def agreement(routes: list[Route], addresses: list[int], answer: Answer) -> int 
 
 
 def agreed(routes: list[Route], addresses: list[int], answer: Answer) -> tuple[int, int] | None:
-    """Compare the lookups of a routing table with longest prefix match.
+    """Compare a lookup function with longest prefix match among `routes`.
 
-    Return the number of correct lookups and the length in bits of the longest prefix that the table
-    supports. Some tables ignore routes to single addresses, because their loop over bits ends one
-    bit early. Return None if other lookups are wrong.
+    `answer` maps an address to a next hop. Return the number of correct lookups of `addresses`, and
+    the length in bits of the longest prefix that the table supports. Some tables ignore routes to
+    single addresses, because their loop over bits ends one bit early. Return None if other lookups
+    are wrong.
     """
     answers = {one: answer(one) for one in addresses}
     for longest in (BITS, BITS - 1):
@@ -106,7 +115,7 @@ def agreed(routes: list[Route], addresses: list[int], answer: Answer) -> tuple[i
 def lpm_finding(count: int, routes: int, parameters: dict[str, str]) -> dict[str, Any]:
     """Return the JSON description of a function that does longest prefix match.
 
-    It agreed with the reference on `count` lookups among `routes` routes.
+    It agreed with the reference on `count` lookups in a table of `routes` routes.
     """
     parameters = {"routes": str(routes), **parameters}
     return finding("lpm", "longest prefix match (IPv4)", parameters, count, [4])
@@ -120,7 +129,7 @@ _MOST = 60
 
 
 class Layout(NamedTuple):
-    """Layout of a route in memory: its size in bytes, and the locations of its members."""
+    """Layout of a route structure in memory: size in bytes, and locations of its members."""
 
     size: int
     prefix: Member
@@ -130,7 +139,10 @@ class Layout(NamedTuple):
 
 
 def entries_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
-    """Yield attempts to recognise longest prefix match in a function of an array of routes."""
+    """Yield attempts to recognise longest prefix match over an array of routes in a function.
+
+    Each attempt assumes another layout of the routes, or another order of the arguments.
+    """
     function, pattern = bench.functions[name], kinds(bench, name)
     if pattern.count("i") not in (1, 2, 3) or not 1 <= pattern.count("p") <= 2:  # noqa: PLR2004
         return
@@ -142,7 +154,10 @@ def entries_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
 
 
 def layouts(function: Function) -> Iterator[Layout]:
-    """Yield possible layouts of the routes that a function takes, guessed from member names."""
+    """Yield possible layouts of the route structure that a function takes.
+
+    They are guessed from the names of the structure's members.
+    """
     for parameter in function.parameters:
         described = parameter.described
         if described is None or not described.members:
@@ -246,7 +261,10 @@ def _meanings(
 
 
 def entry_text(layout: Layout, route: Route, *, swapped: bool) -> bytes:
-    """Return the bytes of a route; with `swapped`, prefix and mask are in network order."""
+    """Return the bytes of a route structure that describes `route`.
+
+    With `swapped`, prefix and mask are in network byte order.
+    """
     text = bytearray(layout.size)
     order = "big" if swapped else "little"
 
@@ -271,9 +289,9 @@ _LOGARITHM = 20
 
 
 class Roles(NamedTuple):
-    """Names of functions that make, initialise, fill (`add`) and search (`look`) a routing table.
+    """Names of the functions that create, initialise, fill and search a routing table.
 
-    The first two are None if the program has no such function.
+    `make` and `begin` are None if the program has no such function.
     """
 
     make: str | None  # returns a new table
@@ -283,7 +301,7 @@ class Roles(NamedTuple):
 
 
 class TableCalls(NamedTuple):
-    """A way to call the functions of a routing table: the meaning of each argument."""
+    """A guess at the arguments and results of the functions of a routing table."""
 
     entry: Layout | None  # layout of a route in memory; None if numbers describe a route
     add_numbers: tuple[str, ...]  # meanings of the numbers that `add` takes
@@ -298,7 +316,7 @@ class TableCalls(NamedTuple):
 
 
 def table_calls(bench: Bench, roles: Roles) -> Iterator[TableCalls]:
-    """Yield possible ways to call the functions of a routing table, likely ones first."""
+    """Yield guesses at how to call the functions of a routing table, likely ones first."""
     layout = entry_layout(bench.functions[roles.add])
     found = (
         _by_entry(bench, roles, layout)
@@ -313,7 +331,10 @@ def table_calls(bench: Bench, roles: Roles) -> Iterator[TableCalls]:
 
 
 def entry_layout(function: Function) -> Layout | None:
-    """Return the layout of the route structure that a function takes; None if it takes none."""
+    """Return the layout of the route structure that a function takes as its only description.
+
+    Return None if the function takes numbers or no such structure.
+    """
     if any(one.kind == "integer" and one.bits > 1 for one in function.parameters):
         return None
     return next((one for one in layouts(function) if one.hop is not None), None)
@@ -331,7 +352,10 @@ def _by_entry(bench: Bench, roles: Roles, layout: Layout) -> Iterator[TableCalls
 
 
 def _by_number(bench: Bench, roles: Roles) -> Iterator[TableCalls]:
-    """Yield ways to call a routing table whose prefixes and addresses are passed as numbers."""
+    """Yield guesses at how to call the functions of a routing table.
+
+    Prefixes and addresses are passed as numbers.
+    """
     add, look = kinds(bench, roles.add), kinds(bench, roles.look)
     if not 2 <= add.count("i") <= 4 or not 1 <= look.count("i") <= 2:  # noqa: PLR2004
         return
@@ -347,7 +371,10 @@ def _by_number(bench: Bench, roles: Roles) -> Iterator[TableCalls]:
 
 
 def _by_address(bench: Bench, roles: Roles) -> Iterator[TableCalls]:
-    """Yield ways to call a routing table whose prefixes and addresses are passed in memory."""
+    """Yield guesses at how to call the functions of a routing table.
+
+    Prefixes and addresses are passed as pointers to memory.
+    """
     add, look = kinds(bench, roles.add), kinds(bench, roles.look)
     numbers = {0: ((),), 1: (("four",), ("bits",), ("zero",))}
     look_numbers: tuple[tuple[str, ...], ...] = numbers.get(look.count("i"), ())
@@ -367,10 +394,11 @@ def _by_address(bench: Bench, roles: Roles) -> Iterator[TableCalls]:
 
 
 def _add_numbers(count: int, *, hop_pointer: bool) -> Sequence[tuple[str, ...]]:
-    """Return possible orders of the numbers that `add` takes: prefix length, next hop and others.
+    """Return possible orders of the numeric arguments of `add`, the function that inserts a route.
 
-    The function `add` inserts a route; the prefix is in memory. `count` is the number of its
-    numeric parameters. With `hop_pointer`, the next hop is passed as a pointer, not as a number.
+    They are prefix length, next hop and others; the prefix itself is in memory. `count` is the
+    number of numeric parameters. With `hop_pointer`, the next hop is not among them, because a
+    pointer to it is passed.
     """
     if hop_pointer:
         names = {1: ("length",), 2: ("four", "length"), 3: ("four", "length", "zero")}
@@ -396,9 +424,9 @@ def _roots(bench: Bench, roles: Roles, pointer: bool) -> list[str]:
 
 
 def _results(bench: Bench, roles: Roles, *, before: int) -> list[str]:
-    """Return possible locations of the next hop after a lookup, as in `TableCalls.result`.
+    """Return the places in which a lookup may leave the next hop, as in `TableCalls.result`.
 
-    The first `before` pointers of the lookup function have other uses.
+    The first `before` pointer arguments of the lookup function have other uses.
     """
     function = bench.functions[roles.look]
     results = ["value"] if function.result.startswith("i") else []
@@ -407,7 +435,7 @@ def _results(bench: Bench, roles: Roles, *, before: int) -> list[str]:
 
 
 def _prefix_first(order: Sequence[str]) -> bool:
-    """Return true if the prefix comes before the prefix length in `order`, or there is no length.
+    """Return true if the prefix precedes its length in `order`, or `order` has no length.
 
     `order` has the meanings of a function's arguments.
     """

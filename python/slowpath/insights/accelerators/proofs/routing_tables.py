@@ -1,4 +1,7 @@
-"""Recognises routing tables: a function that adds a route, and one that looks up an address."""
+"""Recognises functions that implement a routing table: one adds a route, one looks up an address.
+
+The lookups are compared with longest prefix match.
+"""
 
 import ctypes
 import re
@@ -49,9 +52,9 @@ _CALLS = ("value", "memory")
 def lookup_attempts(bench: Bench, roles: Roles) -> tuple[list[Attempt], CrashRecord]:
     """Return attempts to recognise a routing table, and a record of calls that crashed.
 
-    Each attempt tries other meanings of the functions' arguments. Through the record, attempts skip
-    calls that crashed in an earlier attempt. If an attempt leaves variables that cannot be
-    restored, the next one needs a process of its own.
+    Each attempt assumes other meanings of the functions' arguments. It skips calls that the record
+    lists as crashed in an earlier attempt. If an attempt leaves variables that cannot be restored,
+    the next one needs a process of its own.
     """
     attempts: dict[Attempt, TableCalls] = {
         partial(_tried, bench, roles, calls): calls for calls in table_calls(bench, roles)
@@ -71,7 +74,7 @@ def lookup_attempts(bench: Bench, roles: Roles) -> tuple[list[Attempt], CrashRec
 def _inputs(*, ascending: bool) -> tuple[list[Route], list[int]]:
     """Return random routes in the order of their insertion, and addresses to look up.
 
-    With `ascending`, routes are in the order of their prefix lengths.
+    With `ascending`, routes with short prefixes are inserted first.
     """
     noise = noise_of(83)
     routes = some_routes(noise)
@@ -119,7 +122,10 @@ def _tried(bench: Bench, roles: Roles, calls: TableCalls) -> dict[str, Any] | No
 
 
 def _size(bench: Bench, name: str) -> int:
-    """Return the size in bytes of the largest structure that a function takes, at most `SIZE`."""
+    """Return the size in bytes of the largest structure that the function `name` takes.
+
+    The result is at most `SIZE`, the size of a memory region for arguments.
+    """
     described = [one.described for one in bench.functions[name].parameters]
     return min(SIZE, max((one.size for one in described if one is not None), default=0))
 
@@ -127,7 +133,8 @@ def _size(bench: Bench, name: str) -> int:
 def _table(bench: Bench, stage: SharedMemoryRun, roles: Roles, calls: TableCalls) -> int | None:
     """Create a routing table with the program's functions, and return its address in memory.
 
-    Return 0 if `add` will return the address, and None if no table was created.
+    `calls` has the arguments to pass. Return 0 if `add`, the function that inserts a route, will
+    return the address. Return None if no table was created.
     """
     if roles.make is not None:
         pattern = kinds(bench, roles.make)
@@ -205,12 +212,15 @@ def _byte_swapped(number: int) -> int:
 
 
 def _bytes(calls: TableCalls, address: int) -> bytes:
-    """Return an IPv4 address in the byte order that `calls` assumes, padded with zeros."""
+    """Return an IPv4 address as bytes, padded with zeros to the size of a slot.
+
+    The byte order is the one that `calls` assumes.
+    """
     return address.to_bytes(4, "big" if calls.swapped else "little") + bytes(_SLOT - 4)
 
 
 def _written(stage: SharedMemoryRun, region: int, text: bytes, at: int) -> int:
-    """Write bytes to a region of memory at an offset, and return their address."""
+    """Write `text` to the memory region with index `region` at offset `at`; return its address."""
     stage.regions[region].write(text, at)
     return stage.address(region) + at
 
@@ -222,10 +232,11 @@ def _field(
     routes: list[Route],
     addresses: list[int],
 ) -> Callable[[int], int] | None:
-    """Return a function that maps an address to its next hop; None if the next hop is not found.
+    """Find the place where a lookup leaves the next hop.
 
-    The next hop is in memory that the lookup function writes, or near the address that it returns.
-    It may also be the return value itself.
+    Return a function that maps an address to its next hop, or None if the next hop is not found. It
+    is the return value, or in memory that the lookup function writes, or near the address that it
+    returns.
 
     `result_of` calls the lookup function of the program. The known `routes` tell the next hop that
     has to appear for one of the `addresses`.

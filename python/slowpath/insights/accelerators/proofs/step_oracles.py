@@ -1,4 +1,8 @@
-"""Wraps functions that take one byte or word per call, and functions that fill tables."""
+"""Wraps functions that take one byte or word of a message per call, and functions that fill tables.
+
+The wrappers are oracles, which map bytes and a seed to a number. So the functions can be compared
+with reference algorithms.
+"""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -31,7 +35,7 @@ _WORD, _LONG = ("integer", 32), ("integer", 64)
 
 
 class Plain:
-    """Base class of oracles with default values of their attributes."""
+    """Base class of oracles, with defaults for the attributes that describe data and result."""
 
     unit = 1
     text = False
@@ -46,7 +50,7 @@ class Plain:
 
 
 class StepOracle(Plain):
-    """An oracle for a function that maps a state and a piece of data to the next state."""
+    """An oracle for a function that updates a state, such as a CRC, once per byte or word."""
 
     def __init__(
         self,
@@ -63,7 +67,7 @@ class StepOracle(Plain):
         self.result = result_name(bound, place)
 
     def value(self, data: bytes, seed: int = 0) -> int:
-        """Return the state after all data; the function is called once for each piece."""
+        """Return the state after all of `data`; the function is called per byte or word."""
         pieces = [
             int.from_bytes(data[at : at + self.unit], "little")
             for at in range(0, len(data), self.unit)
@@ -85,7 +89,7 @@ class StepOracle(Plain):
 
 
 class WordOracle(Plain):
-    """An oracle for a function whose message is one numeric argument."""
+    """An oracle for a function whose whole message is one numeric argument."""
 
     def __init__(self, bound: BoundFunction, data: int, size: int, bits: int) -> None:
         self._bound, self._data = bound, data
@@ -94,12 +98,12 @@ class WordOracle(Plain):
         self.most = size
 
     def value(self, data: bytes, seed: int = 0) -> int:  # noqa: ARG002 - no seed
-        """Return the function's result for a message."""
+        """Return the function's result for the message `data`; the seed is ignored."""
         return self._bound.call(numbers={self._data: int.from_bytes(data, "little")})
 
 
 class WordsOracle(Plain):
-    """An oracle for a function whose message consists of several numeric arguments."""
+    """An oracle for a function whose message is split into several numeric arguments."""
 
     def __init__(
         self, bound: BoundFunction, data: Sequence[int], seed: int | None, bits: int
@@ -115,7 +119,7 @@ class WordsOracle(Plain):
         )
 
     def value(self, data: bytes, seed: int = 0) -> int:
-        """Return the function's result for a message."""
+        """Return the function's result for the message `data` and the seed."""
         numbers = {} if self._seed is None else {self._seed: seed}
         for at, number in enumerate(self._data):
             piece = data[at * self._size : (at + 1) * self._size]
@@ -124,7 +128,10 @@ class WordsOracle(Plain):
 
 
 class TableOracle(Plain):
-    """An oracle for a table that a function filled; it maps a byte to the entry at this index."""
+    """An oracle that maps a byte to an entry of a 256-entry table, which a function filled.
+
+    Tables of a CRC are recognised in this way.
+    """
 
     fixed: int | None = 1
     most = 1
@@ -134,13 +141,13 @@ class TableOracle(Plain):
         self.bits = 8 * size
 
     def value(self, data: bytes, seed: int = 0) -> int:  # noqa: ARG002 - no seed
-        """Return the table entry for one byte."""
+        """Return the table entry whose index is the byte in `data`; the seed is ignored."""
         at = data[0] * self._size
         return int.from_bytes(self._table[at : at + self._size], "little")
 
 
 class Stepping(NamedTuple):
-    """Roles for the parameters of a function that does one step of a computation."""
+    """The roles of the parameters of a function that processes one byte or word per call."""
 
     binding: tuple[Slot, ...]
     data: int  # index of the parameter that is data
@@ -148,7 +155,7 @@ class Stepping(NamedTuple):
 
 
 def steppings(function: Function) -> list[Stepping]:
-    """Return possible roles for the parameters of a function that takes one number per call."""
+    """Return possible roles for the parameters of a function that takes a byte or word per call."""
     parameters = function.parameters
     numbers = [at for at, one in enumerate(parameters) if one.kind == "integer"]
     if len(parameters) > MOST_PARAMETERS or not numbers or len(numbers) > 4:  # noqa: PLR2004
@@ -163,7 +170,11 @@ def steppings(function: Function) -> list[Stepping]:
 
 
 def step_oracles(bench: Bench, name: str, stepping: Stepping) -> Iterator[StepOracle | WordOracle]:
-    """Yield oracles for a function that takes one number of data per call."""
+    """Yield oracles for a function that takes one byte or word of a message per call.
+
+    They differ in the assumed locations of seed and result, and in the size of the data per call.
+    `stepping` has the roles of the parameters.
+    """
     bound = BoundFunction(bench, name, stepping.binding)
     parameters = bound.function.parameters
     wide = parameters[stepping.data].bits // 8
@@ -189,9 +200,9 @@ def _result_locations(bound: BoundFunction, stepping: Stepping) -> Iterator[Resu
 
 
 def words_oracles(bench: Bench, name: str) -> Iterator[WordsOracle]:
-    """Yield oracles for a function that takes several words.
+    """Yield oracles for a function that takes a message as several numeric arguments.
 
-    The first or last word may be a seed.
+    In some of the oracles, the first or last argument is a seed.
     """
     function = bench.functions[name]
     every = tuple(range(len(function.parameters)))
@@ -206,7 +217,9 @@ def words_oracles(bench: Bench, name: str) -> Iterator[WordsOracle]:
 
 
 def table_oracles(bench: Bench, name: str) -> Iterator[TableOracle]:
-    """Yield tables of 256 numbers that a function fills, in an argument's memory or in variables.
+    """Run a function that fills tables, and yield an oracle for each table of 256 numbers.
+
+    The tables are in an argument's memory or in variables.
 
     Another function may already have filled a variable, so the variable holds random bytes in the
     first run. Some functions fill a table only once. So in the second run, variables have the
@@ -235,7 +248,11 @@ def table_oracles(bench: Bench, name: str) -> Iterator[TableOracle]:
 
 
 def _tables(before: bytes, after: bytes) -> Iterator[TableOracle]:
-    """Yield oracles for a table in `after`, if most of its entries differ from `before`."""
+    """Yield oracles for a table of 256 numbers in `after`, one for each possible entry size.
+
+    `before` is the content of the same memory before a function ran. Most entries must differ from
+    it.
+    """
     for size in (4, 2, 1, 8):
         entries = _entries(after, size)
         kept = sum(one == other for one, other in zip(entries, _entries(before, size), strict=True))

@@ -1,7 +1,7 @@
 """Recognises functions that compute the stream ciphers ChaCha, Salsa20 or RC4.
 
-A function is run on memory with random content. Its output is looked up among the ciphers' outputs
-for each section of this content.
+A function is called with random memory content as its key or state. If its output equals that of a
+known cipher, both are compared on further inputs.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -47,16 +47,20 @@ def _texts() -> tuple[bytes, ...]:
 
 
 def _some_text(noise: Noise) -> bytes:
-    """Return random bytes for a cipher state, words with the number 20 (rounds), and random bytes.
+    """Return random memory content for a function that may compute a stream cipher.
 
-    The last bytes serve as a message.
+    It starts with a cipher state, followed by words with the number 20, which may serve as a number
+    of rounds, and a random message.
     """
     return noise.randbytes(_BEHIND) + b"\x14\0\0\0" * _BEHIND + noise.randbytes(_MESSAGE)
 
 
 @cache
 def _known() -> dict[bytes, tuple[int, Label]]:
-    """Return a map from each output of a cipher to the index of its input text and the cipher."""
+    """Return a map that identifies a cipher by its output.
+
+    Its values are the index of the input text, and the cipher with its variant.
+    """
     return {
         _core(label, text): (at, label)
         for at, text in enumerate(_texts())
@@ -65,7 +69,11 @@ def _known() -> dict[bytes, tuple[int, Label]]:
 
 
 def prepare() -> None:
-    """Fill the caches of known cipher outputs, before processes that call functions are forked."""
+    """Compute the outputs of all known ciphers, and cache them.
+
+    Call this once before the processes that call functions are forked, so that they share the
+    cache.
+    """
     _known()
     for key in (5, 16, 32):
         _rc4_known(key)
@@ -78,7 +86,10 @@ def _core(label: Label, text: bytes) -> bytes:
 
 
 def core_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
-    """Yield attempts to recognise a function that computes or applies a block of key stream."""
+    """Yield attempts to recognise a function that computes one block of key stream.
+
+    The function may also combine the block with a message. Each attempt passes other arguments.
+    """
     pattern = kinds(bench, name)
     pointers = pattern.count("p")
     if pointers not in (1, 2, 3) or len(pattern) > 5:  # noqa: PLR2004
@@ -136,7 +147,10 @@ def _xored(one: bytes, other: bytes) -> bytes:
 
 @cache
 def _direct_known() -> tuple[bytes, bytes, dict[bytes, tuple[str, int, int]]]:
-    """Return a key, a nonce, and a map from key streams to cipher, nonce size and first counter."""
+    """Return a key, a nonce, and a map that identifies a cipher by its key stream for them.
+
+    The values of the map are the cipher, the nonce size in bytes, and the first counter.
+    """
     noise = noise_of(47)
     key, nonce = noise.randbytes(32), noise.randbytes(16)
     found = {}
@@ -149,7 +163,10 @@ def _direct_known() -> tuple[bytes, bytes, dict[bytes, tuple[str, int, int]]]:
 
 
 def cipher_attempts(bench: Bench, name: str) -> Iterator[Attempt]:
-    """Yield attempts to recognise a cipher in a function of key, nonce and message in any order."""
+    """Yield attempts to recognise a stream cipher in a function of key, nonce and message.
+
+    Each attempt passes the arguments in another order.
+    """
     pattern = kinds(bench, name)
     pointers = pattern.count("p")
     if pointers not in (3, 4) or len(pattern) > 7 or pattern.count("i") == 0:  # noqa: PLR2004
@@ -202,9 +219,10 @@ def _rc4_known(size: int) -> tuple[bytes, bytes]:
 
 
 def rc4_attempts(bench: Bench, begin: str, work: str) -> Iterator[Attempt]:
-    """Yield attempts to recognise RC4: key set-up `begin` and key stream `work`.
+    """Yield attempts to recognise RC4 in a pair of functions.
 
-    Both can be the same function.
+    The function `begin` sets up a key, and `work` computes the key stream. Both can be the same
+    function.
     """
     patterns = kinds(bench, begin), kinds(bench, work)
     if patterns[0].count("p") not in (1, 2, 3) or max(map(len, patterns)) > 5:  # noqa: PLR2004
@@ -231,10 +249,10 @@ def rc4_attempts(bench: Bench, begin: str, work: str) -> Iterator[Attempt]:
 
 
 def _rc4(outcome: Callable[[bytes, bytes], bytes], size: int) -> dict[str, Any] | None:
-    """Return a description of RC4 if the function `outcome` computes it.
+    """Return a description of RC4 if the function `outcome` computes it, else None.
 
     `outcome` maps key and message to the encrypted message, or to the key stream. Keys have `size`
-    bytes. Return None for other functions.
+    bytes.
     """
     key, expected = _rc4_known(size)
     if outcome(key, bytes(_MESSAGE)) != expected:

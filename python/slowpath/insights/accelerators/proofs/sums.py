@@ -1,7 +1,7 @@
-"""Recognises functions that compute checksums or update them incrementally.
+"""Recognises functions that compute a checksum, or that update a checksum for changed data.
 
-An updated internet checksum is the old checksum, minus the old content, plus the new content,
-modulo 65535. So each argument has a coefficient of 1, -1, 256 or -256.
+Updates of the internet checksum are linear: the new checksum is the old one, minus the old content,
+plus the new content, modulo 65535. So each argument has a coefficient of 1, -1, 256 or -256.
 """
 
 from collections.abc import Callable, Iterator
@@ -41,7 +41,10 @@ _LEAST = 4
 
 
 def prove_sum(oracle: Oracle) -> dict[str, Any] | None:
-    """Return a description of the checksum that a function computes; None for other functions."""
+    """Return a description of the checksum that a function computes; None if it computes none.
+
+    `oracle` calls the function.
+    """
     for prove in (_internet, _adler, _fletcher, _even_internet):
         found = prove(oracle)
         if found is not None:
@@ -50,9 +53,10 @@ def prove_sum(oracle: Oracle) -> dict[str, Any] | None:
 
 
 def _internet(oracle: Oracle) -> dict[str, Any] | None:
-    """Return a description if a function computes the internet checksum (RFC 1071), else None.
+    """Test whether a function computes the internet checksum (RFC 1071).
 
-    Results are compared modulo 65535, so 0 equals 65535.
+    Return a description of the checksum, or None if the results differ. Results are compared modulo
+    65535, so 0 equals 65535.
     """
     if oracle.bits < 16 or oracle.text or (oracle.fixed or _LEAST) < _LEAST:  # noqa: PLR2004
         return None
@@ -96,9 +100,10 @@ def _internet(oracle: Oracle) -> dict[str, Any] | None:
 
 
 def _even_internet(oracle: Oracle) -> dict[str, Any] | None:
-    """Return a description if a function computes the internet checksum for even lengths only.
+    """Test whether a function computes the internet checksum, but only for even lengths.
 
-    Many functions handle an odd last byte in their own way. Return None for other functions.
+    Many functions treat an odd last byte in their own way. Return a description of the checksum, or
+    None if the results differ.
     """
     if oracle.unit > 1 or oracle.fixed is not None:
         return None
@@ -128,7 +133,9 @@ def _seed_factor(
 ) -> int | None:
     """Return the factor by which a function multiplies its seed before adding it to the sum.
 
-    Return None if the seed has another effect.
+    `rest` gives the part of the result for an input that the data does not explain; `start` is this
+    part for seed 0. Return 0 if the function has no seed, and None if no factor explains the
+    results for the inputs `few`.
     """
     if not oracle.seed_bits:
         return 0
@@ -205,13 +212,19 @@ def _fletcher(oracle: Oracle) -> dict[str, Any] | None:
 
 
 def _few(oracle: Oracle) -> list[Sample]:
-    """Return a few of the longer inputs, on which most functions give different results."""
+    """Return a few of the longer inputs, for a first comparison with a reference.
+
+    Most functions that compute something else already differ on them.
+    """
     found = [one for one in samples(oracle) if len(one.data) >= min(8, oracle.fixed or 8)]
     return found[:: max(1, len(found) // _FEW)]
 
 
 def _agreeing(oracle: Oracle, agrees: Callable[[Sample], bool]) -> Iterator[Sample]:
-    """Yield all inputs before the first one on which a function disagrees with the reference."""
+    """Yield the inputs before the first one on which a function and a reference disagree.
+
+    `agrees` compares the two for one input.
+    """
     for sample in samples(oracle):
         if not agrees(sample):
             return
@@ -221,8 +234,8 @@ def _agreeing(oracle: Oracle, agrees: Callable[[Sample], bool]) -> Iterator[Samp
 def _required(oracle: Oracle) -> int:
     """Return the number of inputs on which function and reference must agree.
 
-    It is the number of all inputs for a function of fixed-length data. For others it is at most
-    120, as they may take data only up to a limited length.
+    These are all inputs for a function that takes data of one length only. For others, at most 120
+    are required, because the function may limit the length of its data.
     """
     every = sum(1 for _ in samples(oracle))
     return every if oracle.fixed is not None else min(every, 120)
@@ -238,7 +251,10 @@ _TRIALS = 256
 
 
 def prove_update(bench: Bench, name: str) -> dict[str, Any] | None:
-    """Return a description of a sum or an update of a checksum; None if it is neither."""
+    """Test whether a function adds numbers to a checksum, or updates a checksum.
+
+    Return a description of the sum or update, or None if the function does neither.
+    """
     function = bench.functions[name]
     numbers = [at for at, one in enumerate(function.parameters) if one.kind == "integer"]
     if not 1 <= len(numbers) <= 6:  # noqa: PLR2004 - words of a header
