@@ -1,4 +1,4 @@
-"""Runs the command `slowpath insights accelerators`, from its options to the report."""
+"""Runs the command `slowpath insights accelerators`."""
 
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
@@ -27,11 +27,9 @@ from slowpath.insights.source.unit import CompiledUnit, UnitWorker, require_llvm
 def run(given: Namespace, reporter: Reporter) -> ExitCode:
     """Report all functions of a source file that an accelerator could replace.
 
-    `given` has the options of the command.
-
     Raises:
         InputError: if the file cannot be read, compiled or used.
-        OptionError: if the options are invalid or contradict each other.
+        OptionError: if an option makes no sense.
         UnavailableError: if llvmlite is missing.
     """
     require_llvmlite()
@@ -55,9 +53,7 @@ _MIN_CONFIDENCE = 0.5
 
 
 def examined(source: Source, worker: UnitWorker, seconds: float | None) -> AcceleratorsReport:
-    """Collect the results of `examine_unit`, which already runs in the worker process.
-
-    Return them as a report. `seconds` is the time limit, if any.
+    """Wait for `examine_unit`, which already runs in the worker process, and return its report.
 
     Raises:
         InputError: if the file cannot be read, or the entry does not exist or cannot be followed.
@@ -110,12 +106,10 @@ def examine_unit(
     stopping: Stopping,
     begun: Sequence[str] = (),
 ) -> Iterator[Message]:
-    """Search a compiled source for functions that accelerators could replace; yield the results.
+    """Find the functions of a unit that accelerators could replace, in the worker process.
 
-    This runs in the worker process, and the results are messages to the main process. Only
-    functions that calls from `entry` reach are examined. Without an entry, the search starts from
-    `begun`: symbols of functions that received packets of the trace. `seconds` is the time limit,
-    if any.
+    Only functions that `entry` reaches are examined. Without an entry, these are the functions
+    that `begun` reaches: symbols of functions that received packets of the trace.
     """
     from slowpath.insights.accelerators.candidates import keep_inlined, without_inlined
     from slowpath.insights.accelerators.classifier import classify
@@ -226,7 +220,7 @@ def _unexamined(identification: Any, name: str, reason: str) -> Unexamined:  # n
 
 
 def _place(identification: Any, name: str) -> tuple[str, int, list[Called]]:  # noqa: ANN401
-    """Return the file and the line of the function `name`, and the source lines that call it.
+    """Return a function's file, its line, and the source lines that call it.
 
     A function of slowpath's headers has the file and line of its first call. For other functions,
     the list of calls is empty.

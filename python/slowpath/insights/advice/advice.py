@@ -1,7 +1,7 @@
-"""Types for advice, its evidence, and gaps: advice that lacks evidence.
+"""Types for advice, the evidence behind it, and gaps: advice that lacks evidence.
 
-An adviser is a function from `Evidence` to advice and gaps. It is independent of other advisers,
-files and formats; `ranking.py` has the list of advisers.
+An adviser is a function that takes `Evidence` and yields advice and gaps. It is independent of
+other advisers, files and formats; `ranking.py` has the list of advisers.
 
 Cycles serve to compare costs, not to predict time. An instruction counts one cycle, as in the model
 of the SmartNIC (targets/agilio-cx-2x40.toml). An access to state costs the cycles of the memory
@@ -75,7 +75,7 @@ Findings = Iterator[Advice | Gap]
 
 
 class Placed(NamedTuple):
-    """Recommended placement of state in the SmartNIC's memories, with the cycles of each access."""
+    """The recommended placement of state in the card's memories, and the cost of accesses."""
 
     case: PlacementCase
     farthest: str
@@ -88,22 +88,22 @@ class Placed(NamedTuple):
     """Present level by structure, as the user states it; other structures are in `farthest`."""
 
     def present_level(self, structure: str) -> str:
-        """Return the name of the memory level in which a structure is at present."""
+        """Return the name of the memory level in which the structure is now, before any change."""
         return self.stated_levels.get(structure, self.farthest)
 
     def price(self, operation: Literal["read", "write"], structure: str) -> float:
-        """Return the price of an access to a structure in its present memory, in cycles."""
+        """Return the cost in cycles of one access to the structure where it is now."""
         return self.prices[operation][self.present_level(structure)]
 
     def cost(self, one: CountedStructure) -> float:
-        """Return the present cost in cycles per packet of all accesses to a structure."""
+        """Return the cost in cycles per packet of all accesses to a structure where it is now."""
         name = one["structure"]
         reads = one["reads_per_packet"] * self.price("read", name)
         return reads + one["writes_per_packet"] * self.price("write", name)
 
 
 class Traced(NamedTuple):
-    """Results of running a network function over a packet trace."""
+    """Results of running a network function on the packets of a trace."""
 
     counts: CountsReport
     executed: Executed
@@ -128,7 +128,7 @@ class Traced(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """All evidence about a source file on which advice is based."""
+    """All evidence about a source file, from which advice is derived."""
 
     file: str
     accelerators: AcceleratorsReport
@@ -150,7 +150,7 @@ _PRICES = (
 
 
 def assumptions(traced: Traced) -> list[str]:
-    """Return, as phrases for the report, the assumptions that `cycles` makes."""
+    """Return the assumptions that `cycles` makes, as phrases for the report."""
     executed, placed = traced.executed, traced.placed
     farthest = "the farthest memory" if placed is None else placed.farthest
     state = _STATE.format(farthest=farthest)
@@ -163,17 +163,23 @@ def assumptions(traced: Traced) -> list[str]:
 
 
 def unit(traced: Traced) -> str:
-    """Return the name of the unit in which `instructions` counts: LLVM or card instructions."""
+    """Return the unit in which `instructions` counts: LLVM instructions or card instructions."""
     return "instructions of the card" if traced.executed.on_card else "LLVM instructions"
 
 
 def instructions(traced: Traced, symbols: frozenset[str] | None = None) -> float:
-    """Return the instructions per packet of all functions, or only of the functions `symbols`."""
+    """Return the number of instructions that run per packet of the trace.
+
+    With `symbols`, count only the functions with these symbols.
+    """
     return traced.executed.instructions(symbols)
 
 
 def cycles(traced: Traced) -> float:
-    """Return the cycles per packet that instructions and accesses to state take."""
+    """Return the total cycles per packet of instructions and accesses to state.
+
+    This is the denominator for the effects of advice.
+    """
     placed = traced.placed
     costs = [] if placed is None else [placed.cost(one) for one in traced.counts["structures"]]
     return instructions(traced) + sum(costs)

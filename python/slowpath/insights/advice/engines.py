@@ -1,10 +1,10 @@
-"""Advises on functions that accelerators of the SmartNIC could replace.
+"""Advises to replace functions by accelerators of the SmartNIC, called engines.
 
 `slowpath insights accelerators` finds the functions; this module adds the effect of replacing them.
 
-The effect is the number of LLVM instructions that a call of the accelerator would replace,
-including callees that no other function calls. Instructions of the SmartNIC are given, too. The
-size of the remaining code on the SmartNIC is unknown until it is compiled.
+The effect is the number of LLVM instructions that a call of the engine would replace, including
+callees that no other function calls. Instructions of the SmartNIC are given, too. The size of the
+remaining code on the SmartNIC is unknown until it is compiled.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -35,7 +35,7 @@ _Runs = Mapping[tuple[str, int], float]
 
 
 class Part(NamedTuple):
-    """The work that a part of the code does for each packet."""
+    """The work per packet of a function, or of its calls in one source line."""
 
     instructions: float
     """LLVM instructions per packet."""
@@ -48,8 +48,9 @@ class Part(NamedTuple):
 def of_function(evidence: Evidence, symbol: str, line: int) -> Part | None:
     """Return the work per packet of a function, including callees that no other function calls.
 
-    Return None if the work is unknown because the function was inlined without debug information;
-    `line` is 0 then.
+    `symbol` is the function's symbol, and `line` its line in the source. Return None without a
+    trace. Return None as well if the function was inlined without debug information; `line` is 0
+    then.
     """
     traced = evidence.traced
     if traced is None:
@@ -73,7 +74,8 @@ def of_function(evidence: Evidence, symbol: str, line: int) -> Part | None:
 def at_line(evidence: Evidence, symbol: str, file: str, line: int) -> Part | None:
     """Return the work per packet that a header function does when one source line calls it.
 
-    Return None if no trace was run, so that counts are missing.
+    `symbol` is the header function; `file` and `line` are the place of the call. Return None if no
+    trace was run, so that counts are missing.
     """
     traced = evidence.traced
     if traced is None:
@@ -96,11 +98,11 @@ def at_line(evidence: Evidence, symbol: str, file: str, line: int) -> Part | Non
 def _with_calls(
     evidence: Evidence, traced: Traced, uses: Sequence[LibraryUse], own: tuple[float, float]
 ) -> Part:
-    """Return the work of code per packet, including its share of the header functions it calls.
+    """Return the work of code per packet, including the work of the header functions it calls.
 
     `own` has the instructions and cycles of the code itself, and `uses` are its uses of header
-    functions. If the code makes a share of a header function's calls, the same share of the header
-    function's work counts.
+    functions. If the code makes a third of all calls of a header function, it is charged with a
+    third of that function's work.
     """
     llvm, cycles = own
     runs, shared = _runs(traced), False
@@ -118,7 +120,8 @@ def _with_calls(
 def _counted_share(traced: Traced, symbol: str, uses: Sequence[LibraryUse]) -> float | None:
     """Return the share (0 to 1) of a header function's instructions that ran in calls from `uses`.
 
-    Return None if the function's calls were not counted separately.
+    `symbol` is the header function. Return None if its calls were not counted separately by source
+    line.
     """
     rows = [one for one in traced.counts["calls"] if one["symbol"] == symbol]
     total = sum(one["instructions"] for one in rows)
@@ -130,7 +133,7 @@ def _counted_share(traced: Traced, symbol: str, uses: Sequence[LibraryUse]) -> f
 
 
 def _share(traced: Traced, symbol: str, calls: float) -> float:
-    """Return the share (0 to 1) of a function's calls that some of its callers make.
+    """Return the share (0 to 1) of all calls of the function `symbol` that some callers make.
 
     `calls` is the number of calls per packet that these callers make.
     """
@@ -145,7 +148,7 @@ def _runs(traced: Traced) -> _Runs:
 
 
 def _executed(uses: Iterable[LibraryUse], runs: _Runs) -> float:
-    """Return the number of LLVM instructions per packet that inlined header functions execute.
+    """Return the number of LLVM instructions per packet in inlined code of header functions.
 
     `uses` are the places of the inlined code, and `runs` has the number of runs of each block per
     packet.
@@ -154,7 +157,7 @@ def _executed(uses: Iterable[LibraryUse], runs: _Runs) -> float:
 
 
 def _inlined(use: LibraryUse) -> frozenset[str]:
-    """Return the symbols of the inlined functions that contain the instructions of a use."""
+    """Return the symbols of all inlined functions whose code contains the instructions of `use`."""
     return frozenset((*use.within, *(use.symbols[:-1] if use.calls else use.symbols)))
 
 
@@ -162,14 +165,18 @@ _TABLE = " table"
 
 
 def is_table(one: Accelerated) -> bool:
-    """Return true if a function fills a table instead of computing a result from data."""
+    """Return true if a function fills a lookup table, such as that of a CRC.
+
+    An engine needs no table, so the function can be removed.
+    """
     return one["algorithm"].endswith(_TABLE)
 
 
 def result_of_another(evidence: Evidence, one: Accelerated) -> bool:
     """Return true if another function computes the result, and `one` only stores it in memory.
 
-    The other function is proved to compute the same algorithm. `one` calls it, or runs after it.
+    The other function is proved to compute the same algorithm; `one` calls it, or runs after it.
+    There is no separate advice on `one` then.
     """
     if not is_table(one) and "result" not in one["parameters"]:
         return False
@@ -184,11 +191,11 @@ def result_of_another(evidence: Evidence, one: Accelerated) -> bool:
 
 
 def is_slight(evidence: Evidence, one: Alike) -> bool:
-    """Return true if a function without a proof does too little work to be worth advice.
+    """Return true if an unproved function does too little work to be worth advice.
 
-    This holds if the function and its unproved callees do little work (less than a dozen bit
-    operations, none of them in a loop). With a trace, it also holds if proved functions do at least
-    half of the function's work.
+    `one` looks like a function for an engine. It does too little work if it and its unproved
+    callees have less than a dozen bit operations, none of them in a loop. With a trace, it also
+    does if proved functions do at least half of its work.
     """
     statics, symbol = evidence.statics, one["symbol"]
     if symbol not in statics.calls:
@@ -230,9 +237,10 @@ _EQUAL_CALLS = "all calls of the function are assumed to cost the same; the matc
 
 
 def accelerating(evidence: Evidence) -> Findings:
-    """Yield advice for each function that an accelerator could replace, proved or likely.
+    """Yield advice for each function that an engine of the SmartNIC could replace.
 
-    Advice on a library function is given for each line of the source that calls it.
+    The function is proved to compute the algorithm of the engine, or only looks like it. Advice on
+    a library function is given for each line of the source that calls it.
     """
     report = evidence.accelerators
     for one in report["proved"]:
@@ -252,7 +260,10 @@ def accelerating(evidence: Evidence) -> Findings:
 
 
 def _gaps(evidence: Evidence) -> Findings:
-    """Yield reasons for missing advice: unexamined functions, and calls with unknown target."""
+    """Yield the reasons why advice on accelerators may be incomplete.
+
+    Some functions were not examined, or a call through a pointer has an unknown target.
+    """
     unexamined = evidence.accelerators["unexamined"]
     if unexamined:
         reasons = dict[str, list[str]]()
@@ -274,7 +285,7 @@ def _gaps(evidence: Evidence) -> Findings:
 
 
 def _unseen_calls(evidence: Evidence) -> Iterator[UnknownCall]:
-    """Return calls through pointers with unknown target, except calls that the trace reached."""
+    """Return the calls through pointers with unknown target that no packet of the trace reached."""
     counted = () if evidence.traced is None else evidence.traced.counts["blocks"]
     ran = {(one["symbol"], one["number"]) for one in counted if one["per_packet"]}
     return (one for one in evidence.statics.unknown if (one.symbol, one.block) not in ran)
@@ -299,7 +310,10 @@ def _proved(evidence: Evidence, one: Accelerated) -> Advice:
 
 
 def _by_line(evidence: Evidence, one: Accelerated) -> str:
-    """Return a text with the LLVM instructions per packet for each line that calls a function."""
+    """Return a text with the LLVM instructions per packet for each line that calls a function.
+
+    The text is empty if calls were not counted by line.
+    """
     traced = evidence.traced
     calls = () if traced is None else traced.counts["calls"]
     rows = [
@@ -311,7 +325,10 @@ def _by_line(evidence: Evidence, one: Accelerated) -> str:
 
 
 def _called(evidence: Evidence, one: Accelerated, place: Called) -> Advice:
-    """Return advice on a library function for a source line that calls it or leads to a call."""
+    """Return advice to replace the library function `one` where the source calls it.
+
+    `place` is the line that calls the function, directly or through another library function.
+    """
     part = at_line(evidence, one["symbol"], place["file"], place["line"])
     name, function = place["name"], one["function"]
     itself = name == function
@@ -347,16 +364,21 @@ def _agreed(one: Accelerated) -> str:
 
 
 def _certain(part: Part | None, why: str) -> tuple[Certainty, str]:
-    """Return the certainty of a piece of advice, and a text on the basis of this certainty."""
+    """Return the certainty of advice on an engine, and a text that explains it.
+
+    The certainty is only an assumption if `part` divides counts equally among calls. `why` explains
+    a proved match.
+    """
     if part is not None and part.shared:
         return "assumption", f"{_EQUAL_CALLS}{why}"
     return "proved", why
 
 
 def _effect(part: Part | None) -> tuple[float | None, float | None, str, float | None]:
-    """Return four fields of an `Advice`: instructions before and after, unit, and saved cycles.
+    """Return the fields of an `Advice` that describe its effect.
 
-    The numbers are None if `part` is None, because the work of the code is unknown.
+    These are instructions before and after the change, their unit, and the saved cycles. The
+    numbers are None if `part` is None, because the work of the code is unknown.
     """
     if part is None:
         return None, None, _UNIT, None

@@ -1,8 +1,8 @@
 """Collects the evidence for advice, using the code of the other insights commands.
 
-A worker process parses the source, runs it and searches for functions that accelerators could
-replace. Meanwhile, a second worker counts card instructions, and this process computes the
-placement of state. The two workers share the memory limit.
+A worker process parses the source, runs it on the packet trace, and searches for functions that
+accelerators could replace. Meanwhile, a second worker counts card instructions, and this process
+computes the placement of state. The two workers share the memory limit.
 """
 
 import json
@@ -48,7 +48,7 @@ _SEARCH_SHARE = 0.9
 
 
 class AdviceRequest(NamedTuple):
-    """A request to collect the evidence for a report with advice."""
+    """Files, options and limits from which the evidence for advice is collected."""
 
     source: Source
     clang: Clang
@@ -66,7 +66,9 @@ class AdviceRequest(NamedTuple):
 
 
 def gather(request: AdviceRequest, stopping: Stopping) -> Evidence:
-    """Collect the evidence about a source file, on which advice is based.
+    """Collect the evidence about a source file from which advice is derived.
+
+    `stopping` tells when the user interrupts the command.
 
     Raises:
         InputError: when the source or the trace cannot be used.
@@ -125,7 +127,10 @@ def _card(traced: Traced, others: "Sequence[Neighbour]") -> CardUse:
 
 
 def _runnable(request: AdviceRequest) -> AdviceRequest:
-    """Return the request; if its source is an XDP program, replace the source by host code."""
+    """Return a request whose source can run on this computer.
+
+    For an XDP program, the source is replaced by host code; other requests are returned unchanged.
+    """
     if not request.source.compiled or not is_xdp(request.source.file):
         return request
     filled = request.setting.maps is not None
@@ -139,9 +144,9 @@ def _left(until: float | None) -> float | None:
 def _read(
     unit: CompiledUnit, entry: str | None, _seconds: float | None, _stopping: Stopping
 ) -> Iterator[Message]:
-    """Yield one message: the functions that may receive packets, and static facts.
+    """Yield one message: the functions that may receive packets, and facts about the source.
 
-    Static facts are found without running the source.
+    This runs in the worker process. The facts, such as loops, are found without running the source.
     """
     symbol = unit.find_entry(entry)
     if not source_functions(unit.functions):
@@ -156,10 +161,10 @@ def _read(
 def _statics(
     file: str, worker: UnitWorker, read: Work, seconds: float | None
 ) -> tuple[Statics, list[str]]:
-    """Read a source in the worker process with `read`, and return static facts about it.
+    """Read a source in the worker process, and return facts about it, such as loops.
 
-    These are facts found without running the source. Also return the symbols of functions that may
-    receive packets.
+    The facts are found without running the source. Also return the symbols of functions that may
+    receive packets. `read` is the function for the worker process, and `seconds` the time limit.
     """
     found = list[tuple[Statics, list[str]]]()
 
@@ -181,7 +186,11 @@ def _statics(
 def _executed(
     request: AdviceRequest, traffic: str, run: Run, seconds: float | None, stopping: Stopping
 ) -> Executed:
-    """Return counts of the blocks that ran, in card instructions if possible, else in LLVM's."""
+    """Return the counts of the code blocks that ran, in card instructions if possible.
+
+    If the card's instructions cannot be counted, use LLVM instructions. `run` has the results of
+    running the source on the trace `traffic`.
+    """
     allowed = RunLimits(None if seconds is None else seconds / 2, request.memory)
     try:
         trace = Trace(traffic, request.setting, allowed, run.report)
@@ -198,9 +207,10 @@ def _stated_levels(request: AdviceRequest, statics: Statics) -> StatedLevels:
 
 
 def _room(stated: StatedLevels, statics: Statics, run: Run) -> dict[str, int]:
-    """Return the number of bytes that are free for placing state, for each memory level.
+    """Return the number of bytes in each memory level that are free for placing state.
 
-    Structures that the user put into a level, and that packets do not access, take up the rest.
+    Structures that the user put into a level (`stated`) take up space if packets do not access
+    them.
     """
     touched = {one["structure"] for one in run.report["structures"]}
     room = dict(CAPACITIES)

@@ -1,4 +1,7 @@
-"""Writes the advice as an HTML page."""
+"""Writes the advice on a source file as an HTML page.
+
+The page has the advice, tables of predictions, and the source with counts for each line.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -42,7 +45,7 @@ _COLUMNS = (
 
 
 def advice_page(report: AdviceReport) -> str:
-    """Return the text of an HTML page with all advice of a report."""
+    """Return the text of the HTML page for a report with advice."""
     name = report["file"].rpartition("/")[2]
     data = download("\n".join(advice_csv(report)) + "\n", "advice.csv", "as CSV")
     parts: list[Content] = [
@@ -61,7 +64,7 @@ def advice_page(report: AdviceReport) -> str:
 
 
 def advice_view(report: AdviceReport) -> Html:
-    """Return the advice of a report as HTML, for the page and for notebooks."""
+    """Return the HTML of all advice in a report, for the page and for notebooks."""
     pieces = (_piece(report, rank, one) for rank, one in enumerate(report["advice"], 1))
     return join(_contents(report), _notes(report), *pieces, _gaps(report))
 
@@ -84,7 +87,7 @@ _CONTENTS = (Column("advice"), Column("effect"), Column("line"))
 
 
 def _contents(report: AdviceReport) -> Html | None:
-    """Return a table of the advice with links into the page; None without advice."""
+    """Return a table that lists the advice, with links to its details; None without advice."""
     if not report["advice"]:
         return None
     rows = [
@@ -99,7 +102,7 @@ def _contents(report: AdviceReport) -> Html | None:
 
 
 def _line_link(report: AdviceReport, one: AdviceGiven) -> Html | None:
-    """Return a link to the line that advice concerns; None if it concerns no line."""
+    """Return a link to the source line that a piece of advice concerns; None without a line."""
     if not one["line"]:
         return None
     location = f"{_shown_name(report, one['file'])}:{one['line']}"
@@ -136,13 +139,16 @@ def advice_section(rank: int, one: AdviceGiven, link: Html | None) -> Html:
 
 
 def _code(lines: list[str]) -> Html:
-    """Return lines of C as one HTML element each, so that bidirectional text stays in its line."""
+    """Return lines of C code, each as an HTML element of its own.
+
+    Bidirectional text in one line then cannot change the order of other lines.
+    """
     rows = [element("div", _line(line)) for line in lines]
     return element("details", element("summary", "In C"), *rows)
 
 
 def _line(text: str) -> Html:
-    """Return a line of C as an HTML element that keeps its indentation."""
+    """Return a line of C code as an HTML element that keeps the indentation."""
     return element("code", text.replace("\t", "    "), class_="line")
 
 
@@ -169,7 +175,10 @@ def _card_table(one: CardTable) -> Html:
 
 
 def _named_lines(report: AdviceReport) -> dict[str, set[int]]:
-    """Return the line numbers that the report mentions, by file; the user's source comes first."""
+    """Return the line numbers that the report mentions, by file.
+
+    The user's source and files with advice come first.
+    """
     named = defaultdict[str, set[int]](set)
     for one in (*report["advice"], *report["accesses"], *report["loops"], *report["lines"]):
         if one["line"]:
@@ -179,7 +188,10 @@ def _named_lines(report: AdviceReport) -> dict[str, set[int]]:
 
 
 def _own(report: AdviceReport) -> set[str]:
-    """Return the files that the page shows unfolded: the user's source, and files with advice."""
+    """Return the files that the page shows in full: the user's source, and files with advice.
+
+    Other files are folded.
+    """
     source = PurePath(report["file"]).name
     mentioned = (*report["accesses"], *report["loops"], *report["lines"])
     own = {one["file"] for one in mentioned if PurePath(one["file"]).name == source}
@@ -191,7 +203,11 @@ def _anchor(report: AdviceReport, file: str, line: int) -> str:
 
 
 def _sources(report: AdviceReport) -> Iterator[Html]:
-    """Yield a section for each file of the user, and one with all other files, folded."""
+    """Yield HTML sections with the source lines that the report mentions.
+
+    The user's source and files with advice have a section each. All other files are in one folded
+    section.
+    """
     own, others = _own(report), list[Html]()
     for file, lines in _named_lines(report).items():
         name = _shown_name(report, file)
@@ -213,7 +229,10 @@ def _sources(report: AdviceReport) -> Iterator[Html]:
 
 
 def _shown_name(report: AdviceReport, file: str) -> str:
-    """Return a file's path below the folder of the source; for other files, only their name."""
+    """Return the name under which the page shows a file.
+
+    This is its path below the folder of the user's source; for files elsewhere, only the file name.
+    """
     folder = PurePath(report["file"]).parent
     path = PurePath(file)
     return str(path) if path.is_relative_to(folder) and not path.is_absolute() else path.name
@@ -224,9 +243,10 @@ _CONTEXT = 2
 
 
 def _annotated(report: AdviceReport, file: str, lines: Sequence[str]) -> Html:
-    """Return a table of source lines with their counts, accesses, loops and advice.
+    """Return a table of source lines with their counts, memory accesses, loops and advice.
 
-    Lines without any of these are left out, except a few lines around the others.
+    `lines` are all lines of the file. Those without any of these remarks are left out, except a few
+    neighbours of lines with remarks.
     """
     accesses, counts = (
         _accesses(report, file),
@@ -269,9 +289,9 @@ def _annotated(report: AdviceReport, file: str, lines: Sequence[str]) -> Html:
 
 
 def _gap(before: int, after: int) -> list[Content]:
-    """Return a table row that states the number of lines left out between two shown lines.
+    """Return a table row that stands for the lines left out between two shown lines.
 
-    `before` and `after` are the numbers of the shown lines.
+    It states their number. `before` and `after` are the numbers of the shown lines.
     """
     count = after - before - 1
     words = element("span", f"... {count} line{'s'[: count > 1]}", class_="soft")

@@ -1,4 +1,4 @@
-"""Collects all advice on a source file and ranks it by effect.
+"""Collects all advice on a source file in a report, sorted by effect.
 
 Advice on code that no packet of the trace reached comes last.
 """
@@ -40,7 +40,10 @@ from slowpath.insights.trace.documents import CountedStructure
 
 
 def missing_counts(evidence: Evidence) -> Findings:
-    """Yield the reasons for missing counts: a recursive function, no trace, or no card code."""
+    """Yield the reasons why the report lacks counts of instructions.
+
+    The source is recursive, no trace was given, or the code could not be compiled for the card.
+    """
     for name, place in evidence.statics.recursive:
         where = f" ({place})" if place else ""
         yield Gap(
@@ -76,7 +79,10 @@ _CERTAINTIES = ("proved", "predicted", "estimated", "assumption", "learnt")
 
 
 def report_on(evidence: Evidence, target: str) -> AdviceReport:
-    """Return the report with all advice on a source, largest effect first."""
+    """Return the report with all advice that the evidence supports, largest effect first.
+
+    `target` is the name of the card.
+    """
     findings = [one for adviser in _ADVISERS for one in adviser(evidence)]
     traced = evidence.traced
     total_cycles = 0.0 if traced is None else cycles(traced)
@@ -151,10 +157,10 @@ def _traffic(traced: Traced, total_cycles: float) -> AdviceTraffic:
 
 
 def _present(traced: Traced) -> Present:
-    """Return the costs before any change.
+    """Return the costs of the program as it is, before any advised change.
 
-    They consist of the memory and cost of each structure, and of the accesses to groups of
-    variables in the order of the source.
+    These are the memory and cost of each structure, and the accesses to each group of variables in
+    the order of the source.
     """
     placed = traced.placed
     structures = (

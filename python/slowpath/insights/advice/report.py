@@ -1,4 +1,4 @@
-"""Prints the report with advice as text or CSV."""
+"""Prints the report of `slowpath insights FILE` as text or CSV."""
 
 import textwrap
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ def advice_csv(report: AdviceReport) -> Iterator[str]:
 
 
 def advice_text(report: AdviceReport) -> Iterator[Line]:
-    """Yield a text report: advice, missing advice, notes, tables and assumptions."""
+    """Yield the lines of the text report: advice, missing advice, notes, tables and assumptions."""
     yield Line(one_line(headline(report)), "bold")
     for rank, one in enumerate(report["advice"], 1):
         yield Line("")
@@ -71,7 +71,7 @@ def advice_text(report: AdviceReport) -> Iterator[Line]:
 
 
 def order_text(report: AdviceReport) -> str:
-    """Return sentences about the assumptions behind the order of the advice."""
+    """Return sentences that state the assumptions on which the order of the advice relies."""
     assumed = "; ".join(report["assumptions"])
     alone = "Each effect is that of one change alone. Effects do not add up."
     means = "" if report["traffic"] is None else f" {MEANS}"
@@ -79,7 +79,10 @@ def order_text(report: AdviceReport) -> str:
 
 
 def gaps(report: AdviceReport) -> list[str]:
-    """Return text lines on advice that cannot be given; a line lists all advice with one reason."""
+    """Return a text line for each reason why advice cannot be given.
+
+    The line lists all missing advice with this reason, and the remedy.
+    """
     reasons = dict[tuple[str, str], list[str]]()
     for gap in report["unsaid"]:
         reasons.setdefault((gap["why"], gap["remedy"]), []).append(gap["what"])
@@ -90,7 +93,7 @@ def gaps(report: AdviceReport) -> list[str]:
 
 
 class CardTable(NamedTuple):
-    """A table of predicted throughput; its first column has names, the others numbers."""
+    """A table of predicted throughput: names in the first column, numbers in the others."""
 
     heading: str
     titles: tuple[str, ...]
@@ -98,9 +101,10 @@ class CardTable(NamedTuple):
 
 
 def card_tables(card: CardUse | None) -> Iterator[CardTable]:
-    """Yield tables of predicted throughput: by number of cores, and next to other functions.
+    """Yield tables of the throughput that a function is predicted to reach on the card.
 
-    Yield none if `card` is None.
+    One is by number of cores, the other by the function that shares the card. Yield none if `card`
+    is None.
     """
     if card is not None:
         titles: tuple[str, ...] = ("cores", "million packets/s", "from", "to")
@@ -111,7 +115,10 @@ def card_tables(card: CardUse | None) -> Iterator[CardTable]:
 
 
 def _curve_rows(card: CardUse) -> list[tuple[str, ...]]:
-    """Return rows with the throughput for selected numbers of cores and the recommended number."""
+    """Return table rows with the predicted throughput for some numbers of cores.
+
+    These are multiples of `_CORE_STEP`, and the recommended number.
+    """
     return [
         (
             f"{one['cores']}{' (advised)' if one['cores'] == card['cores']['knee_cores'] else ''}"
@@ -126,7 +133,10 @@ def _curve_rows(card: CardUse) -> list[tuple[str, ...]]:
 
 
 def _neighbour_rows(card: CardUse) -> list[tuple[str, ...]]:
-    """Return a row for each function that may share the card, best ones first."""
+    """Return a table row for each function that may share the card, best ones first.
+
+    The best one leaves the assessed function the largest share of its throughput.
+    """
     return [
         (
             one["neighbour"],
@@ -137,7 +147,7 @@ def _neighbour_rows(card: CardUse) -> list[tuple[str, ...]]:
 
 
 def headline(report: AdviceReport) -> str:
-    """Return a line with the source, the number of pieces of advice, and the trace."""
+    """Return the first line of the report: source, number of pieces of advice, and trace."""
     count = len(report["advice"])
     pieces = f"{count or 'no'} piece{'' if count == 1 else 's'} of advice"
     traffic = report["traffic"]
@@ -163,7 +173,7 @@ def effect(one: AdviceGiven) -> str:
 
 
 def numbers(one: AdviceGiven) -> str:
-    """Return the values before and after the advised change as text.
+    """Return a text with the cost before and after the advised change, such as "12 -> 3 cycles".
 
     The text is empty without counts, or if no packet reached the code.
     """
@@ -176,14 +186,15 @@ def numbers(one: AdviceGiven) -> str:
 
 
 def place(one: AdviceGiven | StaticStructure | StaticLoop) -> str:
-    """Return the source location of advice, a structure or a loop: `file:line` or empty."""
+    """Return the source location of the item as `file:line`; empty if unknown."""
     return f"{one['file']}:{one['line']}" if one["line"] else ""
 
 
 def state(report: AdviceReport) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return the titles and rows of a table of structures.
+    """Return the titles and rows of a table of the program's structures.
 
-    With a trace, the rows contain present memory and cost.
+    With a trace, the rows contain the present memory of each structure and the cost of its
+    accesses.
     """
     titles: tuple[str, ...] = ("structure", "bytes", "declared")
     rows: list[tuple[str, ...]] = [

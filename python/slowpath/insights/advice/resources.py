@@ -1,4 +1,4 @@
-"""Advises on the use of the SmartNIC's memory and cores, and on functions that share the SmartNIC.
+"""Advises on memory, on the number of cores, and on functions to share the SmartNIC with.
 
 For memory, the advice is on the order of variables in structures, and the level of each structure.
 Instructions are LLVM instructions, because the published costs are per LLVM instruction. Accesses
@@ -30,7 +30,11 @@ _NO_STRUCT, _NO_STRUCT_TITLE = "variables", "global variables outside of structs
 
 
 def packing(evidence: Evidence) -> Findings:
-    """Yield advice for each structure in which another order of variables needs fewer accesses."""
+    """Yield advice for each structure whose variables should be in another order.
+
+    With this order, packets need fewer memory accesses, because variables that are used together
+    share an access.
+    """
     traced = evidence.traced
     if traced is None:
         yield Gap(
@@ -83,12 +87,15 @@ def _title(layout: ElementLayout) -> str:
 
 
 def _price(placed: Placed, structures: Sequence[CountedStructure]) -> float:
-    """Return the highest price in cycles of a read of these structures where they are now."""
+    """Return the highest cost in cycles of a read of one of the structures where they are now."""
     return max((placed.price("read", one["structure"]) for one in structures), default=0.0)
 
 
 def _remark(layout: ElementLayout) -> str:
-    """Return a remark for the report if the variables are not members of one struct; else ""."""
+    """Return a remark for the report if the variables are not members of one declared structure.
+
+    Return an empty text if they are.
+    """
     if layout["element"].endswith(")"):  # members of a structure that the source declares
         return ""
     return (
@@ -97,12 +104,12 @@ def _remark(layout: ElementLayout) -> str:
 
 
 def accesses_in_source(layout: ElementLayout) -> float:
-    """Return the memory accesses per packet if the variables have the order of the source."""
+    """Return the memory accesses per packet if the variables are in the order of the source."""
     return next(one["accesses"] for one in layout["compared"] if one["layout"] == "source")
 
 
 def _structures(counts: CountsReport, layout: ElementLayout) -> list[CountedStructure]:
-    """Return the counted structures that contain the variables of a layout."""
+    """Return the structures, with their counts, that contain the variables of `layout`."""
     name = layout["element"]
     variables = {one["variable"] for one in layout["members"]}
     found = list[CountedStructure]()
@@ -130,7 +137,7 @@ _EQUAL = 1e-9
 
 
 def placing(evidence: Evidence) -> Findings:
-    """Yield advice for each structure that should be in another memory.
+    """Yield advice for each structure that should be in another memory of the SmartNIC.
 
     There is no advice unless the recommended placement saves cycles in total.
     """
@@ -178,7 +185,10 @@ def moving(traced: Traced, placed: Placed) -> Iterator[Advice]:
 def _advice(
     placed: Placed, parts: list[PlacedPart], counted: Mapping[str, CountedStructure]
 ) -> Advice:
-    """Return the advice to move all structures in `parts` to the memory level that they share."""
+    """Return the advice to move all structures in `parts` to the same memory level.
+
+    `placed` is the recommended placement, and `counted` has the accesses to each structure.
+    """
     structures = [counted[part["structure"]] for part in parts]
     before = math.fsum(map(placed.cost, structures))
     after = math.fsum(part["cost"] for part in parts)
@@ -220,10 +230,10 @@ _UNNAMED = "memory without a name"
 
 
 def work_of(counts: CountsReport, placed: Placed | None) -> CardWork:
-    """Return instructions and memory accesses per packet, with structures placed as recommended.
+    """Return the work per packet that the throughput on the card is predicted from.
 
-    Instructions are LLVM instructions, as in the published figures for Click elements
-    (`cores/prices.py`).
+    This is the number of LLVM instructions, as in the published figures for Click elements
+    (`cores/prices.py`), and the accesses to each memory with structures placed as recommended.
     """
     packets = counts["traffic"]["packets"]
     parts = [
@@ -240,7 +250,10 @@ def work_of(counts: CountsReport, placed: Placed | None) -> CardWork:
 
 
 def _internal_share(placed: Placed | None, structure: str) -> float:
-    """Return the share (0 to 1) of a structure that the placement puts into internal memory."""
+    """Return the share (0 to 1) of a structure that the placement puts into internal memory.
+
+    Without a placement (None), the structure is in external memory, so the share is 0.
+    """
     if placed is None:
         return 0.0
     return math.fsum(
@@ -272,7 +285,9 @@ def _parts(one: CountedStructure, internal_share: float, packets: int) -> Sequen
 def _windows(members: Sequence[CountedMember], operation: str, accesses: int) -> float:
     """Return the number of accesses that the card needs for the program's accesses to `members`.
 
-    The program is assumed to need every byte that an access fetches.
+    `operation` is `reads` or `writes`; `accesses` is their number in the program, the result if the
+    sizes of the members are unknown. The program is assumed to need every byte that an access
+    fetches.
     """
     counts = [
         (one["size_bytes"], one["reads"] if operation == "reads" else one["writes"])
@@ -284,7 +299,7 @@ def _windows(members: Sequence[CountedMember], operation: str, accesses: int) ->
 
 
 def gap(evidence: Evidence, what: str) -> Gap:
-    """Return the reason why the kind of advice `what` is missing, with a remedy.
+    """Return a `Gap` that explains why advice on `what` is missing, with a remedy.
 
     The cause is a missing trace, or floating-point arithmetic in the source.
     """
@@ -299,7 +314,10 @@ def gap(evidence: Evidence, what: str) -> Gap:
 
 
 def doubts(traced: Traced) -> str:
-    """Return a sentence with additional assumptions of an estimate; empty if there are none."""
+    """Return a sentence with further assumptions of an estimate; empty if there are none.
+
+    For example, operations that the card lacks count as one instruction each.
+    """
     executed = traced.executed
     if executed.refused:
         return f". Each unsupported operation counts as one instruction ({executed.lacking()})"
@@ -318,9 +336,10 @@ _GIGA = 1e9
 
 
 def scaling(evidence: Evidence) -> Findings:
-    """Yield advice on the number of cores: the knee of the throughput curve.
+    """Yield advice on the number of cores to use.
 
-    Cores beyond the knee add little throughput.
+    The recommended number is the knee of the throughput curve: cores beyond it add little
+    throughput.
     """
     card, traced = evidence.card, evidence.traced
     if card is None or traced is None:
@@ -377,7 +396,10 @@ _MIN_DIFFERENCE = 0.01
 
 
 def sharing(evidence: Evidence) -> Findings:
-    """Yield advice to share the card with the function that reduces throughput least."""
+    """Yield advice on the neighbour: the function with which to share the card.
+
+    The best neighbour leaves the assessed function the largest share of its solo throughput.
+    """
     card, traced = evidence.card, evidence.traced
     if card is None or traced is None:
         yield gap(evidence, "functions to share the card with")
@@ -410,7 +432,10 @@ def sharing(evidence: Evidence) -> Findings:
 
 
 def _listed(neighbours: list[CardNeighbour]) -> str:
-    """Return a text that lists all neighbours; if there are many, only the best and the worst."""
+    """Return a text with the share of solo throughput kept beside each neighbour.
+
+    If there are many neighbours, list only the best and the worst.
+    """
     described = [_described(one) for one in neighbours]
     if len(described) > _MAX_NAMED:
         omitted = len(described) - _MAX_NAMED

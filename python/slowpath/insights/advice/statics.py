@@ -49,7 +49,7 @@ _Shape = tuple[str, tuple[str, ...]]
 
 
 class UnknownCall(NamedTuple):
-    """A call through a pointer, for which no possible target was found."""
+    """A call through a pointer for which no possible target was found in the source."""
 
     symbol: str
     """Symbol of the calling function."""
@@ -60,9 +60,10 @@ class UnknownCall(NamedTuple):
 
 
 def pointer_targets(text: str, functions: Mapping[str, Function]) -> dict[str, list[str]]:
-    """Return the possible targets of calls through pointers, for each calling function.
+    """Return the functions that calls through pointers may reach, for each calling function.
 
-    These are the functions whose addresses are in variables that the calling function names.
+    These are the functions whose addresses are in variables that the caller names. `text` is the
+    LLVM IR of the module.
     """
     addresses = {
         name: named for name, named in _initial(text).items() if not name.startswith(_METHODS)
@@ -83,10 +84,10 @@ def pointer_targets(text: str, functions: Mapping[str, Function]) -> dict[str, l
 
 
 def _stored(function: Function) -> Iterator[tuple[str, set[str]]]:
-    """Yield each variable that a function writes, and the symbols that it may then point to.
+    """Yield each variable that a function writes, and the symbols whose addresses it may then hold.
 
-    A symbol of another variable stands for the content of that variable, if a value is read or
-    copied from it.
+    If a value is read or copied from another variable, that variable's symbol stands for its
+    content.
     """
     known = dict[str, set[str]]()
 
@@ -105,9 +106,9 @@ def _stored(function: Function) -> Iterator[tuple[str, set[str]]]:
 
 
 def _stores(one: Instruction) -> Iterator[tuple[str, str]]:
-    """Yield (value, address) of an instruction that stores a pointer.
+    """Yield the value that an instruction stores, and the address to which it stores it.
 
-    For a call that copies memory, yield (source, destination).
+    Only pointers count as values. A call that copies memory yields its source and destination.
     """
     if one.opcode == "store":
         value, place, *_ = split_at_commas(one.text.removeprefix("store "))
@@ -120,7 +121,10 @@ def _stores(one: Instruction) -> Iterator[tuple[str, str]]:
 
 
 def _initial(text: str) -> dict[str, set[str]]:
-    """Return the symbols in the initial value of each variable of a module, by variable."""
+    """Return the symbols that the initial value of each variable contains, by variable.
+
+    `text` is the LLVM IR of the module.
+    """
     return {
         one[1].strip('"'): {name.strip('"') for name in _NAME.findall(_TEXT.sub("", one[2]))}
         for one in _VARIABLE.finditer(text)
@@ -134,7 +138,12 @@ def unknown_calls(
     text: str,
     metadata: Metadata,
 ) -> Iterator[UnknownCall]:
-    """Yield the calls through pointers without known targets in the functions `names`."""
+    """Yield the calls through pointers in the functions `names` that have no known target.
+
+    A target is known if a function of the call's type is among the possible targets. `indirect` has
+    the targets by caller; `text` is the LLVM IR of the module, and `metadata` its debug
+    information.
+    """
     tables = [named for name, named in _initial(text).items() if name.startswith(_METHODS)]
     targets = {one for methods in tables for one in methods if one in functions}
     for name in names:
@@ -154,7 +163,10 @@ def unknown_calls(
 
 
 def _named(functions: Mapping[str, Function], function: Function) -> Iterator[str]:
-    """Yield the functions whose address a function uses for anything other than a direct call."""
+    """Yield the functions whose address a function uses for anything but a direct call.
+
+    Such functions may be called through pointers.
+    """
     for block in function.blocks:
         for one in block.instructions:
             target = call_target(one.text) if one.opcode in ("call", "invoke") else None
@@ -174,7 +186,7 @@ def _shape(function: Function) -> _Shape:
 
 
 def _pointer(one: Instruction) -> _Shape | None:
-    """Return the types of result and arguments of a call through a pointer.
+    """Return the types of the result and arguments if an instruction is a call through a pointer.
 
     Return None for any other instruction.
     """
@@ -279,7 +291,10 @@ class Statics(NamedTuple):
 
 
 def statics_of(unit: CompiledUnit, entry: str | None) -> Statics:
-    """Return the static facts of a source; with an entry, only of functions that it reaches."""
+    """Return the facts about a source that are found without running it, such as its loops.
+
+    With `entry`, only functions that this function reaches are considered.
+    """
     from slowpath.insights.source.modules import variables_of
 
     text, functions, metadata, layouts = unit.text, unit.functions, unit.metadata, unit.layouts
@@ -332,10 +347,10 @@ def statics_of(unit: CompiledUnit, entry: str | None) -> Statics:
 
 
 def first_functions(file: str, functions: Mapping[str, Function], entry: str | None) -> list[str]:
-    """Return the symbols of functions that may be the entry; empty if any function may be it.
+    """Return the symbols of the functions that may receive packets; empty if unknown.
 
     If the source does not determine its entry, return all its functions except `main`, which
-    receives no packets.
+    receives no packets. Return no symbols if any function may be the entry.
     """
     if entry is not None:
         return [entry]
@@ -348,7 +363,10 @@ def first_functions(file: str, functions: Mapping[str, Function], entry: str | N
 
 
 def _is_substantial(function: Function, metadata: Metadata, used: Sequence[LibraryUse]) -> bool:
-    """Return true if a function does much work, not counting inlined header functions."""
+    """Return true if a function's own code does much work, such as bit operations in a loop.
+
+    Inlined code of header functions does not count. `used` are all uses of header functions.
+    """
     from slowpath.insights.accelerators.candidates import is_substantial, without_inlined
 
     others = {name for use in used for name in use.symbols}
@@ -359,7 +377,7 @@ def _is_substantial(function: Function, metadata: Metadata, used: Sequence[Libra
 def _floating(function: Function, metadata: Metadata) -> Iterator[str]:
     """Yield the places of floating-point arithmetic, which the SmartNIC does not support.
 
-    Each place is a text that serves as the subject of a sentence, such as `the code in nf.c:3`.
+    Each place is the subject of a sentence in the report, such as `the code in nf.c:3`.
     """
     for block in function.blocks:
         for one in block.instructions:
@@ -373,7 +391,10 @@ def _floating(function: Function, metadata: Metadata) -> Iterator[str]:
 
 
 def _is_support(structure: Structure) -> bool:
-    """Return true for variables of slowpath's headers, and for guard variables of the compiler."""
+    """Return true if a variable is not state of the user's program.
+
+    It comes from slowpath's headers, or is a guard variable of the compiler.
+    """
     line = structure.line
     return structure.name.startswith("_ZGV") if line is None else is_ours(line.file)
 
@@ -409,7 +430,7 @@ def _accesses(function: Function, metadata: Metadata) -> Iterator[StaticAccess]:
 
 
 def _parameters(function: Function) -> dict[str, str]:
-    """Return the names of a function's parameters by LLVM value (`%0`, `%1`, ...)."""
+    """Return the source names of a function's parameters, by LLVM value (`%0`, `%1`, ...)."""
     found = {}
     for at, one in enumerate(function.parameters):
         described = one.described
@@ -423,10 +444,11 @@ def _parameters(function: Function) -> dict[str, str]:
 def _base(
     pointer: str, definitions: Mapping[str, tuple[str, str]], names: Mapping[str, str]
 ) -> str | None:
-    """Return the name of the base from which an address is computed.
+    """Return the name of the variable or parameter from which an address is computed.
 
-    The base is a variable, a parameter, or `UNKNOWN`. Return None for a local variable, which is
-    not state. `names` has the names of parameters by LLVM value.
+    `pointer` is the LLVM value of the address, `definitions` has the instruction behind each value,
+    and `names` the names of parameters. Return `UNKNOWN` for other addresses, and None for a local
+    variable, which is not state.
     """
     for _ in range(_MAX_STEPS):
         operand = _POINTER.search(pointer)

@@ -1,10 +1,11 @@
 """Runs LLVM's BPF back end in a separate process, and finds the LLVM block of each instruction.
 
-If the back end rejects a function, the module is compiled again with an empty body for this
-function.
+The separate process survives crashes of the back end. If the back end rejects a function, the
+module is compiled again with an empty body for this function.
 
-The blocks come from comments in the assembly. A machine block keeps the name of its LLVM block,
-even if the back end moves, splits or copies it. Source: `AsmPrinter::emitBasicBlockStart` of LLVM.
+The block of an instruction is in comments of the assembly. A machine block keeps the name of its
+LLVM block, even if the back end moves, splits or copies it. Source:
+`AsmPrinter::emitBasicBlockStart` of LLVM.
 """
 
 import re
@@ -26,7 +27,7 @@ _CALLED = re.compile(r"^call ([A-Za-z_.$][\w.$]*)|^r\d+ = ([A-Za-z_.$][\w.$]*) l
 
 
 class BpfInstruction(NamedTuple):
-    """A BPF instruction, as found in the assembly of LLVM's back end."""
+    """A BPF instruction in the assembly of LLVM's back end, with the LLVM block it comes from."""
 
     block: str  # name of the LLVM block; empty if unknown
     slots: int  # 2 with an immediate of 64 bits
@@ -34,7 +35,10 @@ class BpfInstruction(NamedTuple):
 
 
 def layout(assembler: str) -> dict[str, list[BpfInstruction]]:
-    """Return the instructions of each function in order; `assembler` is assembly text from LLVM."""
+    """Parse assembly text of LLVM's BPF back end.
+
+    Return the instructions of each function, by name, in their order.
+    """
     found = dict[str, list[BpfInstruction]]()
     inside, block = None, ""
     for line in assembler.splitlines():
@@ -68,7 +72,10 @@ def layout(assembler: str) -> dict[str, list[BpfInstruction]]:
 def slots_of(
     functions: Mapping[str, list[BpfInstruction]],
 ) -> Iterator[tuple[str, int, BpfInstruction]]:
-    """Yield (function, index of the first 8-byte slot in the function, instruction) in order."""
+    """Yield each instruction with the name of its function and the index of its first slot.
+
+    A slot has 8 bytes. Its index counts from the start of the function.
+    """
     for name, instructions in functions.items():
         at = 0
         for one in instructions:
@@ -89,7 +96,7 @@ _ALL_SECONDS = 60.0
 
 
 class Assembler(NamedTuple):
-    """The output of LLVM's BPF back end for a module."""
+    """A module compiled by LLVM's BPF back end: assembly, object file and rejected functions."""
 
     text: str  # assembly, with the names of blocks in comments
     object: bytes
@@ -97,10 +104,12 @@ class Assembler(NamedTuple):
 
 
 def assembler(file: str, text: str, until: float | None = None) -> Assembler:
-    """Compile the text of an LLVM module for BPF to assembly and to an object.
+    """Compile the LLVM IR `text` for BPF, to assembly and to an object file.
+
+    Functions that the back end rejects get empty bodies. `file` is the source, for error messages.
 
     Raises:
-        StoppedError: when `until` (on the monotonic clock) passes first.
+        StoppedError: when the time `until` of the monotonic clock passes first.
     """
     refused = dict[str, str]()
     names = [found[2].strip('"') for found in _BODY.finditer(text)]
@@ -119,9 +128,10 @@ def assembler(file: str, text: str, until: float | None = None) -> Assembler:
 def _one_by_one(
     file: str, text: str, names: list[str], refused: dict[str, str], until: float | None
 ) -> Assembler:
-    """Compile functions one at a time, to find those that the back end rejects without naming them.
+    """Compile a module without the functions that LLVM's BPF back end rejects.
 
-    `refused` has the functions that it rejected before, with the reasons.
+    The back end does not always name them, so each function is first compiled alone. `names` are
+    all functions of the module, and `refused` those already known as rejected, with the reasons.
     """
     refused, end = dict(refused), time.monotonic() + _ALL_SECONDS
     for name in names:
@@ -141,7 +151,7 @@ def _one_by_one(
 
 
 def _without(text: str, names: dict[str, str]) -> str:
-    """Return the module with empty bodies for the functions `names`.
+    """Return the LLVM IR `text` with empty bodies for the functions `names`.
 
     These functions also lose their parameters and results.
     """
@@ -169,9 +179,9 @@ _Output = tuple[str, bytes]
 
 
 def _attempt(text: str, file: str, until: float | None) -> tuple[_Output | None, str]:
-    """Compile a module in a child process; return the output and error messages.
+    """Compile the LLVM IR `text` for BPF in a child process.
 
-    The output is None if compiling fails.
+    Return the output and the error messages. The output is None if the back end fails.
     """
     left = _SECONDS if until is None else min(_SECONDS, until - time.monotonic())
     if left <= 0:
@@ -201,10 +211,10 @@ def _attempt(text: str, file: str, until: float | None) -> tuple[_Output | None,
 
 
 def _emit(text: str, _seconds: float | None, send: Send, _stopping: Stopping) -> None:
-    """Compile a module, and send the output and an error message to the parent process.
+    """Compile the LLVM IR `text` for BPF, and send the result to the parent process.
 
-    The output is None if compiling fails. The back end changes the module, so assembly and object
-    need separate copies.
+    The result is the output, None on failure, and an error message. Assembly and object are made
+    from separate copies of the module, because the back end changes it.
     """
     import llvmlite.binding as llvm
 

@@ -1,4 +1,8 @@
-"""Counts the card instructions of each block in a source's programs by compiling them."""
+"""Counts the card instructions of each basic block of a program, by compiling it for the card.
+
+clang compiles the source to BPF, and slowpath compiles BPF to instructions of the card. Each card
+instruction belongs to a BPF instruction, and this to a block of LLVM IR.
+"""
 
 import re
 from collections import Counter
@@ -42,7 +46,7 @@ _NO_ACCESS = re.compile(r"stack access|xdp_md")
 
 @dataclass
 class Counted:
-    """Counts of instructions and memory accesses of a basic block."""
+    """Counts of instructions and memory accesses for one basic block."""
 
     bpf: int = 0  # BPF instructions
     instructions: int = 0  # card instructions except for framework calls
@@ -61,13 +65,15 @@ def counted(
     exchanged: Mapping[str, str],
     called: Mapping[tuple[str, int], str],
 ) -> dict[str, dict[str, Counted]]:
-    """Count card instructions by function and block; code outside of blocks has an empty name.
+    """Count the card instructions of a compiled program, by function and block.
 
-    `exchanged` maps each replaced BPF map to the reason. `called` has the function whose call was
-    replaced by a stand-in, for each function and instruction slot.
+    Code outside of blocks has an empty block name. `layout` has the BPF instructions of each
+    function. `exchanged` has the BPF maps that were replaced, each with the reason. `called` has
+    the calls that a stand-in instruction replaces: the name of the callee by calling function and
+    instruction slot.
 
     Raises:
-        InputError: when the object has code that the assembly lacks.
+        InputError: when the object has a function that the assembly lacks.
     """
     by_slot, refused = _by_slot(program), {one[:2]: one for one in program.stand_ins}
     texts = {one["slot"]: one["text"] for one in program.compiled["bpf"]}
@@ -98,7 +104,7 @@ def counted(
 
 
 def _by_slot(program: CardProgram) -> dict[int, list[str]]:
-    """Return the texts of the card instructions of a program, by slot of the BPF instruction."""
+    """Return the texts of a program's card instructions, by slot index of the BPF instruction."""
     found = dict[int, list[str]]()
     for one in program.compiled["instructions"]:
         if one["bpf"] is not None:
@@ -107,7 +113,10 @@ def _by_slot(program: CardProgram) -> dict[int, list[str]]:
 
 
 def _made(block: Counted, text: str, made: list[str]) -> None:
-    """Add a supported BPF instruction `text`, and its card instructions `made`, to the counts."""
+    """Add a BPF instruction that the card supports to the counts of a block.
+
+    `text` is the BPF instruction, and `made` are the card instructions compiled from it.
+    """
     call = _CALL.match(text)
     if call:
         block.calls[call[1]] += 1
@@ -123,7 +132,10 @@ def _made(block: Counted, text: str, made: list[str]) -> None:
 
 
 def _refused(block: Counted, one: StandIn) -> None:
-    """Add a BPF instruction that the SmartNIC does not support to the counts of a block."""
+    """Add a BPF instruction that the card does not support to the counts of a block.
+
+    `one` describes the instruction that stands in for it.
+    """
     block.refused[one.reason] += 1
     call = _REFUSED_CALL.match(one.reason)
     if call:
@@ -149,7 +161,10 @@ UNREACHED = (
 
 
 class Made(NamedTuple):
-    """Data about a BPF program that slowpath made from a plain function by adding code."""
+    """Facts about a BPF program that slowpath made from a plain function by adding code.
+
+    They serve to leave the added code out of the counts.
+    """
 
     kinds: list[Kind]  # targets of the function's parameters
     called: Mapping[
@@ -161,7 +176,7 @@ class Made(NamedTuple):
 
 
 class Module(NamedTuple):
-    """A source with BPF programs, as LLVM IR and as a BPF object."""
+    """A source with BPF programs, compiled to LLVM IR and to a BPF object."""
 
     language: IrModule
     layout: dict[str, list[BpfInstruction]]
@@ -172,7 +187,7 @@ class Module(NamedTuple):
 
 
 class CountedProgram(NamedTuple):
-    """The counts of a program, with the functions that it calls."""
+    """The instruction counts of a program, with the symbols of its functions."""
 
     program: PredictedProgram
     symbols: list[str]  # of the functions in `program`, in the same order
@@ -181,7 +196,9 @@ class CountedProgram(NamedTuple):
 def counted_programs(
     question: Question, text: str, stopping: Stopping
 ) -> Iterator[PredictedProgram | Uncounted]:
-    """Yield the instruction counts of a source's programs; `text` is its LLVM IR for BPF.
+    """Yield the instruction counts of each BPF program in a source.
+
+    `text` is the LLVM IR of the source for BPF. A program that cannot be counted yields the reason.
 
     Raises:
         InputError: when the source cannot be compiled, or lacks the requested program.
@@ -205,13 +222,19 @@ def counted_programs(
 
 
 def _alone(question: Question, text: str, stopping: Stopping) -> CountedProgram:
-    """Return the counts of the requested program, compiled without the others."""
+    """Return the instruction counts of the requested program, compiled without other programs.
+
+    The back end may reject another program of the source. `text` is the source's LLVM IR for BPF.
+    """
     module = load(question, without_other_programs(text, question.entry or ""))
     return count(question, module, module.programs[0], stopping)
 
 
 def _counted(name: str, work: Callable[[], CountedProgram]) -> PredictedProgram | Uncounted:
-    """Return the counts of a program that `work` computes, or the reason why it failed."""
+    """Run `work`, which counts the program `name`, and return the counts.
+
+    If it fails with an `InputError`, return the reason.
+    """
     try:
         return work().program
     except StoppedError:
@@ -221,7 +244,7 @@ def _counted(name: str, work: Callable[[], CountedProgram]) -> PredictedProgram 
 
 
 def load(question: Question, text: str) -> Module:
-    """Compile the LLVM IR of a source to a BPF object, and find its programs.
+    """Compile the LLVM IR `text` of a source to a BPF object, and find its programs.
 
     Raises:
         InputError: when the source does not compile, or lacks the requested program.
@@ -254,10 +277,13 @@ def load(question: Question, text: str) -> Module:
 
 
 def check(file: str, placed: Mapping[str, list[BpfInstruction]], compiled: objects.Object) -> None:
-    """Check that assembly (`placed`) and object (`compiled`) have equally many instruction slots.
+    """Check that assembly and object of a source have the same number of instruction slots.
+
+    `placed` has the instructions of the assembly, by function. The numbers differ for functions
+    with inline assembly, so their instructions cannot be assigned to blocks.
 
     Raises:
-        InputError: when they differ.
+        InputError: when the numbers differ.
     """
     slots = objects.function_slots(compiled)
     for one in placed:
@@ -274,10 +300,11 @@ def check(file: str, placed: Mapping[str, list[BpfInstruction]], compiled: objec
 def count(
     question: Question, module: Module, program: objects.ProgramInfo, stopping: Stopping
 ) -> CountedProgram:
-    """Count the card instructions of a program block by block.
+    """Count the card instructions of a program for each basic block.
 
     Raises:
-        InputError: when the card cannot run the program, even with stand-ins.
+        InputError: when the card cannot run the program, even with stand-ins for unsupported
+            instructions.
         StoppedError: when `stopping` asks to stop.
     """
     made, done = module.made, compiled_for_card(question, module, program, stopping)
@@ -308,7 +335,9 @@ def count(
 def compiled_for_card(
     question: Question, module: Module, program: objects.ProgramInfo, stopping: Stopping
 ) -> analyses.CardProgram:
-    """Compile a program for the card, with stand-ins for instructions that the card lacks.
+    """Compile a program for the card.
+
+    Stand-in instructions replace those that the card lacks.
 
     Raises:
         InputError: when the card cannot run the program, even with stand-ins.
@@ -331,9 +360,10 @@ def compiled_for_card(
 
 
 def _remove_added(blocks: dict[str, dict[str, Counted]], made: Made) -> int:
-    """Remove blocks that are not in the source, and return the number of their instructions.
+    """Remove blocks that slowpath added to the source, and return the number of their instructions.
 
-    Also add the features that BPF lacks (`made.lacks`) to the counts of blocks.
+    `blocks` has the counts by function and block. Features that BPF lacks (`made.lacks`) are added
+    to the counts of the remaining blocks.
     """
     added = list[Counted]()
     for name in list(blocks):
@@ -362,7 +392,7 @@ def _function(
 
 
 def function_row(function: Function, blocks: list[PredictedBlock]) -> PredictedFunction:
-    """Return the entry of a function, with these blocks, in the JSON document."""
+    """Return the entry for a function in the JSON document, with the entries of its blocks."""
     return {
         "name": function.shown,
         "file": function.line.file if function.line else "",
@@ -399,8 +429,8 @@ def _block(
 def _mark_unreached(rows: list[PredictedBlock]) -> None:
     """Mark blocks that have BPF instructions but no card instructions as not counted.
 
-    The code generator drops unreachable code. Such code may be reachable in the original program if
-    a stand-in made it unreachable.
+    The card's compiler drops unreachable code. Such code may be reachable in the original program,
+    but became unreachable when a stand-in replaced an unsupported instruction.
     """
     for row in rows:
         made = row["instructions"] or row["call_instructions"]
@@ -409,10 +439,10 @@ def _mark_unreached(rows: list[PredictedBlock]) -> None:
 
 
 def _resolved(block: Block | None, counts: Counted, traced: Traced) -> tuple[int, int]:
-    """Divide a block's accesses to unknown memory between packet and state.
+    """Assign a block's accesses to unknown memory to either the packet or state.
 
-    Return the numbers of accesses to the packet and to state. The kinds of pointers in the LLVM IR
-    decide. The card can serve several loads with one read. Therefore, if some pointers are
+    Return how many access the packet, and how many access state. The kinds of pointers in the LLVM
+    IR decide. The card can serve several loads with one read. Therefore, if some pointers are
     unknown, accesses count for the packet only if no other card instruction accesses the packet.
     """
     if block is None or not counts.unknown:
@@ -427,5 +457,5 @@ def _resolved(block: Block | None, counts: Counted, traced: Traced) -> tuple[int
 
 
 def times_of(counts: Counter[str]) -> list[Times]:
-    """Return the entries of a counter as entries of the JSON document, sorted by name."""
+    """Convert counts of names to entries of the JSON document, sorted by name."""
     return [{"what": name, "times": times} for name, times in sorted(counts.items())]

@@ -1,4 +1,7 @@
-"""Wraps plain functions and elements as XDP programs, and counts their card instructions."""
+"""Counts the card instructions of plain C functions and Click elements.
+
+Such a function is not a BPF program, so it is first wrapped in one: an XDP program that calls it.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
@@ -44,7 +47,7 @@ POINTS: dict[Role, Kind] = {
 
 
 class Plain(NamedTuple):
-    """LLVM IR of a source with plain functions instead of BPF programs, after LLVM's passes."""
+    """A source with plain functions instead of BPF programs, as optimised LLVM IR."""
 
     text: str
     """LLVM IR as clang writes it."""
@@ -60,12 +63,12 @@ class Plain(NamedTuple):
 
     @property
     def roots(self) -> list[str]:
-        """Symbols of the functions that take packets, whether they can be called or not."""
+        """Symbols of the functions that take packets, including those that slowpath cannot call."""
         return [one.function.name for one in self.entries] + [name for name, _ in self.others]
 
 
 def load_plain(question: Question) -> Plain:
-    """Load a source file, and find the functions that take packets.
+    """Compile a source file to LLVM IR, and find the functions that take packets.
 
     Raises:
         InputError: when the source does not compile, or lacks the requested function.
@@ -103,7 +106,9 @@ def load_plain(question: Question) -> Plain:
 def counted_functions(
     question: Question, plain: Plain, stopping: Stopping
 ) -> Iterator[PredictedProgram | tuple[str, Uncounted]]:
-    """Yield the counts of each function; if it cannot be counted, its symbol and the reason.
+    """Yield the instruction counts of each function that takes packets.
+
+    For a function that cannot be counted, yield its symbol and the reason.
 
     Raises:
         StoppedError: when `stopping` asks to stop.
@@ -126,7 +131,7 @@ def _parsed(question: Question, text: str) -> llvm.ModuleRef:
 def _check_called(file: str, entry: Entry) -> None:
     """Check that a function gets its packet as an argument.
 
-    Programs on the SmartNIC do not receive packets by calling a function.
+    A program on the card cannot receive packets by calling a function.
 
     Raises:
         InputError: when the function receives packets itself.
@@ -145,9 +150,10 @@ def _check_called(file: str, entry: Entry) -> None:
 
 
 def _check_bytes(file: str, entry: Entry) -> None:
-    """Check that the `bytes` parameter of a function may point to a packet.
+    """Check that a byte pointer of the entry function may point to a packet.
 
-    This concerns functions that slowpath chose as entry because the user did not name one.
+    Call this for entry functions that slowpath chose because the user did not name one. The
+    parameter with the role `bytes` is checked.
 
     Raises:
         InputError: when it points to a structure other than a header, or to numbers.
@@ -166,7 +172,9 @@ def _check_bytes(file: str, entry: Entry) -> None:
 
 
 def as_program(question: Question, plain: Plain, entry: Entry) -> Wrapped:
-    """Return a function wrapped as a BPF program, in the syntax of llvmlite's LLVM version.
+    """Return the source with the function `entry` wrapped as a BPF program.
+
+    The LLVM IR is in the syntax of llvmlite's LLVM version.
 
     Raises:
         InputError: when the function cannot be a program.
@@ -179,7 +187,9 @@ def as_program(question: Question, plain: Plain, entry: Entry) -> Wrapped:
 def count_entry(
     question: Question, plain: Plain, entry: Entry, stopping: Stopping
 ) -> CountedProgram:
-    """Count the card instructions of a function that takes packets, block by block.
+    """Count the card instructions of a function that takes packets, for each basic block.
+
+    The function is wrapped as a program and compiled for the card.
 
     Raises:
         InputError: when clang or the card cannot compile it.
@@ -208,9 +218,10 @@ def count_entry(
 def _framework_calls(
     placed: Mapping[str, list[BpfInstruction]], framework: Mapping[str, str]
 ) -> dict[tuple[str, int], str]:
-    """Return the name of each called framework function, by calling function and slot of the call.
+    """Return the names of called framework functions, by calling function and slot of the call.
 
-    `framework` has the source names of these functions by symbol.
+    A framework function, such as a lookup in a Click hash table, has no code in the program.
+    `placed` has the BPF instructions of each function, and `framework` the source names by symbol.
     """
     return {
         (name, slot): framework[one.calls]

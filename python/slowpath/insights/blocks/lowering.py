@@ -1,14 +1,14 @@
-"""Prepares LLVM IR of a source for the BPF back end and compiles it.
+"""Compiles a source to BPF instructions, from which a learnt model predicts card instructions.
 
-The preparation replaces code that LLVM's back end rejects:
+LLVM's BPF back end rejects some code, so the LLVM IR is rewritten first:
 
 - Functions get at most five parameters; they load others from the stack, and calls drop them.
 - Copies of unknown length become calls.
 - Atomic operations become unordered, as on the card, and divisions become unsigned.
 
 C compiles for BPF if clang accepts it. C++ (elements in the style of Click), other C, and LLVM IR
-compile for this machine. The passes and the back end then treat them as code for BPF, which has
-the same byte order and size of pointers.
+compile for this machine. LLVM's passes and the back end then treat the LLVM IR as code for BPF,
+which has the same byte order and size of pointers.
 """
 
 import re
@@ -59,7 +59,7 @@ class Described(NamedTuple):
 
 
 def legal(text: str) -> str:
-    """Return the text of a module, rewritten so that LLVM's BPF back end accepts it."""
+    """Return the LLVM IR `text`, rewritten so that LLVM's BPF back end accepts it."""
     lines, copies, loads = list[str](), set[str](), list[str]()
     for line in _MEMORY_PASSED.sub("", text).splitlines():
         if loads and not _LABEL.match(line):
@@ -80,10 +80,10 @@ def legal(text: str) -> str:
 
 
 def _defined(line: str) -> list[str]:
-    """Return the definition line of an LLVM function, cut to five parameters.
+    """Limit a function definition in LLVM IR to five parameters.
 
-    Loads from the stack follow, which define the other parameters. Other lines are returned
-    unchanged.
+    Return the shortened definition line, followed by loads from the stack that define the other
+    parameters. Other lines are returned unchanged.
     """
     head = _DEFINE.match(line)
     if head is None:
@@ -104,9 +104,9 @@ def _defined(line: str) -> list[str]:
 
 
 def _called(line: str, copies: set[str]) -> str:
-    """Return a call in LLVM IR, reduced to five arguments.
+    """Limit a call in LLVM IR to five arguments, and return the changed line.
 
-    Add the names of new functions that replace copies to `copies`.
+    A call that copies memory may become the call of a new function; its name is added to `copies`.
     """
     found = _CALL.search(line)
     if found is None:
@@ -124,10 +124,11 @@ def _called(line: str, copies: set[str]) -> str:
 
 
 def _copied(line: str, passed: list[str], operation: str, copies: set[str]) -> str:
-    """Return a call that copies or fills memory, or the call of a new function that replaces it.
+    """Return a call that copies or fills memory, in a form that the BPF back end accepts.
 
-    It is replaced if the back end would not expand it to loads and stores. The names of new
-    functions are added to `copies`.
+    If the back end would not expand the call to loads and stores, a call of a new function replaces
+    it, and its name is added to `copies`. `passed` are the arguments, and `operation` is the name
+    of the C function, such as `memcpy`.
     """
     length = passed[2].split()[-1]
     aligned = [int(one) for part in passed[:2] for one in re.findall(r"\balign (\d+)", part)] or [1]
@@ -186,7 +187,7 @@ def prepared(file: str, clang: Clang) -> Prepared:
 
 
 def _of_bpf(source: Source) -> str | None:
-    """Return the text of a module that already targets BPF; None for other modules."""
+    """Return the LLVM IR of a source that already targets BPF; None for other sources."""
     try:
         if source.kind == "bitcode":
             module = llvm.parse_bitcode(source.data)
@@ -198,14 +199,14 @@ def _of_bpf(source: Source) -> str | None:
 
 
 def retargeted(text: str) -> str:
-    """Return the text of a module with BPF as its target instead of this machine."""
+    """Return the LLVM IR `text` with BPF as its target instead of this machine."""
     heads = {"datalayout": LAYOUT, "triple": TRIPLE}
     text = _HEAD.sub(lambda found: f'target {found[1]} = "{heads[found[1]]}"', text)
     return _UWTABLE.sub("", _TARGET.sub("", text))
 
 
 def optimised(text: str) -> str:
-    """Run LLVM's passes of -O2 for BPF on a module.
+    """Run LLVM's optimisations of level -O2 for BPF on the LLVM IR `text`.
 
     The user's functions remain even where they are inlined. Functions of slowpath's headers are not
     inlined, because they count as calls of the framework.
@@ -230,7 +231,7 @@ _PACKETS = re.compile(r"_ZNK?(?:6Packet|14WritablePacket)")
 
 
 class Machine(NamedTuple):
-    """The output of LLVM's BPF back end for a module, by function."""
+    """A module compiled to BPF, with the instructions of each function."""
 
     functions: dict[str, list[BpfInstruction]]  # without rejected functions
     code: Functions | None  # None: the back end rejects all functions
@@ -239,13 +240,13 @@ class Machine(NamedTuple):
 
 
 def lower(file: str, source: Prepared, until: float | None = None) -> Machine:
-    """Compile a module to BPF assembly and an object.
+    """Compile a source from LLVM IR to BPF assembly and to an object.
 
     Only C compiled for BPF keeps its debug information, which names the fields that programs use.
     Debug information of C++ would crash the back end.
 
     Raises:
-        StoppedError: when `until` (on the monotonic clock) passes first.
+        StoppedError: when the time `until` of the monotonic clock passes first.
     """
     text = source.text
     made = assembler(file, legal(text if source.for_bpf else _DEBUG.sub("", text)), until)
@@ -253,7 +254,10 @@ def lower(file: str, source: Prepared, until: float | None = None) -> Machine:
 
 
 def machine_of(file: str, text: str, made: Assembler) -> Machine:
-    """Return the functions that the BPF back end compiled; `text` is the module's LLVM IR."""
+    """Collect the functions that the BPF back end compiled.
+
+    `made` is the output of the back end, and `text` the LLVM IR of the module.
+    """
     return Machine(
         {name: one for name, one in layout(made.text).items() if name not in made.refused},
         read_functions(file, made.object) if made.object else None,
@@ -268,10 +272,11 @@ def blocks(
     parameters: Mapping[str, Sequence[Given]],
     elsewhere: Iterable[str] = (),
 ) -> dict[str, dict[str, list[Described]]]:
-    """Return the BPF instructions of an entry and its callees, by function and block.
+    """Return the BPF instructions of the function `entry` and its callees, by function and block.
 
-    `parameters` has the assumed arguments of the entry, and of functions that may have no visible
-    call. `elsewhere` names functions without bodies that return numbers, not pointers.
+    `parameters` has the kinds of values that functions are assumed to take, such as packet
+    pointers. It includes functions that no visible call reaches. `elsewhere` are functions without
+    bodies that return numbers, not pointers.
     """
     found = dict[str, dict[str, list[Described]]]()
     results = {
@@ -296,7 +301,7 @@ def described(
 ) -> Iterator[tuple[str, list[Described]]]:
     """Yield the BPF instructions of the function `root` and of its callees, by function.
 
-    `arguments` are the values that `root` is assumed to get; `results` are the values that
+    `arguments` are the kinds of values that `root` is assumed to take. `results` are those that
     functions without bodies are assumed to return.
     """
     if machine.code is None:
@@ -311,7 +316,7 @@ def described(
 
 
 def value(parameter: Parameter, kind: str) -> Given:
-    """Return the kind of value that a parameter of a function is assumed to have.
+    """Return the kind of value that a function's parameter is assumed to have.
 
     `kind` names the memory to which a pointer is assumed to point, such as `packet` or `state`.
     """

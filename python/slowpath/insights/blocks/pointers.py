@@ -1,4 +1,8 @@
-"""Finds the memory accesses and calls in basic blocks, and the kind of memory of each pointer."""
+"""Finds the memory accesses and calls in basic blocks of LLVM IR.
+
+For each access, the kind of memory is found from the origin of the pointer: packet, state, stack or
+others.
+"""
 
 import re
 from collections import Counter
@@ -35,14 +39,15 @@ _CHOICE = re.compile(r'\[ ([^,\]]+), %(?:"[^"]*"|[\w.$-]+) \]')
 
 
 class Provenance:
-    """The kinds of memory to which the pointers of one function point."""
+    """Finds the kind of memory (such as packet or state) to which a function's pointers point."""
 
     def __init__(
         self, function: Function, parameters: dict[str, Kind], constants: Iterable[str]
     ) -> None:
-        """Store the kinds of memory to which parameters point, and names of read-only variables.
+        """Store the known kinds of memory from which those of other pointers follow.
 
-        `parameters` maps their names to kinds; `constants` has the names of the variables.
+        `parameters` maps the names of pointer parameters to kinds; `constants` has the names of
+        read-only variables.
         """
         self._known: dict[str, frozenset[Kind]] = {
             name: frozenset({kind}) for name, kind in parameters.items()
@@ -56,7 +61,11 @@ class Provenance:
                     self._made[made] = one
 
     def kind(self, name: str | None) -> Kind:
-        """Return the kind of memory that a value (`%name` or `@name`) points to."""
+        """Return the kind of memory to which a value of the LLVM IR points.
+
+        `name` is `%name` for a local value and `@name` for a variable. The kind is `unknown` if
+        there are several.
+        """
         if name is None:
             return "unknown"
         if name not in self._known:
@@ -81,9 +90,10 @@ class Provenance:
         return set[Kind]().union(*(self._find(one, seen) for one in sources))
 
     def _undefined(self, name: str) -> set[Kind]:
-        """Return the kinds of memory to which a parameter or a variable of the module may point.
+        """Return the kinds of memory to which a value without a defining instruction may point.
 
-        No instruction defines these values. Other names of local values yield `unknown`.
+        Such a value is a parameter of the function or a variable of the module. If `name` is
+        another local value, return `unknown`.
         """
         if name in self._known:
             return set(self._known[name])
@@ -109,7 +119,11 @@ class Provenance:
 
 
 def _sources(opcode: str, text: str) -> list[str]:
-    """Return the operands of an instruction that determine to which memory its result points."""
+    """Return the operands that an instruction may take its resulting pointer from.
+
+    `opcode` and `text` are the instruction. For example, the result of `select` is one of two
+    operands.
+    """
     operands = parts(text)
     found: list[str | None] = []
     if opcode == "getelementptr":
@@ -133,17 +147,20 @@ _ROUNDS = 4
 
 
 class Traced(NamedTuple):
-    """A function, with the kinds of memory to which its pointers point."""
+    """A function whose pointers have known kinds of memory, such as packet or state."""
 
     function: Function
     provenance: Provenance
 
 
 class IrModule:
-    """The functions of an LLVM module, with debug information and the targets of pointers."""
+    """The functions of an LLVM module, with debug information and names of read-only variables."""
 
     def __init__(self, text: str, functions: Mapping[str, Function]) -> None:
-        """Read a module; `text` is its LLVM IR, and `functions` are its parsed functions."""
+        """Store the parsed `functions` of a module, and parse the debug information in `text`.
+
+        `text` is the LLVM IR of the module.
+        """
         self.functions = functions
         self.metadata = Metadata(text)
         self._constants = {name.strip('"') for name in _CONSTANT.findall(text)}
@@ -157,7 +174,10 @@ class IrModule:
         }
 
     def only(self, names: Container[str]) -> "IrModule":
-        """Return the module with only the functions `names`; all others count as external."""
+        """Return a copy of the module with only the functions `names`.
+
+        Calls of other functions then count as calls of external functions.
+        """
         some = copy(self)
         some.functions = {name: one for name, one in self.functions.items() if name in names}
         return some
@@ -172,9 +192,10 @@ class IrModule:
         return next((line for line in lines if line is not None), None)
 
     def traced(self, entry: str, kinds: list[Kind]) -> dict[str, Traced]:
-        """Return a function and its callees, with the kinds of memory to which pointers point.
+        """Find the kinds of memory to which the pointers of a function and its callees point.
 
-        `kinds` has the kind of memory for each parameter of the entry.
+        `entry` is the function, and `kinds` has the kind of memory for each of its parameters.
+        Return the functions by symbol.
         """
         inside = reachable_functions(self.functions, entry)
         targets = {entry: [{kind} for kind in kinds]}
@@ -196,10 +217,9 @@ class IrModule:
         return Traced(function, Provenance(function, kinds, self._constants))
 
     def _add_arguments(self, one: Traced, targets: dict[str, list[set[Kind]]]) -> None:
-        """Add the kinds of pointers in a function's calls to `targets`.
+        """Add the kinds of memory of the pointers that a function passes in its calls to `targets`.
 
-        They are listed by called function and argument. A kind is the kind of memory to which a
-        pointer points.
+        `targets` has, for each called function, the set of kinds by argument.
         """
         for block in one.function.blocks:
             for instruction in block.instructions:
@@ -242,7 +262,8 @@ class Access(NamedTuple):
 def accesses(block: Block, provenance: Provenance) -> Iterator[Access]:
     """Yield the memory accesses of a block in order.
 
-    An access that is too large for one BPF instruction is split into several accesses.
+    An access that is too large for one BPF instruction is split. `provenance` tells the kind of the
+    accessed memory.
     """
     for one in block.instructions:
         if one.opcode == "call":
@@ -262,7 +283,7 @@ def accesses(block: Block, provenance: Provenance) -> Iterator[Access]:
 
 
 def _has_size(call: Instruction) -> bool:
-    """Return true if a call that copies or fills memory has a constant length."""
+    """Return true if the length of a call that copies or fills memory is constant."""
     return (value(arguments(call.text)[2]) or "").isdigit()
 
 
@@ -287,9 +308,9 @@ def _copied(call: Instruction, provenance: Provenance) -> Iterator[Access]:
 
 
 def calls(block: Block, own: Mapping[str, object]) -> Counter[str]:
-    """Count the calls in a block: of framework functions by name, of kernel helpers by number.
+    """Count the calls in a block by name: framework functions, and kernel helpers by number.
 
-    `own` are the functions of the module, whose calls do not count.
+    `own` are the functions of the module; their calls are left out.
     """
     found = Counter[str]()
     for one in block.instructions:
@@ -310,7 +331,7 @@ def calls(block: Block, own: Mapping[str, object]) -> Counter[str]:
 
 
 def counted(block: Block) -> int:
-    """Return the number of instructions of a block for which the back end creates machine code.
+    """Return the number of LLVM instructions of a block that lead to machine code.
 
     This excludes phi instructions and calls that only mark something, such as those for debug
     information.

@@ -1,8 +1,12 @@
-"""Predicts the card instructions of blocks by one of two learnt models: additive or a tree.
+"""Predicts the card instructions of blocks with two learnt models.
 
-Both are trained on synthetic programs (`bench/insights_blocks.py`) and shipped as JSON. The
-additive model adds a non-negative weight for each word of a block. A node of the tree is a sequence
-of words; the node for the longest known prefix of an instruction's words has the prediction.
+One model is a tree and works on BPF instructions. The other one is additive and works on LLVM IR;
+it is used for functions that LLVM's BPF back end rejects.
+
+Both take descriptions of instructions as words, were trained on synthetic programs
+(`bench/insights_blocks.py`), and are shipped as JSON. The additive model adds a non-negative weight
+for each word of a block. A node of the tree is a sequence of words; the node for the longest known
+prefix of an instruction's words has the prediction.
 """
 
 import json
@@ -48,9 +52,9 @@ give the lower and upper end of an interval.
 
 
 class Predicted(NamedTuple):
-    """The predicted number of instructions of a block, with an interval.
+    """The predicted number of card instructions of a block, with an interval.
 
-    The intervals contained 80 % of the blocks that were not used for training.
+    Four in five of the blocks that were held out from training lie in their intervals.
     """
 
     instructions: float
@@ -66,16 +70,22 @@ def _predicted(instructions: float, errors: _Errors) -> Predicted:
 
 
 class AdditiveModel:
-    """A learnt additive model that predicts the instructions of blocks from words of LLVM IR."""
+    """An additive model that predicts the card instructions of a block of LLVM IR.
+
+    The block is described by words; each word adds its learnt weight.
+    """
 
     def __init__(self, saved: Mapping[str, Any]) -> None:
-        """Load the model from the content of its JSON file."""
+        """Load the model from the parsed content of its JSON file."""
         self.weights: dict[str, float] = saved["weights"]
         self.groups: dict[str, float] = saved["groups"]
         self._errors: _Errors = saved["errors"]
 
     def predict(self, words: Sequence[str]) -> Predicted:
-        """Predict the instructions of a block; an unknown word has the weight of its group."""
+        """Predict the number of card instructions of a block from the words that describe it.
+
+        A word that is unknown to the model has the mean weight of its group.
+        """
         instructions = sum(
             times * self.weights.get(word, self.groups.get(group(word), _DEFAULT_WEIGHT))
             for word, times in Counter(words).items()
@@ -84,10 +94,10 @@ class AdditiveModel:
 
 
 def group(word: str) -> str:
-    """Return the group to which a word of a block belongs.
+    """Return the group of a word, whose weight serves for words that the model does not know.
 
-    The group is the operation, for some operations with the operand. It is used for words that the
-    model does not know.
+    The group is the operation; for loads, stores, comparisons and addresses, it includes their
+    kind.
     """
     parts = word.split()
     return " ".join(parts[:2]) if parts[0] in ("load", "store", "icmp", "address") else parts[0]
@@ -108,7 +118,7 @@ _STATE = frozenset({"element", "global", "table", "returned"})
 
 
 class Costs(NamedTuple):
-    """Predicted card instructions and memory accesses of a BPF instruction, or of a block."""
+    """Predicted card instructions and memory accesses of one BPF instruction or one block."""
 
     instructions: float
     packet: float  # accesses to the packet
@@ -120,18 +130,18 @@ NOTHING = Costs(0.0, 0.0, 0.0, 0.0)
 
 
 class TreeModel:
-    """A learnt tree that predicts the costs of blocks from words that describe BPF instructions."""
+    """A tree model that predicts the costs of BPF instructions from words that describe them."""
 
     def __init__(self, saved: Mapping[str, Any]) -> None:
-        """Load the model from the content of its JSON file."""
+        """Load the model from the parsed content of its JSON file."""
         self._nodes = {words: Costs(*costs) for words, costs in saved["nodes"].items()}
         self._errors: _Errors = saved["errors"]
 
     def taken(self, words: Sequence[str]) -> Costs:
-        """Predict the costs of an instruction from its words.
+        """Predict the costs of a BPF instruction from the words that describe it.
 
-        The longest known prefix of the words decides. Return `NOTHING` if even the first word is
-        unknown.
+        The longest prefix of the words that the tree knows decides. Return `NOTHING` if even the
+        first word is unknown.
         """
         for count in range(len(words), 0, -1):
             found = self._nodes.get(" / ".join(words[:count]))
@@ -140,7 +150,7 @@ class TreeModel:
         return NOTHING
 
     def block(self, inside: Iterable[Described]) -> Costs:
-        """Predict the costs of a block from its instructions."""
+        """Predict the costs of a block as the sum over its BPF instructions `inside`."""
         instructions = packet = state = unknown = 0.0
         for one in inside:
             costs = self.taken(one.words)
@@ -156,7 +166,10 @@ class TreeModel:
         return Costs(instructions, packet, state, unknown)
 
     def interval(self, instructions: float) -> Predicted:
-        """Return a prediction with its interval; the width follows from errors in training."""
+        """Add an interval to a predicted number of instructions.
+
+        The width of the interval follows from errors on blocks that were held out from training.
+        """
         return _predicted(instructions, self._errors)
 
 
@@ -173,7 +186,7 @@ _PACKETS = ("xdp_md", "Packet", "WritablePacket", "rte_mbuf", "rte_mbuf *")
 
 
 class Models(NamedTuple):
-    """The learnt models that predict card instructions of blocks."""
+    """The two learnt models that predict card instructions of blocks."""
 
     tree: TreeModel  # for BPF instructions
     words: AdditiveModel  # for LLVM IR without BPF instructions
@@ -184,7 +197,7 @@ _CONTEXT = Given.context(0, 4)
 
 
 class Lowered(NamedTuple):
-    """A source as LLVM IR and as compiled BPF functions."""
+    """A source as LLVM IR and as compiled BPF functions, ready for prediction."""
 
     language: IrModule
     machine: Machine
@@ -192,7 +205,9 @@ class Lowered(NamedTuple):
 
 
 def predicted_programs(question: Question) -> Iterator[PredictedProgram]:
-    """Yield predictions for the programs of a source, or for the requested function.
+    """Yield predictions of card instructions for each program of a source.
+
+    If the user requests a function, yield only the prediction for this function.
 
     Raises:
         InputError: when the source cannot be compiled, or lacks the requested function.
@@ -211,7 +226,7 @@ def models() -> Models:
 
 
 def loaded(question: Question, source: Prepared) -> Lowered:
-    """Read the functions of a source, and compile them to BPF.
+    """Read the functions of a source from its LLVM IR, and compile them to BPF.
 
     Raises:
         StoppedError: when the deadline passes first.
@@ -229,7 +244,10 @@ def _lowered(question: Question, source: Prepared, all_: Mapping[str, Function])
 
 
 def predict(module: Lowered, entry: str, known: Models) -> PredictedProgram:
-    """Predict the card instructions of a function and its callees."""
+    """Predict the card instructions of the function `entry` and its callees.
+
+    `known` are the learnt models.
+    """
     language = module.language
     kinds = [_kind(one) for one in language.functions[entry].parameters]
     traced = language.traced(entry, kinds)
@@ -243,9 +261,9 @@ def predict(module: Lowered, entry: str, known: Models) -> PredictedProgram:
 def predict_entry(
     question: Question, plain: Plain, entry: Entry, known: Models
 ) -> PredictedProgram:
-    """Predict the card instructions of a function that takes packets, without wrapper code.
+    """Predict the card instructions of a function that takes packets.
 
-    The function is wrapped as a program first.
+    The function is wrapped as a BPF program, but the code of the wrapper does not count.
 
     Raises:
         InputError: when the function cannot be a program.
@@ -273,9 +291,10 @@ def _program(
     made: Mapping[str, dict[str, list[Described]]],
     known: Models,
 ) -> PredictedProgram:
-    """Predict the card instructions of a function and of its callees.
+    """Predict the card instructions of the function `entry` and its callees.
 
-    `made` has their BPF instructions by function and block.
+    `traced` has the functions with the memory kinds of their pointers. `made` has their BPF
+    instructions by function and block.
     """
     functions = [_function(one, module, made.get(name), known) for name, one in traced.items()]
     shown = module.language.functions[entry].shown
@@ -312,10 +331,10 @@ def _kind(parameter: Parameter) -> Kind:
 def _function(
     traced: Traced, module: Lowered, made: dict[str, list[Described]] | None, known: Models
 ) -> PredictedFunction:
-    """Predict the card instructions of the blocks of a function.
+    """Predict the card instructions of each block of a function.
 
     `made` has the function's BPF instructions by block; it is None if the BPF back end rejects the
-    function.
+    function. Then the prediction uses the LLVM IR.
     """
     function = traced.function
     if made is None:
@@ -337,7 +356,10 @@ def _function(
 def _from_machine(
     block: Block | None, name: str, made: list[Described], module: Lowered, model: TreeModel
 ) -> PredictedBlock:
-    """Predict the card instructions of a block from its BPF instructions."""
+    """Predict the card instructions of a block from its BPF instructions `made`.
+
+    `name` is the name of the block; `block` is None for instructions outside of LLVM blocks.
+    """
     costs = model.block(made)
     guess = model.interval(costs.instructions)
     row = _described(block, name, module)
@@ -353,9 +375,9 @@ def _from_machine(
 
 
 def _from_words(block: Block, said: Said, module: Lowered, model: AdditiveModel) -> PredictedBlock:
-    """Predict the card instructions of a block from its LLVM IR.
+    """Predict the card instructions of a block from words that describe its LLVM IR.
 
-    This replaces `_from_machine` if the BPF back end rejects the function of the block.
+    Use this instead of `_from_machine` if the BPF back end rejects the function of the block.
     """
     guess = model.predict(said.words)
     row = _described(block, said.block, module)
@@ -366,7 +388,7 @@ def _from_words(block: Block, said: Said, module: Lowered, model: AdditiveModel)
 
 
 def _described(block: Block | None, name: str, module: Lowered) -> PredictedBlock:
-    """Return the JSON entry of a block; its predicted numbers are not yet filled in."""
+    """Return the JSON entry of a block; the predicted numbers are 0 until the caller sets them."""
     language = module.language
     line = language.first_line(block)
     found = Counter[str]() if block is None else pointers.calls(block, language.functions)

@@ -1,4 +1,4 @@
-"""Prints the results of `slowpath insights blocks` as text or CSV."""
+"""Prints the report of `slowpath insights blocks` as text or CSV."""
 
 from collections.abc import Iterator
 
@@ -23,7 +23,10 @@ _NUMBERS = ("LLVM", "BPF", "instructions", "packet", "state", "unknown")
 
 
 def blocks_csv(report: BlocksReport) -> Iterator[str]:
-    """Yield a CSV line for each block, and for each program without counts or predictions."""
+    """Yield the lines of a CSV report: a header, and a line for each block.
+
+    A program that could be neither counted nor predicted has a line with the reason.
+    """
     yield csv_line(_COLUMNS)
     for program in report["programs"]:
         for function in program["functions"]:
@@ -43,7 +46,10 @@ def blocks_csv(report: BlocksReport) -> Iterator[str]:
 
 
 def blocks_text(report: BlocksReport) -> Iterator[Line]:
-    """Yield a text report: a table for each function, and the operations that the card lacks."""
+    """Yield the lines of a text report: a table of blocks for each function.
+
+    Below the tables of a program are the operations that the card lacks.
+    """
     for number_, program in enumerate(report["programs"]):
         if number_:
             yield Line("")
@@ -77,7 +83,10 @@ def _program(file: str, program: PredictedProgram) -> Iterator[Line]:
 def _table(
     program: PredictedProgram, function: PredictedFunction
 ) -> tuple[list[str], list[tuple[str, ...]]]:
-    """Return column titles and rows for the table of a function, without empty columns."""
+    """Return the column titles and rows of a function's table, with one row for each block.
+
+    Columns without content are left out.
+    """
     blocks = function["blocks"]
     unknown = any(one["accesses"]["unknown"] for one in blocks)
     counted = program["model"] == "exact"
@@ -141,7 +150,10 @@ def _sums(program: PredictedProgram, rows: list[PredictedBlock]) -> str:
 
 
 def _refused(rows: list[PredictedBlock], file: str) -> Iterator[Line]:
-    """Yield the operations that the card lacks: each reason once, with all source lines."""
+    """Yield the operations that the card lacks, each with the source lines of its blocks.
+
+    `rows` are the blocks. Lines in files other than `file` have the file name.
+    """
     found = dict[str, list[PredictedBlock]]()
     for one in rows:
         for each in one["refused"]:

@@ -1,10 +1,13 @@
-"""Converts blocks to words: instructions without names, with the kinds and sizes of operands.
+"""Describes blocks of LLVM IR by words, from which a learnt model predicts card instructions.
 
-The vocabulary is compact (a few hundred words). Names are removed, and constants are classified by
-the effort of creating them. A word has the properties that code generators examine, such as:
+A word is an instruction without names, with the kinds and sizes of its operands. The vocabulary is
+compact (a few hundred words): names are removed, and constants are classified by the effort of
+creating them. A word has the properties that code generators examine, such as:
+
 - a comparison only decides a branch;
 - the address is folded into the access;
 - earlier code read bytes of the packet near these.
+
 The idea is Clara's (section 3.2); the properties are our choice.
 """
 
@@ -40,7 +43,10 @@ _SMALL, _BYTE, _HALF, _WORD = 31, 255, 65535, 0xFFFFFFFF
 
 
 class Said(NamedTuple):
-    """A basic block, described by words (instructions without names), with its memory accesses."""
+    """A basic block described by words, with the number of its memory accesses.
+
+    A word is an instruction without names.
+    """
 
     block: str  # name of the block
     words: tuple[str, ...]
@@ -56,7 +62,10 @@ class Describer:
     """
 
     def __init__(self, traced: Traced) -> None:
-        """Index the instructions of a function; `traced` has the targets of its pointers."""
+        """Index the instructions of a function by result and by use.
+
+        `traced` is the function, with the memory kinds of its pointers.
+        """
         self._provenance = traced.provenance
         self._blocks = traced.function.blocks
         self._made = dict[str, tuple[str, Instruction]]()
@@ -75,7 +84,7 @@ class Describer:
         self._accesses = Counter[str]()
 
     def said(self) -> list[Said]:
-        """Return a description of each block of the function by words."""
+        """Return a description of each block of the function, in order."""
         found = []
         for number, block in enumerate(self._blocks):
             following = self._blocks[number + 1].name if number + 1 < len(self._blocks) else ""
@@ -92,7 +101,10 @@ class Describer:
         return found
 
     def _is_reached_without_jump(self, number: int) -> bool:
-        """Return true if a block directly follows its only predecessor, which has no switch."""
+        """Return true if control reaches block `number` only from the block before, without a jump.
+
+        The block before must be its only predecessor and must not end with a switch.
+        """
         name, before = self._blocks[number].name, self._blocks[number - 1]
         jumps = before.instructions and before.instructions[-1].opcode == "switch"
         return self._before[name] == 1 and name in before.successors and not jumps
@@ -125,10 +137,11 @@ class Describer:
             yield opcode
 
     def _fate(self, block: Block, one: Instruction, given: list[str]) -> str:
-        """Return words about the operand that the result overwrites, and about uses of the result.
+        """Return words about the uses of an instruction's operands and result, for its description.
 
-        A BPF instruction overwrites an operand, so a value that later code needs is copied first. A
-        32-bit result that is used with 64 bits must be zero-extended.
+        A BPF instruction overwrites an operand, so a value that later code needs is copied first
+        (`kept`). A 32-bit result that is used with 64 bits must be zero-extended (`wide`). The
+        result may also be used in another block (`away`).
         """
         operands = given if one.opcode in _COMMUTATIVE else given[:1]
         free = any(self._ends_here(block, one, value(part)) for part in operands)
@@ -138,7 +151,10 @@ class Describer:
         return f"{'' if free else ' kept'}{' wide' if wide else ''}{' away' if away else ''}"
 
     def _ends_here(self, block: Block, one: Instruction, name: str | None) -> bool:
-        """Return true if a block defines a value, and `one` in this block is its last use."""
+        """Return true if the value `name` is defined in `block`, and `one` is its last use there.
+
+        No other block may use the value.
+        """
         uses = self._uses.get(name or "", [])
         made = self._made.get(name or "")
         return (
@@ -168,11 +184,11 @@ class Describer:
             yield f"{one.opcode} {kind} {size}"
 
     def _reads(self, kind: str, address: str | None, pieces: int) -> str:
-        """Count the memory accesses of a read.
+        """Count the memory accesses of a read, and return a word if the read needs no access.
 
-        A read of the packet also fetches bytes nearby, so a second read there needs no access. The
-        returned word then says so; otherwise it is empty. A read from other memory takes `pieces`
-        accesses.
+        A read of the packet also fetches bytes nearby, so a second read there needs no access; the
+        word is ` again`. For other reads, the word is empty. A read from other memory takes
+        `pieces` accesses.
         """
         if kind != "packet":
             self._accesses[kind] += pieces
@@ -190,7 +206,11 @@ class Describer:
             self._read = None
 
     def _copied(self, name: str, given: list[str]) -> Iterator[str]:
-        """Yield words for a copy or fill of memory: loads and stores if the size is known."""
+        """Yield words for a call that copies or fills memory.
+
+        These are loads and stores if the size is known, else the name of the operation. `given` are
+        the arguments.
+        """
         length = value(given[2]) or ""
         if not length.isdigit():
             yield name.rpartition(".")[0]
@@ -216,7 +236,7 @@ class Describer:
         self._writes(to, pieces)
 
     def _base(self, name: str | None) -> str:
-        """Return the name of the value from which an address is computed.
+        """Return the name of the value from which the address `name` is computed.
 
         Accesses at constant offsets from the same value are near each other.
         """
@@ -306,7 +326,10 @@ class Describer:
                 yield f"pass {self._operand(part)}{first}"
 
     def _choices(self, block: Block) -> Iterator[str]:
-        """Yield words for the moves that phi instructions of successors need at a block's end."""
+        """Yield words for the register moves at the end of a block.
+
+        The phi instructions of its successors need these moves.
+        """
         known = {one.name: one for one in self._blocks}
         for name in block.successors:
             for one in known[name].instructions if name in known else ():
@@ -354,7 +377,7 @@ class Describer:
 
 
 def _alignment(text: str) -> int:
-    """Return the alignment of a memory access in bytes; 1 if unknown."""
+    """Return the alignment in bytes that an instruction's text states; 1 if it states none."""
     found = _ALIGNED.search(text)
     return int(found[1]) if found else 1
 
@@ -375,6 +398,9 @@ def _constant(text: str) -> str:
 
 
 def _unit(kind: str) -> str:
-    """Return the kind of element that an address computation indexes, such as `bytes`."""
+    """Return the kind of array element that an address computation indexes, such as `bytes`.
+
+    `kind` is the type of the element in LLVM IR.
+    """
     bits = width(kind.rsplit(maxsplit=1)[-1])
     return "bytes" if bits == 8 else "numbers" if bits else "structures"  # noqa: PLR2004

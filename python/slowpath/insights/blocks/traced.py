@@ -1,7 +1,7 @@
-"""Counts the card instructions of each block, and its runs over a packet trace.
+"""Counts the card instructions of each block, together with its runs over a packet trace.
 
-The same module runs over the trace and is compiled for the card, after the passes for BPF. Blocks
-therefore need no mapping between compilations.
+The same LLVM module runs over the trace and is compiled for the card, after the passes for BPF. So
+both see the same blocks, and no mapping between compilations is needed.
 """
 
 from collections import Counter
@@ -37,10 +37,10 @@ A set is a sorted list of the functions' symbols.
 
 
 def shares(function: Function, metadata: Metadata) -> dict[str, Inlined]:
-    """Return, for each block with code of inlined functions, these functions and their shares.
+    """Return the inlined functions of each block, with their shares of the block's instructions.
 
-    Keys are the decimal numbers of blocks as strings. Nested inlined functions form one set, so
-    that each instruction counts once.
+    Keys are the decimal numbers of blocks as strings; blocks without inlined code are missing.
+    Nested inlined functions form one set, so that each instruction counts once.
     """
     return {
         str(number): found
@@ -50,7 +50,7 @@ def shares(function: Function, metadata: Metadata) -> dict[str, Inlined]:
 
 
 def lines(function: Function, metadata: Metadata) -> list[list[tuple[str, int, float]]]:
-    """Return, for each block, (file, line, share of the block's instructions) of its source lines.
+    """Return the source lines of each block, as (file, line, share of the block's instructions).
 
     Lines of slowpath's headers are left out.
     """
@@ -87,7 +87,7 @@ _SHOWN = 4
 
 
 class ExecutedBlock(NamedTuple):
-    """A basic block that ran over the trace, with its number of runs and instructions."""
+    """A basic block that ran over the trace, with its runs per packet and instructions per run."""
 
     symbol: str
     """Symbol of the block's function in the module that ran."""
@@ -107,14 +107,20 @@ class ExecutedBlock(NamedTuple):
     """Share of the block's instructions by file and line of the source."""
 
     def share(self, symbols: frozenset[str]) -> float:
-        """Return the share of the block's instructions that belong to the functions `symbols`."""
+        """Return the share (0 to 1) of the block's instructions that belong to `symbols`.
+
+        These are symbols of functions: the block's own function, or functions inlined in it.
+        """
         if self.symbol in symbols:
             return 1.0
         return sum(share for inside, share in self.within if inside & symbols)
 
 
 class Executed(NamedTuple):
-    """All blocks that ran over a trace, with card instructions if these could be counted."""
+    """All blocks that ran over a packet trace, with their instructions.
+
+    These are instructions of the card if they could be counted, else LLVM instructions.
+    """
 
     blocks: list[ExecutedBlock]
     on_card: bool
@@ -125,17 +131,18 @@ class Executed(NamedTuple):
     """Operations that the card lacks, which the instruction counts do not include."""
 
     def lacking(self) -> str:
-        """Return a text with the first few operations in `refused`, and the number of the others.
+        """Return a text that lists the operations that the card lacks.
 
-        The card lacks these operations. Semicolons separate them, as their names have commas.
+        It names the first few of `refused` and the number of the others. Semicolons separate them,
+        as their names have commas.
         """
         left = len(self.refused) - _SHOWN
         return "; ".join([*self.refused[:_SHOWN], *([f"{left} more"] if left > 0 else [])])
 
     def instructions(self, symbols: frozenset[str] | None = None) -> float:
-        """Return the instructions per packet of all functions, or of the functions `symbols`.
+        """Return the number of instructions per packet.
 
-        Callees of these functions are not included.
+        With `symbols`, count only the functions with these symbols, without their callees.
         """
         return sum(
             one.instructions * one.per_packet * (1.0 if symbols is None else one.share(symbols))
@@ -150,7 +157,7 @@ _Blocks = tuple[
 
 
 class Trace(NamedTuple):
-    """A packet trace, with the settings and limits of the run."""
+    """A packet trace, with the settings and limits for running it, and counts of a first run."""
 
     file: str
     setting: RunSettings
@@ -160,7 +167,7 @@ class Trace(NamedTuple):
 
 
 def executed(source: Source, clang: Clang, trace: Trace, stopping: Stopping) -> Executed:
-    """Run a function over a trace, and return its blocks with their card instructions.
+    """Run a function over a packet trace, and return its blocks with their card instructions.
 
     Raises:
         InputError: when the function cannot be counted, or does not run.
@@ -204,9 +211,10 @@ def executed(source: Source, clang: Clang, trace: Trace, stopping: Stopping) -> 
 def _run(
     file: str, trace: Trace, seconds: float | None, stopping: Stopping, *counted: str
 ) -> Iterator[Message]:
-    """Run a function of the counted module over the packets, in the worker process.
+    """Run a function over the packets of a trace, in the worker process; yield the results.
 
-    `counted` has the symbol of the function and the text of the module.
+    `counted` has two texts: the symbol of the function, and the LLVM IR from which its card
+    instructions were counted.
     """
     symbol, text = counted
     unit = CompiledUnit(Source(file, text.encode(), "text", compiled=False))
@@ -215,7 +223,10 @@ def _run(
 
 
 def in_llvm(counts: CountsReport, why: str) -> Executed:
-    """Return the blocks of a run over a trace, with their LLVM instructions."""
+    """Return the blocks of a run over a trace, with LLVM instead of card instructions.
+
+    `why` is the reason why card instructions could not be counted.
+    """
     rows = [
         ExecutedBlock(
             *(one["symbol"], one["file"], one["line"], one["support"]),
@@ -228,9 +239,10 @@ def in_llvm(counts: CountsReport, why: str) -> Executed:
 
 
 def _rows(counts: CountsReport, costs_by_symbol: dict[str, _Blocks]) -> list[ExecutedBlock]:
-    """Return the blocks that ran over a trace, for functions with known costs.
+    """Combine the runs of blocks over a trace with their card instructions.
 
-    `costs_by_symbol` has the costs of the functions' blocks, and `counts` how often blocks ran.
+    `counts` has the runs, and `costs_by_symbol` the instructions by function. Other functions are
+    left out.
     """
     found = []
     for one in counts["blocks"]:
@@ -252,10 +264,9 @@ def _rows(counts: CountsReport, costs_by_symbol: dict[str, _Blocks]) -> list[Exe
 def _count_programs(
     question: Question, ran: frozenset[str], _seconds: float | None, stopping: Stopping
 ) -> Iterator[Message]:
-    """Count the instructions of XDP programs in the worker process, and yield them in a message.
+    """Count the card instructions of XDP programs in the worker process.
 
-    Only programs with symbols in `ran` are counted. The message has the same form as that of
-    `_count`.
+    Only programs with symbols in `ran` are counted. Yield one message of the same form as `_count`.
     """
     from slowpath.insights.blocks.counted import count, load
     from slowpath.insights.source.bpf_steps import compile_to_ir
@@ -276,10 +287,10 @@ def _count_programs(
 
 
 def _count(question: Question, _seconds: float | None, stopping: Stopping) -> Iterator[Message]:
-    """Count the instructions of a function in the worker process, and yield them in a message.
+    """Count the card instructions of a function in the worker process.
 
-    The message has the function's symbol, the text of the module to run, the costs of blocks, and
-    the operations that the card lacks.
+    Yield one message: the function's symbol, the LLVM IR to run, the costs of blocks, and the
+    operations that the card lacks.
     """
     from slowpath.insights.blocks.functions import count_entry, load_plain
     from slowpath.insights.source.bpf_steps import for_host
@@ -305,7 +316,10 @@ def _costs(
     functions: Mapping[str, "Function"],
     metadata: "Metadata",
 ) -> tuple[dict[str, _Blocks], list[str]]:
-    """Return the instructions of blocks by function symbol, and operations that the card lacks."""
+    """Return the card instructions of blocks by function symbol, from the counts of a program.
+
+    Also return the operations that the card lacks.
+    """
     costs_by_symbol, refused = dict[str, _Blocks](), dict[str, None]()
     for symbol, function in zip(program.symbols, program.program["functions"], strict=True):
         blocks = function["blocks"]

@@ -1,11 +1,11 @@
-"""Builds an XDP program, in LLVM IR, that calls a plain function.
+"""Wraps a plain function as an XDP program, in LLVM IR, so that it can be compiled for the card.
 
-The context of the program has the start and end of the packet. Click's packet object is on the
-stack, the object of a method is the only element of an array map, and other pointer parameters
-point to variables.
+The function gets its packet from the context of the program, which has the packet's start and end.
+Click's packet object is on the stack, the object of a method is the only element of an array map,
+and other pointer parameters point to variables.
 
-Added blocks, whose names begin with `ADDED`, read the ends of the packet and find the state. The
-program lacks code that the function does not reach, because BPF may not support it.
+Added blocks, whose names begin with `ADDED`, read the ends of the packet and find the state. Code
+that the function does not reach is left out, because BPF may not support it.
 """
 
 import re
@@ -53,10 +53,10 @@ PULLED = f"%{ADDED}packet"
 
 
 def head(entry: Entry, names: Sequence[str], packet: int, begin: str, result: str) -> Iterator[str]:
-    """Yield the lines that the wrapper adds before `begin`, the first block of a function.
+    """Yield the LLVM IR that the wrapper adds before the first block of the function `entry`.
 
     `names` are the names of the parameters, `packet` is the size of a packet object in bytes (0:
-    none), and `result` is the function's return type.
+    none), `begin` is the name of the first block, and `result` is the function's return type.
     """
     named = dict(zip(entry.roles, names, strict=True))
     kept = named.get("packet") or named.get("mbuf") or (PULLED if packet else None)
@@ -86,7 +86,7 @@ def head(entry: Entry, names: Sequence[str], packet: int, begin: str, result: st
 
 
 def _mbuf(kept: str) -> Iterator[str]:
-    """Yield code that initialises the `struct rte_mbuf` at `kept`, without calls."""
+    """Yield LLVM IR that initialises the `struct rte_mbuf` at the address `kept`."""
     room = f"getelementptr i8, ptr %{ADDED}data, i64 -{_HEADROOM}"
     yield f"  %{ADDED}buffer = {room}"
     yield f"  %{ADDED}size = sub i64 %{ADDED}ends, %{ADDED}begins"
@@ -109,14 +109,17 @@ def _mbuf(kept: str) -> Iterator[str]:
 
 
 def _target(one: PointerTarget) -> str:
-    """Return the LLVM name of the variable to which a pointer parameter points."""
+    """Return the LLVM name of the variable that a pointer parameter of the function points to."""
     if one.type is None:
         return "null"
     return f'@"{one.variables[0]}"' if one.variables else f"@{_TARGET}{one.place}"
 
 
 def further(entry: Entry) -> Iterator[str]:
-    """Yield definitions of variables for pointer parameters whose target is not in the module."""
+    """Yield definitions of the variables to which pointer parameters of `entry` point.
+
+    Variables that the module already defines are left out.
+    """
     for one in entry.targets:
         if one.type is not None and not one.variables:
             kind = f"[{one.type.size} x i8]"
@@ -124,7 +127,7 @@ def further(entry: Entry) -> Iterator[str]:
 
 
 def state(entry: Entry, size: int) -> Iterator[str]:
-    """Yield the definition of a map that contains the object of a method.
+    """Yield the definition of the BPF map that contains the object of a method.
 
     The object has `size` bytes. For a function that is not a method, yield nothing.
     """
@@ -146,7 +149,11 @@ def returned(kind: str) -> str:
 
 
 def _parameter(role: Role, name: str, bits: int) -> Iterator[str]:
-    """Yield LLVM code that defines a parameter by its role; `bits` is an integer's width."""
+    """Yield LLVM IR that defines the parameter `name` of the wrapped function.
+
+    Its value depends on its `role`, such as the length of the packet. `bits` is the width of an
+    integer.
+    """
     match role:
         case "bytes":
             yield f"  {name} = getelementptr i8, ptr %{ADDED}data, i64 0"
@@ -208,9 +215,9 @@ class Wrapped(NamedTuple):
 def wrapped(
     file: str, text: str, functions: Mapping[str, Function], entry: Entry, sizes: Mapping[str, int]
 ) -> Wrapped:
-    """Return a module with the entry, wrapped as a program, and the functions that it calls.
+    """Return a module with the function `entry` wrapped as a program, and the functions it calls.
 
-    `sizes` has the sizes of variables in bytes.
+    `text` is the LLVM IR of the source, and `sizes` has the sizes of variables in bytes.
 
     Raises:
         InputError: when the entry cannot be a program.
@@ -219,7 +226,7 @@ def wrapped(
 
 
 class _Wrapping:
-    """The inputs of `wrapped`, and its state while it builds the wrapped module."""
+    """Builds the module for `wrapped`, line by line from the LLVM IR of the source."""
 
     def __init__(
         self,
@@ -258,7 +265,7 @@ class _Wrapping:
         return Wrapped(text, self._called, self._unsupported)
 
     def _kept(self) -> set[str]:
-        """Return the symbols of the functions that the program needs, except the framework's."""
+        """Return the symbols of all functions that the program needs, without the framework's."""
         first = self._entry.function.name
         found, left = {first}, [first]
         if self._entry.click and RECEIVE in self._functions:
@@ -286,7 +293,10 @@ class _Wrapping:
             yield line
 
     def _variable(self, name: str, variable: re.Match[str]) -> str:
-        """Return a variable's definition; only constants without addresses keep their value."""
+        """Return the definition of a variable for the wrapped module.
+
+        Only constants without addresses keep their value; other variables are filled with zeros.
+        """
         text = _DEBUG.sub("", variable[2])
         if re.search(r"\bconstant\b", text) and "@" not in text and "external" not in text:
             text = re.sub(r", comdat(?:\(\$[^)]*\))?", "", text)
@@ -343,7 +353,7 @@ class _Wrapping:
                 yield text
 
     def _declare(self, line: str) -> None:
-        """Add declarations of the functions without bodies that a line of LLVM IR calls."""
+        """Declare the functions without bodies that a line of LLVM IR calls."""
         for called in _CALL.finditer(line):
             name = called[1].strip('"')
             known = self._functions.get(name)
@@ -353,7 +363,11 @@ class _Wrapping:
             self._declared.setdefault(name, f"declare void @{called[1]}(...)")
 
     def _head(self, parameters: str, kind: str, places: list[str], first: str) -> Iterator[str]:
-        """Yield the blocks of the wrapper; they allocate all local variables of constant size."""
+        """Yield the blocks of the wrapper, which come before the function's own blocks.
+
+        They allocate the local variables of constant size, `places`. `parameters` is the parameter
+        list, `kind` the return type, and `first` the function's first line.
+        """
         names = [
             found[1] for one in split_at_commas(parameters) if (found := _PARAMETER.search(one))
         ]
