@@ -1,13 +1,12 @@
-"""Compiles a module of LLVM IR into this process, and calls its functions despite crashes.
+"""Compiles LLVM IR into this process, and calls its functions even if they may crash.
 
 External functions that are not allowed are renamed, so that the JIT compiler does not bind them to
 symbols of this process. Variables that other files define get memory with zeros.
 
 A signal handler jumps back to the caller after a fault, such as an invalid memory access, in
-JIT-compiled code, which holds no locks of the C library. Any other fault ends the process as
-usual. A fault may have damaged memory. Results that a process finds after a fault must therefore
-be confirmed by another process. Source: sigaction(2), setjmp(3), and `struct ucontext` of the
-kernel.
+JIT-compiled code, which holds no locks of the C library. Any other fault ends the process as usual.
+A fault may have damaged memory. Results that a process finds after a fault must therefore be
+confirmed by another process. Source: sigaction(2), setjmp(3), and `struct ucontext` of the kernel.
 """
 
 import ctypes
@@ -36,7 +35,9 @@ _NONE = 0  # PROT_NONE of mprotect(2)
 
 
 def protect_page(address: int) -> None:
-    """Make accesses to a page of memory crash the process.
+    """Protect a page of memory, so that any access to it crashes the process.
+
+    `address` is the start of the page.
 
     Raises:
         MemoryError: when the kernel does not protect the page.
@@ -57,11 +58,11 @@ class Region:
             protect_page(page)
 
     def write(self, data: bytes, offset: int = 0) -> None:
-        """Write bytes at an offset; bytes beyond the end of the region are dropped."""
+        """Write `data` to the region, starting at `offset`; drop bytes beyond its end."""
         ctypes.memmove(self.address + offset, data, min(len(data), SIZE - offset))
 
     def read(self, size: int = WINDOW, offset: int = 0) -> bytes:
-        """Return `size` bytes of the region from an offset."""
+        """Return `size` bytes of the region, starting at `offset`."""
         return ctypes.string_at(self.address + offset, size)
 
 
@@ -108,7 +109,7 @@ class Variable(NamedTuple):
 
 
 class CompiledModule:
-    """The machine code of a module, and its mutable variables."""
+    """The machine code of an LLVM module in this process, and its mutable global variables."""
 
     def __init__(
         self,
@@ -121,8 +122,8 @@ class CompiledModule:
         """Compile a module of LLVM IR into this process; the object takes ownership of `module`.
 
         `hasty` skips optimisation, for short runs. With `guarded`, the process survives faults of
-        functions, except on unknown machines. `instead` has addresses of replacements for functions
-        of the C library, by name.
+        functions, except on kinds of machines that slowpath does not know. `instead` maps names of
+        C library functions to addresses of replacements.
         """
         self._outside = bind_externals(module, instead)
         self._module = module
@@ -156,7 +157,7 @@ class CompiledModule:
         self._engine.run_static_constructors()
 
     def variable(self, name: str) -> Variable | None:
-        """Return a mutable variable by name; None if it is unknown or too large to restore."""
+        """Return a mutable global variable; None if it is unknown or too large to restore."""
         return self._variables.get(name)
 
     @property
@@ -193,9 +194,10 @@ class CompiledModule:
         ]
 
     def native(self, function: Function) -> Native | None:
-        """Return a callable for a function; None if its types are unsupported or it has no code.
+        """Return a Python callable for a compiled function.
 
-        The callable raises `FaultError` after a fault that the process survives.
+        Return None if the function's types are unsupported or it has no code. The callable raises
+        `FaultError` after a fault that the process survives.
         """
         types = _types(function)
         address = self._engine.get_function_address(function.name)
@@ -328,14 +330,17 @@ _LARGEST = 1 << 26
 
 
 class ExternalVariable(NamedTuple):
-    """A variable that the compiled source declares but does not define, with the memory for it."""
+    """An external variable: the module declares it without a definition, so it gets new memory."""
 
     address: int
     size: int
 
 
 def is_allowed(name: str) -> bool:
-    """Return true if compiled code may call an external function."""
+    """Return true if compiled code may call the external function `name`.
+
+    It must have no effect outside the process.
+    """
     known = name in _PRESENT or name in _SILENT or name in _RENAMED or name == _ONCE
     return name.startswith("llvm.") or known
 
@@ -343,11 +348,10 @@ def is_allowed(name: str) -> bool:
 def bind_externals(
     module: Module, replacements: Mapping[str, int] = MappingProxyType({})
 ) -> dict[str, ExternalVariable]:
-    """Bind all external symbols of a module, and return the external variables by name.
+    """Give all external symbols of a module an address, and return the external variables by name.
 
-    The variables are zero. A function that is not allowed traps when it is called.
-
-    `replacements` has addresses of replacements for functions of the C library, by name.
+    The variables are zero. A function that is not allowed traps when it is called. `replacements`
+    maps names of C library functions to addresses of replacements.
     """
     refused, silent, once = _own()
     for function in list(module.functions):
@@ -379,9 +383,10 @@ def bind_externals(
 
 @cache
 def _own() -> tuple[int, int, int]:
-    """Return the addresses of three functions that replace external ones; `_OWN` defines them.
+    """Return the addresses of slowpath's three replacements of external functions.
 
-    They are `refused` (for functions that are not allowed), `silent` and `once`, in this order.
+    `_OWN` defines them: `refused` (for functions that are not allowed), `silent` and `once`, in
+    this order.
     """
     module = llvm.parse_assembly(_OWN)
     engine = llvm.create_mcjit_compiler(module, machine())
@@ -462,7 +467,7 @@ die:
 
 
 class FaultError(Exception):
-    """A fault in native code, such as an invalid memory access."""
+    """Raised after a fault in compiled code, such as an invalid memory access."""
 
     def __init__(self, number: int) -> None:
         super().__init__(signal.strsignal(number))
@@ -470,7 +475,7 @@ class FaultError(Exception):
 
 
 class _Action(ctypes.Structure):
-    """The C library's `struct sigaction`."""
+    """The C library's `struct sigaction`, for `ctypes`."""
 
     _fields_ = (
         ("handler", ctypes.c_void_p),
@@ -481,7 +486,10 @@ class _Action(ctypes.Structure):
 
 
 class Guard:
-    """Machine code and signal handler with which calls of native functions survive faults."""
+    """Machine code and a signal handler that let the process survive faults of compiled code.
+
+    A fault is, for example, an invalid memory access. The handler returns to the caller.
+    """
 
     def __init__(self, counter: int) -> None:
         parameters = ", ".join(f"i64 %{letter}" for letter in "abcdefgh"[:ARGUMENTS])
@@ -517,7 +525,7 @@ class Guard:
 
 @cache
 def guard() -> Guard | None:
-    """Return the guard of this process; None on an unknown kind of machine."""
+    """Return the guard of this process, which survives faults; None on unknown machines."""
     counter = _COUNTER.get(os.uname().machine)
     return None if counter is None else Guard(counter)
 

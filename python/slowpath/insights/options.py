@@ -1,4 +1,7 @@
-"""Command-line options of commands that read a source file or run it over a packet trace."""
+"""Defines and checks the command-line options that several insights commands share.
+
+These commands read a source file or run it over a packet trace.
+"""
 
 import re
 import time
@@ -79,10 +82,12 @@ CLICK = ".click"
 
 
 def require_trace(options: Namespace) -> None:
-    """Check that options of a run over a packet trace are only set together with `--pcap`.
+    """Check that options for running the source are only given together with `--pcap`.
+
+    Such options, like `--packets`, have no effect without a packet trace.
 
     Raises:
-        OptionError: when an option of a run is set without a trace.
+        OptionError: when an option is given without a trace.
     """
     if options.pcap is not None:
         return
@@ -103,7 +108,9 @@ def require_trace(options: Namespace) -> None:
 
 
 def read_maps(options: Namespace) -> "MapsFile | None":
-    """Return the content of maps before the first packet; None without `--maps`.
+    """Read the file of `--maps`: the content of BPF maps before the first packet.
+
+    Return None if the option is not given.
 
     Raises:
         InputError: when the file cannot be read.
@@ -126,14 +133,20 @@ def read_maps(options: Namespace) -> "MapsFile | None":
 
 
 def split_setup(setup: list[str] | None) -> tuple[list[str], list[str]]:
-    """Split the values of `--setup` into names of functions and pieces of code."""
+    """Split the values of `--setup` into names of functions and lines of C code.
+
+    The functions or the code run before the first packet.
+    """
     setup = setup or []
     functions = [text for text in setup if _NAME.fullmatch(text)]
     return functions, [text for text in setup if text not in functions]
 
 
 def run_settings(options: Namespace, maps: "MapsFile | None") -> "RunSettings":
-    """Return the settings of a run over a packet trace, from the command-line options."""
+    """Return the settings for running the source over a packet trace.
+
+    They follow from the command-line options; `maps` is the result of `read_maps`.
+    """
     from slowpath.insights.source.sources import SETUP as CODE
     from slowpath.insights.trace import RunSettings
 
@@ -182,7 +195,7 @@ MEMORY = _ANALYSIS.option(
 
 
 class Limits(NamedTuple):
-    """Compiler settings for a source, and limits on time and memory."""
+    """Compiler settings for a source, and the time and memory limits of a command."""
 
     clang: "Clang"
     seconds: float | None  # None: no limit
@@ -190,7 +203,7 @@ class Limits(NamedTuple):
 
 
 class Work(NamedTuple):
-    """A compiled source, with the compiler settings and the limits on time and memory."""
+    """A compiled source, with the settings it was compiled with, and time and memory limits."""
 
     source: "Source"
     clang: "Clang"
@@ -199,7 +212,7 @@ class Work(NamedTuple):
 
 
 def read_limits(options: Namespace) -> Limits:
-    """Return the compiler settings, and the limits on time and memory, that the options set.
+    """Return the compiler settings, time limit and memory limit that the options set.
 
     Raises:
         OptionError: when an option is invalid.
@@ -220,7 +233,7 @@ def read_limits(options: Namespace) -> Limits:
 
 
 def read_work(options: Namespace, *, runs: bool = False) -> Work:
-    """Compile the source, and return it with the limits that the options set.
+    """Compile the source that the options name, and return it with the limits that they set.
 
     Most sources compile for this machine. Two kinds compile for BPF: XDP programs if the caller
     runs them (`runs`), and kernel sources that do not compile for this machine.
@@ -246,7 +259,9 @@ def read_work(options: Namespace, *, runs: bool = False) -> Work:
 
 
 def _setup(options: Namespace) -> tuple[str, ...]:
-    """Return clang flags for the code pieces of `--setup`; none if the command has no such option.
+    """Return flags with which clang compiles the C code given by `--setup` into the source.
+
+    There are none if the command has no such option.
 
     Raises:
         OptionError: when the file is not C or C++, or a piece of code is not a single line.
@@ -270,10 +285,10 @@ def _setup(options: Namespace) -> tuple[str, ...]:
 
 
 def _flags(text: str, file: str) -> tuple[str, ...]:
-    """Split the text of `--cflags` into flags for clang, as a shell does.
+    """Split the text of `--cflags` into separate flags for clang, as a shell does.
 
     Raises:
-        ValueError: when a quotation is not closed, or the file is not C or C++.
+        ValueError: when a quotation is not closed, or the source `file` is not C or C++.
     """
     import shlex
 

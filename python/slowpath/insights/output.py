@@ -1,4 +1,4 @@
-"""Output that the insights commands share: checks of files, warnings, and formatted numbers."""
+"""Checks output files, and formats warnings and numbers, for all insights commands."""
 
 from collections.abc import Iterator, Sequence
 
@@ -18,9 +18,10 @@ MEANS = (
 
 
 def check_output(output: str | None, read: Sequence[str]) -> None:
-    """Check that the file of `--output` can be written, without replacing an input file.
+    """Check that a report can be written to `output`, the value of `--output`.
 
-    Its name must end in .csv or .json. `read` contains the names of the input files.
+    Its name must end in .csv or .json, and it must not replace an input file; `read` has their
+    names.
 
     Raises:
         OptionError: when a check fails.
@@ -35,7 +36,9 @@ def check_output(output: str | None, read: Sequence[str]) -> None:
 def extrapolation_warnings(
     file: str, what: str, unusual: Sequence[tuple[str, Sequence[str]]]
 ) -> Iterator[Coded]:
-    """Yield a warning about items (such as functions) with values outside the measured range.
+    """Yield a warning if any items have values outside the range of the measurements.
+
+    Predictions for these items, such as functions, are unreliable.
 
     Args:
         file: name of the file with the items.
@@ -52,7 +55,11 @@ def extrapolation_warnings(
 
 
 def stop_warnings(file: str, reason: str | None) -> list[Coded]:
-    """Return the warning about an incomplete report that stopped for this reason, if any."""
+    """Return a warning that the report is incomplete, because the analysis stopped early.
+
+    `reason` is the reason for the stop. If it is None, the report is complete, and there is no
+    warning.
+    """
     return (
         []
         if reason is None
@@ -66,7 +73,10 @@ def stop_warnings(file: str, reason: str | None) -> list[Coded]:
 
 
 def rounded(number: float, digits: int = 6) -> float:
-    """Round a number to `digits` significant digits, so that reports are equal on every machine."""
+    """Round a number to `digits` significant digits.
+
+    Reports use this so that they are equal on all machines.
+    """
     return float(f"{number:.{digits}g}")
 
 
@@ -76,5 +86,5 @@ def percent(share: float | None, digits: int = 1) -> str:
 
 
 def quantity(count: float, unit: str) -> str:
-    """Format a count with its unit, such as 1 byte, 4,096 bytes or 2.5 reads."""
+    """Format a count with its unit, such as "1 byte", "4,096 bytes" or "2.5 reads"."""
     return f"{number(count)} {unit}{'' if count == 1 else 's'}"

@@ -1,4 +1,4 @@
-"""Reads rows with arbitrary columns from CSV and JSON lines files.
+"""Reads tables with arbitrary columns from CSV files and from JSON lines files.
 
 Error messages name the file and the line number in the decompressed text.
 """
@@ -20,14 +20,14 @@ _LARGEST = 256 << 20
 
 
 class Row(NamedTuple):
-    """A row of a table: a line of a CSV file, or a JSON object."""
+    """A row of a table, with its location in the file and its values by column."""
 
     place: str  # for errors: `line 3`
     values: Mapping[str, object]
 
 
 def read_csv(file: str) -> tuple[tuple[str, ...], list[Row]]:
-    """Read the columns and the rows of a CSV file.
+    """Read a CSV file, which may be compressed; return the columns, and the rows below them.
 
     Raises:
         InputError: when the file cannot be read or is not a table.
@@ -114,7 +114,7 @@ def read_decompressed(file: str) -> str:
 
 
 def _decompressed(file: str, data: bytes) -> bytes:
-    """Decompress all members (concatenated streams) of a gzip file, up to a maximum size.
+    """Decompress a gzip file, which may consist of several concatenated streams.
 
     Raises:
         InputError: when the file is damaged or too large.
@@ -154,10 +154,10 @@ def _check_header(file: str, header: Sequence[str]) -> None:
 
 
 def named_tables(found: Spanned, kind: str, above: str = "") -> list[Spanned]:
-    """Return the named objects in a JSON list, so that later error messages name each object.
+    """Return the objects in a JSON list, so that later error messages name each object.
 
-    Messages locate an object by `above` (the name of the enclosing object), `kind` and its own
-    name.
+    Each object must have a name of its own. Messages locate it by `above` (the name of the
+    enclosing object), `kind` and its name.
 
     Raises:
         InputError: when `found` is not a list of objects with names, or two names are equal.

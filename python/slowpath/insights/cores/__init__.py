@@ -1,1 +1,5 @@
-"""Predicts, by a queueing network, throughput on several cores and for co-located functions."""
+"""Predicts the throughput and latency of network functions on the SmartNIC's cores.
+
+A queueing network models cores and memories. Predictions are by number of cores, and for two
+functions that share the SmartNIC.
+"""

@@ -1,7 +1,7 @@
-"""Assesses how well a network function would run on a SmartNIC, from its work per packet.
+"""Predicts how well a network function would run on a SmartNIC, from its work per packet.
 
-The assessment states the useful number of cores, and the throughput that the function keeps beside
-others: typical functions, and those of the user.
+The result, called an assessment, states the useful number of cores. It also states the throughput
+that the function keeps beside others: typical functions, and those of the user.
 
 There is one typical function for each resource, such as a memory. Candidates are all chains of
 published elements with the largest measured parameters, and the chain without elements. The typical
@@ -73,7 +73,7 @@ _CALLED = {"line": "the line"}
 
 
 class Neighbour(NamedTuple):
-    """Another function with which the assessed function may share the SmartNIC."""
+    """A function that may share the SmartNIC with the assessed function."""
 
     name: str
     about: str
@@ -82,10 +82,10 @@ class Neighbour(NamedTuple):
 
 
 def typical(parameters: Array, draws: int) -> list[Neighbour]:
-    """Return a typical function for each resource in PLACES: one that this resource limits.
+    """Return one typical function for each resource in PLACES: one that this resource limits.
 
-    The demands of a typical function are not random. They are repeated `draws` times to match the
-    shape of random draws.
+    `parameters` are those of the queueing network. The demands of a typical function are not
+    random, but they are repeated `draws` times to match the shape of random draws.
     """
     rows = _chains()
     every = of_columns(parameters, functions_of(rows))
@@ -101,9 +101,10 @@ def typical(parameters: Array, draws: int) -> list[Neighbour]:
 
 
 def of_columns(parameters: Array, functions: Functions) -> Draws:
-    """Return the demands of chains of published elements on the SmartNIC's resources.
+    """Return the time that a packet needs on each resource, for chains of published elements.
 
-    The demands are not random, so the result contains a single draw.
+    `parameters` are those of the queueing network. These demands are not random, so the result
+    contains a single draw.
     """
     needed = demands(parameters, amounts(works(functions)))
     return Draws(
@@ -116,9 +117,10 @@ def of_columns(parameters: Array, functions: Functions) -> Draws:
 
 
 def _chains() -> list[dict[str, int]]:
-    """Return all chains of published elements, each with and without its compute blocks.
+    """Return all chains of published elements, each with and without blocks of computation.
 
-    Parameters, such as hash table slots, have the largest measured values.
+    A chain is a row of the table that describes functions. Its parameters, such as hash table
+    slots, have the largest measured values.
     """
     parameters = {name: largest for name, (_, largest) in USUAL.items()}
     found = []
@@ -154,21 +156,22 @@ full."""
 
 
 class Scaled(NamedTuple):
-    """Advised numbers of cores for functions, with the resources that limit them on 60 cores."""
+    """Advised numbers of cores for several functions, and their bottlenecks on 60 cores."""
 
     advice: Advice
     limits: list[Mapping[str, float]]  # share of draws by bottleneck
 
 
 def advise(draws: Draws, noise: Array, confidence: float) -> Scaled:
-    """Return the median knee of the throughput curves over random draws, with an interval.
+    """Return the advised number of cores for each function, with a confidence interval.
 
-    The knee is the number of cores beyond which more cores add little throughput.
+    It is the median knee of throughput curves over random draws of the packets' demands. The knee
+    is the number of cores beyond which more cores add little throughput.
 
     Args:
-        draws: demands of packets.
-        noise: error of the network for known demands: covariance of log(measured / predicted) at
-            CORES, shape (7, 7).
+        draws: random demands of packets on the SmartNIC's resources.
+        noise: error of the queueing network for known demands: covariance of log(measured /
+            predicted) at CORES, shape (7, 7).
         confidence: probability that the interval contains the measured knee, between 0 and 1.
     """
     rates = throughput(draws, CORES)
@@ -177,9 +180,10 @@ def advise(draws: Draws, noise: Array, confidence: float) -> Scaled:
 
 
 def limits_of(draws: Draws, rates: Array) -> list[Mapping[str, float]]:
-    """Return, for each function on 60 cores, the share of random draws by bottleneck.
+    """Return the likely bottlenecks of each function on 60 cores.
 
-    `rates` are the throughputs on 60 cores in packets/ns, shape (draws, functions).
+    A bottleneck is given by its name, and by the share of random draws in which it limits the
+    throughput. `rates` are the throughputs on 60 cores in packets/ns, shape (draws, functions).
     """
     busy = used(draws, float(ALL_CORES), rates)
     bottlenecks = np.where(busy.max(-1) >= _FULL, busy.argmax(-1), len(PLACES))
@@ -190,25 +194,29 @@ def limits_of(draws: Draws, rates: Array) -> list[Mapping[str, float]]:
 
 
 def curve(draws: Draws, confidence: float) -> Array:
-    """Return the throughput at 1 to 60 cores in packets/s: low, median and high.
+    """Return the predicted throughput on 1 to 60 cores, with a confidence interval, in packets/s.
 
-    Low and high are the ends of the confidence interval. The shape is (3, functions, 60).
+    The shape is (3, functions, 60); the first dimension is lower end, median and upper end. `draws`
+    are random demands of packets.
     """
     return np.stack(interval(throughput(draws, CORE_COUNTS), confidence)) * _GIGA
 
 
 class Kept(NamedTuple):
-    """Shares of solo throughput that co-located functions keep, shape (draws, functions)."""
+    """Shares of solo throughput that two functions keep if they share the SmartNIC.
+
+    The shape of both arrays is (draws, functions).
+    """
 
     own: Array
     others: Array  # shares of the neighbours
 
 
 def beside(own: Draws, others: Draws) -> Kept:
-    """Return the shares of solo throughput that pairs of functions keep, with 30 cores each.
+    """Predict the shares of solo throughput that functions keep in pairs, on 30 cores each.
 
-    Function i of `own` runs next to function i of `others`. In each draw, both use the same fitted
-    queueing network.
+    Function i of `own` runs next to function i of `others`. In each random draw, both use the same
+    fitted queueing network.
     """
     alone = [_rates([one])[..., 0] for one in (own, others)]
     both = _rates([own, others])
@@ -218,7 +226,8 @@ def beside(own: Draws, others: Draws) -> Kept:
 def _rates(classes: list[Draws]) -> Array:
     """Return the throughputs of functions that share the SmartNIC, in packets/ns.
 
-    Function i of all entries of `classes` run together. The shape is (draws, functions, classes).
+    The functions with the same index in each entry of `classes` run together. The shape is (draws,
+    functions, classes).
     """
     first = classes[0]
     found = np.zeros((*first.waiting.shape, len(classes)))
@@ -249,7 +258,7 @@ _ITSELF = "itself"
 
 
 class Card(NamedTuple):
-    """Properties of the SmartNIC, such as prices of operations, from published measurements."""
+    """Properties of the SmartNIC from published measurements, such as prices of instructions."""
 
     alone: Prices  # prices from fits to curves, for both kinds of traffic
     noise: Array  # covariance of measured curves around the network's predictions
@@ -258,21 +267,21 @@ class Card(NamedTuple):
 
 
 def card() -> Card:
-    """Return the SmartNIC's properties, derived from the fitted models in the package."""
+    """Return the SmartNIC's properties, derived from the models that are shipped with slowpath."""
     fits, parameters = shipped_fits(), pairs.shipped().parameters
     return Card(prices_of(fits.parameters), fits.noise, prices_of([parameters]), parameters)
 
 
 def assess(known: Card, work: CardWork, others: Sequence[Neighbour] = ()) -> CardUse:
-    """Assess a function: useful number of cores, and throughput next to other functions.
+    """Predict a function's useful number of cores, and its throughput next to other functions.
 
-    The other functions are a typical one for each bottleneck, a copy of the assessed function, and
+    The other functions are a typical one for each resource, a copy of the assessed function, and
     `others`.
 
     Args:
         known: properties of the SmartNIC.
-        work: work of a packet.
-        others: additional neighbours, such as functions that the user names.
+        work: work of the function for one packet.
+        others: additional functions to share the SmartNIC with, such as those that the user names.
     """
     packets = packets_of(work)
     own = drawn(known.paired, packets)
@@ -289,7 +298,10 @@ def assess(known: Card, work: CardWork, others: Sequence[Neighbour] = ()) -> Car
 
 
 def neighbour_of(known: Card, name: str, about: str, work: CardWork) -> Neighbour:
-    """Convert a function with this work per packet to a neighbour of the assessed function."""
+    """Return a function that may share the SmartNIC with the assessed one.
+
+    `name` and `about` describe it in the report, and `work` is its work per packet.
+    """
     # With another seed, its prices are independent of the assessed function's prices.
     return Neighbour(name, about, False, drawn(known.paired, packets_of(work), seed=1))
 
@@ -366,7 +378,7 @@ _ABOUT = "as {file} describes it"
 
 
 def read_neighbours(known: Card, file: str) -> list[Neighbour]:
-    """Read the functions in a file as neighbours of the assessed function.
+    """Read functions that may share the SmartNIC with the assessed one from a file.
 
     A table (.csv) has the format of `slowpath insights cores --query`. Lines of JSON have the
     format of `slowpath insights colocation --query`, or are reports of `slowpath insights FILE`.
@@ -401,7 +413,7 @@ def read_neighbours(known: Card, file: str) -> list[Neighbour]:
 
 
 def numbered(neighbours: Sequence[Neighbour]) -> list[Neighbour]:
-    """Make the names of neighbours unique: append a number from the second use of a name on."""
+    """Make the names of functions unique: append a number from the second use of a name on."""
     uses = Counter[str]()
     found = []
     for one in neighbours:
@@ -430,7 +442,10 @@ def _described(
 
 
 def _work(file: str, place: str, card: object) -> CardWork:
-    """Read the work per packet from the value of `card` in a report."""
+    """Read the work per packet of a function from a report's entry `card`.
+
+    `place` is the location in the file, for error messages.
+    """
     if card is None:
         reason = "the report lacks data about the card: the function uses floating-point numbers, "
         reason += "or the report was made without a trace (repeat it with --pcap)"

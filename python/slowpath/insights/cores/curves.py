@@ -1,6 +1,6 @@
-"""Reads measurements by number of cores from CSV, and finds the knee of a throughput curve.
+"""Reads measured throughput by number of cores from CSV, and finds the knee of such a curve.
 
-The knee is the number of cores beyond which more add little.
+The knee is the number of cores beyond which more cores add little throughput.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,13 +31,14 @@ _UNIT = 5.4
 
 
 def knees(throughput: Array) -> NDArray[np.int64]:
-    """Return the knee of each throughput curve, as a number of cores.
+    """Return the knee of each throughput curve: the number of cores that is worth using.
 
     The last dimension of `throughput` has one value for each of the core counts in CORES (24 to 60,
-    in steps of six). The result has the shape of the other dimensions. Gains from one core count to
-    the next are measured in units of the throughput at 24 cores divided by 5.4. The knee is in the
-    first step of six cores whose gain is below 0.72 units; each 0.12 units of its gain add one
-    core. Without such a step, the knee is 60 cores.
+    in steps of six). The result has the shape of the other dimensions.
+
+    Gains from one core count to the next are measured in units of the throughput at 24 cores
+    divided by 5.4. The knee is in the first step of six cores whose gain is below 0.72 units; each
+    0.12 units of its gain add one core. Without such a step, the knee is 60 cores.
     """
     gains = np.diff(throughput, axis=-1) / (throughput[..., :1] / _UNIT)
     small = gains < _FULL
@@ -73,7 +74,9 @@ def scattered(spread: Array, draws: int) -> Array:
 
 
 def median_interval(found: NDArray[np.int64], confidence: float) -> Advice:
-    """Return the median and a confidence interval of the knees of random throughput curves.
+    """Return the advised number of cores for each function, from knees of random curves.
+
+    It is the median of the knees, with a confidence interval.
 
     Args:
         found: knees as numbers of cores, shape (draws, functions).
@@ -90,11 +93,11 @@ _BLOCK = 256
 
 
 def advise(throughput: Array, spread: Array, confidence: float) -> Advice:
-    """Advise core counts: the median knee of random throughput curves, with an interval.
+    """Return the advised number of cores for each function, with a confidence interval.
 
     A small change of the throughput can move the knee of a curve by several cores. So the knee is
     determined for many random curves, which differ from the prediction as much as measured curves
-    do.
+    do. The advised number is their median knee.
 
     Args:
         throughput: predicted throughput at CORES, shape (functions, 7).
@@ -118,7 +121,7 @@ _MOST_CORES = 1000
 
 
 class Curves(NamedTuple):
-    """Functions with measured throughput and latency at each number of cores in CORES."""
+    """Measured functions, with throughput and latency at each number of cores in CORES."""
 
     names: tuple[str, ...]
     functions: Functions
@@ -140,7 +143,7 @@ def read_curves(file: str) -> Curves:
     """Read measured throughput and latency by number of cores from a CSV file.
 
     Raises:
-        InputError: if the file cannot be used.
+        InputError: if the file is not a valid table, or has too few functions for training.
     """
     header, rows = read_csv(file)
     _check(file, header, (*_MEASURED[:2],))
@@ -178,10 +181,10 @@ def read_curves(file: str) -> Curves:
 
 
 def read_query(file: str) -> Query:
-    """Read the functions and numbers of cores to predict from a CSV file.
+    """Read from a CSV file the functions and numbers of cores to make predictions for.
 
     Raises:
-        InputError: if the file cannot be used.
+        InputError: if the file is not a valid table.
     """
     header, rows = read_csv(file)
     _check(file, header, ())
@@ -207,9 +210,9 @@ def _check(file: str, header: Sequence[str], measured: Sequence[str]) -> None:
 
 
 def _functions(file: str, rows: Sequence[Row]) -> dict[str, tuple[Row, dict[str, int]]]:
-    """Return the first row and the description of each function in a table.
+    """Return each function in a table by name: its first row, and its description by column.
 
-    Rows of the same function must have equal descriptions.
+    Rows of the same function must have equal descriptions; otherwise, raise an `InputError`.
     """
     found = dict[str, tuple[Row, dict[str, int]]]()
     for row in rows:

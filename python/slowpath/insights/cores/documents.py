@@ -1,4 +1,4 @@
-"""Types of the JSON documents with predictions by number of cores and for pairs."""
+"""Types of the JSON documents of `slowpath insights cores` and `slowpath insights colocation`."""
 
 from typing import TypedDict
 
@@ -49,7 +49,7 @@ class CoresReport(Warned):
 
 
 def points_of(model: CoresModel, query: Query) -> list[Point]:
-    """Return the predictions for each function and number of cores in the query."""
+    """Return the predictions for each function and number of cores that `query` asks for."""
     core_counts = tuple(sorted({cores for _, cores in query.rows}))
     found = predict(model, query.functions, core_counts)
     column = {cores: at for at, cores in enumerate(core_counts)}
@@ -66,7 +66,10 @@ def points_of(model: CoresModel, query: Query) -> list[Point]:
 
 
 def functions_of(model: CoresModel, query: Query, confidence: float) -> list[Knee]:
-    """Return the recommended number of cores for each function in the query."""
+    """Return the recommended number of cores for each function in `query`.
+
+    `confidence` is the confidence level of the intervals, between 0 and 1.
+    """
     found = advised(model, query.functions, confidence)
     return [
         {
@@ -119,7 +122,7 @@ class ColocationReport(Warned):
 
 
 def groups_of(model: PairsModel, groups: Groups) -> list[Group]:
-    """Return the predictions for the pairs of each group of functions."""
+    """Return the predictions for all pairs of functions in each group."""
     found, surprises = predicted(model, groups), surprising(model, groups)
     return [
         {

@@ -1,8 +1,9 @@
-"""Describes network functions, which are chains of elements, by columns of numbers.
+"""Describes network functions as rows of numbers, for tables and models.
 
-The chains are from Qiu et al., SOSP '21, § 4.2: Click-like elements, with blocks of computation and
-calls of the CRC unit between them. A flag `has_X` is 1 if X is in the chain. A parameter has an
-effect only if its element is in the chain.
+A network function is a chain of elements, such as filters and hash table lookups. The chains are
+from Qiu et al., SOSP '21, § 4.2: Click-like elements, with blocks of computation and calls of the
+CRC unit between them. A flag `has_X` is 1 if X is in the chain. A parameter has an effect only if
+its element is in the chain.
 """
 
 import math
@@ -70,7 +71,7 @@ USUAL: Mapping[str, tuple[int, int]] = {
 
 
 def flag(element: str) -> str:
-    """Return the name of the column that tells if an element is in the chain."""
+    """Return the name of the column that is 1 if `element` is in the chain, else 0."""
     return f"has_{element}"
 
 
@@ -100,7 +101,7 @@ _SHOWN = 5
 
 
 class Functions(NamedTuple):
-    """A set of functions by column: index i of each column belongs to function i."""
+    """A set of network functions by column: entry i of each column describes function i."""
 
     columns: Mapping[str, Array]  # flags and parameters, shape (functions,)
 
@@ -114,7 +115,7 @@ class Functions(NamedTuple):
         return self.columns[flag(element)]
 
     def selected(self, places: NDArray[np.intp]) -> "Functions":
-        """Return the functions at the given indices."""
+        """Return only the functions with the indices `places`."""
         return Functions({name: column[places] for name, column in self.columns.items()})
 
 
@@ -123,7 +124,7 @@ def check_columns(file: str, place: str, names: Collection[str], others: Collect
 
     Args:
         file: name of the file, for error messages.
-        place: location in the file with a colon, or an empty text.
+        place: location in the file with a colon, or an empty text, for error messages.
         names: columns of the table.
         others: further allowed columns, which do not describe functions.
 
@@ -146,7 +147,9 @@ def check_columns(file: str, place: str, names: Collection[str], others: Collect
 
 
 def read_function(file: str, place: str, values: Mapping[str, object]) -> dict[str, int]:
-    """Return the flags and parameters that describe a function, by column.
+    """Read the numbers that describe a network function from a row of a table.
+
+    `values` maps columns to cells. `file` and `place` locate the row in error messages.
 
     Raises:
         InputError: if a value is invalid.
@@ -177,10 +180,12 @@ def _whole(value: object) -> int | None:
 
 
 def positive(file: str, place: str, name: str, value: object) -> float:
-    """Return a measured value as a number.
+    """Read a measured value, which must be a positive number.
+
+    `file`, `place` and the column `name` locate it in error messages.
 
     Raises:
-        InputError: if it is not a positive number; the error names the column.
+        InputError: if the value is not a positive number.
     """
     try:
         number = float(value) if isinstance(value, int | float | str) else math.nan
@@ -193,13 +198,16 @@ def positive(file: str, place: str, name: str, value: object) -> float:
 
 
 def functions_of(rows: Sequence[Mapping[str, int]]) -> Functions:
-    """Convert rows, one for each function, to columns."""
+    """Convert descriptions of functions, one row each, to columns."""
     names = (*NEEDED, *OPTIONAL)
     return Functions({name: np.array([float(row[name]) for row in rows]) for name in names})
 
 
 def unusual(row: Mapping[str, int]) -> list[str]:
-    """Return the names of the columns in which a function is outside the measured range."""
+    """Return the names of the columns in which a function is outside the range of measurements.
+
+    Predictions for such a function are less reliable.
+    """
     blocks: Iterable[tuple[str, tuple[str, ...]]] = (
         *ELEMENTS.items(),
         *((block, (count,)) for block, count in (*COMPUTE.items(), *CRC.items())),

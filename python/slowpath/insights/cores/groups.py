@@ -1,7 +1,7 @@
-"""Reads groups of functions with measurements alone and in pairs, and scores the pairs.
+"""Reads measurements of functions alone and in pairs, and scores the pairs.
 
-A score compares the throughput or latency of a pair's functions with that of the same functions
-alone.
+Functions come in groups of four, and every two functions of a group form a pair. A score compares
+the throughput or latency of a pair's functions with that of the same functions alone.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,14 +35,17 @@ _KNOWN = ("group", "functions", "pairs")
 
 
 class Alone(NamedTuple):
-    """Measurements of functions that ran alone, on GROUP_CORES cores."""
+    """Measurements of functions that ran alone on the SmartNIC, on GROUP_CORES cores."""
 
     throughput: Array  # packets/s, shape (groups, 4)
     latency: Array  # cycles, shape (groups, 4)
 
 
 class Groups(NamedTuple):
-    """Groups of four functions; a group's functions are consecutive in `functions`."""
+    """Groups of four functions, of which every two may share the SmartNIC.
+
+    The functions of a group are consecutive in `functions`.
+    """
 
     file: str
     names: tuple[str, ...]
@@ -57,14 +60,16 @@ class Groups(NamedTuple):
 
 
 class Paired(NamedTuple):
-    """Measurements of functions that ran in pairs, in the order of PAIRS."""
+    """Measurements of functions that ran in pairs on the SmartNIC, in the order of PAIRS."""
 
     throughput: Array  # packets/s, shape (groups, 6, 2)
     latency: Array  # cycles, shape (groups, 6, 2)
 
 
 def read_groups(file: str) -> Groups:
-    """Read groups of functions from a JSON-lines file, with or without measurements.
+    """Read groups of four functions from a JSON-lines file.
+
+    Measurements of functions alone are read if the file has them.
 
     Raises:
         InputError: if the file cannot be used.
@@ -73,7 +78,9 @@ def read_groups(file: str) -> Groups:
 
 
 def read_measured(file: str) -> tuple[Groups, Paired]:
-    """Read groups of functions that were measured alone and in pairs.
+    """Read groups of four functions, with their measurements alone and in pairs.
+
+    The file has one group of functions as JSON on each line.
 
     Raises:
         InputError: if the file cannot be used, or a measurement is missing.
@@ -98,7 +105,7 @@ def read_measured(file: str) -> tuple[Groups, Paired]:
 
 
 def groups_of(file: str, rows: Sequence[Row]) -> Groups:
-    """Return the groups of functions in rows of a file.
+    """Convert lines of a JSON-lines file to groups of four functions.
 
     Raises:
         InputError: if a row is not a group.
@@ -198,9 +205,9 @@ def _value(file: str, place: str, found: Mapping[str, object], name: str) -> flo
 
 
 def _pairs(file: str, row: Row) -> list[list[list[float]]]:
-    """Return measured throughput and latency of each pair of functions in a group.
+    """Read the measured throughput and latency of each pair of functions in a group.
 
-    The indices are pair, function of the pair, and quantity; the shape is (6, 2, 2).
+    The indices of the result are pair, function of the pair, and quantity; the shape is (6, 2, 2).
     """
     pairs = row.values.get("pairs")
     if not isinstance(pairs, list) or len(pairs) != len(PAIRS):
@@ -242,7 +249,10 @@ SECOND = np.array([second for _, second in PAIRS])
 
 
 class Scores(NamedTuple):
-    """Four scores of each pair of functions, shape (groups, 6); `totals` explains them."""
+    """Four scores of each pair of functions, two for throughput and two for latency.
+
+    The shape of each is (groups, 6); `totals` explains them.
+    """
 
     throughput_total: Array
     throughput_average: Array
@@ -254,11 +264,11 @@ NAMES = Scores._fields
 
 
 def totals(alone: Array, pairs: Array) -> tuple[Array, Array]:
-    """Return two scores of throughput (high is better), or of latency (low is better).
+    """Return the two scores of each pair for one quantity: throughput or latency.
 
-    The first score is the sum of the values of both functions in the pair, divided by the sum of
-    their solo values. The second score is the sum over both functions of value in the pair / solo
-    value.
+    High throughput scores and low latency scores are good. The first score is the sum of the values
+    of both functions in the pair, divided by the sum of their solo values. The second score is the
+    sum over both functions of (value in the pair) / (solo value).
 
     Args:
         alone: solo values, shape (groups, 4).
@@ -272,5 +282,8 @@ def totals(alone: Array, pairs: Array) -> tuple[Array, Array]:
 def scores(
     alone_throughput: Array, alone_latency: Array, throughput: Array, latency: Array
 ) -> Scores:
-    """Return all four scores of each pair of functions."""
+    """Return all four scores of each pair, from the values of functions alone and in pairs.
+
+    `totals` explains the shapes of the arguments.
+    """
     return Scores(*totals(alone_throughput, throughput), *totals(alone_latency, latency))

@@ -1,13 +1,13 @@
-"""Trains, saves and evaluates the model of throughput and latency of functions by core count.
+"""Trains, saves and evaluates the model that predicts throughput and latency by core count.
 
-Each member of the ensemble predicts functions that it was not trained with. These predictions
-determine the spread of measured curves around predictions, and the weights of the terms of the
-latency model.
+The model is an ensemble of queueing networks. Each network predicts functions that it was not
+trained with. These predictions determine the spread of measured curves around predictions, and the
+weights of the terms of the latency model.
 
-The fit of the queueing network minimises the sum of squared relative errors and of squared
-parameters in typical units. The second part keeps parameters small that the measurements do not
-determine. Times are not negative. The method is Levenberg-Marquardt with projection on the bounds:
-Moré, The Levenberg-Marquardt Algorithm, 1978; Kanzow et al., 2004.
+The fit of a queueing network minimises the sum of squared relative errors and of squared parameters
+in typical units. The second part keeps parameters small that the measurements do not determine.
+Times are not negative. The method is Levenberg-Marquardt with projection on the bounds: Moré, The
+Levenberg-Marquardt Algorithm, 1978; Kanzow et al., 2004.
 """
 
 import json
@@ -53,10 +53,10 @@ _TINY = 1e-12
 
 
 class Measured(NamedTuple):
-    """Measured throughputs in several settings.
+    """Measured throughputs of functions, alone or together, to fit a queueing network to.
 
-    A setting is a measurement of functions (classes) that share the SmartNIC. All settings have the
-    same number of functions.
+    A setting is one measurement of functions (classes) that share the SmartNIC. All settings have
+    the same number of functions.
     """
 
     work: Amounts
@@ -90,7 +90,7 @@ def fit(sets: Sequence[Measured], seed: int) -> Array:
 
 
 def _fitted_from(sets: Sequence[Measured], start: Array) -> _Fitted:
-    """Fit the parameters of the network from one start point."""
+    """Fit the parameters of the queueing network, beginning at the values `start`."""
     unit = _units(sets[0].work)
     low, high = np.zeros(COUNT), np.full(COUNT, np.inf)
     low[TIMES:], high[TIMES:] = _QUEUES
@@ -129,7 +129,10 @@ def _fitted_from(sets: Sequence[Measured], start: Array) -> _Fitted:
 
 
 def _units(work: Amounts) -> Array:
-    """Return a typical value of each parameter of the queueing network, to scale the fit."""
+    """Return a typical value of each parameter of the queueing network.
+
+    The fit divides the parameters by these units, so that all are of similar size.
+    """
     found = []
     for resource, amount in zip(RESOURCES, work, strict=True):
         flat = np.abs(amount).reshape(-1, amount.shape[-1])
@@ -193,14 +196,14 @@ class CoresModel(NamedTuple):
 
 
 class Points(NamedTuple):
-    """Predicted throughput and latency of network functions, for each of several core counts."""
+    """Predicted throughput and latency of several functions, on each of several core counts."""
 
     throughput: Array  # packets/s, shape (functions, core counts)
     latency: Array  # cycles, shape (functions, core counts)
 
 
 def predict(model: CoresModel, functions: Functions, cores: tuple[int, ...]) -> Points:
-    """Predict throughput and latency of functions at each number of cores."""
+    """Predict the throughput and latency of each function on each of these numbers of cores."""
     count, many = functions.size, len(cores)
     places = np.repeat(np.arange(count), many)
     number = np.tile(np.array(cores, float), count)[:, None]
@@ -217,9 +220,10 @@ def predict(model: CoresModel, functions: Functions, cores: tuple[int, ...]) -> 
 def mean_throughput(
     members: tuple[Array, ...], functions: Functions, cores: tuple[int, ...]
 ) -> Array:
-    """Return the geometric mean of the throughputs that fitted networks predict, in packets/s.
+    """Return the mean throughput that several fitted queueing networks predict, in packets/s.
 
-    `members` has the parameters of each network. The shape is (functions, core counts).
+    The mean is geometric. `members` has the parameters of each network. The shape of the result is
+    (functions, core counts).
     """
     count, many = functions.size, len(cores)
     work = select_amounts(amounts(works(functions)), (np.repeat(np.arange(count), many),))
@@ -229,7 +233,7 @@ def mean_throughput(
 
 
 class Advised(NamedTuple):
-    """Advised core counts of functions, with predictions at these core counts."""
+    """The advised number of cores for each function, with predictions at this number."""
 
     advice: Advice
     throughput: Array  # packets/s, shape (functions,)
@@ -255,9 +259,9 @@ errors."""
 
 
 class Crossed(NamedTuple):
-    """Members of an ensemble after cross-validation, with predictions for held-out functions.
+    """A cross-validated ensemble of queueing networks, with predictions for held-out functions.
 
-    Each function is predicted by the one member that was not trained with it.
+    Each function is predicted by the one network that was not trained with it.
     """
 
     members: tuple[Array, ...]
@@ -268,13 +272,14 @@ class Crossed(NamedTuple):
 def learn(curves: Curves, members: int = MEMBERS, seed: int = 0) -> CoresModel:
     """Train the model of throughput and latency from measured curves.
 
-    Equal curves and seeds give equal models.
+    `members` is the number of queueing networks in the ensemble. Equal curves and seeds give equal
+    models.
     """
     return model_of(curves, cross(curves, members, seed))
 
 
 def cross(curves: Curves, members: int, seed: int) -> Crossed:
-    """Cross-validate an ensemble of networks.
+    """Fit and cross-validate an ensemble of `members` queueing networks.
 
     Each network is fitted without one subset of the functions, and then predicts this subset.
     """
@@ -295,7 +300,7 @@ def cross(curves: Curves, members: int, seed: int) -> Crossed:
 
 
 def model_of(curves: Curves, crossed: Crossed) -> CoresModel:
-    """Return the model that consists of cross-validated networks.
+    """Build the model from cross-validated queueing networks.
 
     The weights of the latency model and the spread of errors are computed from the predictions for
     held-out functions.
@@ -326,7 +331,7 @@ def _fitted(curves: Curves, places: NDArray[np.intp], seed: int) -> Array:
 
 
 def _settings(functions: Functions) -> tuple[tuple[Array, ...], Array]:
-    """Return work per packet and number of cores for each function at each core count in CORES."""
+    """Return each function at each core count in CORES: its work per packet, and the core count."""
     count = functions.size
     places = np.repeat(np.arange(count), len(CORES))
     work = select_amounts(amounts(works(functions)), (places,))
@@ -349,17 +354,17 @@ class SavedCores(TypedDict):
 
 
 def shipped_file(traffic: str) -> Path:
-    """Return the file of the shipped model for a kind of traffic, one of TRAFFIC."""
+    """Return the path of the shipped model for a kind of traffic, one of TRAFFIC."""
     return _FOLDER / f"{traffic}.json"
 
 
 def shipped(traffic: str) -> CoresModel:
-    """Return the shipped model for a kind of traffic, one of TRAFFIC."""
+    """Load the shipped model for a kind of traffic, one of TRAFFIC."""
     return read(json.loads(shipped_file(traffic).read_text()))
 
 
 def written(model: CoresModel) -> SavedCores:
-    """Return the model as a JSON document."""
+    """Convert the model to a JSON document, to save it."""
     return {
         "functions": model.functions,
         "members": [network.written(one) for one in model.members],
@@ -369,7 +374,7 @@ def written(model: CoresModel) -> SavedCores:
 
 
 def read(document: SavedCores) -> CoresModel:
-    """Return the model that a JSON document contains."""
+    """Restore the model from a JSON document."""
     return CoresModel(
         tuple(network.read(one) for one in document["members"]),
         network.read_latency(document["latency"]),

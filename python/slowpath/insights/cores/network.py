@@ -41,16 +41,19 @@ LEVELS = (2, 3, 4, 5)
 
 
 def at_least(lookup: str, state: str, slots: int) -> str:
-    """Return the name of a kind of work: a lookup that may visit `slots` or more hash table slots.
+    """Return the name of one kind of work: a lookup that may visit at least `slots` slots.
 
-    `state` describes the elements before the lookup, such as " rewritten" after an address
-    rewriter.
+    The slots belong to a hash table. `state` describes the elements before the lookup, such as "
+    rewritten" after an address rewriter.
     """
     return f"{lookup}{state} slots>={slots}"
 
 
 def works(functions: Functions) -> Mapping[str, Array]:
-    """Return the amount of each kind of work per packet, by name, shape (functions,)."""
+    """Return how much of each kind of work a packet needs, by name of the kind.
+
+    Examples are filter rules and lookups. Each array has one amount for each function.
+    """
     found = {"packet": np.ones(functions.size)}
     for at in ("1", "2"):
         present = functions.has(f"ipfilter{at}")
@@ -72,10 +75,10 @@ def works(functions: Functions) -> Mapping[str, Array]:
 
 
 def _blocks(functions: Functions, known: Mapping[str, str], kind: str) -> tuple[Array, Array]:
-    """Return the number of compute or accelerator blocks by chain, and the sum of loop counts.
+    """Count the compute or accelerator blocks of each chain, and sum their loop counts.
 
     `known` maps the name of each measured block to the column with its loop count. `kind` is the
-    name prefix of the blocks.
+    name prefix of the blocks, `compute` or `accel`.
     """
     blocks = {**known, **{name: count for name, count in ABSENT.items() if name.startswith(kind)}}
     present = {name: functions.columns[flag(name)] for name in blocks}
@@ -84,9 +87,10 @@ def _blocks(functions: Functions, known: Mapping[str, str], kind: str) -> tuple[
 
 
 def _lookups(functions: Functions) -> dict[str, tuple[Array, Array]]:
-    """Return, for each kind of lookup, its presence in each chain (1 or 0) and its table slots.
+    """Return the lookups in each chain, by kind of lookup.
 
-    The slots are the maximum number that a lookup may visit.
+    The first array is 1 if the chain has such a lookup, else 0. The second is the maximum number of
+    hash table slots that the lookup may visit.
     """
     slots = functions.columns
     demux, conn = functions.has("tcpdemux"), functions.has("tcpconn")
@@ -106,9 +110,10 @@ def _lookups(functions: Functions) -> dict[str, tuple[Array, Array]]:
 def _states(name: str, present: Array, slots: Array, functions: Functions) -> dict[str, Array]:
     """Return the amounts of work that a lookup causes, by name, for each state of the chain.
 
-    A state says which elements precede the lookup. The amounts are the lookup's presence (1 or 0),
-    the number of slots it may visit after the first, and, for each number in LEVELS, 1 if it may
-    visit so many slots.
+    A state says which elements precede the lookup `name`. `present` is 1 for chains with the
+    lookup, and `slots` the number of slots it may visit. The amounts are the lookup's presence, the
+    number of slots after the first, and, for each number in LEVELS, 1 if it may visit so many
+    slots.
     """
     rewritten = functions.has("iprewriter")
     states = {
@@ -128,7 +133,7 @@ def _states(name: str, present: Array, slots: Array, functions: Functions) -> di
 
 
 class Resource(NamedTuple):
-    """A resource of the SmartNIC on which packets spend time, such as a memory."""
+    """A resource of the SmartNIC on which packets spend time, such as cores or a memory."""
 
     name: str
     work: tuple[str, ...]  # kinds of work that take time on the resource
@@ -141,9 +146,10 @@ _REWRITER, *_OTHER_LOOKUPS = LOOKUPS
 
 
 def _in(states: tuple[str, ...], lookups: tuple[str, ...] = LOOKUPS) -> tuple[str, ...]:
-    """Return names of the kinds of work that lookups cause in the given states of the chain.
+    """Return the names of the work that `lookups` cause in the given states of the chain.
 
-    Each lookup has up to two kinds of work: its presence, and the hash table slots after the first.
+    A state says which elements precede a lookup. Each lookup has up to two kinds of work: its
+    presence, and the hash table slots after the first.
     """
     found = list[str]()
     for name in lookups:
@@ -217,14 +223,17 @@ work). A class is one of the functions that share the SmartNIC in a setting."""
 
 
 def amounts(works: Mapping[str, Array]) -> Amounts:
-    """Return the amounts of work of each function alone, shape (functions, 1, kinds of work)."""
+    """Arrange the amounts of work by resource, for functions that run alone.
+
+    The shape of each array is (functions, 1, kinds of work).
+    """
     return tuple(
         np.stack([works[name] for name in resource.work], -1)[:, None, :] for resource in RESOURCES
     )
 
 
 def select_amounts(many: Amounts, places: Sequence[Array] | Sequence[np.ndarray]) -> Amounts:
-    """Return the amounts of work in settings in which several functions share the SmartNIC.
+    """Return the amounts of work for settings in which several functions share the SmartNIC.
 
     Args:
         many: amounts of each function alone.
@@ -234,7 +243,11 @@ def select_amounts(many: Amounts, places: Sequence[Array] | Sequence[np.ndarray]
 
 
 def demands(parameters: Array, work: Amounts) -> Demands:
-    """Return the demands on resources of a packet of each class in each setting, in ns."""
+    """Return the time that a packet needs on each resource, in ns, for each class and setting.
+
+    A class is one of the functions that share the SmartNIC in a setting. `parameters` are those of
+    the queueing network.
+    """
     times = [
         np.maximum(one @ parameters[first:end], least)
         for one, first, end, least in zip(work, _ENDS[:-1], _ENDS[1:], _LEAST, strict=True)
@@ -244,14 +257,14 @@ def demands(parameters: Array, work: Amounts) -> Demands:
 
 
 class Sensitivity(NamedTuple):
-    """Throughputs in the queueing network, with derivatives by its parameters."""
+    """Throughputs that the queueing network predicts, with derivatives by its parameters."""
 
     throughput: Array  # packets/ns, shape (settings, classes)
     slopes: Array  # derivatives of log throughput, shape (settings, classes, parameters)
 
 
 def throughput(parameters: Array, work: Amounts, cores: Array, near: Array | None = None) -> Array:
-    """Return the throughput of each class in packets/ns, shape (settings, classes).
+    """Predict the throughput of each function (class), in packets/ns, shape (settings, classes).
 
     Args:
         parameters: parameters of the queueing network.
@@ -265,10 +278,10 @@ def throughput(parameters: Array, work: Amounts, cores: Array, near: Array | Non
 def sensitivity(
     parameters: Array, work: Amounts, cores: Array, near: Array | None = None
 ) -> Sensitivity:
-    """Return throughputs and their derivatives by the network parameters.
+    """Predict throughputs with their derivatives by the parameters of the queueing network.
 
-    The derivatives follow from the implicit function theorem. `near` has approximate throughputs
-    from which the iteration starts, if known.
+    The fit needs the derivatives. They follow from the implicit function theorem. `near` has
+    approximate throughputs from which the iteration starts, if known.
     """
     needed = demands(parameters, work)
     found = solve(needed, cores, near)
@@ -313,7 +326,7 @@ LEAST = 16.0
 
 
 class Times(NamedTuple):
-    """Times of packets in the queueing network, from which latencies are computed."""
+    """Times that packets spend in the queueing network, from which latencies are predicted."""
 
     packet: Array  # time of a packet in ns, shape (settings, classes)
     line: Array  # part of `packet` that is spent waiting for the line, in ns
@@ -321,7 +334,7 @@ class Times(NamedTuple):
 
 
 def times(members: Sequence[Array], work: Amounts, cores: Array, throughput: Array) -> Times:
-    """Return the times of packets at given throughputs.
+    """Return the time that packets spend in the queueing network, at given throughputs.
 
     The wait for the network line is the mean over several fitted queueing networks.
 
@@ -384,7 +397,10 @@ def fit(works: Mapping[str, Array], found: Times, cycles: Array) -> Array:
 
 
 def latency(weights: Array, works: Mapping[str, Array], found: Times) -> Array:
-    """Return predicted latencies in cycles, shape (settings, classes)."""
+    """Predict latencies with the linear model, in cycles, shape (settings, classes).
+
+    `weights` are those of the model's terms, and `works` the amounts by kind of work.
+    """
     return np.maximum(_columns(works, found) @ weights, LEAST)
 
 
@@ -399,7 +415,7 @@ class SavedNetwork(TypedDict):
 
 
 def written(parameters: Array) -> SavedNetwork:
-    """Return network parameters as a JSON document."""
+    """Convert parameters of the queueing network to a JSON document, to save them."""
     times, at = dict[str, dict[str, float]](), 0
     for resource in RESOURCES:
         part = parameters[at : at + len(resource.work)]
@@ -412,7 +428,7 @@ def written(parameters: Array) -> SavedNetwork:
 
 
 def read(document: SavedNetwork) -> Array:
-    """Return the network parameters that a JSON document contains."""
+    """Restore parameters of the queueing network from a JSON document."""
     found, at = np.zeros(COUNT), 0
     for resource in RESOURCES:
         times = document["times"][resource.name]
@@ -424,15 +440,15 @@ def read(document: SavedNetwork) -> Array:
 
 
 def written_latency(weights: Array) -> dict[str, float]:
-    """Return the weights of the latency terms by name."""
+    """Return the weights of the latency model's terms by name, for a JSON document."""
     return {name: rounded(one) for name, one in zip(NAMES, weights, strict=True)}
 
 
 def read_latency(document: Mapping[str, float]) -> Array:
-    """Return the weights of the latency terms that a JSON document contains."""
+    """Restore the weights of the latency model's terms from a JSON document."""
     return np.array([document[name] for name in NAMES])
 
 
 def rounded(number: float) -> float:
-    """Round a number to a few significant digits; tiny values become 0."""
+    """Round a number to a few significant digits, to save it; tiny values become 0."""
     return output.rounded(number) if abs(number) > _TINY else 0.0

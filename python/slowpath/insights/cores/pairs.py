@@ -1,6 +1,6 @@
-"""Trains, saves and evaluates the model of pairs of functions that share a SmartNIC.
+"""Trains, saves and evaluates the model of two functions that share the SmartNIC.
 
-Both members of a pair have equal equations, so swapping them swaps their results and keeps all
+Both functions of a pair have equal equations, so swapping them swaps their results and keeps all
 scores. If a function was measured alone, its times without contention are scaled until the queueing
 network predicts the measured solo throughput. So properties of a function that the model does not
 explain also affect its pairs.
@@ -54,7 +54,7 @@ _FARTHEST = 0.4
 
 
 class PairsModel(NamedTuple):
-    """The queueing network fitted to measured pairs of functions, with weights for latencies."""
+    """The model of pairs: a queueing network fitted to measured pairs, and latency weights."""
 
     parameters: Array
     latency: Array  # weights of latency terms
@@ -62,7 +62,7 @@ class PairsModel(NamedTuple):
 
 
 class Sharing(NamedTuple):
-    """Throughput and latency of functions that run alone, and in pairs on one SmartNIC.
+    """Predicted throughput and latency of functions that run alone, and in pairs on one SmartNIC.
 
     Functions come in groups of four. The four functions of a group form six pairs.
     """
@@ -74,15 +74,15 @@ class Sharing(NamedTuple):
 
 
 def alone_places(groups: int) -> tuple[np.ndarray]:
-    """Return the index of the function in each setting of solo runs, with one function each.
+    """Return the index of the function in each measurement of a function alone.
 
-    Each of the `groups` groups has four functions.
+    There are four functions in each of the `groups` groups, and each is measured once.
     """
     return (np.arange(groups * FUNCTIONS),)
 
 
 def pair_places(groups: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the indices of the first function, and of the second function, of each pair.
+    """Return the index of the first function, and that of the second function, of each pair.
 
     Each of the `groups` groups of four functions forms six pairs.
     """
@@ -91,9 +91,9 @@ def pair_places(groups: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def shared(model: PairsModel, groups: Groups) -> Sharing:
-    """Predict throughput and latency of functions alone and in pairs.
+    """Predict the throughput and latency of functions alone and in pairs.
 
-    Known solo measurements correct the predictions.
+    Where a group has measurements of functions alone, they correct the predictions.
     """
     count, known = groups.size, works(groups.functions)
     one = amounts(known)
@@ -130,14 +130,17 @@ def shared(model: PairsModel, groups: Groups) -> Sharing:
 
 
 def _correction(measured: Array, predicted: Array) -> Array:
-    """Return the correction factor measured / predicted; it is 1 without a measurement (NaN)."""
+    """Return the factor measured / predicted by which to correct predictions.
+
+    It is 1 without a measurement (NaN).
+    """
     return np.where(np.isnan(measured), 1.0, measured / predicted)
 
 
 def surprising(model: PairsModel, groups: Groups) -> NDArray[np.bool_]:
-    """Return, for each function, true if its measured solo throughput is far from the prediction.
+    """Return true for each function whose measured solo throughput is far from the prediction.
 
-    The shape is (groups, 4).
+    Such a measurement may be wrong. The shape is (groups, 4).
     """
     expected = shared(model, groups._replace(alone=Alone(*(one * np.nan for one in groups.alone))))
     gap = np.log(groups.alone.throughput / expected.alone)
@@ -151,7 +154,7 @@ def predicted(model: PairsModel, groups: Groups) -> Scores:
 
 
 class _Setting:
-    """Functions alone or in pairs, with the throughputs that solve their queueing network."""
+    """Functions that run alone or in pairs, with the throughputs that the network predicts."""
 
     def __init__(self, model: PairsModel, work: Amounts, needed: Demands) -> None:
         self.model, self.work = model, work
@@ -168,10 +171,10 @@ def _scaled(needed: Demands, scale: Array) -> Demands:
 
 
 def _scales(needed: Demands, groups: Groups) -> Array:
-    """Return, for each function, the factor by which its times without contention are multiplied.
+    """Return the factors by which the functions' own times in the queueing network are multiplied.
 
-    With these factors, the queueing network predicts the measured solo throughputs. The shape is
-    (functions,); functions without measurements have the factor 1.
+    These are times without contention. With the factors, the network predicts the measured solo
+    throughputs. The shape is (functions,); functions without measurements have the factor 1.
     """
     measured = groups.alone.throughput.reshape(-1, 1) / _GIGA
     known = ~np.isnan(measured)
@@ -214,7 +217,8 @@ def learn(groups: Groups, pairs: Paired, seed: int = 0) -> PairsModel:
 def position_bias(groups: Groups, pairs: Paired) -> Array:
     """Return the bias of measured throughput by position in a pair, as logarithms +d and -d.
 
-    The first member of a pair was measured slightly faster than the second. The shape is (2,).
+    In the published measurements, the first function of a pair is slightly faster than the second.
+    The shape is (2,).
     """
     alone = groups.alone.throughput
     advantage = np.log(pairs.throughput) - np.log(np.stack([alone[:, FIRST], alone[:, SECOND]], -1))
@@ -225,7 +229,7 @@ def position_bias(groups: Groups, pairs: Paired) -> Array:
 def _latency(
     parameters: Array, alone: Measured, known: Mapping[str, Array], groups: Groups
 ) -> Array:
-    """Return the weights of the latency terms, fitted to solo measurements."""
+    """Fit the weights of the latency model's terms to measurements of functions alone."""
     rates = throughput(parameters, alone.work, alone.cores)
     times = delays.times((parameters,), alone.work, alone.cores, rates)
     settings = {name: amount[:, None] for name, amount in known.items()}
@@ -244,12 +248,12 @@ class SavedPairs(TypedDict):
 
 
 def shipped() -> PairsModel:
-    """Return the shipped model of pairs."""
+    """Load the shipped model of pairs."""
     return read(json.loads(SHIPPED.read_text()))
 
 
 def written(model: PairsModel) -> SavedPairs:
-    """Return the model of pairs as a JSON document."""
+    """Convert the model of pairs to a JSON document, to save it."""
     return {
         "groups": model.groups,
         "network": network.written(model.parameters),
@@ -258,6 +262,6 @@ def written(model: PairsModel) -> SavedPairs:
 
 
 def read(document: SavedPairs) -> PairsModel:
-    """Return the model of pairs that a JSON document contains."""
+    """Restore the model of pairs from a JSON document."""
     parameters = network.read(document["network"])
     return PairsModel(parameters, network.read_latency(document["latency"]), document["groups"])

@@ -1,4 +1,7 @@
-"""Derives prices of operations from the fitted queueing network, and draws random prices.
+"""Derives the prices of operations, such as an instruction, and predicts throughput from them.
+
+A price is a time in ns on a resource of the SmartNIC. It is derived from the queueing network that
+was fitted to published measurements, and is uncertain; random prices express the uncertainty.
 
 Each part of the work has its own prices. A part is a data structure of a source, or an element of a
 published chain. Accesses of elements are published (docs/explanation/insights-advice.md): reads and
@@ -41,7 +44,7 @@ from slowpath.insights.cores.queueing import Demands, busy, solve
 
 
 class Packets(NamedTuple):
-    """The work of a packet of each function: instructions, and accesses to memory.
+    """The instructions and memory accesses that a packet needs in each of several functions.
 
     An access fetches up to about 16 bytes.
     """
@@ -54,7 +57,7 @@ class Packets(NamedTuple):
 
 
 def packets_of(work: CardWork) -> Packets:
-    """Convert the work of a packet of one function to arrays."""
+    """Convert the work per packet of one function from a report to arrays."""
     memories = [
         np.array([[one[end] if one["memory"] == memory else 0.0 for one in work["parts"]]])
         for memory in ("imem", "emem")
@@ -68,7 +71,7 @@ HALF = 0.5
 
 
 class Element(NamedTuple):
-    """Work of a published element for a packet.
+    """Work of a published element for one packet.
 
     The fields `each_…` are the additional work for each filter rule, loop iteration or visited
     slot.
@@ -102,7 +105,7 @@ visited slots after the first."""
 
 
 def published(functions: Functions) -> Packets:
-    """Return the work of a packet in chains of published elements.
+    """Return the instructions and accesses that a packet needs in chains of published elements.
 
     In the arrays of accesses, each column (part) belongs to an element.
     """
@@ -119,10 +122,10 @@ def published(functions: Functions) -> Packets:
 
 
 def _amounts(functions: Functions) -> Mapping[str, tuple[Array, Array]]:
-    """Return, by element, its number of occurrences and its repetitions in each chain.
+    """Return the number of each element in each chain, and the number of its repetitions.
 
-    Repetitions are rules, loop iterations, or hash table slots that a lookup visits after the
-    first.
+    Repetitions are filter rules, loop iterations, or hash table slots that a lookup visits after
+    the first. Keys are the names of elements in ELEMENTS.
     """
     known, slots = works(functions), functions.columns
     mapper = functions.has("ftpportmapper")
@@ -156,7 +159,7 @@ IMEM, EMEM, LINE, WAY = range(len(SHARED))
 
 
 class _Probe(NamedTuple):
-    """A published element, measured as the difference between chains with and without it."""
+    """A way to measure a published element: compare chains with and without it."""
 
     element: str
     flag: str
@@ -203,28 +206,28 @@ _ENDS = (0, 1)
 
 
 class Fits(NamedTuple):
-    """Parameters of the queueing networks that were fitted to published throughput curves."""
+    """Parameters of the queueing networks that were fitted to published curves, and their error."""
 
     parameters: tuple[Array, ...]
     noise: Array  # covariance of measured curves around the network's predictions
 
 
 def shipped_fits() -> Fits:
-    """Return the fitted networks that the package contains, for both kinds of traffic."""
+    """Return the fitted networks that are shipped with slowpath, for both kinds of traffic."""
     models = [shipped(traffic) for traffic in TRAFFIC]
     parameters = tuple(one for model in models for one in model.members)
     return Fits(parameters, np.mean([model.spread for model in models], 0))
 
 
 class Price(NamedTuple):
-    """The price of one operation on the SmartNIC, with its uncertainty."""
+    """The price of one operation in ns on the SmartNIC, with its uncertainty."""
 
     each: Array  # price in ns by fit, shape (fits,)
     spread: float  # root mean square deviation of elements, as a share of the price
 
 
 class Prices(NamedTuple):
-    """Prices of all operations on the SmartNIC."""
+    """Prices in ns of all operations on the SmartNIC, such as an instruction or an access."""
 
     base: Demands  # demands of a chain without elements, by fit (first dimension)
     instruction: Price
@@ -234,9 +237,10 @@ class Prices(NamedTuple):
 
 
 def chain(**values: int) -> dict[str, int]:
-    """Return a chain of elements, as columns of the table that describes functions.
+    """Describe a chain of published elements by columns of numbers, as in tables of functions.
 
-    Columns that are not in `values` are 0, or the minimum of a parameter.
+    `values` has elements (1 if present) and parameters. Other elements are absent, and other
+    parameters have the minimum measured value.
     """
     found = dict.fromkeys((*NEEDED, *OPTIONAL), 0)
     found |= {name: least for name, (least, _) in USUAL.items()}
@@ -246,7 +250,7 @@ def chain(**values: int) -> dict[str, int]:
 
 
 def prices_of(fits: Sequence[Array], without: str | None = None) -> Prices:
-    """Derive the prices of operations from fitted networks.
+    """Derive the prices of operations from fitted queueing networks.
 
     Args:
         fits: parameters of the networks.
@@ -285,9 +289,9 @@ def prices_of(fits: Sequence[Array], without: str | None = None) -> Prices:
 
 
 def needed(fits: Sequence[Array], functions: Functions) -> Demands:
-    """Return the demands of functions according to each fitted network.
+    """Return the time that a packet needs on each resource, according to each fitted network.
 
-    The first dimension of each array is over fitted networks; then come functions, then resources.
+    The dimensions of each array are fitted networks, functions and resources.
     """
     work = amounts(works(functions))
     each = [demands(one, work) for one in fits]
@@ -300,7 +304,7 @@ def needed(fits: Sequence[Array], functions: Functions) -> Demands:
 
 
 def _added(of_chains: Array) -> Array:
-    """Return the differences between chains with and without an element.
+    """Return the amounts that elements add to chains: differences of chains with and without them.
 
     The last dimension of `of_chains` is over chains. The first chain is ignored. Then each element
     has two chains: one without it, and the same chain with it.
@@ -309,13 +313,13 @@ def _added(of_chains: Array) -> Array:
 
 
 class _Groups:
-    """Chains of elements, grouped by the element whose operations get a price from them."""
+    """Differences between chains of elements, grouped by the element that they measure."""
 
     def __init__(self, sizes: Sequence[int]) -> None:
         self.ends = np.cumsum((0, *sizes))
 
     def price(self, times: Array, counts: Array) -> Price:
-        """Return the price of an operation: the median over elements that execute it.
+        """Return the price of an operation: the median over the elements that execute it.
 
         Args:
             times: time in ns that an element adds, by fitted network and chain.
@@ -352,7 +356,7 @@ PLACES = ("computation", "IMEM", "EMEM", "line")
 
 
 class Draws(NamedTuple):
-    """Random draws of the demands of functions on the queueing network; times are in ns."""
+    """Random draws of the times that packets need on the SmartNIC's resources, in ns."""
 
     fit: NDArray[np.intp]  # index of the network fit, shape (draws,)
     waiting: Array  # waiting without contention, shape (draws, functions)
@@ -364,7 +368,7 @@ class Draws(NamedTuple):
 def drawn(
     prices: Prices, packets: Packets, seed: int = 0, draws: int = DRAWS, wider: float = WIDER
 ) -> Draws:
-    """Draw random demands: a base demand per packet, plus operations times random prices.
+    """Draw random times that packets need: a base time, plus operations times random prices.
 
     Args:
         prices: prices of operations.
@@ -412,7 +416,7 @@ def _even(random: np.random.Generator, draws: int) -> Array:
 
 
 def repeated(one: Draws, draws: int) -> Draws:
-    """Repeat the demands `one` for each of `draws` draws, as these demands are not random."""
+    """Repeat known demands `draws` times, to combine them with random draws."""
     return Draws(
         np.repeat(one.fit, draws),
         np.repeat(one.waiting, draws, 0),
@@ -423,7 +427,7 @@ def repeated(one: Draws, draws: int) -> Draws:
 
 
 def one_of(draws: Draws, at: int) -> Draws:
-    """Return the draws of the function with the index `at` only."""
+    """Return the draws of a single function, the one with the index `at`."""
     part = slice(at, at + 1)
     return draws._replace(
         waiting=draws.waiting[:, part],
@@ -433,16 +437,16 @@ def one_of(draws: Draws, at: int) -> Draws:
 
 
 def _accesses(fewest: Array, most: Array, apart: Array) -> Array:
-    """Return numbers of memory accesses if a share `apart` of mergeable accesses is not merged.
+    """Return the number of memory accesses if some neighbouring accesses are merged.
 
-    `fewest` and `most` are the numbers with all and with no accesses merged. The shape is (draws,
-    functions).
+    `fewest` and `most` are the numbers with all and with none of them merged; `apart` is the share
+    that is not merged. The shape is (draws, functions).
     """
     return np.asarray(fewest + apart * (most - fewest))
 
 
 def throughput(draws: Draws, cores: tuple[int, ...]) -> Array:
-    """Return the throughput of functions that run alone, in packets/ns.
+    """Predict the throughput of functions that run alone, in packets/ns.
 
     The shape is (draws, functions, core counts).
     """
@@ -459,7 +463,7 @@ def throughput(draws: Draws, cores: tuple[int, ...]) -> Array:
 
 
 def _settings(draws: Draws, selected: NDArray[np.intp], times: int) -> Demands:
-    """Return the demands of draws that use the same fitted network, as settings of that network.
+    """Return the demands of several draws as input of the queueing network that they use.
 
     Args:
         draws: demands of functions.
@@ -498,7 +502,10 @@ def used(draws: Draws, cores: float, rates: Array) -> Array:
 
 
 def interval(of_draws: Array, confidence: float) -> tuple[Array, Array, Array]:
-    """Return lower end, median and upper end of a confidence interval over random draws."""
+    """Return the lower end, median and upper end of a confidence interval over random draws.
+
+    The first dimension of `of_draws` is over draws.
+    """
     tail = (1 - confidence) / 2
     low, middle, high = np.quantile(of_draws, (tail, 0.5, 1 - tail), axis=0)
     return low, middle, high

@@ -38,7 +38,10 @@ _ROUNDS = 100
 
 
 class Demands(NamedTuple):
-    """The work that a packet of each class needs in each setting, as times in ns."""
+    """The time in ns that a packet of each class needs on cores, memories and shared resources.
+
+    A class is one of the functions that share the SmartNIC in a setting.
+    """
 
     waiting: Array  # M: waiting without contention, shape (settings, classes)
     computing: Array  # C: time on a core, shape (settings, classes)
@@ -54,16 +57,18 @@ class State(NamedTuple):
 
 
 def busy(demands: Demands, cores: Array, throughput: Array) -> State:
-    """Return the utilisations of resources and cores at a throughput in packets/ns."""
+    """Return the utilisations of resources and cores at given throughputs in packets/ns."""
     used = np.asarray(np.einsum("sj,sjk->sk", throughput, demands.shared))
     return State(used, throughput * demands.computing / cores)
 
 
 def solve(demands: Demands, cores: Array, near: Array | None = None) -> Array:
-    """Return the throughput of each class in packets/ns, shape (settings, classes).
+    """Solve the queueing network for the throughput of each class, in packets/ns.
+
+    The shape of the result is (settings, classes).
 
     Args:
-        demands: demands of packets on cores and resources.
+        demands: times that packets need on cores and resources.
         cores: number of cores of each class, shape (settings, classes).
         near: approximate throughputs from which the iteration starts, if known.
     """
@@ -86,7 +91,10 @@ def solve(demands: Demands, cores: Array, near: Array | None = None) -> Array:
 
 
 def _inside(demands: Demands, cores: Array, near: Array | None) -> Array:
-    """Return start values of Newton's method: throughputs with all utilisations below 1."""
+    """Return start values of Newton's method: throughputs at which all utilisations are below 1.
+
+    `near` are approximate throughputs, if known.
+    """
     alone = THREADS * cores / (demands.waiting + demands.computing)
     throughput = alone if near is None else near
     state = busy(demands, cores, throughput)
@@ -95,7 +103,7 @@ def _inside(demands: Demands, cores: Array, near: Array | None) -> Array:
 
 
 def _step(demands: Demands, cores: Array, throughput: Array) -> tuple[Array, NDArray[np.bool_]]:
-    """Return the step of Newton's method, and true for each setting that has converged.
+    """Return the next step of Newton's method, and true for each setting that has converged.
 
     The step is shortened where it would leave the range of valid throughputs and utilisations.
     """
@@ -123,7 +131,7 @@ def _step(demands: Demands, cores: Array, throughput: Array) -> tuple[Array, NDA
 
 
 def curvature(demands: Demands, cores: Array, throughput: Array, state: State) -> Array:
-    """Return the second derivatives of the convex function in the description of this module.
+    """Return the second derivatives of the convex function that the module's docstring defines.
 
     The shape is (settings, classes, classes).
     """
@@ -136,7 +144,10 @@ def curvature(demands: Demands, cores: Array, throughput: Array, state: State) -
 
 
 def wait_at(demands: Demands, cores: Array, throughput: Array, resource: int) -> Array:
-    """Return the waiting time of a packet at a resource in ns, shape (settings, classes)."""
+    """Return the time that a packet waits at a shared resource, in ns, shape (settings, classes).
+
+    `resource` is the index of the resource.
+    """
     used = busy(demands, cores, throughput).resources[:, resource]
     queue = demands.queueing[resource] * used / (1 - used)
     return np.asarray(demands.shared[:, :, resource] * queue[:, None])

@@ -1,1 +1,4 @@
-"""Orders the variables of a struct so that few memory accesses fetch them."""
+"""The command `slowpath insights coalescing`: orders the variables of a struct.
+
+In the advised order, few memory accesses fetch the variables that code uses together.
+"""

@@ -1,4 +1,4 @@
-"""Defines layout problems, reads them from JSON files, and counts the accesses of an order.
+"""Reads structs to lay out from JSON files, and counts the memory accesses of an order.
 
 A struct begins at a multiple of the access width. Members have the offsets of C: each is at the
 next multiple of its alignment. A window is a range as long as the access width, and aligned to it.
@@ -22,7 +22,7 @@ NATURAL = 8
 
 
 class Variable(NamedTuple):
-    """A variable that becomes a member of a struct."""
+    """A variable of the program that becomes a member of the struct."""
 
     name: str
     size: int
@@ -34,7 +34,7 @@ class Variable(NamedTuple):
 
 
 class Block(NamedTuple):
-    """A block of code that reads and writes variables."""
+    """A block of code, with the variables that it reads and writes."""
 
     name: str
     weight: float
@@ -44,7 +44,7 @@ class Block(NamedTuple):
 
 
 class Element(NamedTuple):
-    """A network function with its variables and blocks of code."""
+    """A network function (element), with its variables and blocks of code."""
 
     name: str
     variables: Sequence[Variable]
@@ -53,7 +53,10 @@ class Element(NamedTuple):
 
 
 def natural_alignment(size: int) -> int:
-    """Return the largest power of two that divides a size, at most `NATURAL`."""
+    """Return the alignment of a variable of `size` bytes: the largest power of two that divides it.
+
+    The result is at most `NATURAL`.
+    """
     return min(size & -size, NATURAL)
 
 
@@ -62,7 +65,7 @@ Order = Sequence[int]
 
 
 class MergedElement(NamedTuple):
-    """An element's variables and code blocks, prepared for one access width.
+    """An element's variables and code blocks, prepared to count the accesses of an order.
 
     Blocks that touch the same variables are merged.
     """
@@ -80,9 +83,9 @@ class MergedElement(NamedTuple):
     """Cached results of `weight`, by mask."""
 
     def weight(self, mask: int) -> int:
-        """Return the total weight of the blocks in a bit mask: runs per packet, times `unit`.
+        """Return the total weight of the merged blocks whose bits are set in `mask`.
 
-        The factor `unit` makes weights integers.
+        A weight is the runs per packet, times `unit`. This factor makes weights integers.
         """
         found = self.known.get(mask)
         if found is None:
@@ -92,7 +95,10 @@ class MergedElement(NamedTuple):
 
 
 def weighted(element: Element, width: int) -> MergedElement:
-    """Merge blocks of code that touch the same variables, and drop blocks that never run."""
+    """Merge blocks of code that touch the same variables, and drop blocks that never run.
+
+    `width` is the number of bytes that one access fetches.
+    """
     kinds = dict[frozenset[str], Fraction]()
     for block in element.blocks:
         touched = frozenset(block.touches)
@@ -115,9 +121,9 @@ def weighted(element: Element, width: int) -> MergedElement:
 
 
 def accesses(element: MergedElement, order: Order) -> int:
-    """Return the accesses per packet with an order of variables, times `element.unit`.
+    """Return the memory accesses per packet if the variables are in this order.
 
-    This factor makes the number an integer.
+    The number is multiplied by `element.unit`, so that it is an integer.
     """
     total, end, fetched, window = 0, 0, 0, 0
     sizes, aligns, masks, width, weight = (
@@ -145,7 +151,7 @@ def accesses(element: MergedElement, order: Order) -> int:
 
 
 def offsets(variables: Sequence[Variable]) -> list[int]:
-    """Return the offsets in bytes of the members of a C struct."""
+    """Return the offset in bytes of each variable as a member of a C struct, in this order."""
     found, end = list[int](), 0
     for one in variables:
         found.append(-(-end // one.align) * one.align)
@@ -154,7 +160,7 @@ def offsets(variables: Sequence[Variable]) -> list[int]:
 
 
 def size_of(variables: Sequence[Variable]) -> int:
-    """Return the size of a C struct in bytes, with the padding after its last member."""
+    """Return the size in bytes of a C struct with these members, including padding at the end."""
     if not variables:
         return 0
     align = max(one.align for one in variables)
@@ -162,7 +168,10 @@ def size_of(variables: Sequence[Variable]) -> int:
 
 
 def windows(variables: Sequence[Variable], width: int) -> list[range]:
-    """Return, for each member of a struct, the range of indices of the windows that it overlaps."""
+    """Return the windows that each member of a struct overlaps, as a range of indices.
+
+    A window is an aligned range of `width` bytes, which one access fetches.
+    """
     return [
         range(at // width, (at + one.size - 1) // width + 1)
         for at, one in zip(offsets(variables), variables, strict=True)
@@ -177,7 +186,7 @@ _MAX_WEIGHT = 1e15
 
 
 class Described(NamedTuple):
-    """An element (network function) from a file, with a published order to compare with."""
+    """An element (network function) read from a file, with a published order to compare with."""
 
     element: Element
     clusters: int | None
@@ -187,7 +196,7 @@ class Described(NamedTuple):
 
 
 class DescribedFile(NamedTuple):
-    """Content of a file with elements to lay out."""
+    """The content of a file that describes elements, whose variables are to be ordered."""
 
     width: int | None
     """Access width in bytes; None if the file does not state it."""
@@ -195,7 +204,7 @@ class DescribedFile(NamedTuple):
 
 
 def read_elements(file: str) -> DescribedFile:
-    """Read a file with elements to lay out.
+    """Read a JSON file with elements (network functions) whose variables are to be ordered.
 
     Raises:
         InputError: when the file cannot be read or is invalid.
@@ -204,7 +213,9 @@ def read_elements(file: str) -> DescribedFile:
 
 
 def elements_of(file: str, content: str) -> DescribedFile:
-    """Read elements from the text of a JSON file; error messages name `file`.
+    """Read elements (network functions) from the JSON text `content` of a file.
+
+    Error messages name `file`.
 
     Raises:
         InputError: when the text is invalid.
@@ -252,7 +263,7 @@ def _element(found: Spanned) -> Described:
 
 
 def _variable(found: Spanned, size: int | None) -> Variable:
-    """Read a variable of an element; `size` is the default size in bytes, if any."""
+    """Read a variable of an element from JSON; `size` is the default size in bytes, if any."""
     if not isinstance(found.value, dict):
         if size is None:
             found.place.refuse(

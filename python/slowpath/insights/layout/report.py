@@ -1,4 +1,4 @@
-"""Prints advised layouts of structs as text, CSV or C."""
+"""Prints the report of `slowpath insights coalescing` as text, CSV or C."""
 
 from collections.abc import Iterator, Sequence
 
@@ -22,10 +22,10 @@ def c_struct(
     """Return the definition of a C struct, with a static assertion of its size.
 
     Args:
-        element: element whose name the struct gets.
+        element: network function whose name the struct gets.
         variables: members in the order of the struct.
         width: bytes that an access fetches.
-        packs: windows of the struct, for comments.
+        packs: windows of the struct (ranges that an access fetches), for comments.
         blocks: blocks of code with their accesses, for comments.
     """
     name = element.name
@@ -74,9 +74,10 @@ COLUMNS = (
 
 
 def layout_csv(report: CoalescingReport) -> Iterator[str]:
-    """Yield a CSV header line, and a line for each variable in the advised order.
+    """Yield the lines of a CSV report: a header, and a line for each variable in advised order.
 
-    The column `pack` is the index of the first window that the variable overlaps.
+    The column `pack` is the index of the first window (range that one access fetches) that the
+    variable overlaps.
     """
     yield csv_line(COLUMNS)
     for element in report["results"]:
@@ -87,7 +88,7 @@ def layout_csv(report: CoalescingReport) -> Iterator[str]:
 
 
 def layout_c(report: CoalescingReport) -> Iterator[Line]:
-    """Yield the definitions of the advised structs in C."""
+    """Yield the C definitions of the structs, with variables in the advised order."""
     yield Line("#include <stdint.h>")
     for element in report["results"]:
         yield Line("")
@@ -95,7 +96,11 @@ def layout_c(report: CoalescingReport) -> Iterator[Line]:
 
 
 def layout_text(report: CoalescingReport) -> Iterator[Line]:
-    """Yield, for each element, the accesses by order and by block, and the struct in C."""
+    """Yield the lines of a text report, for each element (network function).
+
+    They state the accesses for each order of variables and for each block of code, and the advised
+    struct in C.
+    """
     for at, element in enumerate(report["results"]):
         if at:
             yield Line("")

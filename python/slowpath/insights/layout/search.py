@@ -1,16 +1,18 @@
-"""Searches for good orders of variables: exactly, by local search, and by the published clustering.
+"""Searches for orders of struct members with few memory accesses, in three ways.
+
+The ways are an exact search, a local search, and the published clustering.
 
 The local search limits the number of examined orders, not the time, and has a fixed seed. So equal
 variables always yield equal orders.
 
-For the clustering, each variable has a vector with a coordinate for each block: the share of the
-variable's accesses from this block. k-means++ (Arthur and Vassilvitskii, 2007) draws the starts
-with Python's own generator, whose numbers depend neither on the machine nor on the version.
+For the clustering, each variable has a vector with a coordinate for each block of code: the share
+of the variable's accesses from this block. k-means++ (Arthur and Vassilvitskii, 2007) draws the
+starts with Python's own generator, whose numbers depend neither on the machine nor on the version.
 
 The exact search is A*. The cost of the rest of an order depends on the remaining variables, on the
-end of the last variable within its window, and on the blocks that have already fetched this window.
-Partial orders that agree in these three form one state. Variables with equal size, alignment and
-blocks are interchangeable.
+end of the last variable within its window (range that one access fetches), and on the blocks that
+have already fetched this window. Partial orders that agree in these three form one state. Variables
+with equal size, alignment and blocks are interchangeable.
 
 The exact search visits states in the order of a lower bound (Hart, Nilsson and Raphael, 1968): the
 cost so far plus, for each block, the minimum number of windows that its remaining bytes fill. The
@@ -33,7 +35,10 @@ MAX_WORK = 2_000_000
 
 
 def cost(element: MergedElement, order: Order) -> tuple[int, int]:
-    """Return the accesses of an order, and its size in bytes without padding at the end."""
+    """Return the number of accesses with this order, and the struct's size without end padding.
+
+    Orders are compared by this pair; the size is in bytes.
+    """
     end = 0
     for at in order:
         end = -(-end // element.aligns[at]) * element.aligns[at] + element.sizes[at]
@@ -41,9 +46,10 @@ def cost(element: MergedElement, order: Order) -> tuple[int, int]:
 
 
 def good_order(element: MergedElement, starts: Sequence[Order], max_work: int = MAX_WORK) -> Order:
-    """Return an order from local search that is no worse than any start order.
+    """Improve the orders `starts` by local search, and return the best order found.
 
-    `starts` must have at least one order. `max_work` limits the examined orders times variables.
+    It is no worse than any of `starts`, which must not be empty. `max_work` limits the number of
+    examined orders times variables.
     """
     dice = random.Random(0)  # noqa: S311 - a fixed seed, no secret
     drawn = [[*starts[0]] for _ in range(STARTS)]
@@ -70,7 +76,10 @@ def good_order(element: MergedElement, starts: Sequence[Order], max_work: int = 
 
 
 def tidied(element: MergedElement, order: Order) -> Order:
-    """Return the order with neighbours swapped back into the source's order if that is as good."""
+    """Return an equally good order that is closer to the source.
+
+    Neighbours are swapped back into the order of the source wherever that costs no more.
+    """
     best = [*order]
     least = cost(element, best)
     moved = True
@@ -86,7 +95,10 @@ def tidied(element: MergedElement, order: Order) -> Order:
 
 
 def _by_affinity(element: MergedElement) -> Order:
-    """Order variables greedily: the next one shares most runs of blocks with the previous one."""
+    """Return a greedy order, in which neighbours are often used by the same blocks of code.
+
+    The next variable is the one that shares most runs of blocks with the previous one.
+    """
     remaining = [*range(len(element.sizes))]
     order = (
         [max(remaining, key=lambda at: (element.weight(element.masks[at]), -at))]
@@ -104,7 +116,10 @@ def _by_affinity(element: MergedElement) -> Order:
 
 
 def _neighbours(order: Order) -> Iterator[Order]:
-    """Yield orders with one variable moved, then orders with two variables swapped."""
+    """Yield the orders that a single change of `order` makes.
+
+    First one variable is moved to another position, then two variables are swapped.
+    """
     for at in range(len(order)):
         rest = [*order[:at], *order[at + 1 :]]
         for to in range(len(order)):
@@ -127,10 +142,11 @@ Vector = tuple[float, ...]
 
 
 def access_vectors(element: Element, *, shares: bool = True) -> list[Vector]:
-    """Return a vector for each variable, with a coordinate for each block.
+    """Return a vector for each variable that describes the blocks of code that use it.
 
-    With `shares`, coordinates are shares of the variable's accesses, as in the paper. Otherwise,
-    they are the weights of the blocks that touch the variable, as in the published program.
+    There is a coordinate for each block. With `shares`, coordinates are shares of the variable's
+    accesses, as in the paper. Otherwise, they are the weights of the blocks that touch the
+    variable, as in the published program.
     """
     found = []
     for one in element.variables:
@@ -149,9 +165,9 @@ def access_vectors(element: Element, *, shares: bool = True) -> list[Vector]:
 
 
 def clusters(vectors: Sequence[Vector], k: int, seed: int = 0) -> list[int]:
-    """Return the cluster (0 to k - 1) of each vector, by k-means from the best of several starts.
+    """Divide vectors into `k` clusters by k-means, and return the cluster (0 to k - 1) of each.
 
-    At least one vector is required.
+    The best of several random starts counts. At least one vector is required.
     """
     dice = random.Random(seed)  # noqa: S311 - a fixed seed, no secret
     best, least = list[int](), math.inf
@@ -167,9 +183,10 @@ def clusters(vectors: Sequence[Vector], k: int, seed: int = 0) -> list[int]:
 
 
 def _start(vectors: Sequence[Vector], k: int, dice: random.Random) -> list[Vector]:
-    """Draw centres as k-means++ does: probabilities are proportional to squared distances.
+    """Draw `k` random centres for k-means from the vectors, as k-means++ does.
 
-    The distance of a vector is that to the nearest centre that was drawn before.
+    The probability of a vector is proportional to its squared distance from the nearest centre
+    drawn before.
     """
     centres = [vectors[int(dice.random() * len(vectors))]]
     distances = [math.inf] * len(vectors)
@@ -211,9 +228,10 @@ def _distance(one: Vector, other: Vector) -> float:
 
 
 def clustered(labels: Sequence[int]) -> Order:
-    """Return an order in which variables with equal labels are adjacent.
+    """Return an order in which variables of the same cluster are adjacent.
 
-    Clusters, and variables within a cluster, keep the order of the source.
+    `labels` has the cluster of each variable. Clusters, and variables within a cluster, keep the
+    order of the source.
     """
     first = {label: labels.index(label) for label in labels}
     return sorted(range(len(labels)), key=lambda at: (first[labels[at]], at))
@@ -236,7 +254,7 @@ variable."""
 
 
 class Found(NamedTuple):
-    """Result of the search for the best order of variables."""
+    """Result of the exact search for the best order of variables."""
 
     order: Order | None
     """Best order; None if the known order is optimal, or if the search reached its limit."""
@@ -247,7 +265,7 @@ class Found(NamedTuple):
 
 
 class _Kind(NamedTuple):
-    """Interchangeable variables: of equal size and alignment, and used by the same blocks."""
+    """Interchangeable variables: with equal size and alignment, and used by the same blocks."""
 
     members: Sequence[int]
     size: int
@@ -261,7 +279,7 @@ class _Kind(NamedTuple):
 
 
 def best_order(element: MergedElement, known: _Cost, max_steps: int = MAX_STEPS) -> Found:
-    """Return the order with the fewest accesses; of equal orders, one with the fewest bytes.
+    """Search for the order with the fewest accesses; of equal orders, one with the fewest bytes.
 
     Args:
         element: variables to order.
@@ -272,7 +290,10 @@ def best_order(element: MergedElement, known: _Cost, max_steps: int = MAX_STEPS)
 
 
 class _Search:
-    """States that the search has reached, with their costs and predecessors."""
+    """The A* search for the best order: visited states, with their costs and predecessors.
+
+    A state describes a partial order of variables.
+    """
 
     def __init__(self, element: MergedElement, known: _Cost) -> None:
         self.element = element
@@ -315,8 +336,8 @@ class _Search:
     def _reach(self, state: _State, cost: _Cost, at: int, number: int) -> None:
         """Record the state that results from appending a variable to a partial order.
 
-        `at` is the index of the variable's kind (set of interchangeable variables). `number` orders
-        states with equal bounds in the queue.
+        `cost` is the cost of the partial order, and `at` the index of the variable's kind (set of
+        interchangeable variables). `number` orders states with equal bounds in the queue.
         """
         kind, width = self.kinds[at], self.element.width
         remaining, end, fetched = state
@@ -347,9 +368,10 @@ class _Search:
         heappush(self.open, (bound, (size, number), other, total_cost))
 
     def _remaining(self, remaining: int, kind: _Kind) -> tuple[Sequence[int], int]:
-        """Return the bytes of unplaced variables, by block and in total, after placing a variable.
+        """Return the bytes of the variables that remain after placing a variable of this kind.
 
-        `remaining` encodes the unplaced variables before this step.
+        They are given by block of code, and in total. `remaining` encodes the variables that
+        remained before.
         """
         after = remaining - kind.digit
         if after not in self.remaining:
@@ -363,9 +385,10 @@ class _Search:
 
     @staticmethod
     def _relevant(mask: int, needs: Sequence[int]) -> int:
-        """Return the blocks in the bit mask that still have unplaced variables, as a bit mask.
+        """Return the blocks of code in `mask` that still need variables without a place.
 
-        `needs` has the bytes of unplaced variables by block.
+        Both masks have a bit for each block. `needs` has the bytes of variables without a place, by
+        block.
         """
         found, rest = 0, mask
         while rest:
@@ -390,7 +413,7 @@ class _Search:
         return total
 
     def _order(self, state: _State) -> Order:
-        """Return the order of variables that leads to a state of the search.
+        """Return the complete order of variables that ends in this state of the search.
 
         Interchangeable variables keep the order of the source.
         """

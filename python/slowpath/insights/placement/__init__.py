@@ -1,1 +1,4 @@
-"""Decides which memory of a SmartNIC each data structure should be in."""
+"""The command `slowpath insights placement`: the best memory for each data structure.
+
+The SmartNIC has several memories, called levels, with different capacities and access costs.
+"""

@@ -31,9 +31,10 @@ _LARGEST = 200_000
 
 
 class Least(NamedTuple):
-    """Least cost of a solution that contains a given decision, at given prices per byte.
+    """Lower bounds of the cost of placements that contain a given decision.
 
-    A decision is the memory level of a unit, or the levels of two units with copies between them.
+    A decision is the memory level of a unit (set of equal parts), or the levels of two units with
+    copies between them. In place of limited capacities, each byte on a level has a price.
     """
 
     alone: Floats
@@ -43,7 +44,7 @@ class Least(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """A step of the elimination: the unit to eliminate, and its neighbours that still remain.
+    """One step of the elimination: the unit to eliminate, and its neighbours that still remain.
 
     A unit is a set of equal parts of structures. Neighbours are units with which it exchanges
     copies, in the order of their elimination.
@@ -67,7 +68,10 @@ class _Tables(NamedTuple):
 
 
 def least(found: Units, prices: Floats, capacity: Sequence[int]) -> Least | None:
-    """Return the least costs of decisions, or None if tables get too large.
+    """Return a lower bound of the cost for each decision; None if the tables get too large.
+
+    A decision puts a unit (set of equal parts) on a memory level, or two units with copies between
+    them on two levels.
 
     Args:
         found: units to place.
@@ -124,9 +128,10 @@ def _eliminated(found: Units, prices: Floats, steps: Sequence[_Step]) -> dict[in
 
 
 def _completed(tables: _Tables, rest: Floats) -> Floats:
-    """Return the table of total costs of a unit: its own table, plus the costs of all other units.
+    """Return the total cost of all units by the levels of one unit and of its neighbours.
 
-    `rest` has the total costs by the levels of the unit's neighbours.
+    A unit is a set of equal parts of structures. `tables` has the cost of the unit itself, and
+    `rest` the total costs by the levels of its neighbours.
     """
     known = np.isfinite(tables.message)
     rest_of_others = np.zeros_like(tables.message)
@@ -135,10 +140,10 @@ def _completed(tables: _Tables, rest: Floats) -> Floats:
 
 
 def _steps(found: Units, levels: int) -> list[_Step] | None:
-    """Return the order in which units are eliminated; None if a table would get too large.
+    """Return the order in which to eliminate units; None if a table would get too large.
 
-    A unit is a set of equal parts of structures. Units with several parts come first, because
-    their neighbours have copies with each part. Then units with few neighbours follow.
+    A unit is a set of equal parts of structures. Units with several parts come first, because their
+    neighbours have copies with each part. Then units with few neighbours follow.
     """
     graph: dict[int, set[int]] = {unit: set() for unit in range(len(found.units))}
     for one, other in found.pairs:
@@ -162,9 +167,10 @@ def _steps(found: Units, levels: int) -> list[_Step] | None:
 
 
 def _own_cost(found: Units, prices: Floats, step: _Step) -> Floats:
-    """Return the cost of one part of a unit, with its copies to and from neighbouring units.
+    """Return the cost of one part of a unit, including copies to and from neighbouring units.
 
-    The dimensions are the memory level of the unit, and of each neighbour.
+    A unit is a set of equal parts of structures. The dimensions of the result are the memory level
+    of the unit, and of each neighbour.
     """
     unit, neighbours = step
     levels = len(prices)
@@ -183,7 +189,11 @@ def _own_cost(found: Units, prices: Floats, step: _Step) -> Floats:
 
 
 def _spread(table: Floats, names: tuple[int, ...], axes: tuple[int, ...]) -> Floats:
-    """Reshape a table over the units `names` for NumPy's broadcasting over all units in `axes`."""
+    """Reshape a cost table so that NumPy broadcasts it over further units.
+
+    The dimensions of `table` belong to the units `names`, and those of the result to all units in
+    `axes`.
+    """
     levels = table.shape[0] if table.ndim else 1
     return table.reshape([levels if one in names else 1 for one in axes])
 
@@ -193,7 +203,7 @@ _MARGIN = 1e-7
 
 
 class Relaxed(NamedTuple):
-    """Solution of the linear relaxation of an integer program."""
+    """Solution of the linear relaxation of an integer program, with the bounds that follow."""
 
     x: Floats
     """Values of the variables."""
@@ -204,7 +214,10 @@ class Relaxed(NamedTuple):
 
 
 def relaxed(case: Case, found: Units, problem: IntegerProgram) -> Relaxed | None:
-    """Solve the linear relaxation of an integer program; None if it is infeasible or fails."""
+    """Solve the linear relaxation of an integer program for the placement problem `case`.
+
+    Return None if it is infeasible or the solver fails.
+    """
     from scipy.optimize import linprog
 
     cost = np.zeros(len(problem.most))
@@ -246,7 +259,10 @@ def relaxed(case: Case, found: Units, problem: IntegerProgram) -> Relaxed | None
 
 
 def fix_variables(problem: IntegerProgram, relaxation: Relaxed, known: float) -> IntegerProgram:
-    """Fix to 0 each variable that is positive only in solutions more expensive than `known`."""
+    """Fix to 0 each variable that cannot be positive in a solution that costs at most `known`.
+
+    `known` is the cost of a known placement. Return the simplified program.
+    """
     margin = _MARGIN * (abs(known) + abs(relaxation.bound))
     most = np.array(problem.most)
     # Smaller limits above 0 would help little: HiGHS must repair such solutions after its presolve.

@@ -46,7 +46,7 @@ class Row(NamedTuple):
 
 
 class IntegerProgram(NamedTuple):
-    """An integer program for a placement problem; all variables are at least 0."""
+    """An integer program whose solutions are placements; all variables are at least 0."""
 
     placed: Mapping[tuple[int, int], int]
     """Index of the variable n(u,l), by unit and level."""
@@ -67,7 +67,10 @@ class IntegerProgram(NamedTuple):
     """Constants to add to `times`; the last one is the minimum of the time between packets."""
 
     def counts(self, x: Floats, units: int, levels: int) -> list[list[int]]:
-        """Return the number of parts of each unit on each memory level in a solution."""
+        """Return the number of parts of each unit on each memory level, from a solution.
+
+        `x` has the values of all variables. A unit is a set of equal parts of data structures.
+        """
         found = [[0] * levels for _ in range(units)]
         for (unit, level), at in self.placed.items():
             found[unit][level] = round(x[at])
@@ -75,9 +78,10 @@ class IntegerProgram(NamedTuple):
 
 
 def build_integer_program(case: Case, found: Units) -> IntegerProgram:
-    """Return the integer program of a placement problem.
+    """Write a placement problem as an integer program.
 
-    If a unit fits on no memory level, a row of the program has no terms.
+    `found` has the data structures as units (sets of equal parts). If a unit fits on no memory
+    level, a row of the program has no terms.
     """
     builder = _Builder(found)
     for index in range(len(found.units)):
@@ -108,7 +112,7 @@ def build_integer_program(case: Case, found: Units) -> IntegerProgram:
 
 
 def matrix(rows: Sequence[Row], width: int) -> Any:  # noqa: ANN401 - scipy has no types
-    """Return the coefficients of rows for `width` variables, as a sparse array of SciPy."""
+    """Return the coefficients of constraints as a sparse array of SciPy with `width` columns."""
     from scipy.sparse import csr_array
 
     counts = [len(row.terms) for row in rows]
@@ -140,7 +144,10 @@ class _Builder:
         return at
 
     def add_unit(self, index: int) -> None:
-        """Add variables for the number of a unit's parts on each allowed memory level."""
+        """Add variables for the number of a unit's parts on each memory level that it may use.
+
+        A unit is a set of equal parts; `index` is its index.
+        """
         unit = self.found.units[index]
         members = float(len(unit.members))
         terms = dict[int, float]()
@@ -151,7 +158,11 @@ class _Builder:
         self.rows.append(Row(terms, members, members))
 
     def add_copies(self, pair: tuple[int, int], copies: Floats) -> None:
-        """Add the copies between the parts of the first unit and the only part of the second."""
+        """Add the cost of copies between the parts of one unit and the only part of another.
+
+        `pair` has the indices of both units, and `copies` the cost of a copy by the memory levels
+        of both.
+        """
         one, other = pair
         members = float(len(self.found.units[one].members))
         first_levels = [level for level in range(len(copies)) if (one, level) in self.placed]
@@ -171,7 +182,7 @@ class _Builder:
             self.rows.append(Row(terms | {self.placed[other, to]: -members}, 0.0, 0.0))
 
     def add_counts(self, levels: Sequence[int]) -> None:
-        """Add an integer variable for each unit: the number of its parts on the given levels."""
+        """Add an integer variable for each unit: the number of its parts on the levels together."""
         for index, unit in enumerate(self.found.units):
             variables = self._variables_on(index, levels)
             if len(variables) == 1:
@@ -182,16 +193,17 @@ class _Builder:
                 self.rows.append(Row({**dict.fromkeys(variables, 1.0), at: -1.0}, 0.0, 0.0))
 
     def _variables_on(self, index: int, levels: Sequence[int]) -> tuple[int, ...]:
-        """Return the indices of the variables n(u,l): numbers of parts of unit u on levels l.
+        """Return the indices of the variables that count a unit's parts on each of the levels.
 
-        Levels that the unit may not use are left out.
+        `index` is the index of the unit. Levels that the unit may not use are left out.
         """
         return tuple(at for level in levels if (at := self.placed.get((index, level))) is not None)
 
     def add_capacity(self, levels: Sequence[int], capacity: int) -> None:
-        """Add a row that limits the bytes of all units on the levels to the levels' capacity.
+        """Add a constraint: the bytes of all units on the levels must not exceed `capacity`.
 
-        No row is added if all units fit. For several levels, call `add_counts` first.
+        No constraint is added if all units fit. For several levels together, call `add_counts`
+        first.
         """
         sizes = dict[int, int]()
         most = 0
@@ -204,7 +216,10 @@ class _Builder:
             self.rows.append(Row(sizes, 0.0, capacity))
 
     def times(self, rates: ThroughputLimits | None) -> tuple[list[Terms], list[float]]:
-        """Return two fields of `IntegerProgram`: `times` (terms) and `fixed` (constants)."""
+        """Return the fields `times` (terms) and `fixed` (constants) of the `IntegerProgram`.
+
+        They describe the times that limit the throughput. Without `rates`, both are empty.
+        """
         if rates is None:
             return [], []
         waiting = 1 / rates.clock / rates.contexts
@@ -245,10 +260,10 @@ class Solved(NamedTuple):
 def least_cost(
     problem: IntegerProgram, cuts: Sequence[Row], until: float, within: float | None = None
 ) -> Solved | None:
-    """Return the cheapest solution with a time between packets of at most `within` seconds.
+    """Find the cheapest placement whose time between packets is at most `within` seconds.
 
-    Return None if the program is infeasible. `cuts` are additional rows, and `until` is the
-    deadline.
+    `within` is None if the time does not matter. `cuts` are additional constraints, and `until` is
+    the deadline. Return None if the program is infeasible.
     """
     scale = max((abs(one) for one in problem.cost.values()), default=0.0) / _LARGEST or 1.0
     c = np.zeros(len(problem.most))
@@ -261,7 +276,7 @@ def least_cost(
 def _timed(problem: IntegerProgram, most: float) -> list[Row]:
     """Return constraints that limit the time between packets to `most` seconds.
 
-    Each constraint is for one of the times: of waiting contexts, or of a memory.
+    One constraint limits the time of waiting contexts; there is another one for each memory.
     """
     found = []
     for terms, fixed in zip(problem.times, problem.fixed, strict=False):
@@ -272,9 +287,9 @@ def _timed(problem: IntegerProgram, most: float) -> list[Row]:
 
 
 def least_time(problem: IntegerProgram, cuts: Sequence[Row], until: float) -> Solved | None:
-    """Return the solution with the least time between packets; None if infeasible.
+    """Find the placement with the least time between packets; return None if there is none.
 
-    `cuts` are additional rows, and `until` is the deadline.
+    `cuts` are additional constraints, and `until` is the deadline.
     """
     largest = max((one for terms in problem.times for one in terms.values()), default=0.0)
     scale = (max(largest, *problem.fixed) or 1.0) / _TIMES

@@ -1,4 +1,6 @@
-"""Defines placement problems, groups equal parts, and computes the cost and rate of a placement.
+"""Defines placement problems, and computes the cost and the throughput of a placement.
+
+A placement puts the data structures of a network function into the memories of a SmartNIC.
 
 Costs are in the unit of the SmartNIC's prices, mostly cycles. Accesses are counted per packet; if
 the objective is cost, they may be counted for any number of packets.
@@ -27,7 +29,7 @@ COPY = "memcpy"
 
 
 class Access(NamedTuple):
-    """An operation of a function on a data structure, with the number of its executions."""
+    """A kind of operation on a data structure, with the number of its executions."""
 
     operation: str
     times: float
@@ -37,7 +39,7 @@ class Access(NamedTuple):
 
 
 class Structure(NamedTuple):
-    """A data structure of a network function, with the accesses to it."""
+    """A data structure of a network function, with the operations that access it."""
 
     name: str
     size: int
@@ -49,7 +51,7 @@ class Structure(NamedTuple):
 
     @property
     def part_size(self) -> int:
-        """Size of a part in bytes, rounded up."""
+        """Size in bytes of one of the structure's equal parts, rounded up."""
         return -(-self.size // self.parts)
 
 
@@ -66,7 +68,7 @@ class Card(NamedTuple):
 
 
 class ThroughputLimits(NamedTuple):
-    """Properties of the SmartNIC, besides access prices, that limit the throughput."""
+    """Properties of the SmartNIC that limit the throughput, besides prices of accesses."""
 
     clock: float
     """Units of cost per second, such as cycles per second."""
@@ -84,7 +86,7 @@ class ThroughputLimits(NamedTuple):
 
 
 class Case(NamedTuple):
-    """A function whose data structures are to be placed on a SmartNIC."""
+    """A placement problem: data structures to place, the SmartNIC, and the objective."""
 
     name: str
     card: Card
@@ -98,7 +100,7 @@ PartCounts = Sequence[Sequence[int]]
 
 
 class StatedPlacement(NamedTuple):
-    """A placement that a file states, for comparison with the advised one."""
+    """A placement that the input file states, for comparison with the advised one."""
 
     title: str
     placement: Mapping[str, str]
@@ -108,7 +110,7 @@ class StatedPlacement(NamedTuple):
 
 
 class Described(NamedTuple):
-    """A placement problem from a file, with placements that the file states for comparison."""
+    """A placement problem read from a file, with the placements that the file states."""
 
     case: Case
     scope: str
@@ -123,7 +125,7 @@ requested packet rate."""
 
 
 def price(card: Card, operation: str, level: str, *, free: bool) -> float:
-    """Return the price of an access that is not a copy, on a memory level.
+    """Return the price of an access on a memory level, for any operation except copies.
 
     If the price is unknown, return 0 if `free`, else infinity.
     """
@@ -139,9 +141,10 @@ def copy_price(card: Card, read: str, written: str, *, free: bool) -> float:
 
 
 def costs(case: Case, spread: PartCounts, *, free: bool) -> list[float]:
-    """Return the cost of each structure's accesses; a copy belongs to the structure that it reads.
+    """Return the cost of the accesses to each data structure, for a placement.
 
-    The cost of accesses without a price is 0 if `free`, else infinite.
+    `spread` is the placement: the number of each structure's parts on each level. A copy belongs to
+    the structure that it reads. The cost of accesses without a price is 0 if `free`, else infinite.
     """
     spread_by_name = {one.name: counts for one, counts in zip(case.structures, spread, strict=True)}
 
@@ -164,7 +167,7 @@ def costs(case: Case, spread: PartCounts, *, free: bool) -> list[float]:
 
 
 def _only(counts: Sequence[int]) -> int:
-    """Return the index of the memory level that contains a structure with a single part.
+    """Return the index of the memory level that contains an undivided structure.
 
     `counts` has the number of the structure's parts on each level.
     """
@@ -174,7 +177,8 @@ def _only(counts: Sequence[int]) -> int:
 def busy(case: Case, spread: PartCounts, rates: ThroughputLimits) -> list[float]:
     """Return the time in seconds for which one packet occupies each memory level.
 
-    A copy occupies both levels, the one that it reads and the one that it writes.
+    `spread` is the placement. A copy occupies both levels, the one that it reads and the one that
+    it writes.
     """
     found = [0.0] * len(case.card.levels)
     operations = accesses_by_structure(case)
@@ -186,7 +190,10 @@ def busy(case: Case, spread: PartCounts, rates: ThroughputLimits) -> list[float]
 
 
 def accesses_by_structure(case: Case) -> list[dict[str, float]]:
-    """Return the accesses to each structure, by operation; a copy counts for both structures."""
+    """Return the number of accesses to each data structure, by operation.
+
+    A copy counts for the structure that it reads and for the one that it writes.
+    """
     found: list[dict[str, float]] = [{} for _ in case.structures]
     indices = {one.name: index for index, one in enumerate(case.structures)}
     for index, one in enumerate(case.structures):
@@ -199,7 +206,7 @@ def accesses_by_structure(case: Case) -> list[dict[str, float]]:
 
 
 def busy_seconds(rates: ThroughputLimits, level: str, accesses: dict[str, float]) -> float:
-    """Return the seconds for which accesses occupy a level; 0 for levels without bandwidth.
+    """Return the seconds for which accesses occupy a memory level; 0 if its bandwidth is unlimited.
 
     `accesses` contains numbers of accesses by operation.
     """
@@ -208,7 +215,7 @@ def busy_seconds(rates: ThroughputLimits, level: str, accesses: dict[str, float]
 
 
 class Throughput(NamedTuple):
-    """Throughput of a SmartNIC with a placement, and its bottleneck."""
+    """The throughput of a SmartNIC with a given placement, and its bottleneck."""
 
     seconds: float
     """Seconds between two packets."""
@@ -224,7 +231,10 @@ class Throughput(NamedTuple):
 
 
 def throughput(case: Case, rates: ThroughputLimits, spread: PartCounts, cost: float) -> Throughput:
-    """Return the throughput of a placement; the accesses of a packet cost `cost`."""
+    """Return the throughput of a SmartNIC with a given placement, and its bottleneck.
+
+    `spread` is the placement, and `cost` the cost of a packet's accesses with it.
+    """
     memories = busy(case, spread, rates)
     seconds = {WAITING: (cost + rates.compute) / rates.clock / rates.contexts}
     if rates.cores is not None:
@@ -244,7 +254,7 @@ THROUGHPUT: Objective = "throughput"
 
 
 class Value(NamedTuple):
-    """The value of a placement, by which placements are compared; a smaller value is better.
+    """The value of a placement, to compare placements; a smaller value is better.
 
     `first` decides; if it is equal, `second` does.
     """
@@ -256,7 +266,11 @@ class Value(NamedTuple):
 
 
 def value(case: Case, objective: Objective, spread: PartCounts, *, free: bool) -> Value:
-    """Return the value of a placement; the objective `throughput` requires a case with rates."""
+    """Return the value of a placement for the objective `cost` or `throughput`.
+
+    `throughput` requires a case with rates. Accesses without a price are free if `free`, else their
+    cost is infinite.
+    """
     cost = math.fsum(costs(case, spread, free=free))
     if objective == COST or case.rates is None:
         return Value(cost, 0.0)
@@ -267,7 +281,10 @@ def value(case: Case, objective: Objective, spread: PartCounts, *, free: bool) -
 
 
 class Unit(NamedTuple):
-    """A group of equal parts of data structures; the parts are the members of the unit."""
+    """A set of equal parts of data structures, which share variables in the integer program.
+
+    The parts are called the members of the unit.
+    """
 
     members: Sequence[int]
     """For each member, the index of its structure."""
@@ -280,7 +297,10 @@ class Unit(NamedTuple):
 
 
 class Units(NamedTuple):
-    """The data structures of a case as units (groups of equal parts), with copies between units."""
+    """The data structures of a placement problem as units, with the copies between units.
+
+    A unit is a set of equal parts.
+    """
 
     units: Sequence[Unit]
     pairs: Mapping[tuple[int, int], Floats]
@@ -289,10 +309,10 @@ class Units(NamedTuple):
 
 
 def units(case: Case, *, free: bool, alike: bool) -> Units:
-    """Return the parts of all data structures as units (groups of equal parts).
+    """Divide the data structures of a placement problem into units.
 
-    With `alike`, equal parts form one unit; otherwise each part is a unit. Accesses without a price
-    are free if `free`, else forbidden.
+    With `alike`, a unit is the set of all equal parts; otherwise each part is a unit. Accesses
+    without a price are free if `free`, else forbidden.
     """
     alone, pairs = _alone(case, free=free), _pairs(case, free=free)
     partners = dict[int, dict[int, Floats]]()
@@ -325,9 +345,10 @@ def units(case: Case, *, free: bool, alike: bool) -> Units:
 
 
 def _alone(case: Case, *, free: bool) -> list[Unit]:
-    """Return a unit (group of equal parts) for each structure, with its cost but without members.
+    """Return a unit (set of equal parts) for each structure, with its cost but without members.
 
-    Copies between different structures are ignored.
+    Copies between different structures are ignored. Accesses without a price are free if `free`,
+    else forbidden.
     """
     found = []
     for one, accesses in zip(case.structures, accesses_by_structure(case), strict=True):
@@ -358,9 +379,10 @@ def _alone(case: Case, *, free: bool) -> list[Unit]:
 
 
 def _pairs(case: Case, *, free: bool) -> dict[tuple[int, int], Floats]:
-    """Return the cost of all copies between two structures, by the levels of both.
+    """Return the cost of the copies between every two structures, by the levels of both.
 
-    The keys are the indices of two structures, the smaller one first.
+    The keys are the indices of two structures, the smaller one first. Copies without a price are
+    free if `free`, else forbidden.
     """
     at = {one.name: index for index, one in enumerate(case.structures)}
     levels = case.card.levels
@@ -379,7 +401,10 @@ def _pairs(case: Case, *, free: bool) -> dict[tuple[int, int], Floats]:
 
 
 def spread_of(case: Case, found: Units, counts: Sequence[Sequence[int]]) -> PartCounts:
-    """Return the placement that follows from the number of each unit's parts on each level."""
+    """Convert the number of each unit's parts on each level to a placement of the structures.
+
+    A unit is a set of equal parts of structures.
+    """
     spread = [[0] * len(case.card.levels) for _ in case.structures]
     for unit, level_counts in zip(found.units, counts, strict=True):
         members = iter(unit.members)

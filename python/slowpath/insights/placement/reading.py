@@ -1,4 +1,4 @@
-"""Reads placement problems from JSON files."""
+"""Reads placement problems, and present memories of data structures, from JSON files."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -40,7 +40,7 @@ level."""
 
 
 class _Memories(NamedTuple):
-    """The memories of a SmartNIC, which all cases of a file share."""
+    """The memories of a SmartNIC, with capacities and prices; all cases of a file share them."""
 
     levels: Sequence[str]
     scopes: dict[str, dict[str, int]]
@@ -60,7 +60,9 @@ def read_cases(file: str) -> list[Described]:
 
 
 def cases_of(file: str, content: str) -> list[Described]:
-    """Read placement problems (cases) from the text of a JSON file; error messages name `file`.
+    """Read the placement problems (cases) from the JSON text `content` of a file.
+
+    Error messages name `file`.
 
     Raises:
         InputError: when the text is invalid.
@@ -136,9 +138,9 @@ def _prices(found: Spanned, levels: Sequence[str]) -> dict[str, float]:
 
 
 def _busy(found: Spanned, operations: Sequence[str], amount: float) -> dict[str, float]:
-    """Read bandwidths of a memory level, and return the seconds that an access occupies the level.
+    """Return the seconds for which an access occupies a memory level, by operation.
 
-    The file states one bandwidth for all operations, or one for each. The result is by operation.
+    They follow from the bandwidths in the file (`found`): one for all operations, or one for each.
     `amount` is the amount of an access in the unit of the bandwidth: 1 access, or a number of
     bytes.
     """
@@ -218,7 +220,10 @@ def _access(found: Spanned, names: Sequence[str], card: Card) -> Access:
 
 
 def _levels(found: Spanned, names: Sequence[str], memories: _Memories) -> dict[str, str]:
-    """Read the memory level of each data structure; `names` are the names of the structures."""
+    """Read the memory level of each data structure in a placement that the file states.
+
+    `found` is the part of the file, and `names` are the names of the structures.
+    """
     return {name: word(one, memories.levels) for name, one in table(found, names).items()}
 
 
@@ -252,7 +257,10 @@ def _count(found: Spanned) -> int:
 
 
 def _check_bandwidth(found: Spanned, memories: _Memories, structures: Sequence[Structure]) -> None:
-    """Check that each memory level with bandwidths has one for each used operation."""
+    """Check that a memory level with bandwidths has one for each operation of the structures.
+
+    Otherwise, raise an `InputError`.
+    """
     used = {access.operation for one in structures for access in one.accesses if access.times}
     for level, busy in memories.busy.items():
         lacking = sorted(used - busy.keys())

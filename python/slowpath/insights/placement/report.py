@@ -1,4 +1,4 @@
-"""Prints placements of data structures as text or CSV."""
+"""Prints the report of `slowpath insights placement` as text or CSV."""
 
 from collections.abc import Iterator
 
@@ -23,7 +23,10 @@ _MILLION = 1e6
 
 
 def placement_csv(report: StatePlacement) -> Iterator[str]:
-    """Yield a CSV header line, and a line for each structure and level that holds parts of it."""
+    """Yield the lines of a CSV report: a header, and a line for each structure and memory level.
+
+    Levels that hold no part of a structure are left out.
+    """
     yield csv_line(COLUMNS)
     for case in report["results"]:
         through = case["throughput"]
@@ -36,7 +39,7 @@ def placement_csv(report: StatePlacement) -> Iterator[str]:
 
 
 def placement_text(report: StatePlacement) -> Iterator[Line]:
-    """Yield the advised placement of each case, compared with other placements."""
+    """Yield the lines of a text report: the advised placement of each case, and others."""
     for at, case in enumerate(report["results"]):
         if at:
             yield Line("")

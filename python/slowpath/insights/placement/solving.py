@@ -1,16 +1,18 @@
-"""Searches for the best placement, and bounds how far the result is from the optimum.
+"""Searches for the best placement of data structures, and proves how good the result is.
 
-`local_search` yields a start for the solver. A table by part and memory level has the costs of all
-moves, so that all moves and swaps of parts are compared at once. Random moves leave local optima;
-they are equal in every run.
+A local search yields a good start, and the solver HiGHS proves the optimum of an integer program.
+
+`local_search` has a table of the costs of all moves, by part and memory level, so that all moves
+and swaps of parts are compared at once. Random moves leave local optima; they are equal in every
+run.
 
 `improved` limits the number of examined placements, not the time. The same start thus always leads
 to the same result.
 
-The solver HiGHS calculates with floating-point numbers: it accepts a count of 0.999999 as 1, so a
-level may exceed its capacity. Each solution is therefore checked in integers. If a level overflows,
-the problem is solved again with distinct parts, and overflowing combinations of parts are forbidden
-one by one.
+HiGHS calculates with floating-point numbers: it accepts a count of 0.999999 as 1, so a level may
+exceed its capacity. Each solution is therefore checked in integers. If a level overflows, the
+problem is solved again with distinct parts, and overflowing combinations of parts are forbidden one
+by one.
 """
 
 import math
@@ -56,7 +58,7 @@ _MIN_REDUCTION = 1e-9
 
 
 class _Parts(NamedTuple):
-    """The parts of all data structures as arrays, with the costs of accesses and copies."""
+    """The parts of all data structures as arrays, with costs of accesses and copies, for speed."""
 
     found: Units
     sizes: Floats
@@ -71,10 +73,10 @@ class _Parts(NamedTuple):
 
 
 def local_search(case: Case, start: PartCounts, *, free: bool) -> PartCounts | None:
-    """Return a locally optimal placement that fits the capacities, found from `start`.
+    """Improve the placement `start` by local search until no move of a part reduces the cost.
 
-    Return None if no placement that fits was found, or if there are too many parts. Accesses
-    without a price are free if `free`, else forbidden.
+    The result fits the capacities. Return None if no placement that fits was found, or if there are
+    too many parts. Accesses without a price are free if `free`, else forbidden.
     """
     parts = _parts(case, free=free)
     if len(parts.sizes) > _MAX_PARTS:
@@ -115,7 +117,10 @@ def _parts(case: Case, *, free: bool) -> _Parts:
 
 
 def _prices(parts: _Parts, places: NDArray[np.int64]) -> Floats:
-    """Return the cost of each part on each memory level, given the levels of all other parts."""
+    """Return the cost that each part would have on each memory level.
+
+    The other parts stay on their levels, which are in `places`.
+    """
     found = parts.cost.copy()
     copies = parts.copies[np.arange(len(parts.one)), :, places[parts.other]]
     np.add.at(found, parts.one, copies)
@@ -127,7 +132,10 @@ def _room(parts: _Parts, places: NDArray[np.int64]) -> Floats:
 
 
 def _fitting(parts: _Parts, places: NDArray[np.int64]) -> NDArray[np.int64] | None:
-    """Move parts away from overfull levels, cheapest moves per byte first; None if that fails."""
+    """Move parts away from levels whose capacity is exceeded; return None if that fails.
+
+    The moves that cost least per byte come first. `places` has the level of each part.
+    """
     places = places.copy()
     every = np.arange(len(places))
     for _ in range(len(places) + 1):
@@ -149,7 +157,10 @@ def _fitting(parts: _Parts, places: NDArray[np.int64]) -> NDArray[np.int64] | No
 
 
 def _downhill(parts: _Parts, places: NDArray[np.int64]) -> tuple[NDArray[np.int64], float]:
-    """Make the best move or swap until none reduces the cost; return the placement and its cost."""
+    """Make the best move or swap of parts until none reduces the cost.
+
+    `places` has the level of each part at the start. Return the levels at the end, and the cost.
+    """
     places = places.copy()
     every = np.arange(len(places))
     linked = np.zeros((len(places), len(places)), dtype=bool)
@@ -181,7 +192,7 @@ def _downhill(parts: _Parts, places: NDArray[np.int64]) -> tuple[NDArray[np.int6
 
 
 def _cost(parts: _Parts, places: NDArray[np.int64]) -> float:
-    """Return the cost of a placement.
+    """Return the total cost of a placement; `places` has the memory level of each part.
 
     `_prices` counts a copy at both parts, so the cost of copies is halved.
     """
@@ -194,12 +205,12 @@ _MAX_PLACEMENTS = 5000  # maximum number of examined placements
 
 
 def fits(case: Case, spread: PartCounts) -> bool:
-    """Return true if a placement exceeds the capacity of no memory level."""
+    """Return true if a placement fits the capacity of each memory level."""
     return all(room >= 0 for room in _free_room(case, spread))
 
 
 def _free_room(case: Case, spread: PartCounts) -> list[int]:
-    """Return the free bytes on each memory level; the number is negative if a level is overfull."""
+    """Return the free bytes on each memory level; negative if the capacity is exceeded."""
     room = [case.card.capacity[level] for level in case.card.levels]
     for one, counts in zip(case.structures, spread, strict=True):
         for level, count in enumerate(counts):
@@ -208,9 +219,10 @@ def _free_room(case: Case, spread: PartCounts) -> list[int]:
 
 
 def first_fit(case: Case, *, free: bool) -> PartCounts | None:
-    """Place each unit (set of equal parts), largest first, on the cheapest level with room.
+    """Place each unit (set of equal parts) on the cheapest level with room, largest units first.
 
-    Return None if a unit fits on no level.
+    Return None if a unit fits on no level. Accesses without a price are free if `free`, else
+    forbidden.
     """
     found = units(case, free=free, alike=False)
     room = [case.card.capacity[level] for level in case.card.levels]
@@ -237,9 +249,10 @@ def first_fit(case: Case, *, free: bool) -> PartCounts | None:
 
 
 def improved(case: Case, objective: Objective, start: PartCounts, *, free: bool) -> PartCounts:
-    """Return a placement that no move of a part, and no swap of two parts, improves.
+    """Improve the placement `start` by moving or swapping parts, as long as that helps.
 
-    The number of examined placements is limited, so the result may still be improvable.
+    The number of examined placements is limited, so a further change may still improve the result.
+    Accesses without a price are free if `free`, else forbidden.
     """
     best = [[*counts] for counts in start]
     known = value(case, objective, best, free=free)
@@ -261,7 +274,10 @@ def improved(case: Case, objective: Objective, start: PartCounts, *, free: bool)
 
 
 def _neighbours(spread: list[list[int]]) -> Iterator[list[list[int]]]:
-    """Yield all placements with one part moved to another level, then with two parts swapped."""
+    """Yield the placements that a single change makes of `spread`.
+
+    First one part is moved to another level, then two parts are swapped.
+    """
     levels = range(len(spread[0]) if spread else 0)
     occupied = [
         (at, level) for at, counts in enumerate(spread) for level in levels if counts[level]
@@ -290,7 +306,7 @@ _SLACK = 1e-7
 
 
 class Placement(NamedTuple):
-    """A placement of data structures, with its value and a bound."""
+    """A placement of data structures, with its value and a bound of the best possible value."""
 
     spread: PartCounts
     value: Value
@@ -305,7 +321,7 @@ class OutOfTime(Exception):  # noqa: N818 - not an error
 
 
 class _Request(NamedTuple):
-    """A request for a placement; `until` is its deadline on the monotonic clock."""
+    """A placement problem and its objective, with the deadline `until` on the monotonic clock."""
 
     case: Case
     objective: Objective
@@ -317,7 +333,10 @@ class _Request(NamedTuple):
 
 
 class _Program(NamedTuple):
-    """An integer program for a placement problem, with the units (sets of equal parts) in it."""
+    """An integer program for a placement problem, with the units whose parts its variables count.
+
+    A unit is a set of equal parts of structures.
+    """
 
     found: Units
     problem: IntegerProgram
@@ -327,10 +346,10 @@ class _Program(NamedTuple):
         return spread_of(case, self.found, counts)
 
     def rounded(self, case: Case, x: Floats) -> PartCounts:
-        """Round the numbers of parts per level in a solution to integers, and return the placement.
+        """Convert a solution with fractions of parts to a placement with whole parts.
 
-        All numbers are rounded down, then those with the largest fractions up until all parts are
-        placed.
+        `x` has the values of the variables. All numbers are rounded down, then those with the
+        largest fractions up until all parts are placed.
         """
         levels = range(len(case.card.levels))
         counts = []
@@ -375,7 +394,8 @@ def place(
 def _placed(request: _Request, *, alike: bool) -> Placement | None:
     """Return the best placement; None if the structures do not fit.
 
-    With `alike`, equal parts form units; rounding in the solver may then overfill memory levels.
+    With `alike`, equal parts form units, which is faster. But rounding in the solver may then
+    overfill memory levels.
     """
     found = units(request.case, free=request.free, alike=alike)
     program = _Program(found, build_integer_program(request.case, found))
@@ -392,9 +412,9 @@ def _placed(request: _Request, *, alike: bool) -> Placement | None:
 
 
 def _known(request: _Request, program: _Program) -> tuple[PartCounts, IntegerProgram] | None:
-    """Return a good placement, and the program restricted to placements that cost no more.
+    """Return a good placement, and the program without the solutions that cost more.
 
-    Return None if no such placement is found.
+    Return None if no good placement is found.
     """
     relaxation = relaxed(request.case, program.found, program.problem)
     if relaxation is None:
@@ -409,10 +429,11 @@ def _known(request: _Request, program: _Program) -> tuple[PartCounts, IntegerPro
 def _solved(
     request: _Request, program: _Program, known: PartCounts | None, *, alike: bool
 ) -> Placement | None:
-    """Return the best placement of a program, proved optimal if time allows.
+    """Solve a program, and return the best placement; it is proved optimal if time allows.
 
     The program may be restricted to placements that cost no more than `known`. This placement may
-    be as good as the solution.
+    be as good as the solution. If not `alike`, solutions that exceed a capacity are forbidden, and
+    the program is solved again.
     """
     cuts = list[Row]()
     while True:
@@ -436,7 +457,9 @@ def _solved(
 
 
 def _stopped(request: _Request, spread: PartCounts | None, solved: Solved) -> Placement:
-    """Improve the best placement that was found before the deadline, by local search.
+    """Return the best placement known at the deadline, after improving it by local search.
+
+    `spread` is the best placement of the solver, if any. `solved` has the bound.
 
     Raises:
         OutOfTime: if no placement is known.
@@ -452,7 +475,10 @@ def _stopped(request: _Request, spread: PartCounts | None, solved: Solved) -> Pl
 def _cheapest(
     request: _Request, program: _Program, best: PartCounts, cuts: list[Row]
 ) -> PartCounts:
-    """Return the cheapest placement with the throughput of `best`, or `best` if none is found."""
+    """Return the cheapest placement with the same throughput as `best`, or `best` itself.
+
+    `cuts` are additional constraints of the integer program.
+    """
     within = request.value(best).first * (1 + _SLACK)
     solved = least_cost(program.problem, cuts, request.until, within)
     if solved is None or solved.x is None:
@@ -464,7 +490,11 @@ def _cheapest(
 
 
 def _overfull(case: Case, program: _Program, x: Floats | None) -> list[Row]:
-    """Return constraints that forbid the combination of parts in `x` on overfull memory levels."""
+    """Return constraints that forbid a solution on the memory levels whose capacity it exceeds.
+
+    `x` has the values of the variables. Each constraint forbids the combination of parts on one
+    level.
+    """
     rows = []
     for level, name in enumerate(case.card.levels):
         parts = {

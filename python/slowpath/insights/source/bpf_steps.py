@@ -1,6 +1,6 @@
-"""Compiles C or C++ to BPF and keeps each stage: LLVM IR, assembler, object.
+"""Compiles C or C++ to BPF, and keeps each stage: LLVM IR, assembly and object.
 
-Assembler and object come from the LLVM IR without additional passes, so all three have the same
+Assembly and object come from the LLVM IR without additional passes, so all three have the same
 blocks. The object equals the one that clang makes in a single step
 (`tests/insights/test_insights_blocks.py`).
 
@@ -58,7 +58,7 @@ USED = re.compile(r"^@llvm\.(?:compiler\.)?used = .*\n", re.MULTILINE)
 
 
 class Steps(NamedTuple):
-    """A source at each stage of its compilation to BPF."""
+    """A source at each stage of its compilation to BPF: LLVM IR, assembly and object."""
 
     llvm: str  # after all passes, with names of blocks
     assembler: str
@@ -76,7 +76,7 @@ def compile_to_ir(file: str, clang: Clang) -> str:
 
 
 def named(text: str) -> str:
-    """Give each basic block in LLVM IR a name, because assembly omits blocks without a name.
+    """Give each basic block in the LLVM IR `text` a name, because assembly omits unnamed blocks.
 
     Names begin with `n.`, or with more dots if the function already has values `n.1` and so on.
     """
@@ -91,9 +91,9 @@ def _body_named(body: str) -> str:
 
 
 def _with_entries(text: str) -> str:
-    """Add the missing label to each entry block that has a number instead of a name.
+    """Add a label to the first block of each function in LLVM IR, if it has no name.
 
-    LLVM omits such labels in the text of LLVM IR.
+    LLVM omits such labels when it writes LLVM IR as text.
     """
     lines = list[str]()
     for line in text.splitlines():
@@ -107,12 +107,18 @@ def _with_entries(text: str) -> str:
 
 
 def programs(text: str) -> list[str]:
-    """Return the names of the BPF programs in LLVM IR: functions that declare a section."""
+    """Return the names of the BPF programs in the LLVM IR `text`.
+
+    A BPF program is a function that declares a section.
+    """
     return [one.strip('"') for one in _PROGRAM.findall(text)]
 
 
 def without_other_programs(text: str, program: str) -> str:
-    """Remove all BPF programs from LLVM IR except `program`; other functions stay."""
+    """Remove all BPF programs except `program` from LLVM IR; other functions stay.
+
+    The compiler may reject the removed programs.
+    """
 
     def kept(body: re.Match[str]) -> str:
         name = _PROGRAM.match(body[0])
@@ -122,7 +128,7 @@ def without_other_programs(text: str, program: str) -> str:
 
 
 def lowered(file: str, llvm: str, clang: Clang) -> Steps:
-    """Compile LLVM IR to assembly and to an object; `file` names the source in messages.
+    """Compile LLVM IR for BPF to assembly and to an object; error messages name `file`.
 
     Raises:
         InputError: if clang cannot compile the code for BPF, for example a call through a pointer.
@@ -133,7 +139,9 @@ def lowered(file: str, llvm: str, clang: Clang) -> Steps:
 
 
 def from_llvm(file: str, llvm: str, clang: Clang, form: Form) -> bytes:
-    """Compile LLVM IR with clang, without the user's flags; error messages name `file`.
+    """Compile LLVM IR with clang to the output `form`, without the user's compiler flags.
+
+    Error messages name `file`.
 
     Raises:
         InputError: if clang cannot compile the LLVM IR.
