@@ -190,7 +190,7 @@ _PASSED = re.compile(
 
 
 def read(file: str, clang: Clang) -> str:
-    """Compile a source to LLVM IR for BPF, before any optimisation pass.
+    """Compile a source to LLVM IR for BPF, before the optimisation passes.
 
     Raises:
         InputError: if the source does not compile.
@@ -202,11 +202,10 @@ def read(file: str, clang: Clang) -> str:
 
 
 def optimise_for_bpf(file: str, text: str, roots: Iterable[str], clang: Clang) -> str:
-    """Run the optimisation passes for BPF on LLVM IR.
+    """Run the optimisation passes for BPF on the LLVM IR `text`; `file` is the source.
 
-    The functions in `roots` and the support functions of slowpath's headers stay separate
-    functions. Variables that the module never reads stay too: a control plane may read the
-    variables.
+    The functions `roots` and the support functions of slowpath's headers are not inlined. Variables
+    that the module never reads stay, because a control plane may read them.
 
     Raises:
         InputError: if clang cannot compile the LLVM IR.
@@ -219,7 +218,7 @@ def optimise_for_bpf(file: str, text: str, roots: Iterable[str], clang: Clang) -
 
 
 def packed(file: str, text: str, clang: Clang) -> bytes:
-    """Convert text of LLVM IR to bitcode, which other versions of LLVM also read.
+    """Convert LLVM IR from text to bitcode, which other versions of LLVM can also read.
 
     Raises:
         InputError: if clang cannot read the text.
@@ -229,12 +228,15 @@ def packed(file: str, text: str, clang: Clang) -> bytes:
 
 
 def for_host(text: str) -> str:
-    """Convert optimised LLVM IR for BPF to IR for this machine, with the same basic blocks."""
+    """Convert optimised LLVM IR for BPF to LLVM IR for this machine, with the same basic blocks.
+
+    The program can then run here, and its blocks can be counted.
+    """
     return _PASSED.sub(r"freeze \g<1>\g<2>", _TARGET.sub("", text))
 
 
 def _linked(head: re.Match[str], external: frozenset[str]) -> str:
-    """Return the first line of a function definition in LLVM IR, with its linkage changed.
+    """Change the linkage in the first line of a function definition in LLVM IR.
 
     Functions in `external` get external linkage. All others get internal linkage, except support
     functions of slowpath's headers, which stay as they are.

@@ -1,6 +1,7 @@
-"""Builds the call graph of a module of LLVM IR, and replaces code of framework functions by calls.
+"""Analyses calls between functions of an LLVM module, and replaces code of framework functions.
 
-A SmartNIC provides these functions, so their bodies do not count as code of the program.
+A SmartNIC provides the framework functions, such as hash table lookups. So their bodies do not
+count as code of the program, and calls replace inlined code of them.
 """
 
 import re
@@ -30,7 +31,10 @@ _NAMED = re.compile(r'@("[^"]*"|[\w.$-]+)')
 
 
 def reachable_functions(functions: Mapping[str, Function], entry: str) -> set[str]:
-    """Return the entry and all functions with bodies that it may call, directly or indirectly."""
+    """Return `entry` and the functions that it may call directly or indirectly, by symbol.
+
+    Functions without a body in the module are left out.
+    """
     found, left = {entry}, [entry]
     while left:
         new = {name for name in functions[left.pop()].calls if name in functions} - found
@@ -40,9 +44,10 @@ def reachable_functions(functions: Mapping[str, Function], entry: str) -> set[st
 
 
 def dominated_by(calls: Mapping[str, Collection[str]], function: str) -> frozenset[str]:
-    """Return the functions that run only if `function` runs, including `function`.
+    """Return the functions that run only when `function` runs, and `function` itself.
 
-    `calls` maps each function with a body to the functions that it calls, with or without bodies.
+    They are called by no other way. `calls` maps each function with a body to the functions that it
+    calls, with or without bodies.
     """
     called = {name for callees in calls.values() for name in callees}
     entries = {name for name in calls if name not in called} - {function}
@@ -58,10 +63,11 @@ def reachable_from(
     *,
     excluded: str | None = None,
 ) -> set[str]:
-    """Return the entries and the functions with bodies that they reach, except through `excluded`.
+    """Return the functions `entries` and those that they may call directly or indirectly.
 
-    `calls` maps each function with a body to the functions that it calls; `pointed` maps a function
-    to the functions that it may call through pointers.
+    `calls` maps each function with a body to the functions that it calls; other functions are left
+    out. `pointed` maps a function to the functions that it may call through pointers. Calls of the
+    function `excluded` are ignored.
     """
     found = {name for name in entries if name in calls}
     left = list(found)
@@ -75,15 +81,15 @@ def reachable_from(
 
 
 def receives_dpdk_packets(functions: Mapping[str, Function], entry: str) -> bool:
-    """Return true if `entry`, or a function that it reaches, receives packets from a DPDK port."""
+    """Return true if `entry`, or a function that it calls, receives packets from a DPDK port."""
     reached = (functions[name] for name in reachable_functions(functions, entry))
     return any(function.shown == _RECEIVES and function.supports for function in reached)
 
 
 def dpdk_callbacks(functions: Mapping[str, Function]) -> dict[str, bool]:
-    """Return the functions that are registered as DPDK callbacks for packets, by symbol.
+    """Return the functions that the source registers as DPDK callbacks for packets, by symbol.
 
-    The value is true if the callback gets packets that could not be sent.
+    The value is true if the callback gets the packets that could not be sent.
     """
     found = dict[str, bool]()
     for function in functions.values():
@@ -99,7 +105,7 @@ def dpdk_callbacks(functions: Mapping[str, Function]) -> dict[str, bool]:
 
 
 def recursive(functions: Mapping[str, Function]) -> set[str]:
-    """Return the functions that may call themselves, directly or through other functions."""
+    """Return the functions that may call themselves, directly or through others, by symbol."""
     left = _reaching_cycles(functions)
     return {
         name
@@ -109,9 +115,9 @@ def recursive(functions: Mapping[str, Function]) -> set[str]:
 
 
 def _reaching_cycles(functions: Mapping[str, Function]) -> dict[str, Function]:
-    """Return the functions from which a cycle of calls can be reached.
+    """Return the functions that may call a recursive function, directly or through others.
 
-    Most sources have no cycles, so that `recursive` has nothing to search.
+    `recursive` then searches only these; in most sources, there are none.
     """
     callers: dict[str, set[str]] = {name: set() for name in functions}
     calls = {name: set(one.calls) & functions.keys() for name, one in functions.items()}
@@ -131,7 +137,10 @@ def _reaching_cycles(functions: Mapping[str, Function]) -> dict[str, Function]:
 
 
 def source_functions(functions: Mapping[str, Function]) -> list[str]:
-    """Return the symbols of the functions in the source file, or else in the user's headers."""
+    """Return the symbols of the functions that the source file defines.
+
+    If it defines none, return the functions of the user's headers.
+    """
     users = [name for name, one in functions.items() if not one.supports]
     return [name for name in users if functions[name].own] or users
 
@@ -139,8 +148,8 @@ def source_functions(functions: Mapping[str, Function]) -> list[str]:
 def roots(file: str, functions: Mapping[str, Function]) -> list[str]:
     """Return the symbols of the functions that no other function of the source calls.
 
-    `main` is ignored unless it is the only function: it takes no packets, and often just calls
-    other functions to test them.
+    One of them probably receives the packets. `main` is ignored unless it is the only function: it
+    takes no packets, and often just calls other functions to test them.
 
     Raises:
         InputError: if each function is called by another function.
@@ -160,7 +169,9 @@ def roots(file: str, functions: Mapping[str, Function]) -> list[str]:
 
 
 def find_entry(file: str, functions: Mapping[str, Function], entry: str) -> str:
-    """Return the symbol of the function that the user calls `entry`: its source name or symbol.
+    """Return the symbol of the function that the user names `entry`.
+
+    The user may give its name in the source or its symbol.
 
     Raises:
         InputError: if there is no function or several, or it reaches inline assembly or recursion.
@@ -250,7 +261,10 @@ _MAX_STORE_BYTES = 8
 
 
 class Line(NamedTuple):
-    """A rewritten line of LLVM IR, with the framework function that it now calls, if any."""
+    """A rewritten line of LLVM IR, with the framework function that it now calls, if any.
+
+    The line is rewritten because its operation is the framework's work.
+    """
 
     text: str | None  # None: the line is removed
     calls: tuple[str, str] | None = None  # function called instead: symbol, name in reports
@@ -258,7 +272,10 @@ class Line(NamedTuple):
 
 
 def framework(functions: Mapping[str, Function]) -> dict[str, str]:
-    """Map the symbols of framework functions to the names by which the source calls them."""
+    """Return the framework functions of a module, which the SmartNIC provides.
+
+    The result maps their symbols to the names by which the source calls them.
+    """
     return {
         name: _CALLED.get(function.shown, _CALLED.get(name, name))
         for name, function in functions.items()
@@ -269,9 +286,10 @@ def framework(functions: Mapping[str, Function]) -> dict[str, str]:
 
 
 def rewrite_line(line: str) -> Line:
-    """Rewrite a line of LLVM IR that does framework work inline, so that it calls a function.
+    """Rewrite a line of LLVM IR whose operation is the framework's work, such as a long copy.
 
-    Updates of counters that slowpath's headers maintain are removed.
+    The new line calls a function instead. Updates of counters that slowpath's headers maintain are
+    removed.
     """
     if _NOW.search(line) or _TOTALS.search(line):
         return _without_counters(line)
@@ -288,7 +306,10 @@ def rewrite_line(line: str) -> Line:
 
 
 def _without_counters(line: str) -> Line:
-    """Rewrite a line of LLVM IR that reads the clock, or uses a counter of slowpath's headers."""
+    """Rewrite a line of LLVM IR that reads the clock, or uses a counter of slowpath's headers.
+
+    A read of the clock becomes a call; a counter reads as 0, and updates are removed.
+    """
     made = _MADE.match(line)
     if made and _NOW.search(line):
         text = f"{made[1]}call {made[2]} @{_CLOCK}()"
@@ -301,7 +322,10 @@ def _without_counters(line: str) -> Line:
 
 
 def _is_inlined(copy: str) -> bool:
-    """Return true if clang expands a call that copies or fills memory to loads and stores."""
+    """Return true if clang expands a copy or fill of memory to loads and stores.
+
+    `copy` is the call in LLVM IR. A longer copy stays a call, which BPF lacks.
+    """
     to, from_, length = arguments(copy.strip())[:3]
     size = value(length) or ""
     if not size.isdigit():

@@ -1,4 +1,7 @@
-"""Chooses the function that receives the packets, and the roles of its parameters."""
+"""Chooses the function that receives the packets, and the roles of its parameters.
+
+A role says what to pass as the parameter, such as the packet or its length.
+"""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -75,7 +78,10 @@ ACCEPTED_SIGNATURES = (
 
 
 class Entry(NamedTuple):
-    """A function that gets packets, and the roles of its parameters."""
+    """A function that receives packets, and the role of each of its parameters.
+
+    A role says what to pass as the parameter.
+    """
 
     function: Function
     roles: tuple[Role, ...]
@@ -110,7 +116,7 @@ def choose_entry(
     tail_called: Collection[str] = (),
     element: str | None = None,
 ) -> Entry:
-    """Choose the function for packets: `named`; by default, an element's method, or the only root.
+    """Choose the function that receives the packets.
 
     A root is a function that no other function of the source calls. `tail_called` has the symbols
     of XDP programs that program arrays hold; such a program is chosen only if there is no other.
@@ -209,13 +215,15 @@ def task_entry(functions: Mapping[str, Function], element: str) -> Entry | None:
 def with_pointer_targets(
     file: str, text: str, functions: Mapping[str, Function], entry: Entry
 ) -> Entry:
-    """Return the entry function with the variables to which its pointer parameters point.
+    """Find variables to which the pointer parameters of the entry function can point.
+
+    Return a copy of `entry` with these variables as `targets`.
 
     Args:
         file: name of the source, for error messages.
         text: LLVM IR of the module, as LLVM writes it.
         functions: functions of the module, by symbol.
-        entry: function that gets packets.
+        entry: function that receives packets.
 
     Raises:
         InputError: if no variable is found for a parameter.
@@ -228,15 +236,15 @@ def with_pointer_targets(
 
 
 def uses_dpdk(symbols: Iterable[str]) -> bool:
-    """Return true if the symbols show that the source uses slowpath's headers for DPDK."""
+    """Return true if the source uses slowpath's headers for DPDK, judged by its symbols."""
     return _ARRIVE in symbols
 
 
 def pointer_target_variables(file: str, text: str, functions: Mapping[str, Function]) -> set[str]:
-    """Return the symbols of variables that parameters with the role `pointer` may point to.
+    """Return the symbols of variables to which pointer parameters of DPDK functions may point.
 
-    `text` is the module of the functions before the optimisation passes, which would remove
-    variables that only `pointer` parameters use.
+    These are parameters with the role `pointer`. `text` is the LLVM IR before the optimisation
+    passes, which would remove variables that only such parameters use.
     """
     parameters = [
         (function, at)
@@ -259,7 +267,7 @@ def pointer_target_variables(file: str, text: str, functions: Mapping[str, Funct
 
 
 def packet_functions(file: str, functions: Mapping[str, Function], named: str | None) -> list[str]:
-    """Return the symbols of functions for packets: the named one, or those that take packets.
+    """Return the symbols of the functions that may receive packets, or only the one `named`.
 
     Raises:
         InputError: if there is no function for packets.
@@ -279,7 +287,7 @@ def packet_functions(file: str, functions: Mapping[str, Function], named: str | 
 
 
 def choice_note(functions: Mapping[str, Function], chosen: Entry, named: str | None) -> str | None:
-    """Return a note that explains why slowpath chose this function to get the packets.
+    """Return a note for the user on why slowpath chose the function `chosen` for the packets.
 
     Return None if the user named the function, or there was no choice.
     """
@@ -323,7 +331,7 @@ _NUMBERS = ("i1", "i8", "i16", "i32", "i64")
 
 
 def _elements(functions: Mapping[str, Function]) -> list[str]:
-    """Return the names of the Click element classes that the source exports (`EXPORT_ELEMENT`)."""
+    """Return the class names of the Click elements that the source exports (`EXPORT_ELEMENT`)."""
     start = "slowpath_click_start_"
     return [name.removeprefix(start) for name in functions if name.startswith(start)]
 
@@ -334,7 +342,10 @@ def _takes_context(function: Function) -> bool:
 
 
 def _program(file: str, functions: Mapping[str, Function], tail_called: Collection[str]) -> str:
-    """Return the only XDP program, or the only one that is not the target of a tail call.
+    """Return the symbol of the XDP program that receives the packets.
+
+    It is the only program, or the only one that is not the target of a tail call. `tail_called` has
+    the targets.
 
     Raises:
         InputError: if there is no such program, or several.
@@ -361,9 +372,10 @@ def programs_of(functions: Mapping[str, Function]) -> list[Function]:
 
 
 def _named_as(file: str, elements: list[str]) -> str | None:
-    """Return the only Click element of a source, or the element with the name of the file.
+    """Return the Click element of a source that receives the packets.
 
-    Return None if there is no such element.
+    It is the only element, or the one with the name of the file. Return None if there is no such
+    element.
     """
     stem = Path(file).stem.replace("_", "").lower()
     alike = elements if len(elements) == 1 else [one for one in elements if one.lower() == stem]
@@ -373,9 +385,10 @@ def _named_as(file: str, elements: list[str]) -> str | None:
 def _default_name(
     file: str, functions: Mapping[str, Function], elements: list[str], alone: str | None
 ) -> str:
-    """Return the symbol of the function that gets the packets if the user names none.
+    """Return the symbol of the function that receives the packets if the user names none.
 
-    `alone` is the element that gets the packets; None if it is unclear or the source has none.
+    `elements` are the Click elements of the source. `alone` is the one that receives the packets;
+    it is None if it is unclear, or the source has none.
     """
     if alone is not None:
         for method in _METHODS:
@@ -421,9 +434,10 @@ def _default_name(
 
 
 def _inherited(functions: Mapping[str, Function], element: str) -> str | None:
-    """Return the inherited method with which an element takes packets; None if it inherits none.
+    """Return the symbol of the method by which a Click element takes packets, if it is inherited.
 
-    Base classes are those whose constructor the element's constructor calls.
+    Return None if the element inherits no such method. Base classes are those whose constructor the
+    element's constructor calls.
     """
     bases = {
         functions[called].shown
@@ -441,7 +455,10 @@ def _inherited(functions: Mapping[str, Function], element: str) -> str | None:
 
 
 def dpdk_functions(functions: Mapping[str, Function]) -> list[str]:
-    """Return the functions that take DPDK packets and that no other function of this kind calls."""
+    """Return the functions that take DPDK packets as arguments.
+
+    Functions that another function of this kind calls are left out.
+    """
     if _ARRIVE not in functions:
         return []
     takes = _matching(functions, lambda name: _takes_mbufs(functions[name]))
@@ -452,9 +469,10 @@ def dpdk_functions(functions: Mapping[str, Function]) -> list[str]:
 
 
 def _matching(functions: Mapping[str, Function], predicate: Callable[[str], bool]) -> list[str]:
-    """Return the symbols that satisfy `predicate`: of functions in the source, else in headers.
+    """Return the symbols of functions that satisfy `predicate`, which takes a symbol.
 
-    Headers are those of the user. Inlined functions are only returned if no other function matches.
+    Functions in the source file are tried first, then those in the user's headers. Inlined
+    functions are only returned if no other function matches.
     """
     users = [name for name, one in functions.items() if not one.supports]
     found = list(filter(predicate, source_functions(functions))) or list(filter(predicate, users))
@@ -478,7 +496,7 @@ def _ranked(functions: Mapping[str, Function]) -> list[str]:
 
 
 def _handed(functions: Mapping[str, Function]) -> list[str]:
-    """Return a list with the only function to which the receive loop hands its packets.
+    """Return the function to which the receive loop hands its packets, as a list.
 
     If there are several such functions, return the loop. The list is empty if there are several
     loops, or the loop hands packets to no function.
@@ -498,20 +516,23 @@ def _handed(functions: Mapping[str, Function]) -> list[str]:
 
 
 def _receives(functions: Mapping[str, Function], name: str) -> bool:
-    """Return true if a function has no parameter for packets, but receives them from DPDK ports."""
+    """Return true if a function gets its packets from DPDK ports, not from a parameter."""
     takes = _takes_mbufs(functions[name])
     return _ARRIVE in functions and not takes and receives_dpdk_packets(functions, name)
 
 
 def _loops(functions: Mapping[str, Function]) -> list[str]:
-    """Return the functions that receive packets from DPDK ports and call no other such function."""
+    """Return the functions that receive packets from DPDK ports: the receive loops.
+
+    A function that calls another one of this kind is left out.
+    """
     own = _matching(functions, lambda name: _receives(functions, name))
     own = [name for name in own if functions[name].shown != "main"] or own
     return [name for name in own if not {*own} & (reachable_functions(functions, name) - {name})]
 
 
 def _of_loop(file: str, function: Function, one: Parameter) -> Role:
-    """Return the role of the parameter `one` of a function that itself receives DPDK packets."""
+    """Return the role of the parameter `one` of a function that receives DPDK packets itself."""
     if one.kind == "pointer" and one.plain:
         return "pointer"
     if one.kind == "integer":
@@ -525,7 +546,10 @@ def _takes_mbufs(function: Function) -> bool:
 
 
 def _takes_bytes(function: Function) -> bool:
-    """Return true if a parameter may point to packet bytes: to bytes, void or a protocol header."""
+    """Return true if a parameter may point to the bytes of a packet.
+
+    Such a parameter points to bytes, void or a protocol header.
+    """
     return any(
         one.kind == "pointer"
         and (
@@ -536,7 +560,10 @@ def _takes_bytes(function: Function) -> bool:
 
 
 def _only(file: str, function: Function, owner: str, elements: list[str]) -> str:
-    """Return the only exported element, for the method `function` of a class that is not exported.
+    """Return the exported Click element for a method of a class that is not exported.
+
+    The method is inherited if the source exports exactly one element. `owner` is the class of the
+    method `function`.
 
     Raises:
         InputError: if there are several elements, or none.
@@ -596,9 +623,10 @@ def _integer_role(function: Function, one: Parameter) -> Role | None:
 
 
 def _count_parameter(function: Function) -> Parameter | None:
-    """Return the parameter with the length of the packet array; None without such an array.
+    """Return the parameter that contains the number of packets in the packet array.
 
-    Parameters whose names suggest a count are preferred, then parameters after the array.
+    Return None if the function takes no such array. Parameters whose names suggest a count are
+    preferred, then parameters after the array.
     """
     at = [index for index, one in enumerate(function.parameters) if _is_burst(one)]
     if not at:
@@ -615,7 +643,7 @@ def _is_burst(one: Parameter) -> bool:
 
 
 def _is_second(function: Function, one: Parameter) -> bool:
-    """Return true if a parameter is an array of packets, and an earlier parameter is one, too.
+    """Return true if the parameter `one` is an array of packets, but not the first such array.
 
     The first array contains the packets to process.
     """

@@ -2,8 +2,8 @@
 
 Source: Cooper, Harvey and Kennedy, A Simple, Fast Dominance Algorithm (2001).
 
-Signatures come from llvmlite. Bodies are parsed from the module's text, because llvmlite needs as
-much time to print one instruction as to print the whole module.
+Signatures come from llvmlite. Bodies are parsed from the module's text, because llvmlite takes as
+long to print one instruction as to print the whole module.
 """
 
 import re
@@ -51,7 +51,7 @@ class Instruction(NamedTuple):
 
 
 class Block(NamedTuple):
-    """A basic block of a function, with its instructions and successors."""
+    """A basic block of a function, with its instructions and the names of its successors."""
 
     name: str
     instructions: tuple[Instruction, ...]
@@ -59,7 +59,7 @@ class Block(NamedTuple):
 
 
 class Function(NamedTuple):
-    """A function of an LLVM module that has a body."""
+    """A function of an LLVM module that has a body, with its source location and basic blocks."""
 
     name: str  # the symbol
     shown: str  # name in the source, with its class
@@ -82,21 +82,25 @@ class Function(NamedTuple):
 
     @property
     def engine(self) -> bool:
-        """Return true if a hardware engine of the SmartNIC executes the function, not a core."""
+        """True if a hardware engine of the SmartNIC executes the function, not a core."""
         return is_engine(self.name, self.line.file if self.line else "")
 
     @property
     def supports(self) -> bool:
-        """Return true if the function belongs to slowpath's headers, a library or the compiler."""
+        """True if the function belongs to slowpath's headers, a library or the compiler.
+
+        It then is not a part of the user's program.
+        """
         return is_support(self.name, self.line.file if self.line else "", own=self.own)
 
 
 def functions_of(
     module: Module, text: str | None = None, metadata: Metadata | None = None
 ) -> dict[str, Function]:
-    """Return the functions with bodies by symbol, in the order of the module.
+    """Parse the functions of a module that have bodies; return them by symbol, in module order.
 
-    `text` is the module as LLVM writes it, and `metadata` the text's metadata; both are optional.
+    `text` is the module as LLVM writes it, and `metadata` its debug information. Without them, they
+    are made from `module`.
 
     Raises:
         InputError: if the name of a function is not ASCII.
@@ -156,7 +160,10 @@ def _function(
 
 
 def _unreadable(function: Module, text: str, metadata: Metadata) -> InputError:
-    """Return the error for a function name that is not ASCII: its symbol has several spellings."""
+    """Return the error for a function name that is not ASCII.
+
+    LLVM spells such a symbol in several ways.
+    """
     escaped = "".join(chr(x) if x < _ASCII else f"\\{x:02X}" for x in function.name.encode())
     head = re.search(rf'^define .*@"{re.escape(escaped)}"\(.*!dbg !(\d+)', text, re.MULTILINE)
     node = None if head is None else metadata.node(int(head[1]))
@@ -213,7 +220,10 @@ def _bodies(text: str) -> Iterator[tuple[str, _Body]]:
 
 
 def _blocks(lines: Iterator[str]) -> Iterator[Block]:
-    """Yield the basic blocks of a function; `lines` begins with the body of the function."""
+    """Parse the basic blocks of a function, and yield them in order.
+
+    `lines` are lines of LLVM IR that begin with the body of the function.
+    """
     name, inside = "", list[str]()
     started = False
     for line in lines:
@@ -253,7 +263,10 @@ def _instruction(line: str) -> Instruction:
 
 
 def unquoted(name: str) -> str:
-    """Return an LLVM name without quotation marks and escapes."""
+    """Return the name behind an LLVM name in quotation marks, without escapes.
+
+    Other names are returned unchanged.
+    """
     if not name.startswith('"'):
         return name
     return re.sub(r"\\([0-9A-Fa-f]{2})", lambda code: chr(int(code[1], 16)), name[1:-1])
@@ -268,7 +281,10 @@ class Loop(NamedTuple):
 
 
 def loops(function: Function) -> list[Loop]:
-    """Return the loops of a function, outer ones first; loops with the same header are merged."""
+    """Find the loops of a function, outer ones first.
+
+    Loops with the same header are merged.
+    """
     successors = {block.name: block.successors for block in function.blocks}
     if not function.blocks:
         return []
@@ -314,7 +330,10 @@ def _predecessors(
 
 
 def _dominators(order: Sequence[str], successors: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Return the immediate dominator of each block; the entry block is its own dominator."""
+    """Return the immediate dominator of each basic block; the entry block is its own dominator.
+
+    `order` is the reverse postorder of the blocks.
+    """
     number = {block: at for at, block in enumerate(order)}
     before = _predecessors(order, successors)
     above = {order[0]: order[0]}
@@ -332,9 +351,10 @@ def _dominators(order: Sequence[str], successors: Mapping[str, Sequence[str]]) -
 
 
 def _meet(one: str, other: str, above: Mapping[str, str], number: Mapping[str, int]) -> str:
-    """Return the closest common dominator of two blocks.
+    """Return the closest common dominator of the blocks `one` and `other`.
 
-    `above` maps each block to its immediate dominator, and `number` to its position in the order.
+    `above` maps each block to its immediate dominator, and `number` to its position in the reverse
+    postorder.
     """
     while one != other:
         while number[one] > number[other]:
@@ -357,6 +377,7 @@ def _body(header: str, end: str, before: Mapping[str, Sequence[str]]) -> set[str
     """Return the blocks of the loop with a back edge from `end` to `header`.
 
     These are the header and all blocks from which `end` can be reached without passing the header.
+    `before` has the predecessors of each block.
     """
     body, left = {header, end}, [end]
     while left:

@@ -1,4 +1,4 @@
-"""Reads the layout of variables in memory from debug information.
+"""Reads the memory layout of global variables and types from debug information.
 
 Source: LLVM's language reference, Specialized Metadata Nodes; DWARF 5, section 5.
 """
@@ -29,7 +29,7 @@ class Field(NamedTuple):
 
 
 class Type(NamedTuple):
-    """A type of the source, without typedefs and qualifiers."""
+    """A type of the source with its layout in memory, without typedefs and qualifiers."""
 
     name: str  # name in the source: the outermost typedef
     size: int  # bytes
@@ -42,7 +42,7 @@ class Type(NamedTuple):
 
     @property
     def align(self) -> int:
-        """Alignment in bytes, as in C."""
+        """Alignment of the type in bytes, by the rules of C."""
         if self.element is not None:
             return self.element.align
         if self.fields:
@@ -51,7 +51,7 @@ class Type(NamedTuple):
 
 
 class Variable(NamedTuple):
-    """A global variable, with its type and its line in the source."""
+    """A global variable of the source, with its type and the line of its declaration."""
 
     name: str  # name in the source
     type: Type
@@ -59,7 +59,10 @@ class Variable(NamedTuple):
 
 
 class Spot(NamedTuple):
-    """A member or array element that an access touches, given by its path within a variable."""
+    """A structure member or array element that a memory access touches.
+
+    It is given by its path within a variable.
+    """
 
     path: tuple[str, ...]
     """Names of nested members from the outside, `[]` for an element of an array."""
@@ -75,7 +78,7 @@ _OUTSIDE = re.compile(
 
 
 class Layouts:
-    """The layouts of a module's global variables and types.
+    """The memory layouts of a module's global variables and types.
 
     Types and variables are identified by the numbers of their metadata nodes.
     """
@@ -90,7 +93,7 @@ class Layouts:
         self._globals = {_bare(one[1]): int(one[2]) for one in _GLOBAL.finditer(text)}
 
     def symbols(self) -> list[str]:
-        """Return the symbols of the global variables that debug information describes."""
+        """Return the symbols of all global variables that debug information describes."""
         return list(self._globals)
 
     def node(self, symbol: str) -> int | None:
@@ -105,10 +108,10 @@ class Layouts:
         return found.reference("type")
 
     def variable(self, symbol: str) -> Variable | None:
-        """Return a global variable by its symbol; None without debug information.
+        """Return the global variable with this symbol; None without debug information.
 
-        If LLVM split the variable into parts, the name of a part is an expression in C, such as
-        `a.b`.
+        If LLVM split a variable into parts, `symbol` is one part. The name of the part is an
+        expression in C, such as `a.b`.
         """
         number = self._globals.get(symbol)
         node, found = self._metadata.node(number), self._metadata.follow(number, "var")
@@ -124,14 +127,17 @@ class Layouts:
         return Variable(name, kind, self._line(found))
 
     def outside_of(self, name: str) -> list[str]:
-        """Return the symbols of variables of a structure type that other files define.
+        """Return the symbols of variables of the structure type `name` that other files define.
 
-        `name` is the name of the structure. Arrays of the structure count, too.
+        Arrays of the structure count, too.
         """
         return [symbol for symbol, (kind, _) in self._outside.items() if kind == name]
 
     def outside(self, symbol: str) -> Variable | None:
-        """Return a variable that another file defines; None if debug information lacks its type."""
+        """Return a variable that another file defines, by its symbol.
+
+        Return None if debug information lacks its type.
+        """
         name, counts = self._outside.get(symbol, ("", []))
         node = self._metadata.structure(name) if name else None
         if node is None:
@@ -142,7 +148,7 @@ class Layouts:
         return Variable(symbol, made, None)
 
     def place(self, symbol: str) -> Line | None:
-        """Return the line that declares a global variable; None without debug information."""
+        """Return the source line that declares a global variable; None if unknown."""
         found = self._metadata.follow(self._globals.get(symbol), "var")
         return None if found is None else self._line(found)
 
@@ -153,7 +159,10 @@ class Layouts:
         return Line(self._metadata.file(file), node.number("line"))
 
     def type_of(self, number: int | None, depth: int = 0) -> Type | None:
-        """Return a type by its node number; None if it is unknown or nested too deeply."""
+        """Return the type with this metadata node number.
+
+        Return None if it is unknown or nested too deeply. `depth` is the present nesting.
+        """
         if number is None or depth > _DEEPEST:
             return None
         if number not in self._known:
@@ -231,10 +240,10 @@ class Layouts:
         return Type(name, size, tuple(fields), ours=ours, line=line)
 
     def _bits(self, member: Node, before: list[Field]) -> Field:
-        """Return the field for a bit-field, merged with bit-fields directly before it.
+        """Return the field of a structure for a bit-field.
 
-        Adjacent bit-fields are accessed together, so they become one field. If `before` ends with a
-        bit-field, this field is removed from it.
+        It is merged with bit-fields directly before it: they are accessed together, so they become
+        one field. `before` are the fields so far; a bit-field at its end is removed.
         """
         first, size = member.number("offset"), member.number("size")
         start, end = first // 8, -(-(first + size) // 8)
@@ -286,9 +295,10 @@ def _within(
 
 
 def _part(kind: Type, offset: int, size: int) -> tuple[str, Type] | None:
-    """Return the member or array element at an offset in a type: its C expression, and its type.
+    """Return the member or array element at an offset in a type, and its type.
 
-    `offset` and `size` are in bytes; the result is None if no member or element has that size.
+    It is given as a C expression, such as `.a[1]`. `offset` and `size` are in bytes; the result is
+    None if no member or element has that size.
     """
     written = ""
     while offset or kind.size != size:
@@ -305,7 +315,10 @@ def _part(kind: Type, offset: int, size: int) -> tuple[str, Type] | None:
 
 
 def descend(kind: Type, path: Sequence[str]) -> Type | None:
-    """Return the type that a `Spot.path` leads to; None if the path does not exist."""
+    """Return the type of the nested member that a `Spot.path` names.
+
+    Return None if the path does not exist in the type `kind`.
+    """
     for name in path:
         if name == "[]":
             kind = kind.element if kind.element is not None else kind

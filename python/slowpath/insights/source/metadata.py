@@ -1,9 +1,11 @@
-"""Reads the debug information of an LLVM module: source lines, types and definitions of BPF maps.
+"""Reads debug information of an LLVM module, and replaces BPF map types in its definitions.
 
-Types of BPF maps that the SmartNIC lacks are replaced. A lookup in a map becomes a call of the
-SmartNIC's framework, whatever the type of the map. Code that uses the element found stays
-unchanged. Sources: libbpf's definitions of maps by types (`__uint(type, N)` is a pointer to an
-array of N elements) and by `struct bpf_map_def`.
+Debug information has source lines, types and definitions of BPF maps. Map types that the SmartNIC
+lacks are replaced: a lookup becomes a call of the SmartNIC's framework, whatever the type of the
+map, and code that uses the element found stays unchanged.
+
+Sources: libbpf's definitions of maps by types (`__uint(type, N)` is a pointer to an array of N
+elements) and by `struct bpf_map_def`.
 """
 
 import re
@@ -23,14 +25,14 @@ instruction."""
 
 
 class Node(NamedTuple):
-    """A metadata node of an LLVM module, parsed from its text."""
+    """A node of debug information (metadata) of an LLVM module, parsed from its text."""
 
     kind: str  # such as DILocation; empty: a list
     fields: Mapping[str, str]
     items: tuple[int | None, ...]  # node numbers of a list
 
     def text(self, name: str) -> str:
-        """Return a text field of the node without its quotes."""
+        """Return the text field `name` of the node, without quotation marks."""
         found = self.fields.get(name, "").strip('"')
         if "\\" not in found:
             return found
@@ -38,11 +40,11 @@ class Node(NamedTuple):
         return bare.decode(errors="replace")
 
     def flags(self) -> frozenset[str]:
-        """Return the flags of the node, such as `DIFlagArtificial`."""
+        """The flags of the node, such as `DIFlagArtificial`."""
         return frozenset(self.fields.get("flags", "").split(" | "))
 
     def number(self, name: str) -> int:
-        """Return a numeric field of the node; 0 if it is missing or not a number."""
+        """Return the numeric field `name` of the node; 0 if it is missing or not a number."""
         value = self.fields.get(name, "0")
         return int(value) if value.lstrip("-").isdigit() else 0
 
@@ -60,7 +62,7 @@ class Line(NamedTuple):
 
 
 class Member(NamedTuple):
-    """A member of a structure, with its offset and size."""
+    """A member of a structure that a parameter points to, with its offset and size in bytes."""
 
     name: str
     offset: int  # bytes
@@ -69,7 +71,7 @@ class Member(NamedTuple):
 
 
 class DeclaredParameter(NamedTuple):
-    """A parameter as the source declares it."""
+    """A parameter of a function as the source declares it, with the type it points to."""
 
     name: str
     pointee: str
@@ -87,7 +89,10 @@ class DeclaredParameter(NamedTuple):
 
 
 class Metadata:
-    """The metadata nodes of a module; each is parsed on first use, because most are never used."""
+    """The debug information (metadata nodes) of a module.
+
+    A node is parsed on its first use, because most are never used.
+    """
 
     def __init__(self, text: str) -> None:
         self._written = dict(_written(text))
@@ -103,7 +108,7 @@ class Metadata:
                 self._arguments.setdefault(scope, {})[node.number("arg")] = node
 
     def node(self, number: int | None) -> Node | None:
-        """Return a node by its number; None if it is missing or its text is not understood."""
+        """Return the node with this number; None if it is missing or its text is not understood."""
         if number is None:
             return None
         if number not in self._nodes:
@@ -111,7 +116,10 @@ class Metadata:
         return self._nodes[number]
 
     def follow(self, number: int | None, *fields: str) -> Node | None:
-        """Return the node at the end of a chain of references; None if the chain is broken."""
+        """Follow references from the node `number` through `fields`, and return the last node.
+
+        Return None if a reference is missing.
+        """
         node = self.node(number)
         for name in fields:
             node = None if node is None else self.node(node.reference(name))
@@ -127,19 +135,25 @@ class Metadata:
                     yield node
 
     def structure(self, name: str) -> Node | None:
-        """Return the first structure with this name that has members; None if there is none."""
+        """Return the first structure type with this name that has members; None without one."""
         found = self._of_kind("DICompositeType", f'name: "{name}"')
         return next((one for one in found if one.reference("elements") is not None), None)
 
     def line(self, location: int) -> Line | None:
-        """Return the line of a debug location; for inlined code, a line of the inlined function."""
+        """Return the source line of the debug location with this node number; None if unknown.
+
+        For inlined code, this is a line of the inlined function.
+        """
         node = self.node(location)
         if node is None or node.kind != "DILocation" or not node.number("line"):
             return None
         return Line(self.file(node.reference("scope")), node.number("line"))
 
     def outer_line(self, location: int) -> Line | None:
-        """Return the line of a debug location; for inlined code, the line of the outermost call."""
+        """Return the source line of the debug location with this node number; None if unknown.
+
+        For inlined code, this is the line of the outermost call.
+        """
         for _ in range(_DEEPEST):
             node = self.node(location)
             further = None if node is None else node.reference("inlinedAt")
@@ -149,7 +163,11 @@ class Metadata:
         return self.line(location)
 
     def around(self, location: int) -> set[str]:
-        """Return the symbols of a debug location's function and of functions that inline it."""
+        """Return the symbols of the function to which a debug location belongs, and of its callers.
+
+        Callers count if the function is inlined into them. `location` is the number of the
+        location's node.
+        """
         found, at = set[str](), self.node(location)
         for _ in range(_DEEPEST):
             if at is None:
@@ -181,7 +199,10 @@ class Metadata:
         return "::".join(reversed(parts))
 
     def file(self, scope: int | None) -> str:
-        """Return the file of a scope; empty if unknown."""
+        """Return the path of the file that contains a scope; empty if unknown.
+
+        `scope` is the number of the scope's node, such as a function or a block.
+        """
         for _ in range(_DEEPEST):
             node = self.node(scope)
             if node is None:
@@ -200,7 +221,10 @@ class Metadata:
         return name if folder in ("", self._folder) else str(Path(folder, name))
 
     def is_own(self, function: int) -> bool:
-        """Return true if a function is in the compiled file, or in an unknown file."""
+        """Return true if a function is defined in the compiled file, not in an included file.
+
+        `function` is the number of its node. Without debug information, the result is true.
+        """
         node, unit = self.node(function), self.follow(function, "unit")
         if node is None or unit is None:
             return True
@@ -214,7 +238,10 @@ class Metadata:
         return self._paths[file]
 
     def parameters(self, function: int) -> list[DeclaredParameter]:
-        """Return the declared parameters of a function; none if debug information lacks them."""
+        """Return the parameters of a function as the source declares them.
+
+        `function` is the number of its node. The list is empty if debug information lacks them.
+        """
         types = self.follow(function, "type", "types")
         if types is None:
             return []
@@ -239,11 +266,14 @@ class Metadata:
         return DeclaredParameter(name, kind, size, constant, members, signed, artificial, points)
 
     def bare(self, number: int | None) -> Node | None:
-        """Return the node of a type without typedefs and qualifiers; None for void."""
+        """Return the node of a type without typedefs and qualifiers; None for void.
+
+        `number` is the number of the type's node.
+        """
         return self._bare(number)[2]
 
     def _bare(self, number: int | None) -> tuple[str, bool, Node | None]:
-        """Return name, constness and node of a type without typedefs and qualifiers.
+        """Return the name, constness and node of a type without typedefs and qualifiers.
 
         The name is that of the outermost typedef.
         """
@@ -278,7 +308,7 @@ class Metadata:
 
 
 def _written(text: str) -> Iterator[tuple[int, str]]:
-    """Yield number and text of each metadata node in the text of a module."""
+    """Yield the number and the text of each metadata node in the LLVM IR `text`."""
     for line in text.splitlines():
         if line.startswith("!"):
             number, _, written = line[1:].partition(" = ")
@@ -287,7 +317,7 @@ def _written(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _node(written: str) -> Node | None:
-    """Parse the text of a metadata node; return None for other text."""
+    """Parse the text of a metadata node; return None if it is not understood."""
     read = _NODE.fullmatch(written)
     if read is None:
         return None
@@ -320,14 +350,17 @@ OLD_MAP_DEFINITION = re.compile(
 
 
 class ReplacedMaps(NamedTuple):
-    """A module after the map types that the SmartNIC lacks were replaced."""
+    """LLVM IR in which map types that the SmartNIC lacks are replaced, with notes on them."""
 
     text: str
     reasons: dict[str, str]  # by map name, a note on the original type or flags
 
 
 def with_known_maps(text: str) -> ReplacedMaps:
-    """Replace map types that the SmartNIC lacks by hash maps or arrays, and remove map flags."""
+    """Replace map types that the SmartNIC lacks by hash maps or arrays in the LLVM IR `text`.
+
+    Map flags are removed.
+    """
     reasons = dict[str, str]()
 
     def old(one: re.Match[str]) -> str:
@@ -366,7 +399,7 @@ def _reason(name: str, kind: int, flags: int) -> str:
 
 
 def map_members(metadata: Metadata, expression: int) -> list[tuple[int, Node]]:
-    """Return the members of a BPF map's definition, as (number of the metadata node, node).
+    """Return the members of a BPF map's definition, each as (node number, node).
 
     `expression` is the number of the debug-information node (`!dbg`) of the map's variable.
     """
@@ -375,7 +408,7 @@ def map_members(metadata: Metadata, expression: int) -> list[tuple[int, Node]]:
 
 
 def parts_of(metadata: Metadata, structure: int | None) -> list[tuple[int, Node]]:
-    """Return the members of a structure, as (number of the metadata node, node).
+    """Return the members of a structure type, each as (node number, node).
 
     `structure` is the number of the structure's own node.
     """
@@ -387,7 +420,11 @@ def parts_of(metadata: Metadata, structure: int | None) -> list[tuple[int, Node]
 
 
 def array_length(metadata: Metadata, number: int) -> int | None:
-    """Return the length of the array that a member points to; None if it points to no array."""
+    """Return the length of the array to which a member of a map definition points.
+
+    Such lengths encode numbers, such as the map's type. Return None if the member points to no
+    array. `number` is the number of the member's node.
+    """
     array = metadata.follow(number, "baseType", "baseType")
     if array is None or array.text("tag") != "DW_TAG_array_type":
         return None
@@ -397,9 +434,9 @@ def array_length(metadata: Metadata, number: int) -> int | None:
 
 
 class _Nodes:
-    """Creates metadata nodes for pointers to arrays.
+    """Creates metadata nodes that encode numbers in definitions of BPF maps.
 
-    Map definitions encode a number as such a pointer: the number is the length of the array.
+    A number is encoded as a pointer to an array: it is the length of the array.
     """
 
     def __init__(self, first: int, metadata: Metadata) -> None:
@@ -409,9 +446,9 @@ class _Nodes:
         self._metadata = metadata
 
     def pointer(self, count: int) -> int:
-        """Return the node number of a pointer to an array of `count` integers.
+        """Return the number of a metadata node for a pointer to an array of `count` integers.
 
-        Create the nodes if they do not exist yet.
+        Nodes for each count are created once; `lines` has their text.
         """
         if count not in self._known:
             pointer = self._next

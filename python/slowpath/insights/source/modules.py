@@ -1,4 +1,4 @@
-"""Parses, links and optimises LLVM modules, splits their text, and reads operands from it.
+"""Parses, links and optimises LLVM modules, and reads operands from the text of instructions.
 
 Input is not trusted: this code runs in a worker process that may die (`slowpath.core.jobs`).
 
@@ -53,7 +53,7 @@ def machine(effort: int = 1) -> Machine:
 
 
 def read_module(source: Source) -> Module:
-    """Parse the module of a source, and link the other modules that it needs.
+    """Parse the LLVM module of a source, and link the modules of the code that it needs.
 
     Raises:
         InputError: if LLVM cannot read the module, or the module is for another machine.
@@ -87,7 +87,10 @@ def read_module(source: Source) -> Module:
 
 
 def _add(module: Module, bitcode: bytes) -> None:
-    """Link the module of another Click element, unless both modules define the same symbol."""
+    """Link the module of another Click element into `module`.
+
+    Do nothing if both modules define the same symbol.
+    """
     other = llvm.parse_bitcode(bitcode)
     other.triple, other.data_layout = module.triple, module.data_layout
     if not _defined(module) & _defined(other):
@@ -103,7 +106,9 @@ def _defined(module: Module) -> set[str]:
 
 
 def _link(source: Source, module: Module) -> None:
-    """Link slowpath's stand-in for the kernel (`headers/nic/xdp.c`).
+    """Link slowpath's stand-in for the kernel (`headers/nic/xdp.c`) into the module.
+
+    It provides the kernel helpers that an XDP program calls.
 
     Raises:
         InputError: if the source and the stand-in define functions with the same name.
@@ -121,11 +126,12 @@ def _link(source: Source, module: Module) -> None:
 
 
 def optimise(module: Module, *, compiled: bool, kept: Collection[str] = ()) -> None:
-    """Run the passes of -O1 except inlining, vectorisation and unrolling, which obscure the source.
+    """Run LLVM's passes of -O1, except inlining, vectorisation and unrolling.
 
-    Static functions become external first, so that passes do not adapt their parameters to callers.
-    If slowpath did not compile the module (`compiled`), no pass runs. `kept` are the symbols of
-    variables that code outside the module may read; passes do not remove them.
+    These would obscure the source. Static functions become external first, so that passes do not
+    adapt their parameters to callers. If slowpath did not compile the module (`compiled`), no pass
+    runs. `kept` are the symbols of variables that code outside the module may read; passes do not
+    remove them.
     """
     prevent_inlining(module, lambda _: compiled)
     if not compiled:
@@ -157,16 +163,16 @@ def prevent_inlining(module: Module, separate: Callable[[str], bool]) -> None:
 
 
 def keep_crc_loops(*, keep: bool = True) -> None:
-    """Choose whether later passes of this process keep loops that compute a CRC bit by bit.
+    """Choose whether later passes in this process keep loops that compute a CRC bit by bit.
 
-    LLVM 22 replaces these loops by table lookups, unlike a SmartNIC's compiler.
+    By default, LLVM 22 replaces these loops by table lookups, unlike a SmartNIC's compiler.
     """
     if llvm.llvm_version_info[0] >= _HASH_RECOGNISED_SINCE:
         llvm.set_option("", f"-disable-loop-idiom-hashrecognize={str(keep).lower()}")
 
 
 def variables_of(module: Module) -> list[tuple[str, int]]:
-    """Return symbol and size in bytes of each variable that a module defines."""
+    """Return the symbol and the size in bytes of each variable that a module defines."""
     target = machine().target_data
     return [
         (value.name, target.get_abi_size(value.global_value_type))
@@ -176,12 +182,12 @@ def variables_of(module: Module) -> list[tuple[str, int]]:
 
 
 def llvm_version() -> str:
-    """Return the version of LLVM in llvmlite, which reads modules."""
+    """Return the version of LLVM that llvmlite contains."""
     return ".".join(map(str, llvm.llvm_version_info))
 
 
 def _in_one_line(source: Source, message: str) -> str:
-    """Convert an error message of LLVM to one line."""
+    """Convert LLVM's error message on a source to one line for the user."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     first = next((line for line in lines if "error:" in line), lines[-1] if lines else "")
     first = re.sub(r"^<string>:", "line ", first.removeprefix("LLVM IR parsing error").strip())
@@ -236,7 +242,10 @@ def bracketed_prefix(text: str) -> str:
 
 
 def _outside(text: str) -> Iterator[tuple[int, str, int]]:
-    """Yield (position, character, bracket depth) for each character outside quoted names."""
+    """Yield each character outside quoted names, with its position and its bracket depth.
+
+    Items are (position, character, depth).
+    """
     depth, quoted = 0, False
     for at, letter in enumerate(text):
         quoted ^= letter == '"'
@@ -277,7 +286,7 @@ Argument 2 is the size.
 
 
 class Access(NamedTuple):
-    """A memory access, as the text of an LLVM instruction states it."""
+    """A memory access of an LLVM instruction: kind, address and size."""
 
     kind: Kind
     pointer: str  # the operand as written
@@ -285,7 +294,7 @@ class Access(NamedTuple):
 
 
 def accesses(opcode: str, text: str) -> list[Access]:
-    """Return the memory accesses of an instruction, in order.
+    """Return the memory accesses of an instruction, in order; `text` is the instruction.
 
     An atomic operation reads and writes. Of calls, only those of library functions that copy, fill
     or compare memory are accesses; instructions of other callees are analysed separately.
@@ -308,7 +317,10 @@ def accesses(opcode: str, text: str) -> list[Access]:
 
 
 def callee_of(text: str) -> str | None:
-    """Return the symbol of the function that a call names; None if it calls through a pointer."""
+    """Return the symbol of the function that a call instruction names.
+
+    Return None if it calls through a pointer. `text` is the instruction.
+    """
     found = _CALLEE.search(_without_metadata(text))
     if found is None or text.partition("(")[0].rstrip().rpartition(" ")[2].startswith("%"):
         return None
@@ -336,7 +348,7 @@ def _call(text: str) -> Iterator[Access]:
 
 
 def _without_metadata(text: str) -> str:
-    """Return the text of a call up to the parenthesis that closes its arguments."""
+    """Return the text of a call without the attributes and metadata after its arguments."""
     start = text.find("@")
     if start < 0:
         return text
@@ -347,7 +359,7 @@ def _without_metadata(text: str) -> str:
 
 
 def _without(text: str, opcode: str) -> str:
-    """Return an instruction without its opcode and modifiers such as `volatile` or `atomic`."""
+    """Remove the opcode and modifiers, such as `volatile` or `atomic`, from an instruction."""
     words = text.split()
     while words and (words[0] == opcode or words[0] in _WORDS):
         words.pop(0)
@@ -355,7 +367,7 @@ def _without(text: str, opcode: str) -> str:
 
 
 def _typed(text: str) -> tuple[str, str]:
-    """Split a text into its leading type and the rest."""
+    """Split a text, such as an operand, into the type at its start and the rest."""
     text = text.strip()
     if text[:1] in _OPENING:
         kind = bracketed_prefix(text)
@@ -368,7 +380,10 @@ def _typed(text: str) -> tuple[str, str]:
 
 
 def _operand(text: str) -> str:
-    """Return a pointer operand without its type and attributes: a value or constant expression."""
+    """Return a pointer operand without its type and attributes.
+
+    The result is a value or a constant expression.
+    """
     text = text.strip()
     at = re.search(
         r'(%"(?:[^"\\]|\\.)*"|@"(?:[^"\\]|\\.)*"|[%@][\w.$-]+|\bnull\b|\bundef\b|\bpoison\b)', text
@@ -381,32 +396,33 @@ def _operand(text: str) -> str:
 
 
 def _size(kind: str) -> str:
-    """Return the size of a type in bytes, as text of a constant expression of LLVM."""
+    """Return an LLVM constant expression, as text, for the size in bytes of the type `kind`."""
     return f"ptrtoint (ptr getelementptr ({kind}, ptr null, i32 1) to i64)"
 
 
 class Call(NamedTuple):
-    """The target of a call: a named function, or a kernel helper."""
+    """The target of a call: a named function, or a kernel helper by number."""
 
     name: str | None  # a function of the module or an intrinsic; None: another target
     helper: int | None  # number of a kernel helper; None: another target
 
 
 def result(text: str) -> str | None:
-    """Return the name of the value that an instruction defines; None if there is none."""
+    """Return the name of the value that an instruction defines; None if it defines none."""
     found = _RESULT.match(text)
     return found[1] if found else None
 
 
 def parts(text: str) -> list[str]:
-    """Return the comma-separated operands of an instruction, without opcode and result."""
+    """Return the comma-separated operands of an instruction, without its opcode and result."""
     return split_at_commas(_RESULT.sub("", text).partition(" ")[2])
 
 
 def value(part: str) -> str | None:
-    """Return the value at the end of an operand: `%name`, `@name` or a constant; None without one.
+    """Return the value at the end of an operand: `%name`, `@name` or a constant.
 
-    For a constant expression, this is the first variable that it names.
+    For a constant expression, this is the first variable that it names. Return None without a
+    value.
     """
     found = _VALUE.search(part)
     if found:
@@ -440,7 +456,10 @@ def width(kind: str) -> int:
 
 
 def call_target(text: str) -> Call:
-    """Return the target of a call; both fields are None for a call through a pointer."""
+    """Return the target of a call instruction.
+
+    Both fields of the result are None for a call through a pointer.
+    """
     found = _CALLED.search(text)
     if found is None:
         return Call(None, None)
@@ -448,7 +467,7 @@ def call_target(text: str) -> Call:
 
 
 def arguments(text: str) -> list[str]:
-    """Return the arguments of a call, each with its type."""
+    """Return the arguments of a call instruction, each as text with its type."""
     found = _CALLED.search(text)
     if found is None:
         return []

@@ -1,9 +1,12 @@
-"""Chooses memory for pointer parameters of DPDK functions, except parameters for packets.
+"""Chooses memory for pointer parameters of DPDK functions, so that slowpath can call them.
 
-No caller supplies these pointers, so slowpath chooses memory of the pointee type:
+Parameters for packets are excluded. No caller supplies these pointers, so slowpath chooses memory
+of the pointee type:
+
 1. a variable of this type, or the first element of an array (runs use only one core);
 2. else the memory that a pointer variable of this type points to;
 3. else zeros.
+
 The pointee type of `void *` comes from local variables to which the function converts the pointer.
 """
 
@@ -51,7 +54,7 @@ _MADE = {
 
 
 class PointerTarget(NamedTuple):
-    """The memory that a pointer parameter points to."""
+    """The memory to which a pointer parameter of a function can point."""
 
     place: int
     """Index of the parameter."""
@@ -68,7 +71,7 @@ class PointerTarget(NamedTuple):
 
     @property
     def maker(self) -> str:
-        """DPDK function that creates objects of the pointee type; empty if zeros suffice."""
+        """Name of the DPDK function that creates objects of the type; empty if zeros suffice."""
         return "" if self.type is None or not self.type.ours else _MADE.get(self.type.name, "")
 
 
@@ -76,13 +79,16 @@ class TargetFinder:
     """Finds memory that the pointer parameters of a module's functions can point to."""
 
     def __init__(self, file: str, text: str, functions: Mapping[str, Function]) -> None:
-        """Prepare the search; `text` is the module of the functions as LLVM writes it."""
+        """Parse the types and variables of a module; `text` is its LLVM IR.
+
+        `file` is the source, for error messages.
+        """
         self._file, self._text, self._functions = file, text, functions
         self._metadata = Metadata(text)
         self._layouts = Layouts(text, self._metadata)
 
     def target(self, function: Function, place: int) -> PointerTarget:
-        """Return the memory to which the pointer parameter with index `place` can point.
+        """Find memory to which the parameter with index `place` of a function can point.
 
         Raises:
             InputError: if the pointee type is unknown, or slowpath cannot supply memory for it.
@@ -127,9 +133,10 @@ class TargetFinder:
         return PointerTarget(place, name, kind, tuple(variables), tuple(pointers))
 
     def _type(self, number: int) -> Type | str:
-        """Return the type that a pointer points to, or an error text if it cannot be used.
+        """Return the type with this metadata node number, to which a parameter points.
 
-        Undefined types and packet headers cannot be used.
+        Return an error text if slowpath cannot supply memory of this type, such as an undefined
+        type or a packet header.
         """
         node = self._metadata.bare(number)
         called = "" if node is None else node.text("name")
@@ -146,9 +153,10 @@ class TargetFinder:
         return kind
 
     def _converted(self, function: Function, place: int) -> tuple[bool, int | None]:
-        """Return (true if the function uses a `void *` parameter, type to which it converts it).
+        """Find out how a function uses its `void *` parameter with index `place`.
 
-        The type is the metadata node number of the pointee of the first typed pointer variable
+        Return true if it uses the parameter. Also return the pointee type to which it converts the
+        parameter, as a metadata node number. The type is that of the first typed pointer variable
         that holds the parameter; None if there is none.
         """
         parameters, body = _body(self._text, function.name)
@@ -160,9 +168,9 @@ class TargetFinder:
     def _follow(
         self, body: Sequence[str], values: set[str], slots: set[str]
     ) -> tuple[bool, int | None]:
-        """Make one pass over a function's body; return the same results as `_converted`.
+        """Pass once over a function's body, and return the same results as `_converted`.
 
-        Add the LLVM values and stack slots that hold the parameter to `values` and `slots`.
+        LLVM values and stack slots that hold the parameter are added to `values` and `slots`.
         """
         used, kinds = False, list[int]()
         for line in body:
@@ -182,9 +190,10 @@ class TargetFinder:
         return used, next(iter(kinds), None)
 
     def _pointed(self, variable: int) -> Iterator[int]:
-        """Yield the node number of the type that a pointer points to.
+        """Yield the type to which a pointer variable points, as a metadata node number.
 
-        Yield nothing for `void *` and for variables that are not pointers.
+        Yield nothing for `void *` and for variables that are not pointers. `variable` is the number
+        of the variable's node.
         """
         node = self._metadata.node(variable)
         kind = None if node is None else self._metadata.bare(node.reference("type"))
@@ -194,9 +203,9 @@ class TargetFinder:
                 yield pointee
 
     def _passed(self, line: str, values: set[str]) -> Iterator[int]:
-        """Yield the pointee types of those parameters of a callee that get one of `values`.
+        """Yield the pointee types of parameters of a called function that receive one of `values`.
 
-        Types are given by the numbers of their metadata nodes.
+        `line` is the call in LLVM IR. Types are given as metadata node numbers.
         """
         called = _CALLED.search(line)
         known = None if called is None else self._functions.get(called[1].strip('"'))
@@ -209,7 +218,10 @@ class TargetFinder:
                 yield from () if described.points is None else (described.points,)
 
     def _element(self, number: int | None) -> Node | None:
-        """Return the node of a type without qualifiers; for an array, of the element type."""
+        """Return the type with this node number, without qualifiers.
+
+        For an array, return its element type.
+        """
         node = self._metadata.bare(number)
         if node is not None and node.text("tag") == _ARRAY:
             node = self._metadata.bare(node.reference("baseType"))
@@ -217,7 +229,10 @@ class TargetFinder:
 
 
 def _body(text: str, symbol: str) -> tuple[list[str], list[str]]:
-    """Return the names of a function's parameters in LLVM's text, and the lines of its body."""
+    """Return the parameter names and the lines of the body of a function in LLVM IR.
+
+    `symbol` is the symbol of the function. Both lists are empty if it has no body.
+    """
     lines = iter(text.splitlines())
     head = re.compile(rf'^define [^@]*@"?{re.escape(symbol)}"?(?=\()')
     for line in lines:

@@ -1,6 +1,6 @@
-"""Recognises the kinds of sources, and compiles them to LLVM IR with clang and slowpath's headers.
+"""Recognises the kinds of sources, and compiles them to LLVM IR with clang.
 
-These headers replace those of Click and DPDK.
+slowpath's own headers replace those of Click and DPDK.
 """
 
 import os
@@ -55,9 +55,10 @@ FLAGS = (
 
 
 def aliases(source: bytes) -> tuple[str, ...]:
-    """Return the clang flags for an element with a second name, `EXPORT_ELEMENT(Class Class-Name)`.
+    """Return the clang flags for a Click element with a second name.
 
-    A macro cannot extract the first of two words, so a flag passes it.
+    The source has `EXPORT_ELEMENT(Class Class-Name)`. A macro cannot extract the first of two
+    words, so a flag passes it.
     """
     exported = _EXPORTED.findall(source)
     if len(exported) != 1 or len(exported[0].split()) == 1:
@@ -66,7 +67,7 @@ def aliases(source: bytes) -> tuple[str, ...]:
 
 
 def address_form(file: str, source: bytes, flags: Sequence[str]) -> tuple[str, ...]:
-    """Return clang flags for a source that uses the IPv6 addresses of DPDK 24.11; else none.
+    """Return the clang flags for a source that uses the IPv6 addresses of DPDK 24.11; else none.
 
     In DPDK 24.11, IPv6 addresses are a structure, also in packet headers; in 22.11, they are byte
     arrays. Names in the source, or in headers that it includes in quotes, show the release. Headers
@@ -89,15 +90,15 @@ def address_form(file: str, source: bytes, flags: Sequence[str]) -> tuple[str, .
 
 
 def _include_folders(flags: Sequence[str]) -> list[Path]:
-    """Return the folders that `-I` flags name."""
+    """Return the folders that the clang flags `-I` name."""
     joined = [Path(flag[2:]) for flag in flags if flag.startswith("-I") and flag != "-I"]
     return joined + [Path(word) for flag, word in pairwise(flags) if flag == "-I"]
 
 
 def missing_header(reason: str) -> str:
-    """Return advice if clang does not find a header of DPDK; else an empty string.
+    """Return advice for the user if clang does not find a header of DPDK.
 
-    `reason` is clang's error message.
+    `reason` is clang's error message. For other errors, the advice is empty.
     """
     found = _MISSING.search(reason)
     if found is None:
@@ -110,20 +111,23 @@ def missing_header(reason: str) -> str:
 
 
 def is_ours(file: str) -> bool:
-    """Return true if a file, by its path in debug information, is one of slowpath's headers."""
+    """Return true if the path of a file in debug information is that of a header of slowpath."""
     return _OURS in f"/{file}"
 
 
 def is_engine(symbol: str, file: str) -> bool:
-    """Return true if a hardware engine of the SmartNIC does a function's work (`nic/engine.h`)."""
+    """Return true if a hardware engine of the SmartNIC does the work of a function.
+
+    Such functions are in `nic/engine.h`. `file` is the file that defines the function.
+    """
     return is_ours(file) and _ENGINE.match(symbol) is not None
 
 
 def is_support(symbol: str, file: str, *, own: bool = False) -> bool:
     """Return true if a function belongs to slowpath's headers, a library or the compiler.
 
-    `own` is true for a function of the compiled file. A function of the compiled file counts only
-    if that file is slowpath's stand-in for the kernel.
+    `file` is the file that defines the function. `own` is true if it is the compiled file. Then the
+    result is true only if the file is slowpath's stand-in for the kernel.
     """
     if symbol.startswith((*SUPPORT, "_GLOBAL__", "__cxx_global_var_init")):
         return True
@@ -133,9 +137,9 @@ def is_support(symbol: str, file: str, *, own: bool = False) -> bool:
 
 
 def is_framework(symbol: str) -> bool:
-    """Return true if slowpath's headers contain the name of this support function.
+    """Return true if a symbol is the name of a support function in slowpath's headers.
 
-    Support code supplies packets, ports and tables. Names in a user's source do not count.
+    Support functions supply packets, ports and tables. Names in a user's source do not count.
     """
     names, beginnings = _framework()
     return symbol in names or symbol.startswith(beginnings)
@@ -143,7 +147,10 @@ def is_framework(symbol: str) -> bool:
 
 @cache
 def _framework() -> tuple[frozenset[str], tuple[str, ...]]:
-    """Return names of support functions, and prefixes to which macros append a word."""
+    """Return the names of support functions, and prefixes of further names.
+
+    Macros append a word to these prefixes.
+    """
     found = {
         (name.decode(), bool(pasted))
         for path in HEADERS.rglob("*")
@@ -155,23 +162,26 @@ def _framework() -> tuple[frozenset[str], tuple[str, ...]]:
 
 
 def package_flags(file: str) -> tuple[str, ...]:
-    """Return clang flags that find `elements/...`, if the source is below a folder `elements`."""
+    """Return the clang flags that find headers by `#include "elements/..."`.
+
+    They are needed for a Click source below a folder `elements`; else there are none.
+    """
     root = next((one.parent for one in Path(file).resolve().parents if one.name == _ROOT), None)
     return () if root is None else ("-idirafter", str(root))
 
 
 def companions(file: str, source: bytes, flags: Sequence[str]) -> list[Path]:
-    """Return the other sources that a Click element's source needs, in order of dependence.
+    """Return the other source files that the source of a Click element needs.
 
-    An element may have a base class with its own methods, or find another element by name. Click
-    sources then include a header: the source of `path/other.hh` is `path/other.cc`. `flags` are the
-    user's flags.
+    They are in order of dependence. An element may have a base class with its own methods, or find
+    another element by name. Click sources then include a header: the source of `path/other.hh` is
+    `path/other.cc`. `flags` are the user's flags for clang.
     """
     return _Companions(file, flags).of(source) if _EXPORTS.search(source) else []
 
 
 class _Companions:
-    """A search for source files that belong to included headers: `x.cc` next to `x.hh`."""
+    """A search for the source files that belong to included headers: `x.cc` next to `x.hh`."""
 
     def __init__(self, file: str, flags: Sequence[str]) -> None:
         self._file = Path(file)
@@ -182,7 +192,7 @@ class _Companions:
         self._found = list[Path]()
 
     def of(self, source: bytes) -> list[Path]:
-        """Return the other sources that a source needs; none if there are too many."""
+        """Return the further source files that the code `source` needs; none if too many."""
         for name in self._named:
             self._follow(Path(), b'#include "' + os.fsencode(name) + b'"')
         self._follow(self._file.parent, source)
@@ -214,7 +224,11 @@ class _Companions:
                 self._found.append(source)
 
     def _path(self, folder: Path, quote: bytes, name: str) -> Path | None:
-        """Return the file that an include names; None for slowpath's headers and missing files."""
+        """Return the path of an included file; None for slowpath's headers and missing files.
+
+        `folder` contains the including file. `quote` is the character before `name`, which tells
+        the kind of include.
+        """
         if name.startswith(_OUR_FOLDERS):
             return None
         folders = [*([folder] if quote == b'"' else []), *self._folders]
@@ -232,7 +246,7 @@ _BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
 
 
 class Source(NamedTuple):
-    """A source file, as it was read or compiled to LLVM IR."""
+    """A source file, as read from disk or compiled to LLVM IR."""
 
     file: str
     data: bytes
@@ -245,19 +259,23 @@ class Source(NamedTuple):
 
 
 def is_source(file: str) -> bool:
-    """Return true if clang compiles files with this extension."""
+    """Return true if the extension of a file is that of C or C++ source."""
     return Path(file).suffix in _COMPILED
 
 
 def setup_flags(code: Sequence[str]) -> tuple[str, ...]:
-    """Return the clang flags that append the code of `--setup` to a source, as a function."""
+    """Return the clang flags that add the code of the option `--setup` to a source.
+
+    The code becomes a function, which runs before the first packet.
+    """
     return (_CODE + "; ".join(code),) if code else ()
 
 
 def compiler_for(file: str, data: bytes, clang: Clang) -> Clang:
-    """Return the compiler with flags for the language, headers, and names of Click elements.
+    """Return the compiler with the flags that a source needs, depending on its language.
 
-    The user's flags take precedence.
+    They name the language, slowpath's headers and Click elements. The user's flags take precedence.
+    `data` is the source code.
     """
     extension = Path(file).suffix
     own = (*FLAGS, *aliases(data)) if extension in CPLUSPLUS else FIND
@@ -267,7 +285,9 @@ def compiler_for(file: str, data: bytes, clang: Clang) -> Clang:
 
 
 def compile_source(file: str, data: bytes, clang: Clang, form: Form = BITCODE) -> bytes:
-    """Compile C or C++ source, together with the code of `--setup`.
+    """Compile C or C++ source with the code of `--setup`, and return the output in the given form.
+
+    `data` is the source code in `file`.
 
     Raises:
         InputError: if the source does not compile.
@@ -280,7 +300,10 @@ def compile_source(file: str, data: bytes, clang: Clang, form: Form = BITCODE) -
 
 
 def _others(needed: Sequence[Path], clang: Clang) -> Iterator[bytes]:
-    """Yield bitcode of the sources that a Click element needs; skip those that do not compile."""
+    """Compile the further sources that a Click element needs, and yield their bitcode.
+
+    Sources that do not compile are skipped.
+    """
     flags = tuple(flag for flag in clang.flags if not flag.startswith(_CODE))
     for one in needed:
         # An error in another source is reported where the element calls it.
@@ -290,7 +313,10 @@ def _others(needed: Sequence[Path], clang: Clang) -> Iterator[bytes]:
 
 
 def _with_setup(file: str, clang: Clang, form: Form) -> bytes:
-    """Compile a source with set-up code behind it, so that the code sees the source's statics."""
+    """Compile a source together with the code of `--setup`.
+
+    The code comes after the source, so that it can use the source's static variables.
+    """
     language = ("-x", "c++") if Path(file).suffix in CPLUSPLUS else ("-x", "c")
     flags = (*language, *clang.flags, "-include", file)
     try:
@@ -300,7 +326,7 @@ def _with_setup(file: str, clang: Clang, form: Form) -> bytes:
 
 
 def load_source(file: str, clang: Clang) -> Source:
-    """Read a file, and compile it if it is C or C++.
+    """Read a file, and compile it to LLVM IR if it is C or C++.
 
     Raises:
         InputError: if the file cannot be read or compiled, or is neither a source nor LLVM IR.
@@ -361,7 +387,7 @@ _USER = re.compile(_INCLUDE + rb"(?:bpf/)?(?:libbpf|bpf)\.h\b", re.MULTILINE)
 def is_xdp(file: str) -> bool:
     """Return true if a C source, or a local file that it includes, has an XDP program.
 
-    The result is false for a loader of programs, even if it includes their code.
+    The result is false for a loader of BPF programs, even if it includes their code.
 
     Raises:
         InputError: if the file cannot be read.
@@ -372,7 +398,10 @@ def is_xdp(file: str) -> bool:
 
 
 def _kernel_code(file: str) -> bytes:
-    """Return the code of a C source and of its local files; empty for a loader of programs."""
+    """Return the code of a C source and of the local files that it includes.
+
+    The result is empty for a loader of BPF programs.
+    """
     if Path(file).suffix != ".c" or _USER.search(_code(file)):
         return b""
     return _all_code(file)
@@ -391,9 +420,9 @@ def may_have_programs(file: str) -> bool:
 def is_for_kernel(file: str) -> bool:
     """Return true if a C source looks like kernel code, such as an XDP program.
 
-    Callers need this for sources that do not compile for this machine. The source need not contain
-    a program: if a file ends before its first program, clang's errors for this machine mislead,
-    too.
+    Call this for sources that do not compile for this machine: they may compile for BPF. The source
+    need not contain a program. If a file ends before its first program, clang's errors for this
+    machine mislead, too.
 
     Raises:
         InputError: if the file cannot be read.

@@ -1,4 +1,4 @@
-"""Compiles a source, runs the optimisation passes, and finds the functions of the source.
+"""Compiles a source and optimises it, and finds its functions; runs work in another process.
 
 Sources are untrusted, so this code runs in a worker process that may crash.
 """
@@ -29,7 +29,7 @@ _STATE = re.compile(
 
 
 class CompiledUnit:
-    """A compiled source: its LLVM module after the passes, with metadata, layouts and functions.
+    """A source compiled to an optimised LLVM module, with its functions and debug information.
 
     Each property is computed at its first use, which raises `InputError` if LLVM cannot read the
     source.
@@ -44,17 +44,18 @@ class CompiledUnit:
     ) -> None:
         """Store the source; it is compiled at the first use of a property.
 
-        `before` changes the module before the passes run. Without `crc_loops`, the passes may
-        replace loops that compute a CRC.
+        `before` is called to change the module before the optimisation passes run. Without
+        `crc_loops`, the passes may replace loops that compute a CRC.
         """
         self.source, self.file = source, source.file
         self._before, self._crc_loops = before, crc_loops
         self._kept: set[str] | None = None
 
     def variant(self, before: Callable[[Module], None], *, crc_loops: bool) -> "CompiledUnit":
-        """Return a unit of the same source whose module `before` changes before the passes run.
+        """Return another compilation of the same source.
 
-        Without `crc_loops`, the passes may replace loops that compute a CRC.
+        `before` is called to change its module before the optimisation passes run. Without
+        `crc_loops`, the passes may replace loops that compute a CRC.
         """
         other = CompiledUnit(self.source, before=before, crc_loops=crc_loops)
         other._kept = self._kept
@@ -62,7 +63,7 @@ class CompiledUnit:
 
     @cached_property
     def module(self) -> Module:
-        """The LLVM module of the source after the optimisation passes."""
+        """The source as an LLVM module, after the optimisation passes."""
         module = read_module(self.source)
         self._before(module)
         if self._kept is None:
@@ -73,17 +74,17 @@ class CompiledUnit:
 
     @cached_property
     def text(self) -> str:
-        """The text of the module, as LLVM writes it."""
+        """The optimised module as text of LLVM IR."""
         return str(self.module)
 
     @cached_property
     def metadata(self) -> Metadata:
-        """The debug information of the module."""
+        """The debug information of the optimised module."""
         return Metadata(self.text)
 
     @cached_property
     def layouts(self) -> Layouts:
-        """The layouts of the module's variables and types."""
+        """The memory layouts of the module's variables and types."""
         return Layouts(self.text, self.metadata)
 
     @cached_property
@@ -92,7 +93,9 @@ class CompiledUnit:
         return functions_of(self.module, self.text, self.metadata)
 
     def find_entry(self, name: str | None) -> str | None:
-        """Return the symbol of a function by its source name or symbol; None if `name` is None.
+        """Return the symbol of a function that the user names; None if `name` is None.
+
+        The user may give its name in the source or its symbol.
 
         Raises:
             InputError: when the function does not exist, or reaches inline assembly or recursion.
@@ -103,9 +106,10 @@ class CompiledUnit:
 def _accessible_variables(source: Source, module: Module) -> set[str]:
     """Return the symbols of variables that code outside the module may access.
 
-    The control plane may fill a static table that no function of the source writes, or read a
-    counter that no function reads. LLVM would treat such a table as zeros, and remove such a
-    counter. Callers may also pass addresses of variables to functions.
+    Optimisation passes must not remove or simplify them. The control plane may fill a static table
+    that no function of the source writes, or read a counter that no function reads. LLVM would
+    treat such a table as zeros, and remove such a counter. Callers may also pass addresses of
+    variables to functions.
     """
     if not source.compiled or source.support:
         return set()
@@ -117,7 +121,7 @@ def _accessible_variables(source: Source, module: Module) -> set[str]:
 
 
 def _state(text: str) -> set[str]:
-    """Return the symbols of the source's static variables that are not constant."""
+    """Return the symbols of static variables that are not constant, from the LLVM IR `text`."""
     layouts = Layouts(text, Metadata(text))
     names = (one.strip('"') for one in _STATE.findall(text))
     places = {name: layouts.place(name) for name in names}
@@ -125,13 +129,13 @@ def _state(text: str) -> set[str]:
 
 
 class UnitWorker:
-    """Runs several pieces of work on one source in a worker process."""
+    """A worker process that runs several functions on one source, one after another."""
 
     def __init__(self, file: str, memory: int | None, stopping: Stopping, *works: Work) -> None:
         """Prepare a worker process for the source `file`.
 
         `memory` is the limit of the process in bytes; None for no limit. `works` are the functions
-        that the process will be able to run.
+        that the process will be able to run. `stopping` asks them to stop.
         """
         self._file, self._stopping = file, stopping
         self._works, self._job = works, IsolatedJob(memory, *works)
@@ -145,11 +149,10 @@ class UnitWorker:
     def run(
         self, work: Work, seconds: float | None, take: Callable[[Message], None], *arguments: object
     ) -> str | None:
-        """Run the function `work` in the worker process.
+        """Run the function `work` in the worker process, and wait for its end.
 
-        Return the reason if it ended early, else None.
-
-        `work` gets `arguments`, and `take` receives its messages. `seconds` is the time limit.
+        `work` gets `arguments`, and `take` receives the messages that it yields. `seconds` is the
+        time limit, if any. Return the reason if the work ended early, else None.
 
         Raises:
             InputError: when the work fails, or a defect of slowpath ends it.
@@ -158,11 +161,14 @@ class UnitWorker:
         return self.wait(seconds, take)
 
     def start(self, work: Work, seconds: float | None, *arguments: object) -> None:
-        """Start the function `work` in the worker process; the caller must then `wait`."""
+        """Start the function `work` in the worker process, with `arguments`.
+
+        The caller must then call `wait`. `seconds` is the time limit, if any.
+        """
         self._job.start(self._works.index(work), seconds, *arguments)
 
     def wait(self, seconds: float | None, take: Callable[[Message], None]) -> str | None:
-        """Wait for the end of the started work, as `run` does."""
+        """Wait for the end of the work that `start` began; see `run` for parameters and result."""
         stopped = self._job.wait(seconds, self._stopping, take)
         if stopped is not None and stopped.startswith("internal error"):
             raise InputError(codes.ENGINE_ENDED, self._file, stopped)
