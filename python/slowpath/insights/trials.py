@@ -49,7 +49,7 @@ _DIED = frozenset(
 
 
 def nothing() -> None:
-    """Do nothing; the default for the preparation that runs before a series of attempts."""
+    """Do nothing: the default for the function that prepares a process for attempts."""
 
 
 class CrashRecord:
@@ -59,7 +59,7 @@ class CrashRecord:
     """
 
     def __init__(self, calls: Mapping[Attempt, Hashable] | None = None) -> None:
-        """Create a record without entries.
+        """Create an empty record.
 
         `calls` maps an attempt to a key; attempts with equal keys make equal calls. Attempts
         without a key are never skipped.
@@ -73,14 +73,15 @@ class CrashRecord:
             self._dead.add(self._calls[attempt])
 
     def doomed(self, attempt: Attempt) -> bool:
-        """Return true if an equal call, in this or another attempt, killed its process."""
+        """Return true if an equal call killed its process, in this attempt or in another one."""
         return attempt in self._calls and self._calls[attempt] in self._dead
 
 
 class Series:
-    """A series of attempts that run one after the other, with a limit on their CPU time.
+    """Attempts that run one after the other in child processes, with a limit on CPU time.
 
-    CPU time does not depend on the load of the machine by other processes.
+    If an attempt kills its process, the next one runs in a new process. CPU time does not depend on
+    the load of the machine by other processes.
     """
 
     def __init__(
@@ -91,7 +92,7 @@ class Series:
         prepare: Callable[[], None] = nothing,
         fates: CrashRecord | None = None,
     ) -> None:
-        """Create a series that uses at most `seconds` of CPU time, and ends at `until`.
+        """Store the attempts; they use at most `seconds` of CPU time, and end at `until`.
 
         `until` is on the monotonic clock. `prepare` runs first in each process; `fates` records
         calls that kill processes.
@@ -105,14 +106,11 @@ class Series:
         """Exit code of the last process, or the negative number of the signal that killed it."""
 
     def first(self) -> dict[str, Any] | None:
-        """Return the result of the first attempt that succeeds; None if none does.
-
-        The remaining attempts are skipped.
-        """
+        """Run attempts until the first one succeeds, and return its result; None if none does."""
         return next((found for _, found in self.successes()), None)
 
     def successes(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Yield (index, result) of each attempt that succeeds."""
+        """Run the attempts, and yield the index and the result of each one that succeeds."""
         start, hanging, dead, left = 0, 0, 0, self._seconds
         while dead < _DEATHS:
             start = self._next(start)
@@ -151,7 +149,10 @@ class Series:
         self.given_up = True
 
     def _next(self, at: int) -> int:
-        """Return the index of the first attempt from `at` on whose call has killed no process."""
+        """Return the index of the next attempt to run, from `at` on.
+
+        Attempts whose call has already killed a process are skipped.
+        """
         left = range(at, len(self._attempts))
         return next(
             (one for one in left if not self._fates.doomed(self._attempts[one])),
@@ -218,10 +219,10 @@ class _Fork:
                 yield json.loads(line)
 
     def _try(self, answers: int) -> int:
-        """Run the attempts in the child process, and report them through file descriptor `answers`.
+        """Run the attempts in the child process.
 
-        After a fault, memory may be damaged. So an attempt that then succeeds is only reported for
-        a retry in a new process.
+        The results are written to the file descriptor `answers`. After a fault, memory may be
+        damaged. So an attempt that then succeeds is only reported for a retry in a new process.
         """
         (attempts, fates), at = self._attempts, self._start
         try:
@@ -297,18 +298,20 @@ calls."""
 
 @cache
 def leave_network() -> bool:
-    """Enter a network namespace with only an unused loopback; return true if the kernel allows it.
+    """Cut this process off from the network; return true if the kernel allows it.
 
-    The result is cached: further calls, also in child processes, return the first result.
+    The process enters a network namespace with only an unused loopback. The result is cached:
+    further calls, also in child processes, return the first result.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     return bool(libc.unshare(_NETWORK) == 0)
 
 
 def limit(seconds: int, memory: int) -> None:
-    """Limit the CPU time to `seconds`, and forbid new files, processes and core dumps.
+    """Limit the resources of this process before it runs untrusted code.
 
-    `memory` limits the address space in bytes beyond its present size.
+    The limits are `seconds` of CPU time, and `memory` bytes of address space beyond its present
+    size. New files, processes and core dumps are forbidden.
     """
     used = _address_space()
     for kind, value in (
@@ -326,7 +329,7 @@ def limit(seconds: int, memory: int) -> None:
 
 
 def refuse_calls() -> bool:
-    """Install the seccomp filter that allows only a few system calls.
+    """Install a seccomp filter, so that the kernel rejects most system calls of this process.
 
     Return true if the kernel supports this.
     """
@@ -348,7 +351,10 @@ def _libc() -> ctypes.CDLL:
 
 @cache
 def _filter(name: str) -> bytes | None:
-    """Return the system call filter for a machine as classic BPF; None for an unknown machine."""
+    """Return the seccomp filter for a kind of machine, such as x86_64, as classic BPF.
+
+    Return None for an unknown kind.
+    """
     known = _CALLS.get(name)
     if known is None:
         return None
@@ -367,7 +373,10 @@ def _filter(name: str) -> bytes | None:
 
 
 def _step(code: int, true: int, false: int, value: int) -> bytes:
-    """Encode an instruction of classic BPF; `true` and `false` are jump offsets."""
+    """Encode an instruction of classic BPF.
+
+    `true` and `false` are the numbers of instructions to skip if the condition holds or not.
+    """
     return struct.pack("HBBI", code, true, false, value)
 
 

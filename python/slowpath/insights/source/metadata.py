@@ -49,7 +49,10 @@ class Node(NamedTuple):
         return int(value) if value.lstrip("-").isdigit() else 0
 
     def reference(self, name: str) -> int | None:
-        """Return the number of the node that a field refers to; None without a reference."""
+        """Return the number of the node to which the field `name` refers.
+
+        Return None without such a reference.
+        """
         value = self.fields.get(name, "")
         return int(value[1:]) if re.fullmatch(r"!\d+", value) else None
 

@@ -1,4 +1,8 @@
-"""The command `slowpath insights counts`, which runs a function over a trace, and its settings."""
+"""The command `slowpath insights counts`: runs a function over a trace, and counts its work.
+
+The counts are exact: runs of basic blocks, and memory accesses. This module has the settings of a
+run.
+"""
 
 from typing import NamedTuple
 
@@ -12,7 +16,7 @@ MAX_CONFIG_BYTES = 4095
 
 
 class RunSettings(NamedTuple):
-    """The function to run, and the way in which packets are delivered to it."""
+    """Settings of a run: the function to run, and the way in which it gets packets."""
 
     entry: str | None = None
     """Name in the source (`NAT::push`). None selects the packet method of the only element, else
@@ -37,7 +41,7 @@ class RunSettings(NamedTuple):
 
 
 class RunLimits(NamedTuple):
-    """Limits on time and memory (in bytes); None means that there is no limit."""
+    """Limits of a run in seconds and in bytes of memory; None means no limit."""
 
     seconds: float | None = None
     memory: int | None = None

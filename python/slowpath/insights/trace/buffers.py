@@ -1,4 +1,4 @@
-"""Provides packet buffers of DPDK, and memory for pointer parameters."""
+"""Finds packet buffers of DPDK that are in use, and provides memory for pointer parameters."""
 
 import ctypes
 import mmap
@@ -34,11 +34,14 @@ class Buffers:
     """The array of DPDK packet buffers (`rte_mbuf`) in slowpath's headers.
 
     The first `turns` buffers are for arriving packets, the others for packets that the function
-    allocates.
+    allocates. A scan of memory finds the buffers that the program still points to.
     """
 
     def __init__(self, memory: MemoryMap, address: Callable[[str], int]) -> None:
-        """Read the size of the array; `address` returns the address of a variable."""
+        """Read the location and the size of the array.
+
+        `memory` has the known memory areas; `address` returns the address of a variable.
+        """
         sizes = (ctypes.c_uint32 * 2).from_address(address("slowpath_dpdk_sizes"))
         self.turns, made = map(int, sizes)
         """Number of buffers for arriving packets."""
@@ -46,7 +49,10 @@ class Buffers:
         self._areas = [one for one in memory.areas if one.structure >= 0]
 
     def heads(self) -> set[int]:
-        """Return the indices of buffers in use that are the first segment of their packet."""
+        """Return the indices of the buffers with the first segment of a packet.
+
+        Buffers that are not in use are left out.
+        """
         words = self._mbuf_words()
         halves = words.view(np.uint16)
         used = halves[:, _REFERENCE_COUNT // 2] != 0
@@ -55,14 +61,17 @@ class Buffers:
         return set(np.flatnonzero(used).tolist())
 
     def by_structure(self) -> list[tuple[int, set[int]]]:
-        """Return, for each data structure, its number and the indices of buffers it points to."""
+        """Return the number of each data structure, and the indices of buffers it points to."""
         return [
             (one.structure, set(self._pointed(one.start, one.size, exact=True).tolist()))
             for one in self._areas
         ]
 
     def seek(self, to: int) -> int:
-        """Write the state of each buffer, as one byte, to the address `to`; return 1.
+        """Find out which buffers the program may still use.
+
+        Write the state of each buffer, as one byte, to the address `to`, and return 1. slowpath's
+        headers call this before they reuse buffers.
 
         A buffer is referenced if a data structure, or the `rte_mbuf` of another referenced buffer,
         contains an address within this buffer's `rte_mbuf`. The state also marks unreferenced
@@ -87,14 +96,14 @@ class Buffers:
         return 1
 
     def _mbuf_words(self) -> "npt.NDArray[np.uint64]":
-        """Return the array of `rte_mbuf` as 64-bit words (buffers x 16)."""
+        """Return the array of `rte_mbuf` as 64-bit words, shape (buffers, 16)."""
         return _words(self._first, self._count * _MBUF_BYTES // _WORD).reshape(self._count, -1)
 
     def _pointed(self, start: int, size: int, *, exact: bool) -> "npt.NDArray[np.int64]":
-        """Return the indices of buffers to which pointers in a memory area point.
+        """Return the indices of the buffers to which pointers in a memory area point.
 
-        The area has `size` bytes, and starts at the address `start`. With `exact`, only pointers
-        to the start of an `rte_mbuf` count.
+        The area has `size` bytes, and starts at the address `start`. With `exact`, only pointers to
+        the start of an `rte_mbuf` count.
         """
         begin = -(-start // _WORD) * _WORD
         count = (start + size - begin) // _WORD
@@ -104,9 +113,10 @@ class Buffers:
         return found[found >= 0]
 
     def _indices(self, words: "npt.NDArray[np.uint64]", *, exact: bool) -> "npt.NDArray[np.int64]":
-        """Return the index of the buffer that each word points into, or -1 for other words.
+        """Interpret words as pointers, and return the index of the buffer that each points into.
 
-        With `exact`, only pointers to the start of an `rte_mbuf` count.
+        The index is -1 for a word that points to no buffer. With `exact`, only pointers to the
+        start of an `rte_mbuf` count.
         """
         # Addresses before the first buffer wrap around to offsets far beyond the last buffer.
         offsets = words - np.uint64(self._first)
@@ -133,12 +143,12 @@ _MAX_NAMES = 3
 
 
 class ParameterMemory:
-    """Provides memory that the pointer parameters of a function point to."""
+    """Provides the memory to which the pointer parameters of the entry function point."""
 
     def __init__(
         self, file: str, entry: Entry, layouts: Layouts, address: Callable[[str], int]
     ) -> None:
-        """Allocate memory for pointer parameters for which the source has no variable.
+        """Allocate memory for the pointer parameters for which the source has no variable.
 
         `address` returns the address of a symbol.
         """
@@ -151,7 +161,7 @@ class ParameterMemory:
 
     @property
     def symbols(self) -> list[Symbol]:
-        """The allocated memory, described like variables of the source."""
+        """The allocated memory, described in the same way as variables of the source."""
         found = list[Symbol]()
         for one in self._entry.targets:
             if one.type is not None and one.place in self._rooms:
@@ -174,9 +184,10 @@ class ParameterMemory:
         ]
 
     def addresses(self) -> tuple[dict[int, int], list[str]]:
-        """Return the value of each pointer parameter by its index, and notes on these values.
+        """Return the value to pass for each pointer parameter, by its index.
 
-        The constructors of the source must have run before.
+        Also return notes that tell the user about these values. The constructors of the source must
+        have run before.
 
         Raises:
             InputError: when a parameter needs an object that no code has created.
@@ -195,7 +206,10 @@ class ParameterMemory:
         return one.name or f"parameter {one.place + 1}"
 
     def _target(self, one: PointerTarget) -> tuple[int, str]:
-        """Return the address to pass for a parameter, and a description of the memory there."""
+        """Return the address to pass for a pointer parameter.
+
+        Also return a description of the memory there, for the user.
+        """
         if one.type is None:
             return 0, ""
         pointed = [(symbol, self._value(symbol)) for symbol in one.pointers]
@@ -238,7 +252,7 @@ class ParameterMemory:
         return any(ctypes.string_at(self._address(symbol), size))
 
     def _value(self, symbol: str) -> int:
-        """Return the pointer that a variable, or the first element of an array, contains."""
+        """Return the pointer that a variable contains; for an array, that of its first element."""
         return int(ctypes.c_uint64.from_address(self._address(symbol)).value)
 
     def _shown(self, symbol: str, one: PointerTarget | None) -> str:

@@ -1,4 +1,7 @@
-"""Sums up the counts of an instrumented run by function, basic block, structure and member."""
+"""Sums up an instrumented run for the report of `slowpath insights counts`.
+
+Counts are given by function, basic block, data structure and member.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -49,7 +52,7 @@ _KINDS = ("packet", "metadata", "local", "constant", "other")
 
 
 class Counted:
-    """Counts of an instrumented run, reported by function, basic block, structure and member."""
+    """The counts of an instrumented run, and the report made from them."""
 
     def __init__(
         self,
@@ -69,10 +72,10 @@ class Counted:
     def report(
         self, file: str, traffic: str, packets: Sequence[Captured], *, more: bool
     ) -> CountsReport:
-        """Return the report of the run.
+        """Return the report of the run as a JSON document.
 
-        `packets` are the packets that the function processed. `more` is true if the trace has
-        further packets.
+        `file` is the source and `traffic` the trace. `packets` are the packets that the function
+        processed. `more` is true if the trace has further packets.
         """
         of_trace: Traffic = {
             "file": traffic,
@@ -100,7 +103,10 @@ class Counted:
         }
 
     def block(self, number: int, packets: int) -> CountedBlock:
-        """Return the counts of the block with this number; `packets` is the number of packets."""
+        """Return the counts of the basic block with this number as a JSON entry.
+
+        `packets` is the number of packets that ran.
+        """
         place = self.execution.instrumented.blocks[number]
         function = self._functions[place.function]
         file, line = _place(self.execution.line(number))
@@ -142,7 +148,10 @@ class Counted:
         return found
 
     def _counted_calls(self, packets: int) -> list[CountedCall]:
-        """Return the calls of functions that the source calls in several lines, by line."""
+        """Return the counts of calls, for functions that the source calls in several lines.
+
+        There is an entry for each calling line. `packets` is the number of packets that ran.
+        """
         instrumented, tally = self.execution.instrumented, self.outcome.tally
         inside = Counter[int]()
         for call, block, count in tally.calls:
@@ -244,7 +253,10 @@ class Counted:
         }
 
     def _result(self, result: int, packets: int) -> CountedResult:
-        """Return the JSON entry of the return value `result`; for XDP, add the action's name."""
+        """Return the JSON entry of a return value that the function had for `packets` packets.
+
+        For XDP, the entry has the name of the action.
+        """
         found: CountedResult = {"result": result, "packets": packets}
         if self.entry.xdp:
             found["action"] = ACTIONS[result] if 0 <= result < len(ACTIONS) else "unknown"
@@ -300,7 +312,10 @@ class Counted:
         return found
 
     def _left(self, fate: Fate) -> list[str]:
-        """Return notes on packets that got no buffer, or that were neither sent nor killed."""
+        """Return notes for the user on packets that the function neither sent nor killed.
+
+        There are also notes on packets that could not be created for lack of a buffer.
+        """
         found = list[str]()
         if fate["unmade"]:
             found.append(
@@ -321,7 +336,10 @@ class Counted:
         return found
 
     def _engines(self, packets: int) -> list[str]:
-        """Return notes on calls that a hardware engine of the SmartNIC would execute."""
+        """Return notes for the user on calls that a hardware engine of the SmartNIC would execute.
+
+        `packets` is the number of packets that ran.
+        """
         return [
             (
                 f"an engine of the card executes {self._functions[name].shown}, "
@@ -335,7 +353,10 @@ class Counted:
         return name in self._functions and self._functions[name].engine
 
     def _calls(self, predicate: Callable[[str], bool]) -> Counter[str]:
-        """Return the number of calls of each function that satisfies `predicate`, by symbol."""
+        """Count the calls in the run, by symbol of the called function.
+
+        Only functions whose symbol satisfies `predicate` count.
+        """
         found = Counter[str]()
         for at in self._ran():
             place = self.execution.instrumented.blocks[at]
@@ -376,7 +397,10 @@ def shown(path: Sequence[str]) -> str:
 
 
 def _order(structure: Structure, path: tuple[str, ...]) -> list[int]:
-    """Return a key that sorts members in the order of the source: their index at each level."""
+    """Return a sort key that puts a structure's members into the order of the source.
+
+    It consists of the index of the member at each level of nesting. `path` leads to the member.
+    """
     kind, found = structure.type, list[int]()
     for name in path:
         if kind is None:

@@ -1,4 +1,4 @@
-"""Runs an instrumented function on packets, in a confined process."""
+"""Compiles an instrumented function, and runs it on packets in a confined process."""
 
 import ctypes
 import mmap
@@ -85,7 +85,7 @@ _KEYS = ("killed", "made", "refused", "evicted", "unmade")
 
 
 class Outcome(NamedTuple):
-    """The counts of a run, and what happened to its packets."""
+    """The counts of a run, and the fate of its packets."""
 
     tally: Tally
     counts: dict[str, int]
@@ -120,7 +120,7 @@ class Recording(NamedTuple):
 
 
 class Execution:
-    """An instrumented and compiled module that is ready to run."""
+    """An instrumented module that is compiled into this process and ready to run."""
 
     def __init__(
         self,
@@ -129,7 +129,9 @@ class Execution:
         start: InitialContent = NOTHING,
         room: int = _ROOM,
     ) -> None:
-        """Instrument and compile a copy of the module.
+        """Instrument and compile a copy of the module in `unit`.
+
+        `entry` is the function that gets the packets, and `start` the initial content of BPF maps.
 
         `room` is the capacity of the buffer for records.
 
@@ -209,7 +211,10 @@ class Execution:
         self.memory.structures.extend(self._heap.structures)
 
     def _xdp_areas(self) -> list[Area]:
-        """Return the memory areas of an XDP program's context, packets and map descriptions."""
+        """Return the memory areas of an XDP program that are not variables.
+
+        These are its context, its packets and the descriptions of its maps.
+        """
         if self.arena is None:
             return []
         maps = self.store.at.values()
@@ -220,11 +225,14 @@ class Execution:
         ]
 
     def line(self, block: int) -> Line | None:
-        """Return the source line where a basic block begins, by the block's number."""
+        """Return the source line where the basic block with this number begins; None if unknown."""
         return self._ending.line(block)
 
     def own_line(self, place: int | None) -> Line | None:
-        """Return the innermost line of a debug location outside of slowpath's headers."""
+        """Return the innermost source line of a debug location that is not in slowpath's headers.
+
+        Return None if there is none. `place` is the number of the location's metadata node.
+        """
         for _ in range(_DEEPEST):
             node = self._metadata.node(place)
             if node is None or place is None:
@@ -236,7 +244,9 @@ class Execution:
         return None
 
     def run(self, packets: Sequence[Captured], setting: RunSettings, until: float) -> Outcome:
-        """Run the function on packets, until shortly before `until` on the monotonic clock.
+        """Run the function on packets in a confined process, and return the counts.
+
+        The run ends shortly before `until` on the monotonic clock, to leave time for the report.
 
         Raises:
             InputError: when a packet exceeds the limit of blocks, or the code crashes.
@@ -284,9 +294,10 @@ class Execution:
         )
 
     def each(self, packets: Sequence[Captured], setting: RunSettings) -> Iterator[int | None]:
-        """Run a trusted function on packets in this process, and yield its results.
+        """Run the function on packets in this process, and yield the result for each packet.
 
-        A result is None if the function returns no number.
+        The code must be trusted, because it may crash the process. A result is None if the function
+        returns no number.
         """
         self._set_fuel(_SETUP_FUEL)
         self._code.construct()
@@ -384,9 +395,10 @@ class Execution:
         self._check([], RunSettings(config=config))
 
     def _extend(self, recorder: Recorder) -> None:
-        """Add the memory that the run has allocated since the last call of this method.
+        """Add the memory that the program has allocated since the last call of this method.
 
-        It is added to the recorder and to `self.memory`.
+        The memory is added to the recorder and to `self.memory`, so that accesses to it are counted
+        by data structure.
         """
         chunks = [
             (Area(one.start, one.size, "state", self._first + one.purpose), one.type)
@@ -397,10 +409,10 @@ class Execution:
         self.memory = self.memory._replace(areas=areas)
 
     def _firsts(self) -> list[int]:
-        """Return the first basic blocks of functions that the source itself never calls.
+        """Return the numbers of the first basic blocks of functions that the source never calls.
 
         These functions are the entry, and functions in a section of their own, such as XDP
-        programs. Blocks are given by their numbers.
+        programs.
         """
         return [
             at
@@ -410,10 +422,10 @@ class Execution:
         ]
 
     def _turns(self, recorder: Recorder, fuel: int, last: float) -> PacketCallbacks:
-        """Return the callbacks for the code that delivers packets.
+        """Return the callbacks for the code that delivers packets to the function.
 
-        `fuel` is the limit of basic blocks per packet or burst, and `last` the deadline on the
-        monotonic clock.
+        `fuel` is the maximum number of basic blocks per packet or burst, and `last` the deadline on
+        the monotonic clock.
         """
 
         def start() -> None:
@@ -432,7 +444,10 @@ class Execution:
     def _pass(
         self, packets: Sequence[Captured], setting: RunSettings, turns: PacketCallbacks
     ) -> PacketFate:
-        """Pass packets to the function: one by one, or when its receive loop requests them."""
+        """Pass packets to the function, and return their fate.
+
+        A function with a receive loop requests the packets; another function is called for each.
+        """
         if not self._entry.receives:
             return one_by_one(self._packet(setting), packets, turns)
         self._set_stage(READYING)
@@ -445,7 +460,7 @@ class Execution:
         return passed
 
     def _missing(self, tally: Tally) -> list[str]:
-        """Return notes on maps and variables that the run read although nothing filled them."""
+        """Return notes for the user on maps and variables that the run read but nothing filled."""
         if self._filling is None:
             if self._entry.click:
                 return []
@@ -462,7 +477,7 @@ class Execution:
         return unfilled_maps(self.store.tables, self.store.looked(), held)
 
     def _fill(self) -> list[str]:
-        """Fill maps with their initial content; return notes on the content."""
+        """Fill BPF maps with their initial content; return notes for the user on the content."""
         if self._filling is None:
             return []
         self._set_stage(FILLING)
@@ -499,7 +514,7 @@ class Execution:
         return LoadedEntry(self._entry, self._code.address, setting, self._support)
 
     def _packet(self, setting: RunSettings) -> Packet:
-        """Return a function that runs the entry on one packet."""
+        """Return a Python function that runs the entry function on one packet."""
         ready = self._ready(setting)
         if self.arena is not None:
             return of_xdp(ready, self.arena)
@@ -514,8 +529,8 @@ class Execution:
     def _totals(self, *, reset: bool) -> list[int]:
         """Return the counters that slowpath's headers keep during a run.
 
-        These are the numbers of packets by output, then the counters of `_KEYS`. With `reset`, they
-        become zero.
+        These are the numbers of packets by output, then the counters of `_KEYS`. With `reset`, all
+        counters are then set to zero.
         """
         if self.arena is not None:
             lost = self._code.address("slowpath_xdp_totals")
@@ -530,7 +545,10 @@ class Execution:
         return list(numbers)[: _PORTS + len(_KEYS)]
 
     def _gone_twice(self) -> list[str]:
-        """Return notes on DPDK packets that were sent or freed twice; empty if there are none."""
+        """Return a note for the user if DPDK packets were sent or freed twice.
+
+        The list is empty if none were.
+        """
         if not self._entry.dpdk:
             return []
         behind = 8 * (_PORTS + len(_KEYS) + 1)
@@ -542,7 +560,10 @@ class Execution:
         return [f"a packet was sent or freed a second time ({times})"]
 
     def _overwritten(self) -> list[str]:
-        """Return notes on DPDK buffers that were reused before their packet was sent or freed."""
+        """Return notes for the user on DPDK buffers that were reused too early.
+
+        Their packets were neither sent nor freed before.
+        """
         if not self._entry.dpdk:
             return []
         found = list[str]()
@@ -567,11 +588,14 @@ class Execution:
         return int(ctypes.c_uint64.from_address(self._code.address(name)).value)
 
     def _seek_buffers(self, to: int) -> int:
-        """Write the states of DPDK buffers to the address `to` (`Buffers.seek`)."""
+        """Find the DPDK buffers in use for slowpath's headers, see `Buffers.seek`."""
         return Buffers(self.memory, self._code.address).seek(to)
 
     def _drain_records(self) -> None:
-        """Drain the record buffer; the module calls this when it is full."""
+        """Empty the buffer with the run's records.
+
+        The instrumented code calls this when the buffer is full.
+        """
         self._drain()
 
     def _take(self, recorder: Recorder) -> None:
@@ -609,7 +633,10 @@ class Execution:
 
 
 def _with_stack(areas: Sequence[Area], here: int) -> list[Area]:
-    """Return `areas`, and one more for the local variables near the stack address `here`."""
+    """Return `areas` with one more area for local variables.
+
+    They are near the stack address `here`.
+    """
     below = max((one.start + one.size for one in areas if one.start < here), default=0)
     above = min((one.start for one in areas if one.start >= here), default=here + _STACK)
     start, end = max(here - _STACK, below), min(here + _STACK // 4, above)

@@ -1,4 +1,4 @@
-"""Explains crashes of the confined process, and finds reads of uninitialised state."""
+"""Explains crashes of the process that runs a function, and finds reads of uninitialised state."""
 
 import ctypes
 import signal
@@ -29,10 +29,10 @@ def uninitialised_notes(
     functions: Mapping[str, Function],
     address: Callable[[str], int],
 ) -> list[str]:
-    """Return a note on variables that are zero and that the run read but never wrote.
+    """Return a note for the user on state that the run read but that nothing initialised.
 
-    Return an empty list if there are no such variables. `address` returns the address of a variable
-    by its symbol.
+    The variables are zero and were never written. The list is empty if there are none. `address`
+    returns the address of a variable by its symbol.
     """
     found = dict[str, int]()
     for structure, start in _zero(memory, tally, instrumented):
@@ -59,7 +59,7 @@ def uninitialised_notes(
 
 
 def _zero(memory: MemoryMap, tally: Tally, instrumented: Instrumented) -> Iterator[tuple[int, int]]:
-    """Yield number and address of each variable that the run only read and that is all zeros."""
+    """Yield the number and the address of each variable that the run only read and that is zero."""
     kinds = dict[int, set[str]]()
     for site, part, _ in tally.touches:
         kinds.setdefault(tally.parts[part].structure, set()).add(instrumented.sites[site].kind)
@@ -121,7 +121,10 @@ _UNSET = (-signal.SIGSEGV, -signal.SIGBUS, -signal.SIGFPE)
 
 
 class LastState(NamedTuple):
-    """The last state that the process of a run stored before it ended, for error messages."""
+    """The last state that the process of a run stored before it ended.
+
+    It serves to explain a crash.
+    """
 
     fuel: int
     """Number of blocks that could still run within the limit."""
@@ -136,7 +139,7 @@ class LastState(NamedTuple):
 
 
 class FailureReport:
-    """Writes error messages for a module whose run crashed or was stopped."""
+    """Writes error messages for a run that crashed or was stopped."""
 
     def __init__(
         self,
@@ -146,7 +149,7 @@ class FailureReport:
         entry: Entry,
         zeros: Callable[[], Sequence[str]],
     ) -> None:
-        """Create the report.
+        """Store the data with which crashes are explained.
 
         `zeros` returns descriptions of memory that is zero at the start of the run, as possible
         causes.
@@ -155,10 +158,11 @@ class FailureReport:
         self._entry, self._zeros = entry, zeros
 
     def why(self, code: int, last: LastState, readying: int) -> str:
-        """Return the reason why the process ended, with its line in the source.
+        """Explain the end of the process in an error message that names the source line.
 
-        `code` is the exit code. `readying` is the maximum number of basic blocks until a function
-        with its own receive loop requests its first packet.
+        `code` is the exit code, and `last` the state that the process stored. `readying` is the
+        maximum number of basic blocks until a function with its own receive loop requests its first
+        packet.
         """
         known_block = 0 <= last.block < len(self._instrumented.blocks)
         line = self.line(last.block) if known_block else None
@@ -199,14 +203,17 @@ class FailureReport:
         return f"{reason} (rte_eth_rx_burst){self.unset() or f'; {_ENDING_REMEDY}'}"
 
     def unset(self) -> str:
-        """Return the end of an error message: state that no code has initialised; empty if none."""
+        """Return the end of an error message, which names state that no code has initialised.
+
+        The text is empty if there is no such state.
+        """
         found = list(self._zeros())
         if self._entry.dpdk and any(one.shown == "main" for one in self._functions.values()):
             found.append("main does not run here")
         return f"; {'; '.join(found)}; {_ENDING_REMEDY}" if found else ""
 
     def line(self, block: int) -> Line | None:
-        """Return the source line where a basic block begins, by the block's number."""
+        """Return the source line where the basic block with this number begins; None if unknown."""
         place = self._instrumented.blocks[block]
         function = self._functions[place.function]
         for instruction in self._inside(place):
@@ -217,7 +224,10 @@ class FailureReport:
         return function.line
 
     def _call(self, block: int, name: str) -> Line | None:
-        """Return the line where a block calls the function `name`; None if unknown."""
+        """Return the source line where a block calls the function `name`; None if unknown.
+
+        `block` is the number of the block.
+        """
         for one in self._inside(self._instrumented.blocks[block]):
             if one.opcode == "call" and one.place is not None and callee_of(one.text) == name:
                 return self._metadata.line(one.place)

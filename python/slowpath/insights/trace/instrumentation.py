@@ -1,7 +1,8 @@
-"""Instruments LLVM modules so that they record their basic blocks and memory accesses.
+"""Inserts code into LLVM modules that records runs of basic blocks and memory accesses.
 
-Calls are inserted into the text of a module after its passes; all other code is unchanged. A block
-is one of `Function.blocks`. An access is a load, store, atomic operation or copy.
+The inserted code consists of calls in the text of a module after the optimisation passes; all other
+code is unchanged. A block is one of `Function.blocks`. An access is a load, store, atomic operation
+or copy.
 """
 
 import re
@@ -33,7 +34,7 @@ _LABEL = re.compile(r'^("(?:[^"\\]|\\.)*"|[\w.$-]+):')
 
 
 class AccessSite(NamedTuple):
-    """An instruction that accesses memory, with its basic block."""
+    """An instruction that accesses memory, with the number of its basic block."""
 
     block: int
     kind: Kind
@@ -41,14 +42,14 @@ class AccessSite(NamedTuple):
 
 
 class BlockId(NamedTuple):
-    """A basic block, given by its function and its index."""
+    """A basic block, given by its function and its index in the function."""
 
     function: str
     number: int  # index in the function
 
 
 class Call(NamedTuple):
-    """A call of a function that the source calls in several places."""
+    """A call that is recorded, because the source calls the function in several places."""
 
     block: int
     function: str  # symbol of the callee
@@ -56,7 +57,10 @@ class Call(NamedTuple):
 
 
 class Instrumented(NamedTuple):
-    """An instrumented module, and tables that explain the numbers in the records of its runs."""
+    """An instrumented module, with tables that explain the numbers in its records.
+
+    A record is what the inserted code writes when a block begins or memory is accessed.
+    """
 
     text: str
     blocks: list[BlockId]
@@ -69,7 +73,7 @@ class Instrumented(NamedTuple):
 
 
 class Addresses(NamedTuple):
-    """Addresses of counters, buffers and functions that an instrumented module uses."""
+    """Memory addresses that the inserted code uses: of counters, buffers and functions."""
 
     records: int
     room: int  # capacity in records
@@ -89,7 +93,7 @@ def instrument(  # noqa: PLR0913, PLR0917 - inputs of the instrumentation
     allowed: Callable[[str], bool],
     addresses: Addresses,
 ) -> Instrumented:
-    """Insert code into the text of a module that records its basic blocks and memory accesses.
+    """Insert code into the LLVM IR `text` that records its basic blocks and memory accesses.
 
     Functions for which `skipped` is true stay unchanged. Before a call of an external function for
     which `allowed` is false, the code stores the function's number, because the call ends the run.
@@ -120,7 +124,7 @@ def instrument(  # noqa: PLR0913, PLR0917 - inputs of the instrumentation
 
 
 def _in_several_places(functions: Mapping[str, Function]) -> frozenset[str]:
-    """Return the symbols of functions that the source calls in several places."""
+    """Return the symbols of functions that the user's source calls in several places."""
     found = Counter[str](
         callee_of(one.text) or ""
         for function in functions.values()
@@ -135,14 +139,17 @@ def _in_several_places(functions: Mapping[str, Function]) -> frozenset[str]:
 class _Allocating:
     """Inserts code before calls that allocate memory.
 
-    The code tells the heap the number of the allocation.
+    The code tells the heap the number of the allocating call.
     """
 
     def __init__(self, allocations: Allocations, found: list[Allocation], site: int) -> None:
         self._allocations, self._found, self._site = allocations, found, site
 
     def before(self, function: Function, one: Instruction) -> list[str]:
-        """Return the code to insert before a call; an empty list if it does not allocate memory."""
+        """Return the code to insert before the instruction `one` of a function.
+
+        The list is empty if the instruction does not allocate memory.
+        """
         callee = callee_of(one.text)
         if callee is None or not self._allocations.allocates(function.name, callee):
             return []
@@ -157,7 +164,7 @@ class _Allocating:
 
 
 class _Body:
-    """Instruments a function line by line."""
+    """Instruments a function in the text of its module, line by line."""
 
     def __init__(
         self,
@@ -167,7 +174,7 @@ class _Body:
         instrumented: Instrumented,
         around: "tuple[frozenset[str], _Allocating]",
     ) -> None:
-        """Create the instrumentation of a function.
+        """Prepare the instrumentation of a function.
 
         `around` consists of the functions whose calls are recorded, and the object that instruments
         allocating calls.
@@ -184,7 +191,7 @@ class _Body:
         self._inside = False
 
     def before(self, line: str) -> list[str]:
-        """Return the code to insert before a line of the module's text."""
+        """Return the code to insert before a line of the function's LLVM IR."""
         if _LABEL.match(line):
             self._begins = True
             return []
@@ -221,7 +228,10 @@ class _Body:
         return code
 
     def _around(self, name: str, place: int | None) -> list[str]:
-        """Return code that records a call; keep code that records the return for the next line."""
+        """Return the code to insert before a call of the function `name`, to record the call.
+
+        The code that records the return is kept for the next line.
+        """
         number = len(self._instrumented.calls)
         self._instrumented.calls.append(Call(self._first + self._block, name, place))
         record = '  call void @"slowpath.append"(i64 0, i32 {}, i32 0)'
@@ -229,7 +239,10 @@ class _Body:
         return [record.format(CALLS + number)]
 
     def _continues(self, line: str, stripped: str) -> bool:
-        """Return true if a line continues the previous instruction (switch, invoke, landingpad)."""
+        """Return true if a line of LLVM IR continues the instruction of the line before.
+
+        This occurs for switch, invoke and landingpad.
+        """
         return line.startswith("    ") or stripped == "]" or stripped.startswith("],")
 
     def _ends(self, name: str) -> bool:
@@ -243,7 +256,10 @@ class _Body:
 
 
 def _runtime(at: Addresses) -> str:
-    """Return functions for inserted code: they append records, and trap at the limit of blocks."""
+    """Return the LLVM IR of functions that the inserted code calls.
+
+    They append records to a buffer, and trap when too many basic blocks have run.
+    """
 
     def pointer(address: int) -> str:
         return f"inttoptr (i64 {address} to ptr)"

@@ -1,4 +1,6 @@
-"""Finds the memory area of an address and the calls that allocate, and manages the heap of a run.
+"""Maps addresses to data structures of the source, and manages the heap of a run.
+
+It also finds the calls that allocate memory.
 
 A chunk of the heap has blocks of one size for one purpose. A purpose is all allocations with the
 same name; freed blocks are reused only for it, so an address always belongs to one structure.
@@ -27,7 +29,7 @@ _MADE = re.compile(r"\s+(%[\w.$-]+) = .*\b(?:call|invoke)\b[^@]*\bptr @")
 
 
 class Allocation(NamedTuple):
-    """A call that allocates memory, with the allocated type."""
+    """A call that allocates memory, with the type of the allocated object."""
 
     name: str  # name of the allocated memory in reports
     type: Type | None
@@ -35,7 +37,7 @@ class Allocation(NamedTuple):
 
 
 class Allocations:
-    """The calls of a module that allocate memory."""
+    """Finds the calls of a module that allocate memory, and the types of the objects."""
 
     def __init__(self, unit: CompiledUnit) -> None:
         self._functions, self._metadata, self._layouts = unit.functions, unit.metadata, unit.layouts
@@ -53,10 +55,10 @@ class Allocations:
         return caller not in self.wrappers and (callee in ALLOCATORS or callee in self.wrappers)
 
     def at(self, caller: str, result: str, place: int | None) -> Allocation:
-        """Return the allocation that a call in `caller` makes.
+        """Describe the allocation that a call in the function `caller` makes.
 
-        `result` is the LLVM variable that holds the result, and `place` the number of the debug
-        location.
+        `result` is the LLVM variable that holds the result of the call, and `place` is the number
+        of the debug location.
         """
         function = self._functions[caller]
         kind = self._pointee(self._bound.get((caller, result)))
@@ -66,7 +68,7 @@ class Allocations:
         return Allocation(f"allocated {name}", kind, line or function.line)
 
     def all(self) -> Iterator[Allocation]:
-        """Yield the allocation of each allocating call of the source."""
+        """Yield a description of each call in the source that allocates memory."""
         for name, function in self._functions.items():
             if function.supports:
                 continue
@@ -77,7 +79,7 @@ class Allocations:
                         yield self.at(name, result_of(one.text), one.place)
 
     def _read(self, text: str) -> None:
-        """Read, from a module's text, the functions' debug nodes and the types of call results."""
+        """Read the debug information of functions and of call results from the LLVM IR `text`."""
         now, made = "", set[str]()
         for line in text.splitlines():
             if line.startswith("define "):
@@ -94,12 +96,18 @@ class Allocations:
                     self._bound.setdefault((now, bound[1]), kind)
 
     def _result(self, symbol: str) -> int | None:
-        """Return the node number of a function's return type; None if it is unknown or void."""
+        """Return a function's return type as a metadata node number.
+
+        Return None if the type is unknown or void.
+        """
         types = self._metadata.follow(self._nodes.get(symbol), "type", "types")
         return types.items[0] if types is not None and types.items else None
 
     def _pointee(self, number: int | None) -> Type | None:
-        """Return the named structure that a pointer type points to; None for other types."""
+        """Return the named structure to which a pointer type points; None for other types.
+
+        `number` is the metadata node number of the pointer type.
+        """
         node = self._metadata.bare(number)
         if node is None or node.text("tag") != "DW_TAG_pointer_type":
             return None
@@ -107,10 +115,10 @@ class Allocations:
         return kind if kind is not None and (kind.fields or kind.flat) and kind.name else None
 
     def _wrapping(self) -> frozenset[str]:
-        """Return the wrappers of allocators: functions that return `void *` and call an allocator.
+        """Return the symbols of wrappers of allocators.
 
-        If a function calls the allocator indirectly, each function in between also returns `void
-        *`.
+        These are functions that return `void *` and call an allocator, directly or through other
+        such functions.
         """
         found = set[str]()
         while True:
@@ -133,7 +141,10 @@ class Allocations:
 
 
 def result_of(text: str) -> str:
-    """Return the LLVM variable that holds the result of an instruction; empty if there is none."""
+    """Return the LLVM variable that holds the result of an instruction.
+
+    Return an empty text if there is none.
+    """
     return text.partition(" = ")[0].strip() if " = " in text else ""
 
 
@@ -172,7 +183,7 @@ class Structure(NamedTuple):
 
 
 class Area(NamedTuple):
-    """A range of memory that contains data of one kind."""
+    """A range of memory that contains data of one kind, such as a variable or a packet."""
 
     start: int
     size: int
@@ -181,7 +192,7 @@ class Area(NamedTuple):
 
 
 class MemoryMap(NamedTuple):
-    """Known memory areas, in the order of their addresses, and the structures in them."""
+    """The known memory areas, in the order of their addresses, and the data structures in them."""
 
     areas: list[Area]
     structures: list[Structure]
@@ -190,7 +201,7 @@ class MemoryMap(NamedTuple):
 def memory_map(
     symbols: Sequence[tuple[str, int, int, Variable | None]], others: Sequence[Area]
 ) -> MemoryMap:
-    """Return the areas and structures of variables, and the areas of `others`.
+    """Describe memory: the areas and data structures of variables, and the areas `others`.
 
     `symbols` has the symbol, address, size in bytes and layout of each variable. Each member of a
     Click element becomes a separate structure, because a SmartNIC can place each in another memory.
@@ -250,7 +261,10 @@ _LIBRARY.free.restype = None
 
 
 class Chunk(NamedTuple):
-    """A memory range of the heap that is divided into equal blocks for one purpose."""
+    """A memory range of the heap that is divided into equal blocks for one purpose.
+
+    A purpose is all allocations with the same name.
+    """
 
     start: int
     size: int
@@ -259,7 +273,10 @@ class Chunk(NamedTuple):
 
 
 class _Class(NamedTuple):
-    """A class of equal heap blocks for one purpose; freed blocks are reused within the class."""
+    """A class of equal heap blocks for one purpose (allocations with the same name).
+
+    Freed blocks are reused within the class.
+    """
 
     purpose: int
     room: int  # allocated bytes, a multiple of the alignment
@@ -272,10 +289,14 @@ class _Block(NamedTuple):
 
 
 class Heap:
-    """A heap whose functions replace C's allocation functions and record the purpose of blocks."""
+    """A heap for the program that runs, so that each address belongs to one data structure.
+
+    It replaces C's allocation functions, and keeps blocks of different purposes apart. A purpose is
+    all allocations with the same name.
+    """
 
     def __init__(self, allocations: Sequence[Allocation], site: int) -> None:
-        """Create an empty heap.
+        """Create an empty heap for these allocations.
 
         `site` is the address of a 32-bit integer. The instrumented code stores there the number of
         the current allocation, from 1; 0 means that the allocation is not tracked.
@@ -308,14 +329,14 @@ class Heap:
         }
 
     def functions(self) -> dict[str, int]:
-        """Return the addresses of the replacements by name of the C function."""
+        """Return the addresses of the replacements of C's allocation functions, by name."""
         return {
             name: ctypes.cast(one, ctypes.c_void_p).value or 0
             for name, one in self._functions.items()
         }
 
     def chunks(self) -> list[Chunk]:
-        """Return the chunks of memory that were created since the last call."""
+        """Return the chunks of memory that the heap has created since the last call."""
         found, self._chunks = self._chunks, []
         return found
 
@@ -332,7 +353,7 @@ class Heap:
         return self._block(number, size, max(alignment, _ALIGNED))
 
     def _block(self, number: int, size: int, alignment: int) -> int:
-        """Return the address of a block for an allocation; 0 without free memory.
+        """Allocate `size` bytes, and return their address; 0 if no memory is left.
 
         `number` is the index of the allocation, from 0.
         """
@@ -349,7 +370,7 @@ class Heap:
         return address
 
     def _fresh(self, of: _Class) -> int:
-        """Return the address of an unused block; 0 if no memory is left."""
+        """Return the address of an unused block of this class; 0 if no memory is left."""
         purpose, room, alignment = of
         at, end = self._next.get(of, (0, 0))
         if at == end:
@@ -395,12 +416,12 @@ class Heap:
 
 
 def _listed(kind: Type | None) -> Type | None:
-    """Return an array type with one element of type `kind`; None if `kind` is None."""
+    """Return the type of an array with one element of type `kind`; None if `kind` is None."""
     return None if kind is None else Type(kind.name, kind.size, element=kind, length=1)
 
 
 def _row(kind: Type | None, room: int, size: int) -> Type | None:
-    """Return the type of a chunk of the heap: an array of blocks that contain one or more objects.
+    """Return the type of a chunk of the heap: an array of blocks, each with one or more objects.
 
     `kind` is the type of the objects, and `room` and `size` are the bytes of a block and of the
     chunk. The result is None if the type is unknown or does not fit into a block.

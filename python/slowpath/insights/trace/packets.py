@@ -1,8 +1,9 @@
-"""Delivers packets to a function, either one by one or when the function polls its ports.
+"""Delivers packets to a function: one by one, or when the function polls its ports.
 
-The headers' `rte_eth_rx_burst` (`rte_ethdev.h`) calls `Receiving`. Each call returns the next
-packets of the trace, whatever the port and queue, up to the requested number and the size of a
-burst. When no packet is left, the headers end the function by a jump out of its loop.
+A polling function calls `rte_eth_rx_burst` of slowpath's headers (`rte_ethdev.h`), which calls
+`Receiving`. Each call returns the next packets of the trace, whatever the port and queue, up to the
+requested number and the size of a burst. When no packet is left, the headers end the function by a
+jump out of its loop.
 """
 
 import ctypes
@@ -22,7 +23,7 @@ from slowpath.insights.trace.xdp_maps import Arena
 
 
 class PacketCallbacks(NamedTuple):
-    """Callbacks that run before packets are delivered."""
+    """Functions that the delivery of packets calls before and between packets."""
 
     start: Callable[[], None]
     """Called once before the first packet; discards the counts of the set-up."""
@@ -33,7 +34,7 @@ class PacketCallbacks(NamedTuple):
 
 
 class PacketFate(NamedTuple):
-    """Counts of packets: arrived packets, kept packets, and packets by return value."""
+    """The fate of the packets: numbers of arrived and kept packets, and return values."""
 
     packets: int
     """Number of packets that arrived."""
@@ -70,7 +71,7 @@ _UNSIGNED = {
 
 
 class LoadedEntry(NamedTuple):
-    """A loaded function that is ready to get packets, with settings for their delivery."""
+    """A compiled entry function that is ready to get packets, with settings for the delivery."""
 
     entry: Entry
     address: Callable[[str], int]
@@ -80,7 +81,7 @@ class LoadedEntry(NamedTuple):
     """Prefix of the symbols in the headers that deliver packets."""
 
     def arrive(self) -> Arrive:
-        """Return a function that delivers a packet as an object of Click or DPDK."""
+        """Return a Python function that delivers a packet as an object of Click or DPDK."""
         parameters = (ctypes.c_char_p, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint64)
         kind = ctypes.CFUNCTYPE(ctypes.c_uint64, *parameters, ctypes.c_uint32)
         deliver = kind(self.address(f"{self.support}arrive"))
@@ -93,19 +94,22 @@ class LoadedEntry(NamedTuple):
         return arrive
 
     def left(self) -> Callable[[], int]:
-        """Return a callable that returns the number of packets not sent, killed or returned."""
+        """Return a Python function that counts packets which were not sent, killed or returned."""
         left: Callable[[], int] = ctypes.CFUNCTYPE(ctypes.c_uint32)(
             self.address(f"{self.support}left")
         )
         return left
 
     def function(self) -> Callable[..., int]:
-        """Return the entry (the function that gets the packets) as a callable."""
+        """Return the entry function, which gets the packets, as a Python callable."""
         return _prototype(self.entry)(self.address(self.entry.function.name))
 
 
 def one_by_one(packet: Packet, packets: Sequence[Captured], turns: PacketCallbacks) -> PacketFate:
-    """Process packets one by one, until the last packet or until the time is over."""
+    """Pass packets to a function one by one, and return their fate.
+
+    The last packet or the end of the time ends the loop; `turns` has the callbacks.
+    """
     ran, kept, results = 0, 0, Counter[int]()
     turns.start()
     for number, one in enumerate(packets):
@@ -120,7 +124,7 @@ def one_by_one(packet: Packet, packets: Sequence[Captured], turns: PacketCallbac
 
 
 def framework_delivery(ready: LoadedEntry, targets: Mapping[int, int]) -> Packet:
-    """Return a function that passes packets to the entry as objects of Click or DPDK.
+    """Return a Python function that passes a packet to the entry as an object of Click or DPDK.
 
     `targets` maps the indices of the entry's other pointer parameters to their values.
     """
@@ -148,7 +152,10 @@ def framework_delivery(ready: LoadedEntry, targets: Mapping[int, int]) -> Packet
 
 
 def raw(ready: LoadedEntry, region: Region) -> Packet:
-    """Return a function that processes packets as bytes; accesses beyond a packet's end crash."""
+    """Return a Python function that passes the bytes of a packet to the entry function.
+
+    The bytes are at the end of `region`, so that accesses beyond the packet crash.
+    """
     entry, function, strip = ready.entry, ready.function(), ready.setting.strip
 
     def packet(_number: int, one: Captured) -> tuple[int | None, int]:
@@ -163,7 +170,7 @@ def raw(ready: LoadedEntry, region: Region) -> Packet:
 
 
 def of_xdp(ready: LoadedEntry, arena: Arena) -> Packet:
-    """Return a function that runs an XDP program on packets."""
+    """Return a Python function that runs an XDP program on a packet in the memory `arena`."""
     clock = ctypes.c_uint64.from_address(ready.address("slowpath_xdp_now"))
     first = ready.address(ready.entry.function.name)
     kind = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_uint64, ctypes.c_uint64)
@@ -179,20 +186,20 @@ def of_xdp(ready: LoadedEntry, arena: Arena) -> Packet:
 
 
 def arrival_time(number: int, one: Captured) -> int:
-    """Return a packet's arrival time in nanoseconds.
+    """Return the arrival time of a packet in nanoseconds; `number` is its index in the trace.
 
-    Packets without a timestamp arrive one microsecond apart; `number` is the index of the packet.
+    Packets without a timestamp arrive one microsecond apart.
     """
     return 1000 * number if one.nanoseconds is None else one.nanoseconds
 
 
 def _whole(one: Captured) -> bytes:
-    """Return the bytes of a packet, with zeros for bytes that were not captured."""
+    """Return all bytes of a packet; zeros replace bytes that were not captured."""
     return one.bytes + bytes(one.length - len(one.bytes))
 
 
 def _prototype(entry: Entry) -> Callable[[int], Callable[..., int]]:
-    """Return a function that converts the address of the entry to a callable."""
+    """Return a function that converts the address of the entry function to a Python callable."""
     results: dict[str, object] = {
         "void": None,
         "pointer": ctypes.c_uint64,
@@ -215,10 +222,10 @@ _MAX_PARAMETERS = 5
 
 
 class Receiving:
-    """Delivers packets to a function that receives them in its own loop."""
+    """Delivers packets to a function that receives them from DPDK ports in its own loop."""
 
     def __init__(self, file: str, ready: LoadedEntry, targets: Mapping[int, int]) -> None:
-        """Prepare the delivery.
+        """Prepare the delivery to the function in `ready`.
 
         `targets` maps the indices of pointer parameters to their values; other parameters are 0.
 
@@ -244,7 +251,10 @@ class Receiving:
         self._problem: BaseException | None = None
 
     def run(self, packets: Sequence[Captured], turns: PacketCallbacks) -> PacketFate:
-        """Call the function, which receives packets until the trace or the time is over."""
+        """Call the function, which receives packets until the trace or the time is over.
+
+        Return the fate of the packets.
+        """
         self._packets, self._turns = packets, turns
         poll = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_uint64, ctypes.c_uint32)(self._poll)
         callback = ctypes.c_void_p.from_address(self._ready.address("slowpath_dpdk_poll"))
@@ -260,9 +270,10 @@ class Receiving:
         return PacketFate(self._ran, self._kept, Counter(), returned=not was_left)
 
     def _poll(self, to: int, limit: int) -> int:
-        """Write the addresses of up to `limit` packets to the address `to`; return their number.
+        """Deliver up to `limit` packets to the polling function.
 
-        Return `_USED_UP` if no packet or no time is left, or if an error occurred.
+        Write their addresses to the address `to`, and return their number. Return `_USED_UP` if no
+        packet or no time is left, or if an error occurred.
         """
         try:
             return self._next(to, limit)
@@ -293,7 +304,7 @@ class Receiving:
 
 
 class Waiting(NamedTuple):
-    """Packets that are neither sent nor freed at the end of a run."""
+    """Packets that are neither sent nor freed at the end of a run, such as queued packets."""
 
     packets: int
     """Packets that structures refer to."""
@@ -307,10 +318,11 @@ NONE = Waiting(0, [], 0)
 
 
 def waiting(memory: MemoryMap, address: Callable[[str], int]) -> Waiting:
-    """Count the packets that are neither sent nor freed at the end; `address` resolves symbols.
+    """Count the packets that are neither sent nor freed at the end of a run.
 
-    A packet of the trace that no data structure refers to is not counted, because it counts as
-    returned by the function. A packet with several segments counts once.
+    `address` returns the address of a symbol. A packet of the trace that no data structure refers
+    to is not counted, because it counts as returned by the function. A packet with several segments
+    counts once.
     """
     buffers = Buffers(memory, address)
     left = buffers.heads()
@@ -325,7 +337,10 @@ def waiting(memory: MemoryMap, address: Callable[[str], int]) -> Waiting:
 
 
 def waiting_note(packets: int, where: Sequence[str]) -> list[str]:
-    """Return a note on packets left in the data structures `where`; an empty list for 0 packets."""
+    """Return a note for the user on packets that wait in the data structures `where`.
+
+    The list is empty for 0 packets.
+    """
     if not packets:
         return []
     what = f"{packets:,} packet{'s wait' if packets != 1 else ' waits'} in {', '.join(where)}"

@@ -1,7 +1,10 @@
-"""Converts the counts of a run to inputs of `slowpath insights placement` and `coalescing`.
+"""Converts the counts of a run to input of other insights commands.
 
-The variables to reorder are the plain members of Click elements, plain variables, and the members
-of structures that the source declares. A basic block appears in the input once for each set of
+These are `slowpath insights placement`, which places data structures in memories, and `slowpath
+insights coalescing`, which orders variables.
+
+The variables to order are the plain members of Click elements, plain variables, and the members of
+structures that the source declares. A basic block appears in the input once for each set of
 variables that a run of it accessed. The weight is the number of such runs per packet.
 """
 
@@ -25,7 +28,7 @@ _COSTS = {"cls": 30, "ctm": 80, "imem": 200, "emem": 300}
 
 
 def placement_problem(report: CountsReport) -> dict[str, object]:
-    """Return the input of `slowpath insights placement`: structures with sizes and accesses."""
+    """Return the input of `slowpath insights placement` for the data structures in a report."""
     structures = [
         {
             "name": one["structure"],
@@ -61,7 +64,7 @@ _LARGEST = 1 << 20
 
 
 class _Record(NamedTuple):
-    """A group of variables, such as a structure, within which their order in memory can change."""
+    """A group of variables, such as a structure, whose order in memory can change."""
 
     name: str
     variables: dict[str, Type]  # by name
@@ -70,8 +73,8 @@ class _Record(NamedTuple):
 def coalescing_problem(counted: Counted, report: CountsReport) -> dict[str, object] | None:
     """Return the input of `slowpath insights coalescing`; None if no order of variables can change.
 
-    The input has each record (group of variables) with several accessed variables, and the blocks
-    that access them.
+    The input has each group of variables of which several were accessed, and the basic blocks that
+    access them.
     """
     finder = _Finder(counted)
     packets = report["traffic"]["packets"]
@@ -132,7 +135,7 @@ def _variable(name: str, kind: Type) -> dict[str, object]:
 
 
 class _Finder:
-    """Finds the record (group of variables) and the variable that contain an accessed member."""
+    """Finds the group of variables, and the variable in it, to which an accessed member belongs."""
 
     def __init__(self, counted: Counted) -> None:
         self._structures = counted.structures
@@ -149,10 +152,10 @@ class _Finder:
                 self._plain[at] = owner, name
 
     def find(self, structure: int, path: tuple[str, ...]) -> tuple[str, str] | None:
-        """Return the record (group of variables) and the variable that contain a member, by name.
+        """Return the names of the group of variables, and of the variable in it, with a member.
 
         `structure` is the number of a data structure, and `path` leads to the member. The result is
-        None if no record contains the member.
+        None if the order of the variables cannot change.
         """
         if structure in self._plain:
             return self._plain[structure]
@@ -169,7 +172,7 @@ class _Finder:
     def _own(
         self, structure: int, kind: Type, above: tuple[str, ...], below: tuple[str, ...]
     ) -> tuple[str, str] | None:
-        """Return the result of `find` for a member of a structure type that the source declares.
+        """Do the work of `find` for a member of a structure type that the source declares.
 
         `kind` is this type. `above` leads from the data structure to it, and `below` from it to the
         member.
@@ -186,12 +189,18 @@ class _Finder:
 
 
 def _may_move(record: _Record, touched: set[str]) -> bool:
-    """Return true if a record has several accessed variables, all small enough for one access."""
+    """Return true if another order of a group of variables may need fewer accesses.
+
+    Several of its variables were accessed (`touched`), and each fits into one access.
+    """
     return len(touched) > 1 and all(record.variables[one].size <= _WIDTH for one in touched)
 
 
 def _is_natural(kind: Type) -> bool:
-    """Return true if a structure has only named members, at the offsets that C chooses."""
+    """Return true if C chose the offsets of a structure's members, and all members have names.
+
+    Such a structure can be written with its members in another order.
+    """
     at = 0
     for one in kind.fields:
         at += -at % one.type.align
@@ -202,7 +211,10 @@ def _is_natural(kind: Type) -> bool:
 
 
 def _is_plain(kind: Type) -> bool:
-    """Return true for a number, a pointer, or a small structure of slowpath's headers."""
+    """Return true if a type counts as a plain variable.
+
+    It is a number, a pointer, or a small structure of slowpath's headers.
+    """
     if kind.element is not None:
         return False
     return not kind.fields or (kind.ours and kind.size <= _MAX_PLAIN)

@@ -1,6 +1,6 @@
-"""Adds up the records of a run to counts of blocks and memory accesses.
+"""Adds up the records of an instrumented run to counts of blocks and memory accesses.
 
-The counts are exact, because each block and each access of the run has a record.
+The counts are exact, because each run of a block and each access has a record.
 """
 
 from bisect import bisect_right
@@ -28,7 +28,7 @@ _PLACES = 1 << 42
 
 
 class StructurePart(NamedTuple):
-    """The target of a memory access: a data structure, and the members that the access covers."""
+    """The target of a memory access: a data structure, and the members that are accessed."""
 
     structure: int
     members: tuple[tuple[str, ...], ...]
@@ -60,7 +60,7 @@ class Tally(NamedTuple):
 
 
 def tally_of(saved: dict[str, Any]) -> Tally:
-    """Rebuild a tally from the object to which it was converted for JSON."""
+    """Rebuild a tally from `saved`, its form as JSON."""
     parts = [
         StructurePart(structure, tuple(map(tuple, members)))
         for structure, members in saved["parts"]
@@ -69,7 +69,7 @@ def tally_of(saved: dict[str, Any]) -> Tally:
 
 
 class Recorder:
-    """Adds up the records of an instrumented run, batch by batch."""
+    """Adds up the records of an instrumented run, in batches."""
 
     def __init__(
         self,
@@ -78,10 +78,10 @@ class Recorder:
         blocks: int,
         firsts: Sequence[int] = (),
     ) -> None:
-        """Create a recorder.
+        """Prepare to count the accesses of `sites` and the runs of `blocks` basic blocks.
 
-        `firsts` are the first blocks of functions that the source itself never calls. When such a
-        block runs, all calls recorded so far have ended.
+        `memory` has the known memory areas. `firsts` are the first blocks of functions that the
+        source itself never calls. When such a block runs, all calls recorded so far have ended.
         """
         self._memory = memory
         self._nested = _Nested(blocks, firsts)
@@ -108,9 +108,10 @@ class Recorder:
         self._marks = np.zeros(0, np.uint64)
 
     def extend(self, areas: Sequence[tuple[Area, Type | None]]) -> None:
-        """Add known memory areas, each with the type of its content.
+        """Add memory areas, so that accesses to them are counted by data structure.
 
-        If the type is None, the area has the type of its data structure.
+        Each comes with the type of its content. If the type is None, the area has the type of its
+        data structure.
         """
         offsets = list[int]()
         for area, kind in areas:
@@ -133,7 +134,7 @@ class Recorder:
         self._offsets = np.r_[self._offsets, np.array(offsets, np.int64)][order]
 
     def take(self, records: npt.NDArray[np.void]) -> None:
-        """Add a batch of records.
+        """Add a batch of records to the counts.
 
         If a block began in an earlier batch, its accesses in this batch count as a separate run.
         """
@@ -164,7 +165,7 @@ class Recorder:
         self._group(np.flatnonzero(begins), blocks, order, self._blocks_of[sites], parts)
 
     def tally(self) -> Tally:
-        """Return all counts of the records so far."""
+        """Return the counts of all records so far."""
         return Tally(
             self._runs.tolist(),
             self._parts,
@@ -182,9 +183,10 @@ class Recorder:
         )
 
     def _places(self, addresses: npt.NDArray[np.uint64]) -> Whole:
-        """Map each address to the number of a place: a byte of a variable, or a kind of memory.
+        """Map each address to the number of a place in memory.
 
-        Each byte of a variable has its own number. Each other kind of memory has a single number.
+        Each byte of a variable is a place. All other memory of one kind, such as packets, is a
+        single place.
         """
         if not len(self._starts):
             return np.full(len(addresses), _SORTS.index("other"), np.int64)
@@ -197,7 +199,7 @@ class Recorder:
     def _part(self, key: int) -> int:
         """Return the index in `_parts` of the structure and members that an access covers.
 
-        `key` encodes the place in memory (`_places`), the size of the access, and whether it
+        `key` encodes the place in memory (see `_places`), the size of the access, and whether it
         writes.
         """
         found = self._known.get(key)
@@ -221,7 +223,7 @@ class Recorder:
     def _group(
         self, begins: Whole, blocks: Whole, order: Whole, owners: Whole, parts: Whole
     ) -> None:
-        """Count, for each basic block, the sets of structure parts that single runs of it accessed.
+        """Count the sets of structure parts that single runs of a basic block accessed together.
 
         An access belongs to the run of its block that began last. `begins` and `order` are the
         indices of the records of block starts and of accesses; `blocks` and `owners` are the blocks
@@ -249,7 +251,10 @@ class Recorder:
 
 
 class _Nested:
-    """Counts runs of basic blocks by the chain of nested calls in which they ran."""
+    """Counts runs of basic blocks by the nested calls during which they ran.
+
+    The open calls, from the outermost to the innermost, are called a chain.
+    """
 
     def __init__(self, blocks: int, firsts: Sequence[int]) -> None:
         self._blocks = max(blocks, 1)
@@ -260,7 +265,10 @@ class _Nested:
         self._counts = Counter[int]()
 
     def take(self, numbers: Whole) -> None:
-        """Count runs of basic blocks in a batch of records, by the nested calls around them."""
+        """Count the runs of basic blocks in a batch of records, by the calls that are open.
+
+        Each of `numbers` is the number of a record.
+        """
         begins = numbers >= BEGINS
         changes = (numbers >= CALLS) & ~begins
         if self._now or changes.any():
@@ -279,7 +287,7 @@ class _Nested:
             self._counts[int(key)] += int(count)
 
     def _after(self, number: int) -> int:
-        """Return the number of the chain of nested calls that is active after a record.
+        """Return the number of the chain of nested calls that are open after a record.
 
         `number` is that of the record: a call, a return, or the first block of a function that the
         source never calls.
@@ -299,7 +307,10 @@ class _Nested:
         return known
 
     def inside(self) -> list[tuple[int, int, int]]:
-        """Return (call, block, runs of the block in this call) for blocks that ran in calls."""
+        """Return the runs of basic blocks during calls, as (call, block, runs).
+
+        Only blocks that ran during a recorded call are listed.
+        """
         found = Counter[tuple[int, int]]()
         for key, count in self._counts.items():
             chain, block = divmod(key, self._blocks)

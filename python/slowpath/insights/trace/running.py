@@ -31,7 +31,7 @@ _ENDLESS = 1e9
 
 
 class Run(NamedTuple):
-    """The counts of a run, and inputs for other commands."""
+    """The result of running a function over a trace: counts, and inputs for other commands."""
 
     report: CountsReport
     placement: dict[str, object]
@@ -61,7 +61,9 @@ def run(
 def run_source(
     source: Source, traffic: str, setting: RunSettings, allowed: RunLimits, stopping: Stopping
 ) -> Run:
-    """Run a function of a loaded source over the packets of a capture file.
+    """Run a function of a compiled source over the packets of a capture file.
+
+    `traffic` is the capture file, and `allowed` are the limits on time and memory.
 
     Raises:
         InputError: as for `run`.
@@ -75,7 +77,7 @@ def run_source(
 def counted(
     file: str, worker: UnitWorker, work: Work, seconds: float | None, *arguments: object
 ) -> Run:
-    """Run `work`, a call of `run_unit`, in a worker process, and return its result.
+    """Run `work`, a call of `run_unit`, in a worker process, and return the counts.
 
     `seconds` is the time limit; None for no limit.
 
@@ -107,7 +109,10 @@ def run_unit(
     seconds: float | None,
     _stopping: Stopping,
 ) -> Iterator[Message]:
-    """Run a function over the packets of a capture file, in the worker process."""
+    """Run a function over the packets of a capture file, in the worker process.
+
+    Yield one message with the counts, and inputs for other commands. `traffic` is the capture file.
+    """
     from slowpath.insights.source.entry import choice_note, choose_entry
     from slowpath.insights.trace.counting import Counted
     from slowpath.insights.trace.execution import Execution
@@ -139,9 +144,10 @@ def run_unit(
 
 
 def _short(packets: Sequence[Captured], strip: int) -> list[str]:
-    """Return a note on packets without bytes after the first `strip` ones, which `--strip` removes.
+    """Return a note for the user if `--strip` leaves no bytes of some packets.
 
-    Return an empty list if there are none.
+    `--strip` removes the first `strip` bytes of each packet. The list is empty if all packets are
+    longer.
     """
     short = sum(one.length <= strip for one in packets) if strip else 0
     if not short:

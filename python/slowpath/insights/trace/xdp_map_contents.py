@@ -1,4 +1,7 @@
-"""Reads the initial content of BPF maps, and fills the maps with it before a run."""
+"""Fills the BPF maps of an XDP program with their initial content before a run.
+
+The content comes from the option `--maps` and from the object file of the program.
+"""
 
 import ctypes
 import struct
@@ -40,7 +43,7 @@ Each has a `key` with a `value`, `program` or `map`; or the number of synthetic 
 
 
 class InitialContent(NamedTuple):
-    """Origins of the content of maps before the first packet: object file and `--maps`."""
+    """Files from which the initial content of BPF maps is read: object file and `--maps`."""
 
     object: bytes = b""
     """The object file; empty if clang cannot make one, or if no map needs it."""
@@ -55,7 +58,7 @@ NOTHING = InitialContent()
 
 
 class Contents(NamedTuple):
-    """Content of a source's maps before the first packet."""
+    """The content of a source's BPF maps before the first packet."""
 
     entries: Mapping[str, Entries]
     """Entries by name of the map."""
@@ -64,7 +67,9 @@ class Contents(NamedTuple):
 
 
 def tail_call_targets(file: str, start: InitialContent) -> frozenset[str]:
-    """Return the symbols of the programs that program arrays contain; `file` names the source.
+    """Return the symbols of the programs in program arrays, which tail calls can reach.
+
+    `file` names the source, and `start` has the files with the content of maps.
 
     Raises:
         InputError: when the content of maps cannot be read, or does not fit them.
@@ -78,7 +83,9 @@ def tail_call_targets(file: str, start: InitialContent) -> frozenset[str]:
 
 
 def contents_of(file: str, start: InitialContent, tables: Sequence[Table]) -> Contents:
-    """Read the content of maps; `file` names the source.
+    """Read the initial content of the maps in `tables` from the files in `start`.
+
+    `file` names the source.
 
     Raises:
         InputError: when the content cannot be read, does not fit the maps, or is for a map that
@@ -119,7 +126,9 @@ def contents_of(file: str, start: InitialContent, tables: Sequence[Table]) -> Co
 
 
 def inner_tables(file: str, contents: Contents, tables: Sequence[Table]) -> list[Table]:
-    """Return tables for inner maps that `--maps` names and that the source does not define.
+    """Return the memory layouts (tables) of inner maps that only the file of `--maps` defines.
+
+    An inner map is an element of a map of maps.
 
     Raises:
         InputError: when the source does not describe the inner maps of a map of maps.
@@ -170,7 +179,7 @@ _PORT = 4
 
 
 class Filling:
-    """Fills tables with their initial content."""
+    """Fills BPF maps with their initial content."""
 
     def __init__(
         self,
@@ -182,7 +191,7 @@ class Filling:
     ) -> None:
         """Fill program arrays, and check the content of the other maps.
 
-        `address` returns the address of a symbol, or 0.
+        `store` has the memory of the maps. `address` returns the address of a symbol, or 0.
 
         Raises:
             InputError: when a map cannot have its content or so many synthetic entries.
@@ -203,11 +212,14 @@ class Filling:
 
     @property
     def held(self) -> frozenset[str]:
-        """Names of maps with initial content."""
+        """The names of the maps that have initial content."""
         return frozenset(self._contents.entries)
 
     def fill(self) -> list[str]:
-        """Fill all maps except program arrays by calling helpers; return notes on the content."""
+        """Fill all maps except program arrays, by calling kernel helpers of slowpath's headers.
+
+        Return notes for the user on the content.
+        """
         maps_file, notes = self._contents.file, list[str]()
         totals = (ctypes.c_uint64 * 2).from_address(self._address("slowpath_xdp_totals"))
         if maps_file is not None:
@@ -226,7 +238,7 @@ class Filling:
         return notes
 
     def _fill(self, table: Table) -> int:
-        """Fill a map; return the number of entries that found no free slot."""
+        """Fill a map; return the number of entries for which the map has no free slot."""
         name = table.map.name
         map_, entries = self._store.at[name], self._contents.entries[name]
         if table.kind in OF_MAPS:
@@ -257,7 +269,10 @@ class Filling:
         return self._helper("bpf_map_update_elem", 2)(at, key, map_, 0)
 
     def _maps(self, table: Table) -> dict[bytes, int]:
-        """Return the content of a map of maps: addresses of inner maps' descriptions by key."""
+        """Return the content of a map of maps.
+
+        It maps keys to the addresses of the inner maps' descriptions.
+        """
         tables, found = {one.map.name: one for one in self._store.tables}, dict[bytes, int]()
         for one in self._contents.entries[table.map.name]:
             key, inner = bytes.fromhex(str(one["key"])), tables.get(str(one["map"]))
@@ -273,7 +288,7 @@ class Filling:
         return found
 
     def _refuse(self, table: Table, reason: str) -> NoReturn:
-        """Raise an error that names a map and the reason why it cannot have its content."""
+        """Raise an error that states why the map of a table cannot have its content."""
         where = table.map.line
         place = f"{where.file}:{where.line}: " if where and self._contents.file is None else ""
         named = self._contents.file or self._file
@@ -282,12 +297,16 @@ class Filling:
         )
 
     def _helper(self, name: str, pointers: int) -> Callable[..., int]:
-        """Return a helper as a callable: it takes a map, `pointers` byte strings, and flags."""
+        """Return a kernel helper of slowpath's headers as a Python callable.
+
+        Its arguments are a map, `pointers` byte strings, and flags. `name` is the name of the
+        helper.
+        """
         kinds = (ctypes.c_uint64, *[ctypes.c_char_p] * pointers, ctypes.c_uint64)
         return ctypes.CFUNCTYPE(ctypes.c_long, *kinds)(self._address(name))
 
     def _programs(self, table: Table) -> None:
-        """Write the addresses of programs into a program array."""
+        """Write the addresses of the programs in a program array to its table."""
         for one in self._contents.entries[table.map.name]:
             (index,) = struct.unpack("<I", bytes.fromhex(str(one["key"])))
             program = choose_entry(self._file, self._functions, str(one["program"]))
@@ -306,7 +325,7 @@ class Filling:
 
 
 def _wrong(table: Table, entries: Entries) -> str | None:
-    """Return the reason why a map cannot have these entries; None if it can."""
+    """Return the reason why a map cannot have these initial entries; None if it can."""
     if _size(entries) > _MAX_ENTRIES:
         return f"a map can have at most {_MAX_ENTRIES:,} entries here; reduce `others`"
     if table.kind in (QUEUE, STACK):
@@ -325,7 +344,10 @@ def _wrong(table: Table, entries: Entries) -> str | None:
 
 
 def _wrong_within(table: Table, key: bytes, inner: Table) -> str:
-    """Return the reason why the kernel would reject `inner` at this key; empty if it accepts it."""
+    """Return the reason why the kernel would reject `inner` as the inner map at this key.
+
+    `table` is the map of maps. The text is empty if the kernel accepts the inner map.
+    """
     name, definition = inner.map.name, table.map.inner
     if inner.kind not in _INNER_KINDS:
         return f"it holds {name}; inner maps of type {inner.map.kind} are not supported"
@@ -351,7 +373,10 @@ def _wrong_within(table: Table, key: bytes, inner: Table) -> str:
 
 
 def _too_long(table: Table, entries: Entries) -> str | None:
-    """Return an error text if a prefix is longer than the addresses of its trie, else None."""
+    """Return an error text if an entry's prefix is longer than the addresses of the trie.
+
+    Return None if all prefixes fit.
+    """
     limit = 8 * (table.map.key - _LENGTH)
     for number, one in enumerate(entries, 1):
         if "key" in one and (bits := _prefix(bytes.fromhex(str(one["key"])))) > limit:
@@ -360,14 +385,15 @@ def _too_long(table: Table, entries: Entries) -> str | None:
 
 
 def _size(entries: Entries) -> int:
-    """Return the number of entries, where an item with a key `others` counts as so many entries."""
+    """Return the number of entries; the item `others` stands for so many synthetic entries."""
     return sum(int(one.get("others", 1)) for one in entries)
 
 
 def _queued(table: Table, entries: Entries) -> Iterator[bytes]:
-    """Yield the values of a queue, stack or bloom filter; queues and stacks in order of removal.
+    """Yield the initial values of a queue, stack or bloom filter.
 
-    Synthetic values come last; those of a bloom filter differ from each other.
+    Values of queues and stacks are in the order of removal. Synthetic values come last; those of a
+    bloom filter differ from each other.
     """
     values = [bytes.fromhex(str(one["value"])) for one in entries if "value" in one]
     others = sum(int(one.get("others", 0)) for one in entries)
@@ -379,7 +405,7 @@ def _queued(table: Table, entries: Entries) -> Iterator[bytes]:
 
 
 def _elements(table: Table, entries: Entries) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the keys and values of a map's entries, synthetic entries last."""
+    """Yield the key and the value of each initial entry of a map, synthetic entries last."""
     known = set[bytes]()
     for one in entries:
         if "value" in one:
@@ -392,13 +418,13 @@ def _elements(table: Table, entries: Entries) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _synthetic(known: Container[bytes], others: int, size: int) -> Iterator[bytes]:
-    """Yield `others` different synthetic keys of `size` bytes that are not in `known`."""
+    """Yield `others` different synthetic keys of `size` bytes, none of which is in `known`."""
     every = (made_up(number, size) for number in count())
     return islice((one for one in every if one not in known), others)
 
 
 def made_up(number: int, size: int) -> bytes:
-    """Return the synthetic key with this number, of `size` bytes."""
+    """Return the synthetic key with this number; it has `size` bytes."""
     word = (_OTHER | number).to_bytes(_WORD, "little")
     if size < _WORD:
         word = bytes(byte ^ _MIXED for byte in word)
@@ -410,7 +436,10 @@ def _synthetic_value(table: Table) -> bytes:
 
 
 def _looked_for(table: Table, key: bytes) -> bytes:
-    """Return the part of a key that identifies an entry: for a trie, its length and its prefix."""
+    """Return the part of a key by which a lookup finds an entry.
+
+    For a trie, this is the prefix length and the prefix; for other maps, the whole key.
+    """
     if table.kind != LPM:
         return key
     length, address = key[:_LENGTH], key[_LENGTH:]
@@ -419,5 +448,5 @@ def _looked_for(table: Table, key: bytes) -> bytes:
 
 
 def _prefix(key: bytes) -> int:
-    """Return the prefix length in bits of a trie's key."""
+    """Return the prefix length in bits at the start of a trie's key."""
     return int.from_bytes(key[:_LENGTH], "little")

@@ -1,4 +1,4 @@
-"""Finds the BPF maps of a source and their layout as tables, and provides the memory of programs.
+"""Finds the BPF maps of a source, chooses their layout in memory, and provides memory for a run.
 
 Sources: libbpf's definitions of maps, by types and by `struct bpf_map_def`;
 kernel/bpf/bloom_filter.c. In definitions by types, `__uint(type, ...)` is a pointer to an array
@@ -81,7 +81,10 @@ class Map(NamedTuple):
 
 
 class Table(NamedTuple):
-    """Layout of a BPF map on a SmartNIC: an array of slots, with offsets and sizes in bytes."""
+    """The memory layout of a BPF map on a SmartNIC: an array of equal slots.
+
+    All offsets and sizes are in bytes.
+    """
 
     map: Map
     buckets: int
@@ -99,7 +102,7 @@ class Table(NamedTuple):
 
     @property
     def kind(self) -> int:
-        """Kind of the table: a value of `KINDS`, or the BPF map type if this has none."""
+        """The kind of table: a value of `KINDS`, or the BPF map type if it is not in `KINDS`."""
         return KINDS.get(self.map.kind, self.map.kind)
 
     @property
@@ -114,7 +117,7 @@ class Table(NamedTuple):
 
 
 class LookupCounts(NamedTuple):
-    """Numbers of lookups in a map that found an entry, and that found none."""
+    """The numbers of lookups in a map that found an entry, and that found none."""
 
     found: int
     """Lookups that found an entry, counted only for program arrays."""
@@ -125,7 +128,10 @@ class LookupCounts(NamedTuple):
 
 
 def kinds_of(text: str) -> dict[str, int]:
-    """Return the map type (`enum bpf_map_type`) of each map by name."""
+    """Return the type of each BPF map in the LLVM IR `text`, by name of the map.
+
+    The type is a number of `enum bpf_map_type`.
+    """
     if not _ALL.search(text):
         return {}
     metadata = Metadata(text)
@@ -133,7 +139,7 @@ def kinds_of(text: str) -> dict[str, int]:
 
 
 def maps_of(text: str, metadata: Metadata, layouts: Layouts) -> list[Map]:
-    """Return the maps that a module defines."""
+    """Return the BPF maps that a module defines; `text` is its LLVM IR."""
     found = dict[str, Map]()
     for one in OLD_MAP_DEFINITION.finditer(text):
         words = [int(number) for number in re.findall(r"i32 (\d+)", one[0])]
@@ -149,7 +155,7 @@ def maps_of(text: str, metadata: Metadata, layouts: Layouts) -> list[Map]:
 
 
 def _defined(name: str, parts: list[tuple[int, Node]], metadata: Metadata, layouts: Layouts) -> Map:
-    """Return the map that a definition in the style `__uint(...)` describes.
+    """Return the BPF map with a definition in the style `__uint(...)`.
 
     `parts` are the members of the definition.
     """
@@ -183,7 +189,9 @@ def _defined(name: str, parts: list[tuple[int, Node]], metadata: Metadata, layou
 
 
 def tables_of(file: str, text: str, metadata: Metadata, layouts: Layouts) -> list[Table]:
-    """Return the tables (layouts on a SmartNIC) of the maps that a module defines.
+    """Choose the memory layout (table) of each BPF map that a module defines.
+
+    `file` is the source, and `text` the LLVM IR of the module.
 
     Raises:
         InputError: when a table is larger than 4 GiB.
@@ -192,7 +200,7 @@ def tables_of(file: str, text: str, metadata: Metadata, layouts: Layouts) -> lis
 
 
 def table_of(file: str, one: Map) -> Table:
-    """Return the table (layout on a SmartNIC) of a map.
+    """Choose the memory layout (table) of a BPF map on a SmartNIC.
 
     Raises:
         InputError: when the table is larger than 4 GiB.
@@ -232,13 +240,16 @@ def _table(one: Map) -> Table:
 
 
 def _bits(one: Map) -> int:
-    """Return the number of bits that the kernel gives a bloom filter: a power of two."""
+    """Return the size in bits, a power of two, that the kernel gives a bloom filter."""
     bits = one.entries * (one.extra or _HASHES) // 5 * 7
     return 1 << 32 if bits > _ROUNDED_BITS else 1 << max(8 * _WORD - 1, bits - 1).bit_length()
 
 
 def _slotted(one: Map, content: Type, buckets: int, slots: int) -> Table:
-    """Return the table of a map; each slot has a tag, a key and a value of type `content`."""
+    """Return the memory layout of a BPF map that has slots with keys, such as a hash map.
+
+    Each slot has a tag, a key and a value of type `content`.
+    """
     key = one.key_type or Type("bytes", one.key)
     key_at = _up(_TAG, max(_TAG, key.align))
     value_at = _up(key_at + one.key, _WORD if one.value_size >= _WORD else _TAG)
@@ -285,10 +296,13 @@ _LOOKED = struct.Struct("<QQ")
 
 
 class Arena:
-    """Memory for a context and a packet; accesses beyond the packet's end crash."""
+    """Memory for the context and the packet of an XDP program.
+
+    Accesses beyond the packet's end crash.
+    """
 
     def __init__(self) -> None:
-        """Allocate memory with addresses below 4 GiB, as the context has 32-bit pointers.
+        """Allocate the memory at addresses below 4 GiB, because the context has 32-bit pointers.
 
         Raises:
             MemoryError: when no such memory is free.
@@ -300,7 +314,10 @@ class Arena:
         self.context, self.packets = start, start + 2 * _PAGE
 
     def place(self, data: bytes) -> int:
-        """Place a packet at the end of the packet region; return the address of its context."""
+        """Copy a packet to the end of the memory for packets, and fill in the context.
+
+        Return the address of the context.
+        """
         end = self.packets + PACKETS
         start = end - len(data)
         ctypes.memset(start - _HEADROOM, 0, _HEADROOM)
@@ -312,13 +329,13 @@ class Arena:
         return self.context
 
     def packet(self) -> bytes:
-        """Return the packet after a program ran, without metadata, as the kernel does."""
+        """Return the packet as the XDP program left it, without metadata, as the kernel does."""
         _, end, start = struct.unpack("<3I", ctypes.string_at(self.context, 12))
         return ctypes.string_at(start, end - start)
 
 
 def _low(size: int) -> int:
-    """Allocate `size` bytes at an address below 4 GiB."""
+    """Allocate `size` bytes of memory below 4 GiB, and return their address."""
     libc = ctypes.CDLL(None, use_errno=True)
     take = libc.mmap
     take.restype = ctypes.c_void_p
@@ -335,12 +352,15 @@ def _low(size: int) -> int:
 
 
 class Store:
-    """Memory of all maps' tables, initially zero; the system allocates pages at their first use."""
+    """The memory of all BPF maps of a program, initially zero.
+
+    The system allocates pages at their first use.
+    """
 
     def __init__(self, tables: Sequence[Table], added: Sequence[Table] = ()) -> None:
-        """Allocate memory for the tables.
+        """Allocate memory for maps with these layouts.
 
-        `added` are the tables of inner maps that only the file of `--maps` defines.
+        `added` are the layouts of inner maps that only the file of `--maps` defines.
         """
         self._own = {one.map.name: ctypes.create_string_buffer(DESCRIPTOR_BYTES) for one in added}
         self.at = dict[str, int]()
@@ -355,7 +375,10 @@ class Store:
         return [one.map.name for one in self.tables]
 
     def describe(self, address: Callable[[str], int]) -> None:
-        """Write the description of each map for helpers; `address` returns a symbol's address."""
+        """Write the description of each map, which the kernel helpers of slowpath's headers read.
+
+        `address` returns the address of a symbol.
+        """
         for one, data in zip(self.tables, self.addresses, strict=True):
             own = self._own.get(one.map.name)
             at = address(one.map.name) if own is None else ctypes.addressof(own)
@@ -368,7 +391,10 @@ class Store:
             ctypes.memmove(at, description, min(len(description), DESCRIPTOR_BYTES))
 
     def looked(self) -> dict[str, LookupCounts]:
-        """Return the numbers of successful and failed lookups in each map, by name of the map."""
+        """Return the counts of successful and failed lookups in each map, by name of the map.
+
+        The helpers have counted them during the run.
+        """
         end = DESCRIPTOR_BYTES - _LOOKED.size
         counts = {
             name: LookupCounts(*_LOOKED.unpack(ctypes.string_at(start + end, _LOOKED.size)))
@@ -381,11 +407,14 @@ class Store:
         return counts
 
     def write(self, table: Table, at: int, data: bytes) -> None:
-        """Write bytes into a map's table at an offset."""
+        """Write `data` into the memory of a map, starting at offset `at`."""
         self._memory[self.tables.index(table)][at : at + len(data)] = data
 
     def entries(self, name: str) -> dict[bytes, bytes]:
-        """Return the entries of a hash table or an array: values by key."""
+        """Return the entries of a hash map or an array, as values by key.
+
+        `name` is the name of the map.
+        """
         number = next(at for at, one in enumerate(self.tables) if one.map.name == name)
         one, found = self.tables[number], dict[bytes, bytes]()
         data = self._memory[number]
@@ -401,6 +430,9 @@ class Store:
 
 
 def _ones(bits: mmap.mmap) -> int:
-    """Count the set bits in a memory area, in pieces, so that no large copy is in memory."""
+    """Count the set bits in a memory area.
+
+    It is read in pieces, so that no large copy is in memory.
+    """
     pieces = (bits[at : at + _PIECE] for at in range(0, len(bits), _PIECE))
     return sum(int.from_bytes(piece, "little").bit_count() for piece in pieces)

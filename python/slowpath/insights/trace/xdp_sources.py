@@ -1,4 +1,4 @@
-"""Compiles XDP programs and other kernel sources in C so that they can run on this machine.
+"""Compiles XDP programs and other kernel code in C so that they can run on this machine.
 
 A successful `bpf_tail_call` in a program never returns. In a function that a program calls, the
 target replaces only this function, and the caller gets the target's result. A function with tail
@@ -53,12 +53,12 @@ from slowpath.insights.trace.xdp_maps import (
 
 
 def name_of(number: int) -> str:
-    """Return the name of a helper by its number."""
+    """Return the name of the kernel helper with this number."""
     return HELPERS.get(number) or f"helper {number} of the kernel"
 
 
 def known() -> str:
-    """Return the names of the supported helpers, for error messages."""
+    """Return the names of the kernel helpers that slowpath supports, for error messages."""
     text = (HEADERS / "nic" / "xdp.c").read_text()
     defined = {*re.findall(r"^WORK [^(\n]*\b(bpf_\w+)\(", text, re.MULTILINE)}
     return ", ".join(one.removeprefix("bpf_") for one in HELPER_NUMBERS if one in defined)
@@ -87,9 +87,10 @@ declare i32 @slowpath_xdp_mark(ptr) returns_twice
 
 
 def with_returns(text: str) -> str:
-    """Make tail calls in functions return to their callers, as in the kernel.
+    """Make tail calls in functions return to the functions' callers, as in the kernel.
 
-    The result is the module's text with a wrapper around each function that makes tail calls.
+    `text` is the LLVM IR of the module. Return it with a wrapper around each function that makes
+    tail calls.
     """
     heads = dict(_with_tail_calls(text))
     if not heads:
@@ -101,7 +102,10 @@ def with_returns(text: str) -> str:
 
 
 def _with_tail_calls(text: str) -> Iterator[tuple[str, str]]:
-    """Yield name and first line of each function with tail calls that is not itself a program."""
+    """Yield the name and the first line of each function that makes tail calls.
+
+    Programs are left out, because the target of a tail call replaces them.
+    """
     for body in _BODY.findall(text):
         head = body.partition("\n")[0]
         name = _HEAD.match(head)
@@ -114,7 +118,10 @@ def _wrapper_name(name: str) -> str:
 
 
 def _wrapper(name: str, head: str) -> str:
-    """Return the wrapper of a function, given by its name and its first line."""
+    """Return the LLVM IR of the wrapper of a function that makes tail calls.
+
+    `name` is the function, and `head` the first line of its definition.
+    """
     before, _, rest = _RANGE.sub("", head).partition(f"@{name}(")
     words = [one for one in before.removeprefix(_DEFINITION).split() if one not in _LINKAGE]
     parameters = bracketed_prefix(f"({rest}")
@@ -141,7 +148,7 @@ slowpath.next:
 
 
 def _converted_result(kind: str) -> str:
-    """Return code that returns a program's 32-bit result, converted to the type `kind`."""
+    """Return LLVM IR that converts a program's 32-bit result to the type `kind` and returns it."""
     if kind == "void":
         return "  ret void"
     if kind == "i32":
@@ -188,7 +195,11 @@ _SUPPORTED = {
 
 
 def rewrite_for_host(text: str) -> str:
-    """Rewrite an optimised BPF module for the host, to link with `source/headers/nic/xdp.c`."""
+    """Rewrite an optimised BPF module so that it runs on this machine.
+
+    Calls of kernel helpers become calls of functions in `source/headers/nic/xdp.c`, which is
+    linked. `text` is the LLVM IR of the module.
+    """
     kinds = kinds_of(text)
     text = TARGET_ATTRIBUTES.sub("", for_host(USED.sub("", text)))
     number = count()
@@ -212,9 +223,9 @@ def rewrite_for_host(text: str) -> str:
 
 
 def _described(one: re.Match[str]) -> str:
-    """Return the LLVM definition of a map, enlarged so that it has room for the map's description.
+    """Return the LLVM definition of a BPF map, enlarged to contain the map's description.
 
-    Helpers read the description at the address of the map.
+    `one` is the old definition. Helpers read the description at the address of the map.
     """
     words = _WORDS.search(one[2])
     if words is None:
@@ -225,9 +236,10 @@ def _described(one: re.Match[str]) -> str:
 
 
 def _called(number: int, kind: int | None, map_: str) -> str:
-    """Return the name of a called helper, for error messages.
+    """Return the symbol for a called kernel helper; error messages contain it.
 
-    For a map type that the helper does not support, the result also names the map and its type.
+    `kind` is the type of the map that the helper gets. If the helper does not support this type,
+    the result also names the map and its type.
     """
     name = name_of(number)
     if name in _SUPPORTED and kind is not None and KINDS.get(kind) not in _SUPPORTED[name]:
@@ -261,7 +273,7 @@ _READ = Form(
 
 
 def load_runnable(file: str, clang: Clang, *, filled: bool = False) -> Source:
-    """Load a source to run it over a trace.
+    """Compile a source so that it can run over a packet trace.
 
     XDP programs, and other kernel sources that do not compile for this machine, compile for BPF.
 
@@ -292,7 +304,10 @@ def load_runnable(file: str, clang: Clang, *, filled: bool = False) -> Source:
 
 
 def _load_here(file: str, clang: Clang) -> Source | None:
-    """Compile a source for this machine; return None for a kernel source that does not compile."""
+    """Compile a source for this machine.
+
+    Return None for a kernel source that does not compile.
+    """
     try:
         return load_source(file, clang)
     except StoppedError:
@@ -304,7 +319,7 @@ def _load_here(file: str, clang: Clang) -> Source | None:
 
 
 def load_examined(file: str, clang: Clang) -> Source:
-    """Load a source so that its functions can be called one by one, with made-up arguments.
+    """Compile a source so that its functions can be called one by one, with made-up arguments.
 
     A kernel source that does not compile for this machine compiles for BPF. Each function stays
     callable, even if its callers inline it. Kernel helpers are not available.
@@ -330,10 +345,10 @@ _LEAST_SHARE = 1e-4
 def unfilled_maps(
     tables: Sequence[Table], looked: Mapping[str, LookupCounts], held: Collection[str]
 ) -> list[str]:
-    """Return notes on maps in which all lookups missed, and on random hits of bloom filters.
+    """Return notes for the user on maps without entries, and on random hits of bloom filters.
 
-    `looked` has the counts of lookups by name of the map. `held` has the names of maps that
-    contained an entry at some time.
+    All lookups in such maps missed. `looked` has the counts of lookups by name of the map. `held`
+    has the names of maps that contained an entry at some time.
     """
     notes = list[str]()
     for table in tables:
