@@ -176,7 +176,7 @@ class CompiledModule:
         return Variable(address, size, name) if address else None
 
     def address(self, name: str) -> int:
-        """Return the address of a function or variable of the module; 0 if it does not exist."""
+        """Return the address of a function or variable; 0 if the module does not have it."""
         outside = self._outside.get(f"slowpath.outside.{name}")
         if outside is not None:
             return outside.address
@@ -226,12 +226,18 @@ class CompiledModule:
 
 
 def has_callable_prototype(function: Function) -> bool:
-    """Return true if all parameters and the result of a function are numbers or addresses."""
+    """Return true if `native` supports the types of a function's parameters and result.
+
+    They must be integers or addresses.
+    """
     return _types(function) is not None
 
 
 def _types(function: Function) -> tuple[Any, list[Any]] | None:
-    """Return the `ctypes` types of result and parameters of a function; None if unsupported."""
+    """Return the `ctypes` types of a function's result and parameters.
+
+    Return None if a type is unsupported.
+    """
     results: Mapping[str, Any] = {
         "void": None,
         "pointer": ctypes.c_uint64,
@@ -509,7 +515,10 @@ class Guard:
             libc.sigaction(int(number), ctypes.byref(action), None)
 
     def renew(self) -> None:
-        """Update the address ranges of JIT-compiled code, after more code was compiled."""
+        """Tell the signal handler the address ranges of the JIT-compiled code.
+
+        Call this after more code was compiled.
+        """
         for at, bound in enumerate(islice(chain(*_anonymous_code()), 2 * _RANGES)):
             self._ranges[at] = bound
 

@@ -96,7 +96,7 @@ def read_json_lines(file: str) -> list[Row]:
 
 
 def read_decompressed(file: str) -> str:
-    """Read the text of a file, which may be compressed with gzip.
+    """Read the text of a file, and decompress it if it is compressed with gzip.
 
     Raises:
         InputError: when the file cannot be read, is damaged, or is not text.

@@ -1,9 +1,9 @@
-"""Runs attempts, such as calls of untrusted functions, in forked and confined processes.
+"""Runs untrusted code, such as calls of a program's functions, in confined child processes.
 
-A confined process has limits on memory, CPU time, open files and file sizes, and a network
-namespace without devices. Where the kernel allows it, seccomp rejects all system calls except those
-for memory, signals and sending results. Source: seccomp(2), unshare(2), the kernel's system call
-tables.
+A piece of such work is called an attempt. A confined process has limits on memory, CPU time, open
+files and file sizes, and a network namespace without devices. Where the kernel allows it, seccomp
+rejects all system calls except those for memory, signals and sending results. Source: seccomp(2),
+unshare(2), the kernel's system call tables.
 """
 
 import ctypes
@@ -68,7 +68,7 @@ class CrashRecord:
         self._dead = set[Hashable]()
 
     def died(self, attempt: Attempt) -> None:
-        """Record that the call of an attempt killed its process."""
+        """Record that the call of an attempt killed its process; equal calls are then skipped."""
         if attempt in self._calls:
             self._dead.add(self._calls[attempt])
 
@@ -161,7 +161,7 @@ class Series:
 
 
 class _Fork:
-    """A child process that runs attempts in order, starting at index `start`."""
+    """A child process that runs attempts in order, from the index `start` on."""
 
     def __init__(
         self,

@@ -132,7 +132,10 @@ def keep_inlined(module: Module) -> None:
 
 
 def does_work(function: Function) -> bool:
-    """Return true if the function has loops or bit operations, as algorithms of accelerators do."""
+    """Return true if the function has loops or bit operations.
+
+    Algorithms of accelerators have them; a function without them is not examined.
+    """
     return bool(loops(function)) or _bit_operations(function) > 0
 
 
@@ -218,7 +221,7 @@ def _is_method(function: Function) -> bool:
 
 
 def _structures_taken(function: Function) -> set[tuple[str, int]]:
-    """Return (name, size in bytes) of each structure to which a parameter points."""
+    """Return the structures to which the function's parameters point, as (name, size in bytes)."""
     described = [one.described for one in function.parameters]
     return {
         (one.pointee, one.size)

@@ -44,7 +44,7 @@ def sequences(function: Function) -> list[Words]:
 
 
 def innermost(found: Sequence[Loop]) -> list[Loop]:
-    """Return the innermost loops: those of `found` that do not contain another loop."""
+    """Return the innermost loops: those of `found` that contain no other loop."""
     return [
         loop
         for loop in found
@@ -86,7 +86,7 @@ def _width(text: str) -> str:
 
 
 def chases_pointers(function: Function) -> bool:
-    """Return true if a loop follows pointers that it loads, like the walk of a trie."""
+    """Return true if a loop of the function follows pointers that it loads, as in a trie."""
     blocks = {block.name: block for block in function.blocks}
     return any(_chases([blocks[name] for name in loop.blocks]) for loop in loops(function))
 

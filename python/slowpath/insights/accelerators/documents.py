@@ -1,4 +1,4 @@
-"""Types of the JSON documents on accelerators."""
+"""Types of the JSON document of `slowpath insights accelerators`."""
 
 from typing import Literal, NotRequired, TypedDict
 

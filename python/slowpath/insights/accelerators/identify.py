@@ -96,7 +96,7 @@ class Identification:
 
     @property
     def names(self) -> list[str]:
-        """Names of all examined functions, in the order of the module."""
+        """Symbols of all examined functions, in the order of the module."""
         return [name for name in self.functions if name in self._examined]
 
     def run(self) -> Iterator[Found]:

@@ -90,7 +90,11 @@ def _place(one: Accelerated | Alike) -> str:
 
 
 def _where(one: Accelerated) -> str:
-    """Return `file:line` of a function; for a library function, that of its first call."""
+    """Return the place of a function as `file:line`.
+
+    For a library function, it is the place of the first call, with the number of further calling
+    lines.
+    """
     further = len(one["calls"]) - 1
     more = f" and {further} more line{'' if further == 1 else 's'}" if further > 0 else ""
     return f"called in {_place(one)}{more}" if one["calls"] else _place(one)

@@ -161,7 +161,7 @@ def headline(report: AdviceReport) -> str:
 
 
 def effect(one: AdviceGiven) -> str:
-    """Return the effect of a piece of advice in words, such as the share of cycles saved."""
+    """Describe the effect of a piece of advice, such as "saves about 20 % of the cycles"."""
     if one["effect"] is None:
         return "the effect is unknown"
     if one["before"] == 0:

@@ -167,7 +167,7 @@ def _without(text: str, names: dict[str, str]) -> str:
 
 
 def _reason(message: str) -> str:
-    """Return an error message of LLVM's back end, shortened to one line."""
+    """Shorten an error message of LLVM's BPF back end to one line."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     first = next((line for line in lines if "rror:" in line or "ERROR" in line), "")
     words = re.sub(r"^.*?(error|LLVM ERROR): ", "", first)

@@ -50,7 +50,10 @@ _COPY_PREFIX = "slowpath_"
 
 
 class Described(NamedTuple):
-    """A BPF instruction, described by words from which a learnt model predicts its costs."""
+    """A BPF instruction, described by words from which a learnt model predicts its costs.
+
+    The words state its operation and the kinds of its operands.
+    """
 
     block: str  # name of the LLVM block
     words: tuple[str, ...]
@@ -160,7 +163,7 @@ class Prepared(NamedTuple):
 
 
 def prepared(file: str, clang: Clang) -> Prepared:
-    """Compile a source to LLVM IR that is ready for the BPF back end.
+    """Compile a source to LLVM IR that is ready for LLVM's BPF back end.
 
     Raises:
         InputError: when the source cannot be read or compiled.

@@ -183,7 +183,7 @@ class IrModule:
         return some
 
     def line(self, place: int | None) -> Line | None:
-        """Return the source line of a debug location; None if it is unknown."""
+        """Return the source line of the debug location with this number; None if it is unknown."""
         return None if place is None else self.metadata.line(place)
 
     def first_line(self, block: Block | None) -> Line | None:
@@ -288,7 +288,10 @@ def _has_size(call: Instruction) -> bool:
 
 
 def _copied(call: Instruction, provenance: Provenance) -> Iterator[Access]:
-    """Yield the accesses of a call that copies or fills memory, if its length is constant."""
+    """Yield the memory accesses of a call that copies or fills memory.
+
+    Yield nothing if the length is not constant, or for other calls.
+    """
     name = call_target(call.text).name or ""
     if not name.startswith(("llvm.mem", "memcpy", "memset", "memmove")):
         return

@@ -84,7 +84,7 @@ class AdditiveModel:
     def predict(self, words: Sequence[str]) -> Predicted:
         """Predict the number of card instructions of a block from the words that describe it.
 
-        A word that is unknown to the model has the mean weight of its group.
+        A word that is unknown to the model has the weight of its group.
         """
         instructions = sum(
             times * self.weights.get(word, self.groups.get(group(word), _DEFAULT_WEIGHT))
@@ -313,7 +313,7 @@ def _program(
 
 
 def _kind(parameter: Parameter) -> Kind:
-    """Return the kind of memory to which a parameter is assumed to point, by its type.
+    """Guess from the type of a parameter to which kind of memory it points.
 
     Pointers to bytes, numbers and headers point to the packet. Pointers to other structures, and to
     the object of a method, point to state.

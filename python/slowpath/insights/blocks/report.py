@@ -109,7 +109,10 @@ def _table(
 
 
 def _place(one: PredictedBlock, file: str) -> str:
-    """Return the source line of a block as text, with the file name if it is not `file`."""
+    """Return the source line of a block as text, such as `34` or `util.h:34`.
+
+    The file name is left out if it is `file`.
+    """
     if not one["line"]:
         return ""
     name = "" if one["file"] == file else f"{one['file'].rpartition('/')[2]}:"

@@ -383,7 +383,10 @@ def _alignment(text: str) -> int:
 
 
 def _constant(text: str) -> str:
-    """Return the class of a constant, such as `byte`, by the effort of creating it on the card."""
+    """Return the class of a constant, such as `byte`.
+
+    Constants of a class take the same effort to create on the card.
+    """
     if text in ("null", "false", "undef", "poison"):
         return "0"
     if not re.fullmatch(r"-?\d+", text):

@@ -140,7 +140,7 @@ def state(entry: Entry, size: int) -> Iterator[str]:
 
 
 def returned(kind: str) -> str:
-    """Return an LLVM instruction that returns an arbitrary value of the type `kind`."""
+    """Return an LLVM instruction that returns some value of the type `kind`, mostly 0."""
     if kind == "void":
         return "ret void"
     if kind == "ptr":

@@ -1,4 +1,4 @@
-"""Types of the JSON document of an assessment."""
+"""Types of the JSON entry `card`, with predictions for a function on the SmartNIC."""
 
 from typing import Literal, TypedDict
 

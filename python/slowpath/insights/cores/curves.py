@@ -52,7 +52,7 @@ def knees(throughput: Array) -> NDArray[np.int64]:
 
 
 class Advice(NamedTuple):
-    """Advised numbers of cores, one for each network function, with confidence intervals."""
+    """Advised numbers of cores for several functions, each with a confidence interval."""
 
     cores: NDArray[np.int64]  # shape (functions,)
     low: NDArray[np.int64]
@@ -130,7 +130,7 @@ class Curves(NamedTuple):
 
 
 class Query(NamedTuple):
-    """The functions and numbers of cores for which predictions are requested."""
+    """The functions and numbers of cores that a user asks predictions for."""
 
     file: str
     names: tuple[str, ...]  # distinct names of functions

@@ -111,7 +111,7 @@ class Functions(NamedTuple):
         return len(next(iter(self.columns.values())))
 
     def has(self, element: str) -> Array:
-        """Return, for each function, 1 if its chain contains `element`, else 0."""
+        """Return an array that is 1 for each function whose chain has `element`, else 0."""
         return self.columns[flag(element)]
 
     def selected(self, places: NDArray[np.intp]) -> "Functions":

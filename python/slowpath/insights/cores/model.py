@@ -80,7 +80,8 @@ def fit(sets: Sequence[Measured], seed: int) -> Array:
     """Fit the parameters of the queueing network to measured throughputs.
 
     Args:
-        sets: measured settings; each entry has another number of classes.
+        sets: measurements of functions alone or together; each entry has another number of
+            functions (classes) that share the SmartNIC.
         seed: seed of the start points. Several are tried, because some fits end in a bad optimum
             that leaves a resource unused.
     """
@@ -315,9 +316,10 @@ def model_of(curves: Curves, crossed: Crossed) -> CoresModel:
 
 
 def spread(errors: Array) -> Array:
-    """Return the covariance of prediction errors between core counts, without a few outliers.
+    """Return the covariance of prediction errors at different core counts.
 
-    An error is log(measured / predicted). `errors` has the shape (functions, 7).
+    A few outliers are left out. An error is log(measured / predicted). `errors` has the shape
+    (functions, 7).
     """
     largest = np.abs(errors).max(1)
     inliers = errors[largest <= np.quantile(largest, _INLIERS)]

@@ -353,7 +353,7 @@ def times(members: Sequence[Array], work: Amounts, cores: Array, throughput: Arr
 
 
 def _below(parameters: Array, work: Amounts, throughput: Array) -> Array:
-    """Reduce throughputs so that the network line (the port) stays below its capacity.
+    """Reduce throughputs so that the utilisation of the network line stays below 1.
 
     `throughput` is a mean over several fitted queueing networks, so it may exceed the capacity in
     the network with these `parameters`.
@@ -364,9 +364,10 @@ def _below(parameters: Array, work: Amounts, throughput: Array) -> Array:
 
 
 def _columns(works: Mapping[str, Array], found: Times) -> Array:
-    """Return the regressors of the linear latency model, shape (settings, classes, LATENCY_COUNT).
+    """Return the regressors of the linear latency model, as an array.
 
-    The arrays in `works` have the shape (settings, classes).
+    The shape is (settings, classes, LATENCY_COUNT). The arrays in `works` have the shape (settings,
+    classes).
     """
     on_card = found.packet - found.line
     # Outside the measured range of cores, these terms keep their values at its ends.

@@ -140,7 +140,7 @@ def _correction(measured: Array, predicted: Array) -> Array:
 def surprising(model: PairsModel, groups: Groups) -> NDArray[np.bool_]:
     """Return true for each function whose measured solo throughput is far from the prediction.
 
-    Such a measurement may be wrong. The shape is (groups, 4).
+    Predictions for its pairs are less reliable. The shape is (groups, 4).
     """
     expected = shared(model, groups._replace(alone=Alone(*(one * np.nan for one in groups.alone))))
     gap = np.log(groups.alone.throughput / expected.alone)
@@ -148,7 +148,7 @@ def surprising(model: PairsModel, groups: Groups) -> NDArray[np.bool_]:
 
 
 def predicted(model: PairsModel, groups: Groups) -> Scores:
-    """Return the predicted scores of all pairs of functions in each group."""
+    """Predict the scores of all pairs of functions in each group; see `groups.totals`."""
     found = shared(model, groups)
     return scores(found.alone, found.alone_latency, found.pairs, found.pairs_latency)
 

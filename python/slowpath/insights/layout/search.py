@@ -206,7 +206,10 @@ def _start(vectors: Sequence[Vector], k: int, dice: random.Random) -> list[Vecto
 
 
 def _lloyd(vectors: Sequence[Vector], centres: list[Vector]) -> tuple[list[int], list[Vector]]:
-    """Run Lloyd's algorithm until labels no longer change; return labels and centres."""
+    """Run Lloyd's algorithm for k-means, from the given centres.
+
+    It ends when the clusters no longer change. Return the cluster of each vector, and the centres.
+    """
     labels = list[int]()
     for _ in range(_ROUNDS):
         nearest = [

@@ -108,7 +108,10 @@ def least(found: Units, prices: Floats, capacity: Sequence[int]) -> Least | None
 
 
 def _eliminated(found: Units, prices: Floats, steps: Sequence[_Step]) -> dict[int, _Tables]:
-    """Eliminate the units (sets of equal parts) one by one, and return the cost tables of each."""
+    """Eliminate the units one by one, and return the cost tables of each unit.
+
+    A unit is a set of equal parts of structures; `steps` has the order.
+    """
     tables = dict[int, _Tables]()
     arriving = dict[int, list[_Step]]()
     for step in steps:

@@ -345,7 +345,7 @@ def _solved(
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Silence standard output: HiGHS 1.12 prints a line when it repairs a solution."""
+    """Silence standard output while the solver runs: HiGHS 1.12 prints a line on repairs."""
     try:
         stdout = os.dup(1)
     except OSError:  # standard output is closed

@@ -95,17 +95,17 @@ class Entry(NamedTuple):
 
     @property
     def click(self) -> bool:
-        """Return true if packets come as Click's `Packet` objects."""
+        """True if the function gets packets as Click's `Packet` objects."""
         return self.element is not None or "packet" in self.roles
 
     @property
     def dpdk(self) -> bool:
-        """Return true if packets come as DPDK buffers (`rte_mbuf`)."""
+        """True if the function gets packets as DPDK buffers (`rte_mbuf`)."""
         return self.receives or bool({"mbuf", "burst"} & set(self.roles))
 
     @property
     def xdp(self) -> bool:
-        """Return true if the function is an XDP program."""
+        """True if the function is an XDP program."""
         return "context" in self.roles
 
 
@@ -367,7 +367,7 @@ def _program(file: str, functions: Mapping[str, Function], tail_called: Collecti
 
 
 def programs_of(functions: Mapping[str, Function]) -> list[Function]:
-    """Return the XDP programs of a source."""
+    """Return the XDP programs among the functions of a source."""
     return [one for one in functions.values() if one.section and _takes_context(one)]
 
 
@@ -669,5 +669,5 @@ def _ends(name: str) -> bool:
 
 
 def _is_descriptor(one: Parameter) -> bool:
-    """Return true if a parameter points to a framework's packet descriptor, not to packet bytes."""
+    """Return true if a parameter points to a packet object, such as `rte_mbuf`, not to bytes."""
     return one.described is not None and one.described.pointee in _DESCRIPTORS

@@ -31,7 +31,7 @@ _INTEGER = re.compile(r"i(\d+)$")
 
 
 class Parameter(NamedTuple):
-    """A parameter of a function: LLVM type, attributes, and declaration in the source."""
+    """A parameter of a function, with its type in LLVM and its declaration in the source."""
 
     kind: str  # `integer`, `pointer` or the type as LLVM writes it
     bits: int  # width of an integer
@@ -77,7 +77,7 @@ class Function(NamedTuple):
 
     @property
     def place(self) -> str:
-        """File and line, as compilers write them; empty if unknown."""
+        """Source location of the function as `file:line`; empty if unknown."""
         return f"{self.line.file}:{self.line.line}" if self.line else ""
 
     @property

@@ -97,7 +97,7 @@ class Layouts:
         return list(self._globals)
 
     def node(self, symbol: str) -> int | None:
-        """Return the number of the metadata node that describes a global variable's type.
+        """Return the metadata node number of a global variable's type.
 
         Return None if LLVM split the variable and `symbol` names only a part of it.
         """

@@ -218,7 +218,8 @@ class Metadata:
     def _named(self, file: Node) -> str:
         """Return the path of a file as seen from the compilation folder.
 
-        For a file below the compilation folder, clang records this folder as the file's folder.
+        `file` is the file's node. For a file below the compilation folder, clang records this
+        folder as the file's folder.
         """
         name, folder = file.text("filename"), file.text("directory")
         return name if folder in ("", self._folder) else str(Path(folder, name))

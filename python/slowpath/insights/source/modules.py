@@ -36,7 +36,10 @@ Older versions end the process if they get the option against it.
 
 @cache
 def machine(effort: int = 1) -> Machine:
-    """Return this machine as LLVM's target; `effort` is the optimisation level, from 0 to 3."""
+    """Return LLVM's description of this machine as a target for compilation.
+
+    `effort` is the optimisation level, from 0 to 3.
+    """
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     # Headers of the kernel have inline assembly; it is compiled, but never runs.
@@ -147,7 +150,7 @@ def optimise(module: Module, *, compiled: bool, kept: Collection[str] = ()) -> N
 
 
 def prevent_inlining(module: Module, separate: Callable[[str], bool]) -> None:
-    """Make all functions external, and prevent the inlining of some.
+    """Forbid LLVM to inline some functions, and make all functions external.
 
     `separate` returns true for the symbol of a function that must not be inlined. Functions that
     the source marks as always inlined are still inlined.
@@ -432,7 +435,10 @@ def value(part: str) -> str | None:
 
 
 def pointer(opcode: str, text: str) -> str | None:
-    """Return the address that an instruction accesses; None if it accesses no memory."""
+    """Return the address that an instruction accesses, as a value of LLVM IR.
+
+    Return None if the instruction accesses no memory.
+    """
     operands = parts(text)
     match opcode:
         case "load" | "store":

@@ -432,7 +432,10 @@ def is_for_kernel(file: str) -> bool:
 
 
 def _all_code(file: str) -> bytes:
-    """Return the code of a source and of local files that it includes, at most `_MAX_FILES`."""
+    """Return the code of a source and of the local files that it includes.
+
+    At most `_MAX_FILES` files are read.
+    """
     found, left = dict[Path, bytes](), [Path(file)]
     while left and len(found) < _MAX_FILES:
         one = left.pop()

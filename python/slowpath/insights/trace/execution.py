@@ -495,7 +495,10 @@ class Execution:
             prototype(self._code.address(function.name))(*zeros)
 
     def _start(self, setting: RunSettings) -> str | None:
-        """Configure the Click element; return its error text, or None if it has no error."""
+        """Start and configure the Click element, if the function is a method of one.
+
+        Return an error text if the element rejects the configuration, else None.
+        """
         if self._entry.element is None:
             return None
         name = self._entry.element.removeprefix(ELEMENT)

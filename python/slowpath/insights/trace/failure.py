@@ -197,7 +197,7 @@ class FailureReport:
         return f"{where}{shown}{when}: {why}"
 
     def unreceived(self) -> str:
-        """Return the error for a function that returned without receiving a packet."""
+        """Return the error message for a function that returned without receiving a packet."""
         function = self._entry.function
         reason = f"{function.place}: the function {function.shown} ended without receiving a packet"
         return f"{reason} (rte_eth_rx_burst){self.unset() or f'; {_ENDING_REMEDY}'}"

@@ -57,7 +57,7 @@ _ALL = re.compile(r'^@(\S+) = [^\n]*section "\.?maps"', re.MULTILINE)
 
 
 class Map(NamedTuple):
-    """A BPF map, as the source defines it."""
+    """A BPF map as the source defines it: its type, and the sizes of keys and values."""
 
     name: str
     kind: int
@@ -112,7 +112,7 @@ class Table(NamedTuple):
 
     @property
     def variable(self) -> Variable:
-        """The table as a variable of the source."""
+        """The table in the form of a global variable, so that accesses to it are counted."""
         return Variable(self.map.name, self.layout, self.map.line)
 
 
@@ -371,7 +371,7 @@ class Store:
 
     @property
     def names(self) -> list[str]:
-        """Symbols of the maps."""
+        """The names of the maps."""
         return [one.map.name for one in self.tables]
 
     def describe(self, address: Callable[[str], int]) -> None:

@@ -65,9 +65,9 @@ class Cipher(NamedTuple):
 
 @cache
 def known_ciphers() -> tuple[Cipher, ...]:
-    """Return all combinations of cipher, key size, direction and byte order.
+    """Return all combinations of a known cipher, key size, direction and byte order.
 
-    Functions are compared with each of them.
+    Functions of the program are compared with each of them.
     """
     found = list[Cipher]()
     plain = (
@@ -195,7 +195,7 @@ def _numbers(count: int) -> Iterator[tuple[int, ...]]:
 
 
 def start_attempts(bench: Bench, begin: str) -> Iterator[Attempt]:
-    """Yield attempts to call a function that may set up a key.
+    """Yield attempts to call the function `begin`, which may set up a key.
 
     A successful attempt returns the arguments of the call.
     """

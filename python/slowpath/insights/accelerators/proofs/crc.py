@@ -20,9 +20,10 @@ _MOST_FREE = 8
 
 
 def kernel_and_solution(images: Sequence[int], target: int) -> list[int] | None:
-    """Return all subsets of `images` whose xor is `target`; None if there are none or too many.
+    """Return all subsets of `images` whose xor is `target`.
 
-    Each subset is a number whose bit n is set if the subset contains `images[n]`.
+    Each subset is a number whose bit n is set if the subset contains `images[n]`. Return None if
+    there are no subsets or too many.
     """
     basis = dict[int, tuple[int, int]]()  # by highest bit: an xor, and the set of its images
     kernel = list[int]()
@@ -92,9 +93,9 @@ class Recovered(NamedTuple):
 
 
 def prove_crc(oracle: Oracle) -> dict[str, Any] | None:
-    """Return a description of the CRC that a function computes; None if it computes none.
+    """Test whether a function computes a CRC, and return a description with its parameters.
 
-    The function is given as an oracle: calls with chosen data and seeds return its results.
+    Return None if it computes no CRC. `oracle` calls the function with chosen data and seeds.
     """
     found = recover(oracle)
     if found is None:
@@ -163,7 +164,7 @@ def _layouts(oracle: Oracle, mask: int, bits: int) -> list[Layout]:
     """Return the layouts that the CRC register may have in a function's result.
 
     The function is called through `oracle`. Only the result bits in `mask` depend on the message.
-    `bits` is the length of the message.
+    `bits` is the length of the message in bits.
     """
     at = (mask & -mask).bit_length() - 1
     span = (mask >> at).bit_length()
@@ -286,7 +287,10 @@ def _unusualness(pair: tuple[int, int], ones: int) -> tuple[int, int, int]:
 
 
 def _shifted(crc: Crc, register: int, bits: int) -> int:
-    """Return a CRC register multiplied by x to the power of `bits`, which may be negative."""
+    """Multiply a CRC register by x to the power of `bits`, modulo the CRC's polynomial.
+
+    `bits` may be negative.
+    """
     for _ in range(bits):
         register = times_x(register, crc.polynomial, crc.width)
     for _ in range(-bits):

@@ -137,7 +137,10 @@ def number_for(parameter: Parameter, value: int, choice: int = 0) -> int:
 
 
 def polynomials(function: Function) -> list[int]:
-    """Return the indices of parameters whose names say that they take the polynomial of a CRC."""
+    """Return the indices of the parameters that take the polynomial of a CRC.
+
+    They are recognised by their names.
+    """
     return [
         at
         for at, one in enumerate(function.parameters)
@@ -188,7 +191,7 @@ class Bench:
     """
 
     def __init__(self, module: Module, functions: Mapping[str, Function]) -> None:
-        """Compile the module, and allocate memory regions that can be passed as arguments."""
+        """Compile the module, and allocate memory regions to pass as arguments."""
         self.functions = functions
         self.code = CompiledModule(module, guarded=True)
         self.regions = [Region() for _ in range(REGIONS)]
@@ -269,7 +272,7 @@ class Memory:
 
 
 class State:
-    """Selected global variables of a module, whose content can be restored between calls."""
+    """A selection of a module's global variables, whose content can be restored between calls."""
 
     def __init__(self, bench: Bench, variables: Sequence[Variable], *, fresh: bool = False) -> None:
         """Select the variables to restore.
@@ -280,7 +283,7 @@ class State:
         self._variables = variables
 
     def now(self) -> bytes:
-        """Return the current content of all selected variables, concatenated."""
+        """Return the present content of all selected variables, joined."""
         return b"".join(ctypes.string_at(one.address, one.size) for one in self._variables)
 
     def restore(self) -> None:
@@ -302,7 +305,10 @@ class InitialBytes(NamedTuple):
 
 
 class BoundFunction:
-    """A compiled function whose parameters have roles, such as data, length or key."""
+    """A function of the program whose parameters have roles, such as data, length or key.
+
+    Arguments are supplied according to these roles.
+    """
 
     def __init__(
         self,
@@ -426,7 +432,7 @@ class SharedMemoryRun:
                 region.write(contents[at])
 
     def variables(self) -> bytes:
-        """Return the concatenated content of all variables that the functions may change."""
+        """Return the content of all variables that the functions may change, joined."""
         return self._state.now()
 
     def call(self, name: str, arguments: Sequence[int]) -> int:
@@ -461,9 +467,10 @@ def kinds(bench: Bench, name: str) -> str:
 
 
 def filled(pattern: str, pointers: Sequence[int], numbers: Sequence[int]) -> list[int]:
-    """Return arguments for a function whose parameters `kinds` described as `pattern`.
+    """Return arguments for a function, chosen by the kinds of its parameters.
 
-    Each p takes the next of `pointers`, and each i the next of `numbers`.
+    `pattern` is the result of `kinds`. Each p takes the next of `pointers`, and each i the next of
+    `numbers`.
     """
     next_pointer, next_number = iter(pointers), iter(numbers)
     return [next(next_pointer if kind == "p" else next_number) for kind in pattern]

@@ -422,7 +422,7 @@ def some_data(noise: Noise, size: int, *, text: bool) -> bytes:
 
 
 def swap_words(text: bytes, size: int = 4) -> bytes:
-    """Reverse the bytes in each word of `size` bytes."""
+    """Reverse the order of the bytes in each word of `text`; a word has `size` bytes."""
     if size == 1:
         return text
     return b"".join(text[at : at + size][::-1] for at in range(0, len(text), size))

@@ -77,11 +77,11 @@ class Crc(NamedTuple):
     augmented: bool = True  # true if `width` zero bits follow the message
 
     def of(self, data: bytes) -> int:
-        """Return the CRC of a message."""
+        """Return the CRC of a message, as a function that computes this CRC would."""
         return self.outcome(self.run(self.initial, data))
 
     def run(self, register: int, data: bytes) -> int:
-        """Return the CRC register after processing `data`, starting from `register`.
+        """Process `data` from the CRC register `register`, and return the register at the end.
 
         The bits of both registers are in their usual order, not reflected.
         """

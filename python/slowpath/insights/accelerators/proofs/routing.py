@@ -408,9 +408,9 @@ def _add_numbers(count: int, *, hop_pointer: bool) -> Sequence[tuple[str, ...]]:
 
 
 def _roots(bench: Bench, roles: Roles, pointer: bool) -> list[str]:
-    """Return possible locations of the routing table, as in `TableCalls.root`.
+    """Return possible locations of the routing table, see `TableCalls.root`.
 
-    `pointer` is true if `add` may take a pointer to the table.
+    `pointer` is true if `add`, the function that inserts a route, may take a pointer to the table.
     """
     if roles.make:
         return ["made"] if pointer else []
