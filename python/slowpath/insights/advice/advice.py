@@ -75,7 +75,7 @@ Findings = Iterator[Advice | Gap]
 
 
 class Placed(NamedTuple):
-    """The recommended placement of state in the card's memories, and the cost of accesses."""
+    """The recommended placement of state in the SmartNIC's memories, and the cost of accesses."""
 
     case: PlacementCase
     farthest: str
@@ -163,7 +163,7 @@ def assumptions(traced: Traced) -> list[str]:
 
 
 def unit(traced: Traced) -> str:
-    """Return the unit in which `instructions` counts: LLVM instructions or card instructions."""
+    """Return the unit in which `instructions` counts: instructions of LLVM or of the SmartNIC."""
     return "instructions of the card" if traced.executed.on_card else "LLVM instructions"
 
 

@@ -1,8 +1,8 @@
 """Collects the evidence for advice, using the code of the other insights commands.
 
 A worker process parses the source, runs it on the packet trace, and searches for functions that
-accelerators could replace. Meanwhile, a second worker counts card instructions, and this process
-computes the placement of state. The two workers share the memory limit.
+accelerators could replace. Meanwhile, a second worker counts SmartNIC instructions, and this
+process computes the placement of state. The two workers share the memory limit.
 """
 
 import json
@@ -186,10 +186,10 @@ def _statics(
 def _executed(
     request: AdviceRequest, traffic: str, run: Run, seconds: float | None, stopping: Stopping
 ) -> Executed:
-    """Return the counts of the code blocks that ran, in card instructions if possible.
+    """Return the counts of the code blocks that ran, in SmartNIC instructions if possible.
 
-    If the card's instructions cannot be counted, use LLVM instructions. `run` has the results of
-    running the source on the trace `traffic`.
+    If the SmartNIC's instructions cannot be counted, use LLVM instructions. `run` has the results
+    of running the source on the trace `traffic`.
     """
     allowed = RunLimits(None if seconds is None else seconds / 2, request.memory)
     try:

@@ -42,7 +42,7 @@ from slowpath.insights.trace.documents import CountedStructure
 def missing_counts(evidence: Evidence) -> Findings:
     """Yield the reasons why the report lacks counts of instructions.
 
-    The source is recursive, no trace was given, or the code could not be compiled for the card.
+    The source is recursive, no trace was given, or the code could not be compiled for the SmartNIC.
     """
     for name, place in evidence.statics.recursive:
         where = f" ({place})" if place else ""
@@ -81,7 +81,7 @@ _CERTAINTIES = ("proved", "predicted", "estimated", "assumption", "learnt")
 def report_on(evidence: Evidence, target: str) -> AdviceReport:
     """Return the report with all advice that the evidence supports, largest effect first.
 
-    `target` is the name of the card.
+    `target` is the name of the SmartNIC.
     """
     findings = [one for adviser in _ADVISERS for one in adviser(evidence)]
     traced = evidence.traced

@@ -101,10 +101,10 @@ class CardTable(NamedTuple):
 
 
 def card_tables(card: CardUse | None) -> Iterator[CardTable]:
-    """Yield tables of the throughput that a function is predicted to reach on the card.
+    """Yield tables of the throughput that a function is predicted to reach on the SmartNIC.
 
-    One is by number of cores, the other by the function that shares the card. Yield none if `card`
-    is None.
+    One is by number of cores, the other by the function that shares the SmartNIC. Yield none if
+    `card` is None.
     """
     if card is not None:
         titles: tuple[str, ...] = ("cores", "million packets/s", "from", "to")
@@ -133,7 +133,7 @@ def _curve_rows(card: CardUse) -> list[tuple[str, ...]]:
 
 
 def _neighbour_rows(card: CardUse) -> list[tuple[str, ...]]:
-    """Return a table row for each function that may share the card, best ones first.
+    """Return a table row for each function that may share the SmartNIC, best ones first.
 
     The best one leaves the assessed function the largest share of its throughput.
     """

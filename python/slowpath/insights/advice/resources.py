@@ -230,7 +230,7 @@ _UNNAMED = "memory without a name"
 
 
 def work_of(counts: CountsReport, placed: Placed | None) -> CardWork:
-    """Return the work per packet that the throughput on the card is predicted from.
+    """Return the work per packet that the throughput on the SmartNIC is predicted from.
 
     This is the number of LLVM instructions, as in the published figures for Click elements
     (`cores/prices.py`), and the accesses to each memory with structures placed as recommended.
@@ -283,7 +283,7 @@ def _parts(one: CountedStructure, internal_share: float, packets: int) -> Sequen
 
 
 def _windows(members: Sequence[CountedMember], operation: str, accesses: int) -> float:
-    """Return the number of accesses that the card needs for the program's accesses to `members`.
+    """Return the number of accesses that the SmartNIC needs for accesses to `members`.
 
     `operation` is `reads` or `writes`; `accesses` is their number in the program, the result if the
     sizes of the members are unknown. The program is assumed to need every byte that an access
@@ -316,7 +316,7 @@ def gap(evidence: Evidence, what: str) -> Gap:
 def doubts(traced: Traced) -> str:
     """Return a sentence with further assumptions of an estimate; empty if there are none.
 
-    For example, operations that the card lacks count as one instruction each.
+    For example, operations that the SmartNIC lacks count as one instruction each.
     """
     executed = traced.executed
     if executed.refused:
@@ -396,7 +396,7 @@ _MIN_DIFFERENCE = 0.01
 
 
 def sharing(evidence: Evidence) -> Findings:
-    """Yield advice on the neighbour: the function with which to share the card.
+    """Yield advice on the neighbour: the function with which to share the SmartNIC.
 
     The best neighbour leaves the assessed function the largest share of its solo throughput.
     """

@@ -4,10 +4,10 @@ An access is described by the base of its address: a variable, the object of a m
 parameter, or an unknown address, such as an address that was read from memory.
 
 A call through a pointer may reach every other function whose address is in a variable that the
-caller names. Such addresses are in initial values, as in `static const struct ops fast = {.hash =
-f}`, or are stored or copied, perhaps through other variables. Stores through pointer parameters are
-ignored. A call is unknown if no function of its type is found. Virtual methods of C++ are exempt: a
-call may reach the method of any class.
+caller names. Such addresses are in initial values, as in
+`static const struct ops fast = {.hash = f}`, or are stored or copied, perhaps through other
+variables. Stores through pointer parameters are ignored. A call is unknown if no function of its
+type is found. Virtual methods of C++ are exempt: a call may reach the method of any class.
 """
 
 import re

@@ -1,7 +1,7 @@
-"""Counts the card instructions of each basic block of a program, by compiling it for the card.
+"""Counts the SmartNIC instructions of each basic block of a program, by compiling it.
 
-clang compiles the source to BPF, and slowpath compiles BPF to instructions of the card. Each card
-instruction belongs to a BPF instruction, and this to a block of LLVM IR.
+clang compiles the source to BPF, and slowpath compiles BPF to instructions of the SmartNIC. Each
+SmartNIC instruction belongs to a BPF instruction, and this to a block of LLVM IR.
 """
 
 import re
@@ -65,7 +65,7 @@ def counted(
     exchanged: Mapping[str, str],
     called: Mapping[tuple[str, int], str],
 ) -> dict[str, dict[str, Counted]]:
-    """Count the card instructions of a compiled program, by function and block.
+    """Count the SmartNIC instructions of a compiled program, by function and block.
 
     Code outside of blocks has an empty block name. `layout` has the BPF instructions of each
     function. `exchanged` has the BPF maps that were replaced, each with the reason. `called` has
@@ -104,7 +104,7 @@ def counted(
 
 
 def _by_slot(program: CardProgram) -> dict[int, list[str]]:
-    """Return the texts of a program's card instructions, by slot index of the BPF instruction."""
+    """Return the texts of a program's SmartNIC instructions, by slot index in the BPF program."""
     found = dict[int, list[str]]()
     for one in program.compiled["instructions"]:
         if one["bpf"] is not None:
@@ -113,9 +113,9 @@ def _by_slot(program: CardProgram) -> dict[int, list[str]]:
 
 
 def _made(block: Counted, text: str, made: list[str]) -> None:
-    """Add a BPF instruction that the card supports to the counts of a block.
+    """Add a BPF instruction that the SmartNIC supports to the counts of a block.
 
-    `text` is the BPF instruction, and `made` are the card instructions compiled from it.
+    `text` is the BPF instruction, and `made` are the SmartNIC instructions compiled from it.
     """
     call = _CALL.match(text)
     if call:
@@ -132,7 +132,7 @@ def _made(block: Counted, text: str, made: list[str]) -> None:
 
 
 def _refused(block: Counted, one: StandIn) -> None:
-    """Add a BPF instruction that the card does not support to the counts of a block.
+    """Add a BPF instruction that the SmartNIC does not support to the counts of a block.
 
     `one` describes the instruction that stands in for it.
     """
@@ -300,10 +300,10 @@ def check(file: str, placed: Mapping[str, list[BpfInstruction]], compiled: objec
 def count(
     question: Question, module: Module, program: objects.ProgramInfo, stopping: Stopping
 ) -> CountedProgram:
-    """Count the card instructions of a program for each basic block.
+    """Count the SmartNIC instructions of a program for each basic block.
 
     Raises:
-        InputError: when the card cannot run the program, even with stand-ins for unsupported
+        InputError: when the SmartNIC cannot run the program, even with stand-ins for unsupported
             instructions.
         StoppedError: when `stopping` asks to stop.
     """
@@ -335,12 +335,12 @@ def count(
 def compiled_for_card(
     question: Question, module: Module, program: objects.ProgramInfo, stopping: Stopping
 ) -> analyses.CardProgram:
-    """Compile a program for the card.
+    """Compile a program for the SmartNIC.
 
-    Stand-in instructions replace those that the card lacks.
+    Stand-in instructions replace those that the SmartNIC lacks.
 
     Raises:
-        InputError: when the card cannot run the program, even with stand-ins.
+        InputError: when the SmartNIC cannot run the program, even with stand-ins.
         StoppedError: when `stopping` asks to stop.
     """
     btf = KernelBtf(None).for_program(needed=program.needs_kernel)
@@ -427,10 +427,10 @@ def _block(
 
 
 def _mark_unreached(rows: list[PredictedBlock]) -> None:
-    """Mark blocks that have BPF instructions but no card instructions as not counted.
+    """Mark blocks that have BPF instructions but no SmartNIC instructions as not counted.
 
-    The card's compiler drops unreachable code. Such code may be reachable in the original program,
-    but became unreachable when a stand-in replaced an unsupported instruction.
+    The SmartNIC's compiler drops unreachable code. Such code may be reachable in the original
+    program, but became unreachable when a stand-in replaced an unsupported instruction.
     """
     for row in rows:
         made = row["instructions"] or row["call_instructions"]
@@ -442,8 +442,9 @@ def _resolved(block: Block | None, counts: Counted, traced: Traced) -> tuple[int
     """Assign a block's accesses to unknown memory to either the packet or state.
 
     Return how many access the packet, and how many access state. The kinds of pointers in the LLVM
-    IR decide. The card can serve several loads with one read. Therefore, if some pointers are
-    unknown, accesses count for the packet only if no other card instruction accesses the packet.
+    IR decide. The SmartNIC can serve several loads with one read. Therefore, if some pointers are
+    unknown, accesses count for the packet only if no other SmartNIC instruction accesses the
+    packet.
     """
     if block is None or not counts.unknown:
         return 0, 0

@@ -12,7 +12,7 @@ Way = Literal["auto", "exact", "learnt"]
 
 
 class Question(NamedTuple):
-    """A request to predict the card instructions of each block in a source file."""
+    """A request to predict the SmartNIC instructions of each block in a source file."""
 
     file: str
     entry: str | None  # None: all programs; without programs, all functions that take packets

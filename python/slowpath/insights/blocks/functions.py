@@ -1,4 +1,4 @@
-"""Counts the card instructions of plain C functions and Click elements.
+"""Counts the SmartNIC instructions of plain C functions and Click elements.
 
 Such a function is not a BPF program, so it is first wrapped in one: an XDP program that calls it.
 """
@@ -131,7 +131,7 @@ def _parsed(question: Question, text: str) -> llvm.ModuleRef:
 def _check_called(file: str, entry: Entry) -> None:
     """Check that a function gets its packet as an argument.
 
-    A program on the card cannot receive packets by calling a function.
+    A program on the SmartNIC cannot receive packets by calling a function.
 
     Raises:
         InputError: when the function receives packets itself.
@@ -187,12 +187,12 @@ def as_program(question: Question, plain: Plain, entry: Entry) -> Wrapped:
 def count_entry(
     question: Question, plain: Plain, entry: Entry, stopping: Stopping
 ) -> CountedProgram:
-    """Count the card instructions of a function that takes packets, for each basic block.
+    """Count the SmartNIC instructions of a function that takes packets, for each basic block.
 
-    The function is wrapped as a program and compiled for the card.
+    The function is wrapped as a program and compiled for the SmartNIC.
 
     Raises:
-        InputError: when clang or the card cannot compile it.
+        InputError: when clang or the SmartNIC cannot compile it.
         StoppedError: when `stopping` asks to stop.
     """
     done = wrapped(question.file, plain.text, plain.language.functions, entry, plain.sizes)

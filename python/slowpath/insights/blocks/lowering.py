@@ -1,10 +1,10 @@
-"""Compiles a source to BPF instructions, from which a learnt model predicts card instructions.
+"""Compiles a source to BPF instructions, from which a learnt model predicts SmartNIC instructions.
 
 LLVM's BPF back end rejects some code, so the LLVM IR is rewritten first:
 
 - Functions get at most five parameters; they load others from the stack, and calls drop them.
 - Copies of unknown length become calls.
-- Atomic operations become unordered, as on the card, and divisions become unsigned.
+- Atomic operations become unordered, as on the SmartNIC, and divisions become unsigned.
 
 C compiles for BPF if clang accepts it. C++ (elements in the style of Click), other C, and LLVM IR
 compile for this machine. LLVM's passes and the back end then treat the LLVM IR as code for BPF,

@@ -1,4 +1,4 @@
-"""Predicts the card instructions of blocks with two learnt models.
+"""Predicts the SmartNIC instructions of blocks with two learnt models.
 
 One model is a tree and works on BPF instructions. The other one is additive and works on LLVM IR;
 it is used for functions that LLVM's BPF back end rejects.
@@ -52,7 +52,7 @@ give the lower and upper end of an interval.
 
 
 class Predicted(NamedTuple):
-    """The predicted number of card instructions of a block, with an interval.
+    """The predicted number of SmartNIC instructions of a block, with an interval.
 
     Four in five of the blocks that were held out from training lie in their intervals.
     """
@@ -70,7 +70,7 @@ def _predicted(instructions: float, errors: _Errors) -> Predicted:
 
 
 class AdditiveModel:
-    """An additive model that predicts the card instructions of a block of LLVM IR.
+    """An additive model that predicts the SmartNIC instructions of a block of LLVM IR.
 
     The block is described by words; each word adds its learnt weight.
     """
@@ -82,7 +82,7 @@ class AdditiveModel:
         self._errors: _Errors = saved["errors"]
 
     def predict(self, words: Sequence[str]) -> Predicted:
-        """Predict the number of card instructions of a block from the words that describe it.
+        """Predict the number of SmartNIC instructions of a block from the words that describe it.
 
         A word that is unknown to the model has the weight of its group.
         """
@@ -118,7 +118,7 @@ _STATE = frozenset({"element", "global", "table", "returned"})
 
 
 class Costs(NamedTuple):
-    """Predicted card instructions and memory accesses of one BPF instruction or one block."""
+    """Predicted SmartNIC instructions and memory accesses of one BPF instruction or one block."""
 
     instructions: float
     packet: float  # accesses to the packet
@@ -186,7 +186,7 @@ _PACKETS = ("xdp_md", "Packet", "WritablePacket", "rte_mbuf", "rte_mbuf *")
 
 
 class Models(NamedTuple):
-    """The two learnt models that predict card instructions of blocks."""
+    """The two learnt models that predict SmartNIC instructions of blocks."""
 
     tree: TreeModel  # for BPF instructions
     words: AdditiveModel  # for LLVM IR without BPF instructions
@@ -205,7 +205,7 @@ class Lowered(NamedTuple):
 
 
 def predicted_programs(question: Question) -> Iterator[PredictedProgram]:
-    """Yield predictions of card instructions for each program of a source.
+    """Yield predictions of SmartNIC instructions for each program of a source.
 
     If the user requests a function, yield only the prediction for this function.
 
@@ -244,7 +244,7 @@ def _lowered(question: Question, source: Prepared, all_: Mapping[str, Function])
 
 
 def predict(module: Lowered, entry: str, known: Models) -> PredictedProgram:
-    """Predict the card instructions of the function `entry` and its callees.
+    """Predict the SmartNIC instructions of the function `entry` and its callees.
 
     `known` are the learnt models.
     """
@@ -261,7 +261,7 @@ def predict(module: Lowered, entry: str, known: Models) -> PredictedProgram:
 def predict_entry(
     question: Question, plain: Plain, entry: Entry, known: Models
 ) -> PredictedProgram:
-    """Predict the card instructions of a function that takes packets.
+    """Predict the SmartNIC instructions of a function that takes packets.
 
     The function is wrapped as a BPF program, but the code of the wrapper does not count.
 
@@ -291,7 +291,7 @@ def _program(
     made: Mapping[str, dict[str, list[Described]]],
     known: Models,
 ) -> PredictedProgram:
-    """Predict the card instructions of the function `entry` and its callees.
+    """Predict the SmartNIC instructions of the function `entry` and its callees.
 
     `traced` has the functions with the memory kinds of their pointers. `made` has their BPF
     instructions by function and block.
@@ -331,7 +331,7 @@ def _kind(parameter: Parameter) -> Kind:
 def _function(
     traced: Traced, module: Lowered, made: dict[str, list[Described]] | None, known: Models
 ) -> PredictedFunction:
-    """Predict the card instructions of each block of a function.
+    """Predict the SmartNIC instructions of each block of a function.
 
     `made` has the function's BPF instructions by block; it is None if the BPF back end rejects the
     function. Then the prediction uses the LLVM IR.
@@ -356,7 +356,7 @@ def _function(
 def _from_machine(
     block: Block | None, name: str, made: list[Described], module: Lowered, model: TreeModel
 ) -> PredictedBlock:
-    """Predict the card instructions of a block from its BPF instructions `made`.
+    """Predict the SmartNIC instructions of a block from its BPF instructions `made`.
 
     `name` is the name of the block; `block` is None for instructions outside of LLVM blocks.
     """
@@ -375,7 +375,7 @@ def _from_machine(
 
 
 def _from_words(block: Block, said: Said, module: Lowered, model: AdditiveModel) -> PredictedBlock:
-    """Predict the card instructions of a block from words that describe its LLVM IR.
+    """Predict the SmartNIC instructions of a block from words that describe its LLVM IR.
 
     Use this instead of `_from_machine` if the BPF back end rejects the function of the block.
     """

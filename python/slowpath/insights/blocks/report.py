@@ -48,7 +48,7 @@ def blocks_csv(report: BlocksReport) -> Iterator[str]:
 def blocks_text(report: BlocksReport) -> Iterator[Line]:
     """Yield the lines of a text report: a table of blocks for each function.
 
-    Below the tables of a program are the operations that the card lacks.
+    Below the tables of a program are the operations that the SmartNIC lacks.
     """
     for number_, program in enumerate(report["programs"]):
         if number_:
@@ -153,7 +153,7 @@ def _sums(program: PredictedProgram, rows: list[PredictedBlock]) -> str:
 
 
 def _refused(rows: list[PredictedBlock], file: str) -> Iterator[Line]:
-    """Yield the operations that the card lacks, each with the source lines of its blocks.
+    """Yield the operations that the SmartNIC lacks, each with the source lines of its blocks.
 
     `rows` are the blocks. Lines in files other than `file` have the file name.
     """

@@ -1,4 +1,4 @@
-"""Describes blocks of LLVM IR by words, from which a learnt model predicts card instructions.
+"""Describes blocks of LLVM IR by words, from which a learnt model predicts SmartNIC instructions.
 
 A word is an instruction without names, with the kinds and sizes of its operands. The vocabulary is
 compact (a few hundred words): names are removed, and constants are classified by the effort of
@@ -385,7 +385,7 @@ def _alignment(text: str) -> int:
 def _constant(text: str) -> str:
     """Return the class of a constant, such as `byte`.
 
-    Constants of a class take the same effort to create on the card.
+    Constants of a class take the same effort to create on the SmartNIC.
     """
     if text in ("null", "false", "undef", "poison"):
         return "0"

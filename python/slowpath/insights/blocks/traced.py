@@ -1,7 +1,7 @@
-"""Counts the card instructions of each block, together with its runs over a packet trace.
+"""Counts the SmartNIC instructions of each block, together with its runs over a packet trace.
 
-The same LLVM module runs over the trace and is compiled for the card, after the passes for BPF. So
-both see the same blocks, and no mapping between compilations is needed.
+The same LLVM module runs over the trace and is compiled for the SmartNIC, after the passes for BPF.
+So both see the same blocks, and no mapping between compilations is needed.
 """
 
 from collections import Counter
@@ -119,7 +119,7 @@ class ExecutedBlock(NamedTuple):
 class Executed(NamedTuple):
     """All blocks that ran over a packet trace, with their instructions.
 
-    These are instructions of the card if they could be counted, else LLVM instructions.
+    These are instructions of the SmartNIC if they could be counted, else LLVM instructions.
     """
 
     blocks: list[ExecutedBlock]
@@ -131,7 +131,7 @@ class Executed(NamedTuple):
     """Operations that the card lacks, which the instruction counts do not include."""
 
     def lacking(self) -> str:
-        """Return a text that lists the operations that the card lacks.
+        """Return a text that lists the operations that the SmartNIC lacks.
 
         It names the first few of `refused` and the number of the others. Semicolons separate them,
         as their names have commas.
@@ -167,7 +167,7 @@ class Trace(NamedTuple):
 
 
 def executed(source: Source, clang: Clang, trace: Trace, stopping: Stopping) -> Executed:
-    """Run a function over a packet trace, and return its blocks with their card instructions.
+    """Run a function over a packet trace, and return its blocks with their SmartNIC instructions.
 
     Raises:
         InputError: when the function cannot be counted, or does not run.
@@ -213,7 +213,7 @@ def _run(
 ) -> Iterator[Message]:
     """Run a function over the packets of a trace, in the worker process; yield the results.
 
-    `counted` has two texts: the symbol of the function, and the LLVM IR from which its card
+    `counted` has two texts: the symbol of the function, and the LLVM IR from which its SmartNIC
     instructions were counted.
     """
     symbol, text = counted
@@ -223,9 +223,9 @@ def _run(
 
 
 def in_llvm(counts: CountsReport, why: str) -> Executed:
-    """Return the blocks of a run over a trace, with LLVM instead of card instructions.
+    """Return the blocks of a run over a trace, with LLVM instead of SmartNIC instructions.
 
-    `why` is the reason why card instructions could not be counted.
+    `why` is the reason why SmartNIC instructions could not be counted.
     """
     rows = [
         ExecutedBlock(
@@ -239,7 +239,7 @@ def in_llvm(counts: CountsReport, why: str) -> Executed:
 
 
 def _rows(counts: CountsReport, costs_by_symbol: dict[str, _Blocks]) -> list[ExecutedBlock]:
-    """Combine the runs of blocks over a trace with their card instructions.
+    """Combine the runs of blocks over a trace with their SmartNIC instructions.
 
     `counts` has the runs, and `costs_by_symbol` the instructions by function. Other functions are
     left out.
@@ -264,7 +264,7 @@ def _rows(counts: CountsReport, costs_by_symbol: dict[str, _Blocks]) -> list[Exe
 def _count_programs(
     question: Question, ran: frozenset[str], _seconds: float | None, stopping: Stopping
 ) -> Iterator[Message]:
-    """Count the card instructions of XDP programs in the worker process.
+    """Count the SmartNIC instructions of XDP programs in the worker process.
 
     Only programs with symbols in `ran` are counted. Yield one message of the same form as `_count`.
     """
@@ -287,10 +287,10 @@ def _count_programs(
 
 
 def _count(question: Question, _seconds: float | None, stopping: Stopping) -> Iterator[Message]:
-    """Count the card instructions of a function in the worker process.
+    """Count the SmartNIC instructions of a function in the worker process.
 
     Yield one message: the function's symbol, the LLVM IR to run, the costs of blocks, and the
-    operations that the card lacks.
+    operations that the SmartNIC lacks.
     """
     from slowpath.insights.blocks.functions import count_entry, load_plain
     from slowpath.insights.source.bpf_steps import for_host
@@ -316,9 +316,9 @@ def _costs(
     functions: Mapping[str, "Function"],
     metadata: "Metadata",
 ) -> tuple[dict[str, _Blocks], list[str]]:
-    """Return the card instructions of blocks by function symbol, from the counts of a program.
+    """Return the SmartNIC instructions of blocks by function symbol, from the counts of a program.
 
-    Also return the operations that the card lacks.
+    Also return the operations that the SmartNIC lacks.
     """
     costs_by_symbol, refused = dict[str, _Blocks](), dict[str, None]()
     for symbol, function in zip(program.symbols, program.program["functions"], strict=True):

@@ -1,4 +1,4 @@
-"""Wraps a plain function as an XDP program, in LLVM IR, so that it can be compiled for the card.
+"""Wraps a plain function as an XDP program, in LLVM IR, to compile it for the SmartNIC.
 
 The function gets its packet from the context of the program, which has the packet's start and end.
 Click's packet object is on the stack, the object of a method is the only element of an array map,

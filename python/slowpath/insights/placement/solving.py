@@ -412,7 +412,7 @@ def _placed(request: _Request, *, alike: bool) -> Placement | None:
 
 
 def _known(request: _Request, program: _Program) -> tuple[PartCounts, IntegerProgram] | None:
-    """Return a good placement, and the program without the solutions that cost more.
+    """Return a good placement, and the integer program without solutions that cost more.
 
     Return None if no good placement is found.
     """

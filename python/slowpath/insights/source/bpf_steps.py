@@ -4,9 +4,10 @@ Assembly and object come from the LLVM IR without additional passes, so all thre
 blocks. The object equals the one that clang makes in a single step
 (`tests/insights/test_insights_blocks.py`).
 
-Functions that are not BPF programs are first compiled for this machine, as in `slowpath insights
-counts`, so that clang finds the headers that they need. Both machines are little-endian with 64-bit
-pointers, so the LLVM IR is also valid for BPF. The optimisation passes then run for BPF.
+Functions that are not BPF programs are first compiled for this machine, as in
+`slowpath insights counts`, so that clang finds the headers that they need. Both machines are
+little-endian with 64-bit pointers, so the LLVM IR is also valid for BPF. The optimisation passes
+then run for BPF.
 """
 
 import re

@@ -1,7 +1,7 @@
 """Converts the counts of a run to input of other insights commands.
 
-These are `slowpath insights placement`, which places data structures in memories, and `slowpath
-insights coalescing`, which orders variables.
+These are `slowpath insights placement`, which places data structures in memories, and
+`slowpath insights coalescing`, which orders variables.
 
 The variables to order are the plain members of Click elements, plain variables, and the members of
 structures that the source declares. A basic block appears in the input once for each set of

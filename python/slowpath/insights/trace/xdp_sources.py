@@ -4,7 +4,7 @@ A successful `bpf_tail_call` in a program never returns. In a function that a pr
 target replaces only this function, and the caller gets the target's result. A function with tail
 calls is therefore called through a wrapper, which marks where to continue.
 
-Other instructions stay unchanged, so the blocks equal those that are counted for the card.
+Other instructions stay unchanged, so the blocks equal those that are counted for the SmartNIC.
 
 Sources: `___BPF_FUNC_MAPPER` in include/uapi/linux/bpf.h; Documentation/bpf;
 arch/x86/net/bpf_jit_comp.c; LLVM's language reference; llvm/docs/BPF (relocations are variables
