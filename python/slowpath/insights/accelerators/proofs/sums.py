@@ -251,9 +251,9 @@ _TRIALS = 256
 
 
 def prove_update(bench: Bench, name: str) -> dict[str, Any] | None:
-    """Test whether a function adds numbers to a checksum, or updates a checksum.
+    """Test whether a function sums fields to a checksum, or corrects a checksum for a change.
 
-    Return a description of the sum or update, or None if the function does neither.
+    Return a description of the sum or correction, or None if the function does neither.
     """
     function = bench.functions[name]
     numbers = [at for at, one in enumerate(function.parameters) if one.kind == "integer"]
