@@ -1,5 +1,6 @@
-"""Predicts how fast a network function runs when other functions compete for the same resources.
+"""Predicts how fast a network function runs beside others that compete for the same resources.
 
-Source: Wu et al., "Tomur: Traffic-Aware Performance Prediction of On-NIC Network Functions with
-Multi-Resource Contention" (later named Yala). Modules name their deviations from the paper.
+The resources are caches and memory, and accelerators of the NIC. Source: Wu et al., "Tomur:
+Traffic-Aware Performance Prediction of On-NIC Network Functions with Multi-Resource Contention"
+(later named Yala). Modules name their deviations from the paper.
 """

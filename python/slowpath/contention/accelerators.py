@@ -1,8 +1,11 @@
 """Models functions that share an accelerator: request times, throughput and waiting times.
 
-**Request time**, a line over the match ratio (Eq. 5). The accelerator reads each byte and reports
-each match; their number is match ratio x bytes. For rows with several packet sizes, t0 and a are
-lines over the size; the paper has one size.
+A match is an occurrence of one of the accelerator's patterns (regular expressions) in the packets;
+the match ratio is the number of matches per MB.
+
+**Request time** is a line over the match ratio (Eq. 5): the accelerator reads each byte and reports
+each match. If the measured packets have several sizes, t0 and a of Eq. 5 are lines over the size;
+the paper has one size.
 
 **Throughput of clients of round-robin accelerators.** Queues are visited in turn. A visit serves
 one request; a visit to an empty queue takes no time. Let x be the number of rounds per unit of
@@ -12,10 +15,11 @@ exists, the accelerator is always busy, so x is the solution of
 
     sum over clients j of  n_j t_j min(rate_j / n_j, x)  =  1
 
-Otherwise the accelerator has enough time, and each client gets the rate of its arrivals. The left
-side is continuous, increasing and piecewise linear, so sorting finds x. Long-term means depend
-only on mean rates and times (as in polling systems with one request per visit). With infinite
-rates this is Eq. 2 of the paper; with one finite rate below x, its Eq. 8.
+with n_j queues and request time t_j of client j. Otherwise the accelerator has enough time, and
+each client gets the rate of its arrivals. The left side is continuous, increasing and piecewise
+linear, so sorting finds x. Long-term means depend only on mean rates and times (as in polling
+systems with one request per visit). With infinite rates this is Eq. 2 of the paper; with one
+finite rate below x, its Eq. 8.
 
 Times are of one request, in any unit; throughputs are in its reciprocal. The paper writes the last
 form of Eq. 2, and Eq. 6, with squares of queue numbers. Its Eq. 1 (a round takes sum n_j t_j, and
@@ -61,12 +65,12 @@ from slowpath.core.errors import InputError
 
 
 def throughputs(queues: Floats, request_time: Floats, rate: Floats) -> Floats:
-    """Return the throughput of each client of a shared accelerator.
+    """Return the throughput of each client of a shared accelerator that serves queues in turn.
 
     Args:
         queues: number of queues of each client, > 0; clients are the last axis.
         request_time: time of one request of each client, > 0.
-        rate: arrival rate of each client, >= 0; infinite if it always has a request.
+        rate: arrival rate of each client's requests, >= 0; infinite if it always has a request.
 
     Returns:
         Requests per unit of time, in the common shape of the arguments.
@@ -77,10 +81,10 @@ def throughputs(queues: Floats, request_time: Floats, rate: Floats) -> Floats:
 
 
 def rounds(queues: Floats, request_time: Floats, rate: Floats) -> Floats:
-    """Return the number of rounds over its queues that the accelerator makes per unit of time.
+    """Return how often per unit of time the accelerator visits all its queues.
 
-    The result is infinite if no client's requests have to wait. It has no axis for clients; the
-    other axes are those of the arguments.
+    The arguments are those of `throughputs`; the result has their axes except the one for clients.
+    It is infinite if no client's requests have to wait.
     """
     weight = queues * request_time  # time of a client in a round
     each = rate / queues  # arrivals at each queue
@@ -102,9 +106,8 @@ def rounds(queues: Floats, request_time: Floats, rate: Floats) -> Floats:
 
 _ROUNDING = 1e-9
 _CONFIDENCE = 0.95
-"""Required confidence before request times count as falling.
-
-Noise alone exceeds it in at most one of 20 cases.
+"""Required confidence before fitted request times count as falling with the match ratio. Noise
+alone exceeds it in at most one of 20 cases.
 """
 
 
@@ -121,7 +124,7 @@ class RequestTime(NamedTuple):
     sizes: tuple[float, float] = (0.0, math.inf)  # least and greatest measured packet size
 
     def at(self, mtbr: Floats, size: Floats) -> Floats:
-        """Return the request time for match ratios in matches per MB and packet sizes in bytes.
+        """Return request times for match ratios `mtbr` (matches per MB) and packet sizes in bytes.
 
         Sizes outside the measured range are replaced by the nearest measured size.
         """
@@ -130,11 +133,11 @@ class RequestTime(NamedTuple):
         return np.asarray(base + (self.per_match + self.per_match_and_byte * size) * mtbr)
 
     def outside(self, mtbr: Floats) -> Mask:
-        """Return, for each match ratio, true if it is outside the measured range."""
+        """Return true for each match ratio (matches per MB) that is outside the measured range."""
         return np.asarray((mtbr < self.lowest) | (mtbr > self.highest))
 
     def scaled(self, factor: float) -> "RequestTime":
-        """Return the request time multiplied by a factor."""
+        """Return a copy in which all request times are multiplied by a factor."""
         return self._replace(
             base=self.base * factor,
             per_match=self.per_match * factor,
@@ -155,8 +158,8 @@ class RequestTime(NamedTuple):
 def fit_request_time(profile: AcceleratorProfile) -> RequestTime:
     """Fit the request time as a line over the match ratio, by least squares of relative errors.
 
-    If the fitted time falls with the match ratio, but noise explains the fall, a constant replaces
-    the line. Noise makes half of all lines fall where the time does not depend on matches.
+    If the fitted time falls with the match ratio, but noise explains the fall, the result is a
+    constant. Where the time does not depend on matches, noise makes half of all fitted lines fall.
 
     Raises:
         InputError: if times fall with the match ratio, the time without matches is negative, or
@@ -219,7 +222,8 @@ def fit_request_time(profile: AcceleratorProfile) -> RequestTime:
 def _falls(design: Floats, found: Floats) -> bool:
     """Return true if a fitted line falls by more than the scatter of the points explains.
 
-    The test is a t test of the slope.
+    This is a t test of the slope. `design` has the terms of each point divided by its time, and
+    `found` the fitted coefficients.
     """
     from scipy.special import stdtrit
 
@@ -232,11 +236,11 @@ def _falls(design: Floats, found: Floats) -> bool:
 
 
 class IdentificationError(ValueError):
-    """Raised if measurements next to other clients do not determine a function's waiting times."""
+    """Measurements beside other clients of the accelerator do not determine waiting times."""
 
 
 class CoRun(NamedTuple):
-    """A measurement of a function next to a client that keeps the accelerator busy."""
+    """A measurement of a function beside a client that keeps the accelerator busy."""
 
     queues: float  # queues of the client
     request_time: float  # request time of the client
@@ -247,7 +251,7 @@ _HALVINGS = 50
 
 
 class Waits(NamedTuple):
-    """Measured waiting times of a function at an accelerator, by the others' round time.
+    """Measured waiting times of a function at an accelerator, as a function of the round time.
 
     The round time is the time in which the accelerator serves each queue of the other clients once.
     The other clients always have a request.
@@ -257,15 +261,15 @@ class Waits(NamedTuple):
     wait: Floats
 
     def at(self, round_time: Floats) -> Floats:
-        """Return the waiting time for a round time, by linear interpolation.
+        """Return waiting times for round times, interpolated linearly.
 
-        It is constant outside the measured round times.
+        Outside the measured round times, the waiting time is constant.
         """
         return np.asarray(np.interp(round_time, self.round_time, self.wait))
 
 
 class Others(NamedTuple):
-    """The other clients of an accelerator; clients are the last axis of each array."""
+    """The other clients of an accelerator, in arrays whose last axis is the client."""
 
     queues: Floats
     request_time: Floats
@@ -273,10 +277,10 @@ class Others(NamedTuple):
 
 
 def measured_waits(solo: float, runs: Sequence[CoRun]) -> Waits:
-    """Derive waiting times from measurements next to other clients that keep the accelerator busy.
+    """Derive a function's waiting times from runs beside clients that keep the accelerator busy.
 
-    `solo` is the throughput of the function alone. The waiting times are by round time: the time in
-    which the accelerator serves each queue of the other clients once.
+    `solo` is the throughput of the function alone. The result has a waiting time for each round
+    time: the time in which the accelerator serves each queue of the other clients once.
 
     Raises:
         IdentificationError: if the co-runs are all alike, or the function does not wait.
@@ -297,9 +301,10 @@ def measured_waits(solo: float, runs: Sequence[CoRun]) -> Waits:
 
 
 def waits_of(solo: float, runs: Sequence[CoRun]) -> Waits:
-    """Return the time that busy clients of the accelerator add to a packet, without smoothing.
+    """Return the time that busy clients of the accelerator add to each packet, without smoothing.
 
-    The result has one time for each measured duration of a round over the clients' queues.
+    The result has one waiting time for each measured round time, the time in which the accelerator
+    serves each queue of the clients once. `solo` is the throughput of the function alone.
 
     Raises:
         IdentificationError: if a time or throughput is not positive.
@@ -314,7 +319,7 @@ def waits_of(solo: float, runs: Sequence[CoRun]) -> Waits:
 
 
 def others_round_time(others: Others) -> Floats:
-    """Return, by row, the time in which the accelerator serves each queue of other clients once.
+    """Return the time in which the accelerator serves each queue of the other clients once, by row.
 
     Clients that send no requests do not count.
     """
@@ -323,7 +328,7 @@ def others_round_time(others: Others) -> Floats:
 
 
 def wait_per_packet(alone: Floats, request_time: Floats, wait: Floats, others: Others) -> Floats:
-    """Return the time that a function waits per packet for its requests to the accelerator.
+    """Return the time that a function waits for the accelerator per packet, by row.
 
     Args:
         alone: time of a packet without waits at this accelerator, by row.
@@ -343,9 +348,9 @@ def wait_per_packet(alone: Floats, request_time: Floats, wait: Floats, others: O
 
 
 def _busy(throughput: Floats, request_time: Floats, others: Others) -> Floats:
-    """Return the share of time in which the accelerator serves the other clients, at most 1.
+    """Return the share of time, at most 1, in which the accelerator serves the other clients.
 
-    `throughput` is the rate of the function's own requests.
+    `throughput` is the rate of the function's own requests, `request_time` the time of one of them.
     """
     queues = np.concatenate([np.ones_like(others.queues[..., :1]), others.queues], axis=-1)
     time = np.concatenate([request_time[..., None], others.request_time], axis=-1)
@@ -357,21 +362,22 @@ def _busy(throughput: Floats, request_time: Floats, others: Others) -> Floats:
 
 
 _POINTS = 8
-"""Maximum number of groups into which co-runs are divided; the co-runs of a group are averaged."""
+"""Maximum number of groups of co-runs with similar round times; the waits in a group are averaged.
+"""
 _JUDGED = 4
-"""Minimum number of different round times for a cross-validation of waiting times.
-
-Cross-validation never leaves out the first and the last round time.
+"""Minimum number of different round times for a cross-validation of waiting times. It never leaves
+out the first and the last round time.
 """
 _TINY = 1e-300
 _MOST = 0.999
-"""Maximum share of a packet's time that the function's own request may take."""
+"""Maximum share of a packet's time that the function's own accelerator request may take."""
 
 
 def co_runs_of(mixes: Mixes) -> CoRuns | None:
-    """Return the measured mixes that determine waiting times; None if there are none.
+    """Return the measured mixes that determine waiting times at the accelerator.
 
-    In these mixes, one client always has a request, and nothing else competes.
+    None if there are none. In these mixes, one client of the accelerator always has a request, and
+    nothing else competes.
     """
     contention = [values for name, values in mixes.columns.items() if name not in TRAFFIC_NAMES]
     alone = ~np.any(contention, axis=0)
@@ -384,10 +390,10 @@ def co_runs_of(mixes: Mixes) -> CoRuns | None:
 
 
 def waits_by(runs: CoRuns) -> Waits | None:
-    """Return the waiting times derived from measurements next to a busy client.
+    """Return a function's waiting times, derived from runs beside a client that is always busy.
 
-    Return None if the function does not wait, or if the assumption that it waits for whole rounds
-    predicts its throughput better.
+    Return None if the function does not wait. Also return None if Eq. 1 predicts its throughput
+    better: it assumes that the function waits for whole rounds.
     """
     round_time, added = runs.queues * runs.request_time, 1 / runs.throughput - 1 / runs.alone
     found = _waits(round_time, added)
@@ -407,10 +413,10 @@ def waits_by(runs: CoRuns) -> Waits | None:
 
 
 def _waits(round_time: Floats, added: Floats) -> Waits | None:
-    """Derive waiting times from the times that clients added to packets.
+    """Derive waiting times from the time that clients added to each packet, `added`.
 
-    `round_time` is the duration of a round over the clients' queues, by measurement. Return None if
-    the measurements do not determine waiting times.
+    `round_time` is the time in which the accelerator serves each of the clients' queues once, for
+    each measurement. Return None if the measurements do not determine waiting times.
     """
     order = np.argsort(round_time, kind="stable")
     groups = np.array_split(order, min(len(order), _POINTS))
@@ -431,9 +437,9 @@ def waits_in(waits: Waits, query: Query, alone: Floats, own: Floats) -> Floats:
 
     Args:
         waits: measured waiting times of the function.
-        query: traffic, and the other clients of the accelerator.
-        alone: time of a packet if the function runs alone.
-        own: time of the function's own request.
+        query: traffic, and the other clients of the accelerator, by row.
+        alone: time of a packet if the function runs alone, by row.
+        own: time of the function's own request to the accelerator, by row.
     """
     clients = query.clients
     if clients is None:

@@ -1,7 +1,7 @@
 """Finds the resource that limits a function, and the traffic at which this resource changes.
 
-In both execution patterns (pipeline and run-to-completion), the bottleneck is the resource with the
-least partial throughput: the function's throughput with contention for this resource only
+A function runs as a pipeline or to completion. In both patterns, the bottleneck is the resource
+with the least partial throughput: the function's throughput with contention for this resource only
 (`model.py`). Without the bottleneck, the next resource limits the function: the next stage of a
 pipeline, or the remaining time in run-to-completion. In both patterns, the margin is *next partial
 throughput / throughput - 1*.
@@ -56,7 +56,10 @@ class Setting(NamedTuple):
 
 
 def bottlenecks(settings: Sequence[Setting], confidence: float) -> list[str]:
-    """Return the resource that limits the target function, for each setting."""
+    """Return the resource that limits the target function in each setting: accelerator or memory.
+
+    `confidence` is the probability that intervals contain the throughput.
+    """
     found = _predict_targets(settings, confidence)
     return [
         ACCELERATOR if found.accelerator[at] < found.memory[at] else MEMORY
@@ -65,7 +68,9 @@ def bottlenecks(settings: Sequence[Setting], confidence: float) -> list[str]:
 
 
 def diagnose(settings: Sequence[Setting], confidence: float) -> list[Diagnosed]:
-    """Determine the bottleneck, the next resource and the margin in each setting.
+    """Determine the bottleneck, the next resource and the margin between them in each setting.
+
+    `confidence` is the probability that intervals contain the throughput.
 
     Raises:
         InputError: if models do not fit together.
@@ -84,7 +89,7 @@ def diagnose(settings: Sequence[Setting], confidence: float) -> list[Diagnosed]:
 
 
 def _predict_solo(settings: Sequence[Setting], confidence: float) -> Floats:
-    """Predict the solo throughput of the target function, under the traffic of each setting."""
+    """Predict the throughput of each setting's target function alone, under the same traffic."""
     solo = np.empty(len(settings))
     groups = dict[tuple[int, bool], list[int]]()
     for at, one in enumerate(settings):
@@ -106,7 +111,7 @@ def _predict_solo(settings: Sequence[Setting], confidence: float) -> Floats:
 
 
 def _predict_targets(settings: Sequence[Setting], confidence: float) -> MixPredictions:
-    """Predict the throughput of the target function in each setting."""
+    """Predict the throughput of the target function in each setting, beside the other functions."""
     kinds, mixes, targets = list[Kind](), list[tuple[int, ...]](), list[int]()
     for one in settings:
         targets.append(len(kinds))
@@ -160,14 +165,18 @@ def _part(resource: str, throughput: float, low: float, high: float) -> Resource
 
 
 def _interval(throughput: float, low: float, high: float) -> tuple[float | None, float | None]:
-    """Return both ends of an interval; None for both if they are equal: the error is unknown."""
+    """Return both ends of an interval.
+
+    None for both if they equal the throughput: unknown error.
+    """
     return (low, high) if error_known(throughput, low, high) else (None, None)
 
 
 def _apart(high: float | None, low: float | None) -> bool:
-    """Return true if the end `high` of one interval is below the start `low` of another.
+    """Return true if one interval lies entirely below another.
 
-    Unknown ends (None) yield false.
+    `high` is the upper end of the first, `low` the lower end of the second. Unknown ends (None)
+    yield false.
     """
     return high is not None and low is not None and high < low
 
@@ -193,7 +202,8 @@ class Swept(NamedTuple):
 def grid(swept: Swept) -> list[float]:
     """Return the values of a sweep in ascending order, including both ends of its range.
 
-    Values are evenly spaced; flows are spaced by a constant ratio if the range is wide.
+    Values are evenly spaced. If the range of flows is wide, neighbours have a constant ratio
+    instead.
     """
     name, first, last, count = swept
     steps = range(count)
@@ -211,7 +221,7 @@ def grid(swept: Swept) -> list[float]:
 
 
 def with_attribute(setting: Setting, attribute: Attribute, value: float) -> Setting:
-    """Return the setting in which a traffic attribute has this value for all functions."""
+    """Return a copy of the setting in which all functions have this value of the attribute."""
     return setting.map(lambda kind: _with(kind, attribute, value))
 
 
@@ -224,7 +234,7 @@ def _with(kind: Kind, attribute: Attribute, value: float) -> Kind:
 
 
 def sweep(setting: Setting, swept: Swept, confidence: float) -> DiagnosedSweep:
-    """Determine the bottleneck for many values of a traffic attribute.
+    """Determine the bottleneck for many values of a traffic attribute, and where it changes.
 
     Raises:
         InputError: if models do not fit together.
@@ -256,7 +266,7 @@ def crossings(
     *,
     whole: bool,
 ) -> list[Crossing]:
-    """Find the values at which the bottleneck changes.
+    """Find the values of a traffic attribute at which the bottleneck changes.
 
     Args:
         values: sampled values, ascending.
@@ -282,7 +292,10 @@ def crossings(
 
 
 def _between(low: float, high: float, *, whole: bool) -> float | None:
-    """Return a value between `low` and `high` for bisection; None if they are close enough."""
+    """Return the middle of `low` and `high` for bisection; None if they are close enough.
+
+    `whole` is true if only integers are valid.
+    """
     if whole:
         return float((low + high) // 2) if high - low > 1 else None
     if high - low <= _DIGITS * max(abs(low), abs(high)):
@@ -299,7 +312,10 @@ _WORDS = f"'{_QUEUES} xN', '{_TIME} xN', 'flows xN', 'size =N', 'mtbr =N' or 'wi
 
 
 class ChangeError(ValueError):
-    """Raised if a hypothetical change is invalid or does not apply; the text has the reason."""
+    """A hypothetical change is invalid or does not apply to the setting.
+
+    The text has the reason.
+    """
 
 
 class Change(NamedTuple):
@@ -403,7 +419,7 @@ def _traffic(setting: Setting, attribute: Attribute, change: Change) -> Setting:
 
 
 def _scale_request_time(kind: Kind, factor: float) -> Kind:
-    """Return the function with the time of its accelerator requests multiplied by a factor."""
+    """Return a copy of the function whose accelerator requests take `factor` times as long."""
     time = kind.model.request_time
     if time is None:
         return kind

@@ -1,4 +1,4 @@
-"""Reads tables from CSV, JSON or Parquet; cells contain text or numbers.
+"""Reads tables of measurements from CSV, JSON or Parquet files, without interpreting columns.
 
 In CSV, the first line names the columns. Lines that begin with `#` are remarks; a remark `# key:
 value` above the columns applies to all rows. JSON stores remarks as keys next to `rows`, and
@@ -33,7 +33,9 @@ class Columns(NamedTuple):
 
 
 def read_columns(file: str, data: bytes) -> Columns:
-    """Return the columns of a Parquet file with the content `data`.
+    """Return the columns and remarks of a Parquet file with the content `data`.
+
+    `file` is its name, for errors.
 
     Raises:
         InputError: if the file is not Parquet, or a value is neither a number nor a text.
@@ -77,6 +79,8 @@ def _is_nan(value: object) -> bool:
 def write_columns(file: str, columns: Mapping[str, Column], remarks: Mapping[str, str]) -> None:
     """Write a Parquet file with columns of numbers, texts or lists of texts.
 
+    `remarks` are stored in the metadata of the file.
+
     Raises:
         InputError: if the file cannot be written.
         UnavailableError: if pyarrow is not installed.
@@ -109,14 +113,14 @@ Row = Mapping[str, object]
 
 
 class Rows(NamedTuple):
-    """The table in a JSON document: its rows, and remarks about all of them."""
+    """The table in a JSON document: its rows, and remarks that apply to all of them."""
 
     remarks: Mapping[str, str]
     rows: tuple[Row, ...]
 
 
 def read_rows(file: str, text: str) -> Rows:
-    """Parse a JSON document that contains a table.
+    """Parse the text of a JSON file that contains a table.
 
     Raises:
         InputError: if the text is not JSON, or has no rows.
@@ -154,17 +158,16 @@ def _remark(file: str, key: str, value: object) -> str:
 _SEPARATORS = ",;\t"
 _REMARK = re.compile(r"#\s*([\w -]+?)\s*:\s*(.*\S)")
 _ONCE = re.compile(r"function|device|cache mb|mtbr|unit .+")
-"""Remarks that must have one value for all rows.
-
-Other remarks are free text and can have several values.
+"""Keys of remarks that must have one value for all rows. Other remarks are free text and can have
+several values.
 """
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 ROW = "row"
-"""The column with the names of rows."""
+"""Name of the column that has the names of rows."""
 
 
 class Table(NamedTuple):
-    """The rows of a table from a CSV, JSON or Parquet file, and remarks about all of them."""
+    """The rows of a table from a CSV, JSON or Parquet file, and remarks that apply to all."""
 
     file: str
     remarks: Mapping[str, str]  # remarks about all rows, by keys in lower case
@@ -174,13 +177,13 @@ class Table(NamedTuple):
     remark_lines: Mapping[str, str] = {}  # `line N` by key; empty for JSON and Parquet
 
     def names(self) -> tuple[str, ...]:
-        """Return the names of the rows: cells of the column `row`, or row numbers without it."""
+        """Return the names of the rows: cells of the column `row`, or numbers from 1 without it."""
         if ROW not in self.header:
             return tuple(str(number) for number in range(1, len(self.rows) + 1))
         return tuple(str(row.get(ROW) or "").strip() for row in self.rows)
 
     def number(self, at: int, column: str) -> float:
-        """Return the number in a cell.
+        """Return the number in a column's cell of the row with index `at`.
 
         Raises:
             InputError: if the cell is not a number; the error names the file, the row and the
@@ -196,7 +199,7 @@ class Table(NamedTuple):
         return number
 
     def text(self, at: int, column: str) -> str:
-        """Return the text in a cell.
+        """Return the text in a column's cell of the row with index `at`.
 
         Raises:
             InputError: if the cell is empty; the error names the file, the row and the column.
@@ -207,13 +210,16 @@ class Table(NamedTuple):
         return str(value).strip()
 
     def error(self, at: int, column: str, reason: str) -> InputError:
-        """Return an error about the cell in row `at` and this column, with the reason."""
+        """Return an error about a column's cell of the row with index `at`.
+
+        `reason` says what is wrong with it.
+        """
         return InputError(
             codes.INVALID_CELL, self.file, f"{self.places[at]}, column {column}: {reason}"
         )
 
     def remark_error(self, key: str, reason: str) -> InputError:
-        """Return an error about the remark with this key, with the reason."""
+        """Return an error about the remark with this key. `reason` says what is wrong with it."""
         place = f"{self.remark_lines[key]}, " if key in self.remark_lines else ""
         return InputError(codes.INVALID_CELL, self.file, f"{place}{key}: {reason}")
 
@@ -278,7 +284,7 @@ def _csv(file: str, text: str) -> Table:
 
 
 def _remarks(file: str, text: str) -> dict[str, tuple[str, int]]:
-    """Return the remarks above the column names of a CSV file, with their line numbers."""
+    """Return the remarks above a CSV file's column names, by key: value and line number."""
     found = dict[str, tuple[str, int]]()
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip() and not line.startswith("#"):
@@ -321,7 +327,10 @@ def _parquet(file: str, data: bytes) -> Table:
 
 
 def _numbered(rows: Sequence[Mapping[str, object]]) -> tuple[str, ...]:
-    """Return a location such as `row 3 (m02)` for each row, for files without line numbers."""
+    """Return the location of each row for errors, such as `row 3 (m02)`.
+
+    JSON has no line numbers.
+    """
     numbers = range(1, len(rows) + 1)
     return tuple(
         f"row {number} ({row[ROW]})" if row.get(ROW) else f"row {number}"

@@ -1,11 +1,9 @@
-"""Defines the columns of profiles and queries, and the classes that store them as arrays.
+"""Defines the columns of tables with measurements and queries, and array classes for them.
 
-Arrays have one entry per row.
-
-Each column has a meaning, a unit and limits; values are checked against them. The seven counters of
-competitors are those of the paper (appendix D, Table 13). `dma_mb` is our addition. On machines
-without counters, a score replaces them. Limits are far beyond any real device, so a value outside
-them is wrong, most often because of another unit.
+Arrays have one entry per row. Each column has a meaning, a unit and limits; values are checked
+against them. The seven counters of competitors are those of the paper (appendix D, Table 13).
+`dma_mb` is our addition. On machines without counters, a score replaces them. Limits are far beyond
+any real device, so a value outside them is wrong, most often because of another unit.
 """
 
 from collections.abc import Mapping, Sequence
@@ -97,9 +95,8 @@ DMA = Column(
     zero=True,
     other_units=("dma", "dma_kb", "dma_bytes", "dma_gb", "dma_gbit"),
 )
-"""Traffic of devices to and from memory, which the counters of cores do not include.
-
-Tables may lack this column.
+"""Traffic between memory and devices, which the counters of cores do not include. Tables may lack
+this column.
 """
 SCORE = (
     Column(
@@ -137,7 +134,7 @@ empty. If the client always has a request, only the rate is empty.
 """
 
 ATTRIBUTES = {"flows": FLOWS, "size": SIZE, "mtbr": MTBR}
-"""Columns that describe traffic, by their names in command-line options."""
+"""Columns that describe traffic, by the names that command-line options use for them."""
 CLIENTS = (CLIENT_QUEUES, CLIENT_TIME, CLIENT_RATE)
 ALL = (
     *(*TRAFFIC, MTBR, *COUNTERS, DMA, *SCORE),
@@ -157,7 +154,11 @@ def column_of(table: Table, column: Column) -> Floats:
 
 
 def optional_column(table: Table, column: Column) -> Floats:
-    """Return the values of a column whose cells may be empty; NaN stands for empty cells."""
+    """Return the values of a column whose cells may be empty; empty cells become NaN.
+
+    Raises:
+        InputError: if the column is missing or in another unit, or a value is invalid.
+    """
     _check(table, column)
     found = np.full(len(table.rows), np.nan)
     for at, row in enumerate(table.rows):
@@ -168,7 +169,11 @@ def optional_column(table: Table, column: Column) -> Floats:
 
 
 def _check(table: Table, column: Column) -> None:
-    """Check that the table has the column in the right unit; raise an `InputError` if not."""
+    """Check that a table has a column in the right unit.
+
+    Raises:
+        InputError: if the column is missing or in another unit.
+    """
     if column.name not in table.header:
         raise missing_column_error(table, column)
     unit = table.remarks.get(f"unit {column.name}")
@@ -188,15 +193,15 @@ def _number(table: Table, at: int, column: Column) -> float:
 
 
 def columns_of(table: Table, columns: Sequence[Column]) -> dict[str, Floats]:
-    """Return the values of several columns, by their names."""
+    """Return the values of several required columns, by the names of the columns."""
     return {column.name: column_of(table, column) for column in columns}
 
 
 def has(table: Table, column: Column) -> bool:
-    """Return true if the table has this optional column.
+    """Return true if the table has this optional column, with the correct name.
 
     Raises:
-        InputError: if the column has another unit or spelling.
+        InputError: if the table has it in another unit or spelling.
     """
     if column.name in table.header:
         return True
@@ -206,7 +211,10 @@ def has(table: Table, column: Column) -> bool:
 
 
 def missing_column_error(table: Table, column: Column) -> InputError:
-    """Return the error for a missing column, with the column's meaning and the table's columns."""
+    """Return the error for a missing column.
+
+    It explains the column and lists those of the table.
+    """
     unit = f" ({column.meaning}, in {column.unit})" if column.unit else f" ({column.meaning})"
     misnamed = _misnamed(table, column)
     if misnamed is not None:
@@ -224,7 +232,10 @@ def missing_column_error(table: Table, column: Column) -> InputError:
 
 
 def _misnamed(table: Table, column: Column) -> str | None:
-    """Return the name of a table column that is `column` in another unit or spelling; else None."""
+    """Return the name of a table column that is `column` in another unit or spelling; else None.
+
+    For example, `Flow-Count` is another spelling of `flow_count`.
+    """
     for name in table.header:
         plain = name.lower().replace(" ", "_").replace("-", "_")
         if plain in (column.name, *column.other_units):
@@ -249,7 +260,7 @@ def invalid_reason(column: Column, value: float) -> str | None:
 
 
 class Origin(NamedTuple):
-    """Origin of measurements; fields are None if the file does not state them."""
+    """Origin of measurements, such as files and device; fields are None if the files lack them."""
 
     files: tuple[str, ...]
     function: str | None = None
@@ -261,9 +272,9 @@ class Origin(NamedTuple):
 
 
 class MemoryProfile(NamedTuple):
-    """Measured throughputs of a function with competitors for caches and memory, one per row.
+    """Measured throughputs of a function beside competitors for caches and memory, one per row.
 
-    `columns` has the function's own traffic (`columns.TRAFFIC`), and the memory accesses of the
+    `columns` has the function's own traffic (`columns.TRAFFIC`) and the memory accesses of the
     competitors: their counters (`columns.COUNTERS`, and possibly `columns.DMA`) or one score
     (`columns.SCORE`).
     """
@@ -275,7 +286,7 @@ class MemoryProfile(NamedTuple):
 
 
 class AcceleratorProfile(NamedTuple):
-    """Accelerator time per packet, at several match ratios, of a function that runs alone."""
+    """Accelerator time per packet of a function that runs alone, at several match ratios."""
 
     origin: Origin
     rows: tuple[str, ...]
@@ -285,7 +296,7 @@ class AcceleratorProfile(NamedTuple):
 
 
 class CoRuns(NamedTuple):
-    """Measured throughputs of a function next to one accelerator client that is always busy."""
+    """Measured throughputs of a function beside one client that keeps an accelerator busy."""
 
     origin: Origin
     rows: tuple[str, ...]
@@ -296,7 +307,10 @@ class CoRuns(NamedTuple):
 
 
 class Clients(NamedTuple):
-    """Other clients of an accelerator; the axes of each array are table row and client."""
+    """Other clients of an accelerator.
+
+    The axes of each array are the row of the table and the client.
+    """
 
     queues: Floats
     request_time: Floats
@@ -306,9 +320,10 @@ class Clients(NamedTuple):
 class Query(NamedTuple):
     """Inputs of predictions, by row: the traffic, and the total contention by all competitors.
 
-    `mtbr` and `queued` (sum of the competitors' 1 / throughput at the accelerator) are None without
-    an accelerator. `clients` describes these competitors one by one. Without `clients`, they count
-    as one client that always has a request of length `queued`.
+    `mtbr` is the match ratio of the traffic, and `queued` the sum of the competitors' 1 /
+    throughput at the accelerator. Both are None without an accelerator. `clients` describes these
+    competitors one by one. Without `clients`, they count as one client that always has a request of
+    length `queued`.
     """
 
     file: str
@@ -321,17 +336,17 @@ class Query(NamedTuple):
     clients: Clients | None = None
 
     def without_clients(self) -> "Query":
-        """Return the same query for an accelerator that no other function uses."""
+        """Return a copy of the query in which no other function uses the accelerator."""
         queued = None if self.queued is None else np.zeros_like(self.queued)
         return self._replace(queued=queued, clients=None)
 
 
 class Mixes(NamedTuple):
-    """Measurements of a function with competitors for memory, the accelerator, or both.
+    """Measurements of a function beside competitors for memory, for the accelerator, or for both.
 
     `columns` are those of a memory profile: the function's traffic, and the contention of the
     competitors for memory. Without such competitors, all columns of contention are zero. `queues`
-    is 0 without a client of the accelerator.
+    is 0 if no client uses the accelerator.
     """
 
     origin: Origin
@@ -347,13 +362,13 @@ class Mixes(NamedTuple):
 
     @property
     def clients(self) -> Clients:
-        """Other client of the accelerator in each mix; rate 0 stands for no client."""
+        """The other client of the accelerator in each mix; rate 0 means that there is none."""
         queues, time, rate = (one[:, None] for one in (self.queues, self.request_time, self.rate))
         return Clients(np.maximum(queues, 1), np.where(queues > 0, time, 1.0), rate)
 
     @property
     def query(self) -> Query:
-        """Query for the same traffic and competitors, to compare predictions with these mixes."""
+        """A query with the same traffic and competitors, to predict what was measured."""
         return Query(
             self.origin.files[0],
             self.rows,
@@ -364,7 +379,7 @@ class Mixes(NamedTuple):
         )
 
     def where(self, rows: Mask) -> "Mixes":
-        """Return the mixes in the rows that the mask selects."""
+        """Return the mixes that the mask `rows` selects."""
         return Mixes(
             self.origin,
             tuple(name for name, kept in zip(self.rows, rows, strict=True) if kept),
@@ -374,7 +389,7 @@ class Mixes(NamedTuple):
 
 
 class OwnContention(NamedTuple):
-    """Counters or score of a function that runs alone, which describe it as a competitor."""
+    """Counters or score of a function that runs alone, to describe it as a competitor."""
 
     origin: Origin
     rows: tuple[str, ...]

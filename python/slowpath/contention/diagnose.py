@@ -64,7 +64,7 @@ def run(given: Namespace, reporter: Reporter) -> ExitCode:
 
 
 def read_sweep(text: str) -> "Swept":
-    """Parse the argument of `--sweep`, such as `mtbr=0..1100`.
+    """Parse the argument of `--sweep`, such as `mtbr=0..1100`: a traffic attribute and its range.
 
     Raises:
         OptionError: if the attribute or a value is wrong.
@@ -179,7 +179,10 @@ def _changes(
 
 
 def _guess_warnings(setting: "Setting", now: "Diagnosed") -> Iterator[Coded]:
-    """Yield a warning if the setting to diagnose is outside the range of the training rows."""
+    """Yield a warning if the diagnosed setting is outside the range of the training rows.
+
+    `now` is its diagnosis.
+    """
     if now["outside"]:
         from slowpath.contention.model import described
 
@@ -192,7 +195,7 @@ def _guess_warnings(setting: "Setting", now: "Diagnosed") -> Iterator[Coded]:
 
 
 def _sweep_warnings(setting: "Setting", sweep: "DiagnosedSweep | None") -> Iterator[Coded]:
-    """Yield a warning about values of a sweep outside the range of the training rows."""
+    """Yield a warning if values of a sweep are outside the range of the training rows."""
     from slowpath.contention.bottleneck import with_attribute
     from slowpath.contention.model import described
 
@@ -216,7 +219,7 @@ def _sweep_warnings(setting: "Setting", sweep: "DiagnosedSweep | None") -> Itera
 
 
 def _inputs(setting: "Setting") -> dict[str, list[float]]:
-    """Return the inputs of the target function's model, by column: traffic and contention."""
+    """Return the inputs of the target function's model by column: traffic and competitors."""
     from slowpath.contention.columns import MTBR
     from slowpath.contention.prediction import query_with_competitors
 

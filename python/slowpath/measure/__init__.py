@@ -1,1 +1,1 @@
-"""The command `slowpath measure`, which times the slowest paths in the running kernel."""
+"""The command `slowpath measure`, which times slow paths of BPF programs in the running kernel."""

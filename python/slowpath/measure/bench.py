@@ -1,9 +1,9 @@
-"""The running kernel as a test bench, and a meter of the CPU's speed.
+"""Loads BPF programs into the running kernel to time them, and measures the speed of the CPU.
 
-The meter times two kinds of additions. An addition that depends on the previous one takes one clock
-cycle on all current cores, so its time gives the clock frequency. The rate of independent additions
-shows the share of the core that this CPU gets: a second CPU on the core lowers this rate, but does
-not slow down dependent additions.
+The speed is measured with two kinds of additions. An addition that depends on the previous one
+takes one clock cycle on all current cores, so its time gives the clock frequency. The rate of
+independent additions shows the share of the core that this CPU gets: a second CPU on the core
+lowers this rate, but does not slow down dependent additions.
 """
 
 import math
@@ -31,18 +31,18 @@ take longer.
 
 
 class KernelBench:
-    """A bench that loads the programs of paths into the running kernel and times them."""
+    """Test bench that loads one program for each path into the running kernel and times it."""
 
     def __init__(
         self, station: kernel.Station, cases: Sequence[kernel.Case], untimed: Sequence[int] = ()
     ) -> None:
-        """Create the bench; of all programs, only the busy loop is loaded now.
+        """Create the bench and load the busy loop; the programs of the paths are loaded by `load`.
 
         Args:
             station: Thread that loads and runs programs.
-            cases: Prepared paths.
-            untimed: For each path, number of runs before each sample, without a time. They bring
-                map elements into the caches that hold them between packets. Empty: none.
+            cases: Paths to time, each with its program, packet and map content.
+            untimed: For each path, number of runs before each sample whose time is not taken. These
+                runs bring map elements into the caches, as earlier packets would. Empty: none.
         """
         self._station = station
         self._busy = kernel.load_busy(station)
@@ -55,7 +55,7 @@ class KernelBench:
         self.net = [case.arrangement == "restored" or case.drained for case in self._cases]
 
     def load(self, part: Sequence[int]) -> Load:
-        """Load the programs of paths anew, in a different random order each time.
+        """Load the programs of the paths with the indices `part` anew, in random order.
 
         The order of loading determines the addresses of programs, and the addresses change the time
         of a call. A random order avoids favouring one path.
@@ -70,15 +70,18 @@ class KernelBench:
 
 
 class ColdBench:
-    """A bench that times paths with the packets of many flows.
+    """Test bench that times paths with cold caches: the packets of many flows take turns.
 
     Two programs are timed for each path n: subject 2n is the path's program, and subject 2n + 1 an
-    empty program with the same packets. The kernel's loop calls both through a program that writes
-    the next packet, so that the difference of their times is that of the path's program.
+    empty program. The kernel runs both on the same packets, through a program that writes the next
+    packet. The difference of their times is therefore the time of the path's program.
     """
 
     def __init__(self, station: kernel.Station, cases: Sequence[kernel.Cold]) -> None:
-        """Create the bench; of all programs, only the busy loop is loaded now."""
+        """Create the bench and load the busy loop.
+
+        The programs of the paths are loaded by `load`.
+        """
         self._station = station
         self._busy = kernel.load_busy(station)
         self._cases = list(cases)
@@ -88,7 +91,7 @@ class ColdBench:
         self.parts = _parts(len(self.wrapped))
 
     def load(self, part: Sequence[int]) -> Load:
-        """Load the programs of paths anew, and fill their maps.
+        """Load the programs in `part` (indices 2n and 2n + 1 for path n) anew, and fill their maps.
 
         Raises:
             InputError: if the kernel no longer accepts one of the paths.
@@ -101,20 +104,21 @@ class ColdBench:
 _FILLING = 3
 """Number of random accesses per map entry after which most entries of a map are in the caches."""
 _MOST_UNTIMED = 1 << 17
-"""Maximum number of untimed runs before a sample, about 20 ms. Maps with more entries exceed all
-caches but the last one, which other programs use, too."""
+"""Maximum number of untimed runs before a sample, about 20 ms. A map with more entries fits only
+into the last-level cache, which other programs use, too.
+"""
 
 
 def _untimed_runs(case: kernel.Cold) -> int:
-    """Return the number of runs after which the caches hold the map elements of a path.
+    """Return the number of untimed runs that bring the map elements of a path into the caches.
 
-    Return 0 if the elements exceed the caches, because each packet then finds its elements evicted.
+    Return 0 if the elements do not fit into the caches: untimed runs would then have no effect.
     """
     return 0 if case.limited is None else min(case.flows, _MOST_UNTIMED)
 
 
 def random_runs(entries: int) -> int:
-    """Return the number of runs with random map entries after which the caches are filled."""
+    """Return the number of runs that fill the caches, if each uses a random one of `entries`."""
     return min(_FILLING * entries, _MOST_UNTIMED)
 
 
@@ -148,7 +152,7 @@ class _KernelLoad:
 
 
 def _parts(count: int) -> list[range]:
-    """Divide `count` programs into groups that are loaded together; return the indices."""
+    """Divide the programs 0 to `count` - 1 into groups that are loaded together."""
     starts = range(0, count, TOGETHER)
     return [range(start, min(start + TOGETHER, count)) for start in starts]
 
@@ -159,23 +163,23 @@ _EVERY = 0.1  # seconds between two readings
 _FEWEST = 6  # minimum number of rounds for a result
 
 Additions = tuple[float, float]
-"""Times in nanoseconds of a dependent and of an independent addition."""
+"""Times of a dependent and of an independent addition, in nanoseconds."""
 
 
 class CpuSpeed(NamedTuple):
-    """The speed of a CPU: clock frequency, and instructions per cycle."""
+    """Speed of a CPU: its clock frequency, and its number of instructions per clock cycle."""
 
     clock_hz: int
     instructions_per_cycle: float
 
 
 class PaceMeter:
-    """Measures the speed of the CPU at intervals."""
+    """Meter that measures the speed of the CPU again and again while a measurement runs."""
 
     def __init__(self, additions: Callable[[int], Additions]) -> None:
         """Create the meter.
 
-        `additions` times the given number of dependent and of independent additions.
+        `additions` times the given number of dependent additions and as many independent ones.
         """
         self._additions = additions
         self._rounds: list[Additions] = []
@@ -189,9 +193,9 @@ class PaceMeter:
         self._next = time.monotonic() + _EVERY
 
     def speed(self) -> CpuSpeed | None:
-        """Return the medians of all readings, or None if there are too few readings.
+        """Return the median speed over all readings, or None if there are too few readings.
 
-        The median rather than the best reading describes the conditions of the measurement.
+        The median describes the conditions of the measurement; the best reading would not.
         """
         if len(self._rounds) < _FEWEST:
             return None

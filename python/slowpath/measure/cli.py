@@ -27,7 +27,8 @@ from slowpath.core.quantities import duration, percentage
 _MEASUREMENT = Heading("How to measure")
 _TRACE = Heading("Your own packets")
 _SEARCH_SECONDS = 3.0
-"""Default time limit of the path search, because programs can have very many paths."""
+"""Default time limit for the search for slow paths, in seconds; a program can have very many paths.
+"""
 _MODES = ("test-run", "live")
 _FORMATS = Formats(
     "slowpath.measure.report_document",

@@ -1,4 +1,7 @@
-"""Measures paths with cold caches, by using more flows than fit into the caches."""
+"""Measures paths with cold caches.
+
+The packets of many flows take turns, whose map entries exceed the caches.
+"""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -13,7 +16,9 @@ from slowpath.measure.sampling import Measured, ProgressCallbacks, StopCriteria,
 from slowpath.measure.statistics import Estimate, estimate
 
 _LOADS = 3
-"""Minimum number of loads; small, because each load fills the maps anew."""
+"""Minimum number of times that the programs are loaded; small, because each load fills the maps
+anew.
+"""
 _MUCH_LONGER = 1.5
 """Minimum ratio of cold to hot time for a path to be mentioned in the conclusion."""
 
@@ -38,7 +43,8 @@ def measure_cold(
 ) -> None:
     """Measure paths again, now with cold caches, and store the times in the program's record.
 
-    `cache_bytes` is the size of the last-level cache; None if it is unknown.
+    Paths without a time on hot caches are skipped. `cache_bytes` is the size of the last-level
+    cache; None if it is unknown.
     """
     found: list[_ColdCase] = []
     rows = [program.record["paths"][number] for number in program.numbers]
@@ -74,12 +80,11 @@ def measure_cold(
 
 
 def _run_time(cold: Measured | None, empty: Measured | None, baseline: float) -> Estimate | None:
-    """Return the time of a run with cold caches, in nanoseconds.
+    """Return the time in nanoseconds of a run of a path's program with cold caches.
 
-    Both measurements cover the same loads of the programs. `cold` has the times of the path,
-    `empty` those of an empty program with the same packets. The result is the mean of their
-    differences, plus `baseline`, the time of an empty program with hot caches. It is None if no
-    load has both times.
+    `cold` has the times of the program in each load, `empty` those of an empty program on the same
+    packets. The result is the mean of their differences, plus `baseline`: the time of an empty
+    program with hot caches. It is None if no load has both times.
     """
     if cold is None or empty is None:
         return None
@@ -107,7 +112,7 @@ def _cold(measured: _ColdCase, value: Estimate, cache_bytes: int) -> ColdPath:
 
 
 def _conclude(record: MeasuredProgram) -> None:
-    """Add a sentence to the conclusion if a path takes much longer with cold caches."""
+    """Add a sentence to the record's conclusion if a path takes much longer with cold caches."""
     worst: tuple[float, MeasuredPath, ColdPath] | None = None
     for path in record["paths"]:
         cold, hot = path["cold"], path["measured_ns"]

@@ -1,4 +1,4 @@
-"""Compares the times of two versions of programs, which are measured alternately."""
+"""Measures an old and a new version of a program alternately, and compares their times."""
 
 import json
 import math
@@ -16,7 +16,8 @@ from slowpath.measure.sampling import Measured, Progress, StopCriteria, ratio
 from slowpath.measure.statistics import Estimate
 
 FEWEST_LOADS = 10
-"""Minimum number of loads; with fewer, intervals are too wide to show differences."""
+"""Minimum number of times that the programs are loaded; fewer give intervals too wide to compare.
+"""
 _SAME = "same packet"
 
 
@@ -43,7 +44,7 @@ _UNPREPARED = "slowpath could not prepare a path of the old program"
 
 
 class SamePacket(NamedTuple):
-    """Path that the new program takes for the packet and maps of the old program's slowest path."""
+    """Result of running the new program on the packet and maps of the old one's slowest path."""
 
     case: kernel.Case | None
     error: Coded | None = None  # reason why the path cannot be timed
@@ -55,7 +56,8 @@ def same_packet(
 ) -> SamePacket:
     """Run the new program on the packet and the maps of the old program's slowest path.
 
-    `maps` is the content of the file that `--maps` names; None without this option.
+    The result has the path that the new program takes, or the reason why it cannot be timed. `maps`
+    is the content of the file that `--maps` names; None without this option.
     """
     if not old.witnesses:
         return SamePacket(None, Coded(codes.VERSIONS_NOT_COMPARABLE, _UNPREPARED))
@@ -76,9 +78,10 @@ def until_decided(
     programs: tuple[PreparedProgram, PreparedProgram],
     decided: Callable[[ComparedPath], bool],
 ) -> StopCriteria:
-    """Return stop criteria that also require a decided comparison of the slowest paths.
+    """Return `quota` with a further criterion: the comparison of the slowest paths must be decided.
 
-    `decided` returns true if the comparison is precise enough to decide all limits of `--fail-on`.
+    `decided` returns true if the ratio is known precisely enough to decide all limits of
+    `--fail-on`.
     """
 
     def enough(subjects: Sequence[Measured | None]) -> bool:
@@ -90,7 +93,11 @@ def until_decided(
 def _slowest(
     programs: tuple[PreparedProgram, PreparedProgram], subjects: Sequence[Measured | None]
 ) -> tuple[Measured | None, Measured | None]:
-    """Return the measurement of the slowest path of each program."""
+    """Return the measurement with the longest time of the old and of the new program.
+
+    `subjects` has the measurements of the old program's paths, then those of the new program's
+    paths. A part of the result is None if no path of the program was measured with all its calls.
+    """
     old, new = programs
     split = len(old.cases)
     end = split + len(new.cases)
@@ -101,7 +108,10 @@ def _slowest(
 
 
 def _complete(cases: Sequence[kernel.Case], rows: Sequence[Measured | None]) -> list[Measured]:
-    """Return the measurements of paths, except those of paths in which calls were omitted."""
+    """Return the measurements of all paths that ran with all their helper calls.
+
+    `rows` has the measurement of each path in `cases`.
+    """
     pairs = zip(cases, rows, strict=True)
     return [row for case, row in pairs if row is not None and not case.omitted]
 
@@ -120,7 +130,9 @@ def compare(
     quota: StopCriteria,
     go_on: Callable[[Progress], bool],
 ) -> ComparedVersions:
-    """Measure two programs alternately, store the times in their records, and compare them.
+    """Measure two versions of a program alternately, store the times, and compare them.
+
+    `same` is the path that the new program takes for the packet of the old program's slowest path.
 
     Raises:
         InputError: if the kernel no longer accepts a path.
@@ -183,7 +195,10 @@ def _row(path: str, old: Measured | None, new: Measured | None) -> ComparedPath:
 
 
 def _why(old: Measured | None, new: Measured | None) -> Coded:
-    """Return the reason for a missing ratio of the times of the new and the old program."""
+    """Return the reason why the ratio of new to old time is missing.
+
+    The slowest path of each program was measured unless `old` or `new` is None.
+    """
     if old is None or new is None:
         side = "old" if old is None else "new"
         reason = f"no measured path of the {side} program includes all its calls"
@@ -194,7 +209,7 @@ def _why(old: Measured | None, new: Measured | None) -> Coded:
 
 
 def _conclusion(row: ComparedPath) -> str | None:
-    """Describe the change in the time of the slowest path in a sentence."""
+    """Return a sentence about the change in the time of the slowest path; None if it is unknown."""
     value, low, high = row["ratio"], row["low"], row["high"]
     if value is None or low is None or high is None:
         return None

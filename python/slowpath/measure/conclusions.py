@@ -1,4 +1,4 @@
-"""Draws conclusions from the measurements of programs, and writes them as sentences."""
+"""Writes the sentences of measurement reports: conclusions, warnings and remarks."""
 
 import math
 
@@ -15,14 +15,14 @@ from slowpath.measure.documents import (
 from slowpath.measure.sampling import DISTURBED, Outcome
 
 _MANY_DISTURBED = 0.25
-"""Maximum share of disturbed samples without a warning in the report."""
+"""Share of disturbed samples above which the report has a warning."""
 
 
 def conclude(record: MeasuredProgram) -> str | None:
     """Return a sentence that compares the slowest path with the fastest.
 
-    Paths with omitted calls are excluded, because their times are too short. Return None if no path
-    remains that was measured.
+    Paths whose helper calls were omitted are ignored, because their times are too short. Return
+    None if no other path was measured.
     """
     known = [path for path in record["paths"] if _time(path) > 0 and not path["omitted"]]
     if not known:
@@ -48,7 +48,7 @@ def conclude(record: MeasuredProgram) -> str | None:
 
 
 def incomplete(record: MeasuredProgram) -> list[MeasuredPath]:
-    """Return the measured paths in which calls had to be omitted."""
+    """Return the measured paths without some of their helper calls, which had to be omitted."""
     return [path for path in record["paths"] if _time(path) > 0 and path["omitted"]]
 
 
@@ -57,7 +57,7 @@ def _time(path: MeasuredPath) -> float:
 
 
 def warnings_of(record: MeasuredProgram, outcome: Outcome) -> list[Coded]:
-    """Return warnings about the measurement of a program."""
+    """Return warnings about a program's measurement, such as many disturbed samples."""
     found = list[Coded]()
     quiet, median = outcome.busy
     ratio = median / quiet if quiet > 0 else math.inf  # the overhead of calls exceeded all samples
@@ -123,10 +123,10 @@ def warnings_of(record: MeasuredProgram, outcome: Outcome) -> list[Coded]:
 
 
 def imprecise(seconds: float) -> Coded:
-    """Return a warning that confidence intervals are still too wide after `seconds`.
+    """Return a warning that confidence intervals are too wide after a measurement of `seconds`.
 
-    The time can differ from `--seconds`: the fewest loads can take longer, and a user can interrupt
-    the measurement.
+    `seconds` can differ from the option `--seconds`: the minimum number of loads can take longer,
+    and a user can interrupt the measurement.
     """
     return Coded(
         codes.IMPRECISE,
@@ -136,11 +136,11 @@ def imprecise(seconds: float) -> Coded:
 
 
 _MANY_UNTIMED = 0.01
-"""Maximum share of packets without a timed path before the report has a remark."""
+"""Share of packets without a timed path above which the report has a remark."""
 
 
 def conclude_trace(record: MeasuredTrace, *, known: bool) -> str | None:
-    """Return the conclusion about a trace, or None if nothing was timed.
+    """Return the conclusion about the packets of a trace, or None if none of their paths was timed.
 
     `known` is true if the analysis has shown that no path is slower than the slowest one it found.
     """
@@ -168,10 +168,11 @@ def conclude_trace(record: MeasuredTrace, *, known: bool) -> str | None:
 
 
 def _reached(most: int, bound: int, *, known: bool) -> str:
-    """Explain why a packet of a trace needs at least as many instructions as the slowest path.
+    """Return a sentence that explains `most` >= `bound`.
 
-    `most` is the largest number of instructions in the trace, `bound` that of the slowest path that
-    the analysis found. `known` is true if the analysis has shown that no path is slower.
+    `most` is the largest number of instructions of a packet in the trace, `bound` that of the
+    slowest path that the analysis found. `known` is true if the analysis has shown that no path is
+    slower.
     """
     if most > bound and known:
         return (
@@ -188,7 +189,10 @@ def _reached(most: int, bound: int, *, known: bool) -> str:
 
 
 def initial_maps(record: MeasuredTrace) -> str | None:
-    """Return a remark on maps whose content `--maps` set; None if all have the object's content."""
+    """Return a remark on the map content that `--maps` sets before the first packet of a trace.
+
+    Return None if all maps have the content that the object file gives them.
+    """
     filled, unfilled = list[str](), list[str]()
     for each in record["maps"]:
         entries = each["entries"]
@@ -204,7 +208,7 @@ def initial_maps(record: MeasuredTrace) -> str | None:
 
 
 def notes_of(record: MeasuredTrace, report: TraceReport) -> list[Coded]:
-    """Return remarks about the run of a trace."""
+    """Return remarks about the run of a trace, such as packets that could not run."""
     found = list[Coded]()
     if report["converted"]["packets"]:
         found.append(
@@ -255,7 +259,7 @@ def notes_of(record: MeasuredTrace, report: TraceReport) -> list[Coded]:
 
 
 def untimed_packets(record: MeasuredTrace) -> Coded | None:
-    """Return a remark about packets whose path was not timed, if there are many."""
+    """Return a remark on the packets whose paths were not timed; None if they are few."""
     mix = record["mix"]
     if mix is None or mix["share"] > 1 - _MANY_UNTIMED:
         return None
@@ -272,7 +276,7 @@ def _packets(count: int) -> str:
 
 
 _LARGE_SHARE = 0.25
-"""Minimum share of a path's time for a stretch (part of the path) to be in the conclusion."""
+"""Minimum share of a path's time for the conclusion to name a stretch (part of the path)."""
 
 
 def largest(breakdown: Breakdown) -> list[MeasuredStretch]:
@@ -282,9 +286,9 @@ def largest(breakdown: Breakdown) -> list[MeasuredStretch]:
 
 
 def conclude_where(breakdown: Breakdown) -> str | None:
-    """Return a sentence that names the stretch (part of a path) which takes most of the time.
+    """Return a sentence that names the stretch (part of a path) with the largest part of the time.
 
-    Return None if no stretch takes significantly more than the others, or all shares are small.
+    Return None if no stretch takes significantly more than the others, or if all shares are small.
     """
     known = largest(breakdown)
     if not known:
@@ -309,7 +313,7 @@ def _instructions(stretch: MeasuredStretch) -> str:
 
 
 def where(stretch: MeasuredStretch) -> str:
-    """Return the source line of a stretch (part of a path); an empty string if it is unknown."""
+    """Return `FILE:LINE` of a stretch (part of a path); an empty string if it is unknown."""
     if stretch["file"] is None:
         return ""
     return f"{stretch['file'].rpartition('/')[2]}:{stretch['line']}"

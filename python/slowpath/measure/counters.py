@@ -12,7 +12,8 @@ from typing import NamedTuple, TypedDict
 from slowpath.measure.machine import Files, frequency_now, parse_number
 
 _TICKS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
-"""Names of the columns of /proc/stat. `user` and `nice` include the time of guests of this machine.
+"""Names of the columns of /proc/stat. `user` and `nice` include the time of virtual machines that
+this machine hosts.
 """
 
 
@@ -29,11 +30,14 @@ class Ticks(NamedTuple):
     steal: int
 
     def since(self, before: "Ticks") -> "Ticks":
-        """Return the ticks since the earlier reading `before`; 0 if they decreased."""
+        """Return the ticks in each state since the reading `before`.
+
+        0 if the kernel's counter decreased.
+        """
         return Ticks(*(max(0, b - a) for a, b in zip(before, self, strict=True)))
 
     def plus(self, other: "Ticks") -> "Ticks":
-        """Return the sum of both numbers of ticks for each state of the CPU."""
+        """Return, for each state, the sum of the ticks of both readings."""
         return Ticks(*(a + b for a, b in zip(self, other, strict=True)))
 
     @property
@@ -48,7 +52,7 @@ class Ticks(NamedTuple):
 
 
 class Counters(NamedTuple):
-    """All counters of events at one moment; unknown values are None."""
+    """Counters of all events that can disturb a measurement, read at one moment; None: unknown."""
 
     seconds: float  # monotonic clock
     ticks: Mapping[int, Ticks]  # time of each CPU, by CPU number
@@ -63,10 +67,10 @@ class Counters(NamedTuple):
 
 
 def without_pause(start: Counters, paused: Counters, resumed: Counters) -> Counters:
-    """Return the counters at `start`, increased by the events that occurred during a pause.
+    """Exclude a pause from later differences: add its events to the counters at `start`.
 
-    The difference between later counters and the result excludes the pause. Frequency and load
-    averages do not accumulate: they keep the values of the start.
+    `paused` and `resumed` are the counters at the start and the end of the pause. Frequency and
+    load averages do not accumulate: the result has the values of `start`.
     """
     ticks = {
         number: each.plus(resumed.ticks[number].since(paused.ticks[number]))
@@ -94,9 +98,9 @@ def without_pause(start: Counters, paused: Counters, resumed: Counters) -> Count
 
 
 def read_counters(files: Files, cpu: int, thread: int) -> Counters:
-    """Read the counters of a CPU and of a thread of this process.
+    """Read the counters of CPU `cpu` and of one thread of this process.
 
-    `thread` is the system-wide number of the thread.
+    `thread` is the thread's ID in the kernel (`gettid`).
     """
     task = f"proc/self/task/{thread}"
     status = files.fields(f"{task}/status")
@@ -116,7 +120,10 @@ def read_counters(files: Files, cpu: int, thread: int) -> Counters:
 
 
 def parse_ticks(text: str) -> dict[int, Ticks]:
-    """Parse the lines `cpuN` of /proc/stat by CPU number, skipping other lines."""
+    """Parse the lines `cpuN` of /proc/stat; return the ticks by CPU number.
+
+    Other lines are ignored.
+    """
     found = dict[int, Ticks]()
     for line in text.splitlines():
         name, *columns = line.split() or [""]
@@ -129,10 +136,10 @@ def parse_ticks(text: str) -> dict[int, Ticks]:
 
 
 def parse_interrupts(text: str, cpu: int) -> dict[str, int] | None:
-    """Parse a CPU's column of /proc/interrupts, by source; None if the CPU has no column.
+    """Parse a CPU's column of /proc/interrupts; return the number of interrupts by source.
 
-    `36 virtio1-req.0` is a device with its number, `LOC Local timer interrupts` an interrupt of the
-    kernel.
+    Return None if the CPU has no column. `36 virtio1-req.0` is a device with its interrupt number,
+    `LOC Local timer interrupts` an interrupt of the kernel.
     """
     lines = text.splitlines()
     heads = lines[0].split() if lines else []
@@ -153,7 +160,10 @@ def parse_interrupts(text: str, cpu: int) -> dict[str, int] | None:
 
 
 def parse_load(text: str) -> list[float] | None:
-    """Parse the load averages of /proc/loadavg; None if the text is malformed."""
+    """Parse the load averages in /proc/loadavg: 1, 5 and 15 minutes.
+
+    Return None if it is malformed.
+    """
     try:
         found = [float(word) for word in text.split()[:3]]
     except ValueError:
@@ -169,7 +179,10 @@ def _throttled(files: Files, cpu: int) -> int | None:
 
 
 def _quota_stops(files: Files) -> int | None:
-    """Return how often the process's control group (version 2) exhausted its CPU quota."""
+    """Return how often this process's control group (version 2) used up its CPU quota.
+
+    None if unknown.
+    """
     for line in (files.text("proc/self/cgroup") or "").splitlines():
         if line.startswith("0::"):
             group = line.removeprefix("0::").strip("/")
@@ -258,7 +271,10 @@ class RunFacts(TypedDict):
 def between(
     before: Counters, after: Counters, cpu: int, siblings: Sequence[int] | None
 ) -> RunFacts:
-    """Return the events between two readings of a CPU; `siblings` are the CPUs of its core."""
+    """Return the events on CPU `cpu` between the readings `before` and `after`.
+
+    `siblings` are the other CPUs of its core; None if they are unknown.
+    """
     ticks = {
         number: after.ticks[number].since(earlier)
         for number, earlier in before.ticks.items()
@@ -296,9 +312,9 @@ def _growth(before: int | None, after: int | None) -> int | None:
 def _growth_by_name(
     before: Mapping[str, int] | None, after: Mapping[str, int] | None
 ) -> dict[str, int] | None:
-    """Return the growth of each counter that has grown; None if a reading is missing.
+    """Return the growth of each counter between two readings, without counters that did not grow.
 
-    A counter that is missing in `before` began at 0.
+    A counter that is missing in `before` began at 0. Return None if a reading is missing.
     """
     if before is None or after is None:
         return None

@@ -1,4 +1,4 @@
-"""Finds conditions that disturb measurements, and suggests remedies.
+"""Finds conditions of a machine that disturb measurements, and suggests remedies for the report.
 
 A warning is about a condition that makes times wrong or variable between runs, and that can be
 corrected. A note describes a property of the machine.
@@ -22,7 +22,9 @@ _FREQUENCY = 0.02
 _SLOW_CLOCK = 0.1
 """Thresholds, as shares of the time or the frequency, above which a disturbance is reported."""
 _CLOCKS = ("tsc", "kvm-clock", "hyperv_clocksource", "arch_sys_counter", "riscv_clocksource", "xen")
-"""Prefixes of clock sources that the CPU reads fast. Reading others takes a microsecond."""
+"""Prefixes of clock sources that a CPU reads fast. Reading any other clock source takes about a
+microsecond.
+"""
 _WHOLE_CORE = {"x86_64": 3.0, "AMD64": 3.0}
 """Minimum additions per cycle on a core that one CPU uses alone, by architecture. Cores of servers
 do 4 since Haswell and Zen; two CPUs that share a core get about half each. Absent for architectures
@@ -33,8 +35,9 @@ _SLOWS_CALLS = {
     "spec_rstack_overflow": ("Safe RET", "IBPB"),
     "indirect_target_selection": ("Mitigation",),
 }
-"""Mitigations that slow down calls, indirect calls or returns of programs, with words in the
-kernel's text about each."""
+"""Mitigations that slow down calls, indirect calls or returns of programs. A mitigation is active
+if the kernel's text about it contains one of the words.
+"""
 
 
 class Disturbance(TypedDict):
@@ -51,7 +54,7 @@ class Disturbance(TypedDict):
 
 
 def of(record: Environment) -> list[Disturbance]:
-    """Return all disturbances that a record of the environment shows: warnings, then notes."""
+    """Return the disturbances in a record of the environment: warnings first, then notes."""
     found = [each for check in _CHECKS for each in check(record)]
     return sorted(found, key=lambda each: each["severity"] == "note")
 
@@ -81,11 +84,11 @@ _CODES = {
     "virtual": codes.VIRTUAL,
     "not-isolated": codes.NOT_ISOLATED,
 }
-"""Codes of the kinds of disturbances."""
+"""Error code of each kind of disturbance, which `slowpath explain` describes."""
 
 
 def warnings(found: Sequence[Disturbance]) -> list[Coded]:
-    """Return the warnings, without notes, as texts for `slowpath.core.formats`."""
+    """Return the disturbances that are warnings, as texts with error codes for reports."""
     return [_coded(each) for each in found if each["severity"] == "warning"]
 
 
@@ -94,12 +97,15 @@ def _coded(each: Disturbance) -> Coded:
 
 
 def code_of(each: Disturbance) -> codes.Code | None:
-    """Return the code of a disturbance; None for a kind that this version does not know."""
+    """Return the error code of a disturbance.
+
+    None if this version of slowpath does not know its kind.
+    """
     return _CODES.get(each["code"])
 
 
 def print_notes(found: Sequence[Disturbance]) -> None:
-    """Print notes, without warnings, to standard error."""
+    """Print the disturbances that are notes to standard error."""
     for each in found:
         if each["severity"] == "note":
             text = _coded(each)

@@ -453,21 +453,21 @@ class ComparedVersions(TypedDict):
 
 
 Failable = TracePath | MeasuredTrace | Breakdown | MeasuredPath | MeasuredProgram | ComparedPath
-"""A record with an error and its code."""
+"""Any record that has the keys `error` and `code`."""
 
 
 def fail(record: Failable, reason: Coded) -> None:
-    """Store the error of a record, and its code."""
+    """Store the error message `reason` and its code in a record."""
     record["error"], record["code"] = str(reason), reason.code
 
 
 def set_warnings(record: MeasuredTrace | MeasuredProgram, warnings: Sequence[Coded]) -> None:
-    """Store the warnings about a measurement, and their codes."""
+    """Store the warnings about a measurement, and their codes, in its record."""
     record["warnings"], record["warning_codes"] = [*warnings], codes_of(warnings)
 
 
 TC = "sched_cls"
-"""Kind of tc programs."""
+"""Kind of the programs that are attached to traffic control (tc)."""
 
 _UNSPECIFIED = 0xFFFF_FFFF
 
@@ -481,7 +481,10 @@ _ACTIONS = {
 
 
 def action_name(value: int, kind: str = "xdp") -> str:
-    """Return the name of the return value of a program (`enum xdp_action`, or `TC_ACT_*`)."""
+    """Return the name of a program's return value, such as `XDP_PASS` or `TC_ACT_OK`.
+
+    `kind` is the kind of the program. The names are those of `enum xdp_action` and `TC_ACT_*`.
+    """
     if kind == TC and value == _UNSPECIFIED:
         return "TC_ACT_UNSPEC"
     names = _ACTIONS[TC if kind == TC else "xdp"]

@@ -1,4 +1,4 @@
-"""Compiles and starts programs that use DPDK, without a network card or huge pages."""
+"""Compiles and starts programs that use DPDK; they need neither a network card nor huge pages."""
 
 import os
 import shlex
@@ -17,7 +17,7 @@ _OPTIONS = ("--no-huge", "--no-pci", "--no-telemetry", "--no-shconf", "--log-lev
 
 
 Process = subprocess.Popen[bytes]
-"""A running program."""
+"""A running DPDK program; its output is bytes."""
 
 
 class Link(NamedTuple):
@@ -28,7 +28,7 @@ class Link(NamedTuple):
 
 
 class Toolchain(NamedTuple):
-    """A C compiler, its options for DPDK, and the version of DPDK."""
+    """A C compiler, its options for programs that use DPDK, and the version of DPDK."""
 
     compiler: list[str]
     compiling: list[str]
@@ -36,10 +36,10 @@ class Toolchain(NamedTuple):
     version: str
 
     def compile(self, source: Path, binary: Path) -> None:
-        """Compile a C program.
+        """Compile the C program `source` to the executable `binary`.
 
         Raises:
-            InputError: if the compiler refuses it, with the first message.
+            InputError: if the compiler reports an error; it has the compiler's first message.
         """
         words = [*self.compiler, "-O2", "-march=native", *self.compiling, str(source)]
         words += ["-o", str(binary), *self.linking]
@@ -50,9 +50,10 @@ class Toolchain(NamedTuple):
 
 
 def missing(user: str) -> str | None:
-    """Return the reason why `user`, such as a test bed, cannot run; None if it can run.
+    """Return the reason why DPDK programs cannot be compiled here; None if they can.
 
-    The reason names the command that installs the missing part.
+    The reason names the part of slowpath that needs DPDK, `user`, and the command that installs the
+    missing package.
     """
     for tool in (_compiler()[0], "pkg-config"):
         if shutil.which(tool) is None:
@@ -63,10 +64,12 @@ def missing(user: str) -> str | None:
 
 
 def toolchain(user: str) -> Toolchain:
-    """Return the tools that compile DPDK programs for `user`.
+    """Return the tools that compile DPDK programs.
+
+    `user` is the part of slowpath that needs them, for the error message.
 
     Raises:
-        UnavailableError: if a tool or DPDK is missing, with the command that installs it.
+        UnavailableError: if a tool or DPDK is missing; it has the command that installs it.
     """
     lacking = missing(user)
     if lacking is not None:
@@ -93,15 +96,15 @@ def start(
 ) -> Process:
     """Start a DPDK program on a CPU.
 
-    DPDK's runtime files are in the folder of the program. The caller handles Ctrl-C, which the
-    program does not receive.
+    DPDK's runtime files are in the folder of the program. Ctrl-C does not reach the program; the
+    caller handles it.
 
     Args:
-        binary: The program.
-        cpu: Its CPU.
-        arguments: Its own arguments.
+        binary: The executable.
+        cpu: Number of the CPU that the program runs on.
+        arguments: Arguments of the program after those for DPDK.
         errors: Destination of its standard error.
-        link: Its connection to another program.
+        link: Its connection to another DPDK program; None: no connection.
     """
     eal = [*_OPTIONS, "-m", _ANY_MEMORY, "-l", str(cpu)]
     if link is not None:

@@ -47,7 +47,7 @@ _VENDORS = (
     ("Apple Virtualization", "apple"),
     ("Google Compute Engine", "google"),
 )
-"""Prefixes of firmware strings, with the name of the hypervisor that each identifies."""
+"""Prefixes of firmware strings, each with the name of the hypervisor that it identifies."""
 _CONTAINERS = (
     ("/kubepods", "kubernetes"),
     ("/docker", "docker"),
@@ -55,7 +55,7 @@ _CONTAINERS = (
     ("/lxc", "lxc"),
     ("/containerd", "containerd"),
 )
-"""Parts of control group names, with the container runtime that each identifies."""
+"""Parts of control group names, each with the name of the container runtime that it identifies."""
 
 
 class MemoryNode(TypedDict):
@@ -85,7 +85,7 @@ class Host(TypedDict):
 
 
 def host(files: Files, cpu: int) -> Host:
-    """Read memory, virtualisation and container of the machine."""
+    """Read memory, virtualisation and container of the machine. `cpu` is any CPU that is online."""
     name = next(_hypervisors(files), None)
     flags = cpu_lines(files, cpu).get("flags")
     flagged = None if flags is None else "hypervisor" in flags.split()
@@ -99,14 +99,20 @@ def host(files: Files, cpu: int) -> Host:
 
 
 def _virtual_by_firmware(files: Files, hypervisor: str | None) -> bool | None:
-    """Return true if the firmware names a hypervisor, or None without firmware information."""
+    """Return true if the machine is virtual according to its firmware; None if it cannot be read.
+
+    `hypervisor` is the name of the hypervisor that the firmware states; None if it states none.
+    """
     if hypervisor is not None:
         return True
     return False if files.exists(_DMI) or files.exists("proc/device-tree") else None
 
 
 def _hypervisors(files: Files) -> Iterator[str]:
-    """Yield names of the hypervisor from all sources, starting with the most reliable source."""
+    """Yield the names of the hypervisor that different files state.
+
+    The most reliable file comes first.
+    """
     product = files.text(f"{_DMI}/product_name") or ""
     if product.endswith(".metal"):
         return  # a bare-metal machine of a cloud provider
@@ -164,8 +170,9 @@ _PARAMETERS = re.compile(
     r"hugepages|numa_balancing|skew_tick|nowatchdog|debug_pagealloc|slub_debug|kasan(?:\.\w+)?)"
     r"(?:=.*)?"
 )
-"""Kernel parameters that change times. Other parameters are not recorded, because they may be
-confidential."""
+"""Kernel parameters that affect times. Other parameters are not recorded, because they may be
+confidential.
+"""
 _DEBUGGING = (
     "KASAN",
     "KCSAN",
@@ -243,7 +250,7 @@ class KernelFacts(TypedDict):
 
 
 def kernel_facts(files: Files) -> KernelFacts:
-    """Read version, parameters and settings of the running kernel."""
+    """Read the version, the parameters and the settings of the running kernel."""
     import platform
 
     release = files.text("proc/sys/kernel/osrelease")
@@ -265,13 +272,16 @@ def kernel_facts(files: Files) -> KernelFacts:
 
 
 def relevant_parameters(line: str) -> list[str]:
-    """Return the parameters of a kernel command line that change times; `--` ends the line."""
+    """Return the parameters of a kernel command line that affect times.
+
+    Words after `--` are not parameters of the kernel, so they are ignored.
+    """
     kernel = re.split(r"(?:^|\s)--(?:\s|$)", line, maxsplit=1)[0]
     return [word for word in kernel.split() if _PARAMETERS.fullmatch(word)]
 
 
 def debugging_options(config: str) -> list[str]:
-    """Return the options of a kernel configuration that check the kernel for errors."""
+    """Return the enabled options of a kernel configuration that check the kernel for errors."""
     on = set(re.findall(r"^CONFIG_(\w+)=y$", config, re.MULTILINE))
     return [option for option in _DEBUGGING if option in on]
 
@@ -348,7 +358,10 @@ class Environment(TypedDict):
 
 
 class Watch:
-    """Recorder of the environment of a run, which starts when `begin` creates it."""
+    """Recorder of the environment of a run, such as CPU, kernel and interrupts.
+
+    `begin` starts it.
+    """
 
     def __init__(self, files: Files, cpu: int, thread: int, before: Counters) -> None:
         self._files = files
@@ -359,13 +372,13 @@ class Watch:
         self._begun = False  # true once a part of the run has begun
 
     def pause(self) -> None:
-        """Exclude the time from now on from the run, until the run is resumed or ends."""
+        """Exclude the time from now on from the record, until `resumed` or `end` is called."""
         if self._paused is None:
             self._paused = self._read()
 
     @contextmanager
     def resumed(self) -> Iterator[None]:
-        """Resume the run for the duration of the context."""
+        """Return a context manager; the record includes the time within it."""
         if self._paused is not None:
             now = self._read()
             self._before = without_pause(self._before, self._paused, now)
@@ -382,7 +395,10 @@ class Watch:
         return read_counters(self._files, self._cpu, self._thread)
 
     def end(self, speed: CpuSpeed | None = None) -> Environment:
-        """Return the record of the run so far, with the speed of the CPU if `speed` is given."""
+        """Return the record of the run so far.
+
+        `speed` is the measured speed of the CPU; None if it was not measured.
+        """
         # Read the counters first: the other reads are not part of the run.
         after = self._read() if self._paused is None else self._paused
         cpu, kernel = processor(self._files, self._cpu), kernel_facts(self._files)

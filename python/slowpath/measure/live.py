@@ -1,8 +1,10 @@
-"""Measures the time of program paths on packets that the kernel forwards (live frames).
+"""Measures the time of program paths on live frames.
 
-As in `sampling`, one loading of all programs is one independent observation, and subjects take
-turns in random order. A busy loop before and after each sample shows whether other work disturbed
-the sample.
+Live frames are packets that the kernel forwards, drops or passes on as the program decides.
+
+One loading of all programs is one independent observation. Within a load, the programs take turns
+in random order. A busy loop before and after each sample shows whether other work disturbed the
+sample. The module `sampling` does the same for test runs.
 """
 
 import math
@@ -39,7 +41,7 @@ _MORE = 1.4  # factor between the numbers of loads at two checks of the precisio
 
 
 class LiveSubject:
-    """Constants for the argument `subject`, which identify the programs timed for each path."""
+    """Numbers of the four programs that are timed for each path, for the argument `subject`."""
 
     PROGRAM = 0  # the program, on packets that the kernel makes
     BASELINE = 1  # the minimal program with the same action, on the same packets
@@ -48,7 +50,7 @@ class LiveSubject:
 
 
 class LiveSample(NamedTuple):
-    """The result of one timed call with live packets."""
+    """The result of one timed call of the kernel with live packets."""
 
     nanoseconds: int  # time until all packets were sent
     frames: int  # number of packets
@@ -57,31 +59,31 @@ class LiveSample(NamedTuple):
 
 
 class LiveLoad(Protocol):
-    """The programs of all measured paths, loaded into the kernel."""
+    """Interface of the loaded programs of all measured paths, which can be timed."""
 
     def busy(self) -> float:
-        """Return the time in nanoseconds that a loop of additions takes now."""
+        """Time the busy loop (a loop of additions) once, and return its time in nanoseconds."""
 
     def sample(self, path: int, subject: int, frames: int) -> LiveSample:
-        """Time a path's program, or one of its reference programs, on `frames` packets in one call.
+        """Time one program of a path on `frames` packets, in one call of the kernel.
 
-        `subject` is a constant of `LiveSubject`.
+        `path` is the index of the path, `subject` a constant of `LiveSubject`.
         """
 
 
 class LiveBench(Protocol):
-    """Interface of test benches that load paths and time them with live packets."""
+    """Interface of test benches, which load programs and time them on live packets."""
 
     @property
     def received(self) -> Sequence[bool]:
-        """For each path, true if a device that receives the packets can be timed as well."""
+        """For each path, true if a device that receives the packets can be timed, too."""
 
     @property
     def counted(self) -> Sequence[int]:
-        """For each path, the maximum number of live packets that can be timed in one load."""
+        """Maximum number of live packets that can be timed in one load, for each path."""
 
     def load(self) -> LiveLoad:
-        """Load the programs of all paths into the kernel again."""
+        """Load the programs of all paths into the kernel anew."""
 
 
 class MeasuredLive(NamedTuple):
@@ -99,7 +101,7 @@ class MeasuredLive(NamedTuple):
 
 
 class LiveOutcome(NamedTuple):
-    """The result of a measurement of all paths on live packets."""
+    """The result of measuring all paths of a bench on live packets."""
 
     paths: list[MeasuredLive | None]  # None: no sample
     loads: int
@@ -123,7 +125,9 @@ _Key = tuple[int, int]
 def measure_live(
     bench: LiveBench, quota: StopCriteria, go_on: Callable[[Progress], bool]
 ) -> LiveOutcome:
-    """Measure all paths of a bench until the result is precise, or `go_on` returns false.
+    """Measure all paths of a bench until the times are precise, or `go_on` returns false.
+
+    `quota` states the precision and the time limit.
 
     Raises:
         StoppedError: if the user interrupted the first load, so that there is no result.
@@ -167,7 +171,10 @@ class _Sampler:
         self._lost = [0] * len(bench.received)
 
     def add_load(self, going: Callable[[], bool]) -> None:
-        """Load all paths again, and time them in up to `_ROUNDS` rounds; `going` can stop this."""
+        """Load all programs anew, and time them in at most `_ROUNDS` rounds.
+
+        The call ends early if `going` returns false.
+        """
         load = self._bench.load()
         turns: list[_Key] = []
         for path, received in enumerate(self._bench.received):
@@ -202,10 +209,10 @@ class _Sampler:
         return self._busy[-1]
 
     def _medians(self) -> tuple[float, list[dict[_Key, float]]]:
-        """Return each load's median times by subject, from samples next to undisturbed busy loops.
+        """Return the limit that selected samples, and each load's median times by path and program.
 
-        The first value is the limit that was used: the maximum time of a busy loop, relative to the
-        time of an undisturbed one.
+        A sample counts if the busy loops beside it took at most this limit, which is relative to
+        the time of an undisturbed busy loop.
         """
         quiet = quantile(self._busy, _UNDISTURBED)
         needed = min(_LEAST_LOADS, len(self.loads))
@@ -249,9 +256,9 @@ class _Sampler:
         return limit, paths
 
     def widest(self) -> float | None:
-        """Return the half width of the widest confidence interval, relative to the packet's time.
+        """Return the largest half width of a confidence interval, relative to the path's time.
 
-        Return None unless all paths have a measured time.
+        Return None if a path has no measured time.
         """
         found = 0.0
         for path in self._evaluated()[1]:
@@ -261,7 +268,7 @@ class _Sampler:
         return found
 
     def outcome(self, seconds: float, *, precise: bool) -> LiveOutcome:
-        """Return the result of all samples so far."""
+        """Return the result of all samples so far. The arguments are stored in it."""
         limit, paths = self._evaluated()
         bound = quantile(self._busy, _UNDISTURBED) * limit
         samples = [sample for timed in self.loads for sample in timed]
@@ -270,7 +277,10 @@ class _Sampler:
 
 
 def _load_medians(timed: Sequence[_Timed], limit: float) -> dict[_Key, float]:
-    """Return median times by path and program, from samples near busy loops up to `limit` ns."""
+    """Return the median time of each program in a load, by path and subject.
+
+    Samples beside a busy loop that took more than `limit` nanoseconds are excluded.
+    """
     kept: dict[_Key, list[float]] = {}
     for sample in timed:
         if sample.busy <= limit:
@@ -284,7 +294,7 @@ def _estimate_of(medians: Sequence[dict[_Key, float]], key: _Key) -> Estimate | 
 
 
 def _frames(load: LiveLoad, path: int, counted: int) -> int:
-    """Return the number of packets with which one sample of the path takes the target time.
+    """Return the number of packets with which a sample of a path takes the target time.
 
     `counted` is the maximum number of packets that can be timed in one load.
     """
@@ -299,14 +309,14 @@ _TIMES = 3  # samples of the busy loop per median; single ones may include packe
 
 
 class LiveKernelBench:
-    """A bench that loads paths into the running kernel and times them on live packets."""
+    """Test bench that times the programs of paths on live packets in the running kernel."""
 
     def __init__(
         self, station: kernel.Station, cases: Sequence[kernel.LiveCase], batch: int
     ) -> None:
-        """Load the busy loop into the kernel; `load` loads the paths.
+        """Create the bench and load the busy loop; the programs of the paths are loaded by `load`.
 
-        Packets run in batches of `batch`.
+        The kernel processes packets in batches of `batch`.
         """
         self._station = station
         self._cases = list(cases)
@@ -316,7 +326,7 @@ class LiveKernelBench:
         self.counted = [case.counted for case in self._cases]
 
     def load(self) -> LiveLoad:
-        """Load the programs of all paths into the kernel again.
+        """Load the programs of all paths into the kernel anew.
 
         Raises:
             InputError: if the kernel no longer accepts one of the paths.
@@ -344,7 +354,7 @@ class _KernelLoad:
 
 
 _MANY_LOST = 0.001
-"""Maximum share of dropped packets without a warning in the report."""
+"""Share of dropped packets above which the report has a warning."""
 
 
 def measure_program_live(
@@ -354,7 +364,9 @@ def measure_program_live(
     quota: StopCriteria,
     callbacks: ProgressCallbacks,
 ) -> None:
-    """Time a program's paths on live packets, `batch` at a time, and store times in its record.
+    """Time the paths of a program on live packets, and store the times in its record.
+
+    The kernel processes packets in batches of `batch`.
 
     Raises:
         InputError: if the kernel no longer accepts a path.

@@ -1,7 +1,7 @@
-"""Reads files in which Linux describes the machine, and the CPU on which a measurement runs.
+"""Reads files in which Linux describes the machine and its CPUs, for records of measurements.
 
-Missing values are None: containers hide some of these files. Some kernels, and all other systems,
-lack them.
+Values that cannot be read are None: containers hide some of these files, and some kernels and all
+other systems lack them.
 """
 
 import os
@@ -13,22 +13,22 @@ from slowpath.core import codes
 from slowpath.core.errors import OptionError
 
 _MOST_CPUS = 1 << 20
-"""Upper limit on the number of CPUs; a text with larger numbers is not a list of CPUs."""
+"""Upper limit on the number of CPUs. A text with larger numbers is treated as malformed."""
 
 
 class Files:
-    """Reads files below a folder that is laid out like `/`."""
+    """Reader of the files in a folder with the layout of `/`; tests use a folder with copies."""
 
     def __init__(self, root: Path = Path("/")) -> None:
         self._root = root
 
     def text(self, file: str) -> str | None:
-        """Return the text of a file without surrounding white space, or None if unreadable."""
+        """Return the text of a file without surrounding white space; None if it is unreadable."""
         data = self.data(file)
         return None if data is None else data.decode(errors="replace").strip()
 
     def data(self, file: str) -> bytes | None:
-        """Return the bytes of a file, or None if unreadable."""
+        """Return the bytes of a file, or None if it cannot be read."""
         try:
             return (self._root / file).read_bytes()
         except (OSError, ValueError):
@@ -39,7 +39,10 @@ class Files:
         return parse_number(self.text(file))
 
     def cpus(self, file: str) -> list[int] | None:
-        """Return the CPUs that a file lists, or None if it is unreadable or malformed."""
+        """Return the CPU numbers in a file such as `0-3,8`.
+
+        None if it is unreadable or malformed.
+        """
         text = self.text(file)
         return None if text is None else parse_cpus(text)
 
@@ -51,7 +54,7 @@ class Files:
             return False
 
     def names(self, folder: str) -> list[str]:
-        """Return the entries of a folder, with numbers in numeric order."""
+        """Return the names in a folder, in numeric order: `cpu2` before `cpu10`."""
         try:
             found = [path.name for path in (self._root / folder).iterdir()]
         except (OSError, ValueError):
@@ -59,7 +62,10 @@ class Files:
         return sorted(found, key=_numeric_order)
 
     def fields(self, file: str) -> dict[str, str]:
-        """Parse lines such as `MemTotal: 24684084 kB`; of equal names, the first line counts."""
+        """Parse a file with lines such as `MemTotal: 24684084 kB`; return the values by name.
+
+        If a name occurs more than once, the first line counts.
+        """
         found = dict[str, str]()
         for line in (self.text(file) or "").splitlines():
             name, colon, value = line.partition(":")
@@ -98,7 +104,10 @@ def show_cpus(cpus: list[int]) -> str:
 
 
 def parse_size(text: str | None) -> int | None:
-    """Parse a size such as `32K`, `24684084 kB` or `64` in bytes, or return None if malformed."""
+    """Parse a size such as `32K`, `24684084 kB` or `64`.
+
+    Return it in bytes, or None if malformed.
+    """
     read = re.fullmatch(r"([0-9]{1,15})\s*([KMG]?)B?", (text or "").strip(), re.IGNORECASE)
     if read is None:
         return None
@@ -106,7 +115,10 @@ def parse_size(text: str | None) -> int | None:
 
 
 def chosen(text: str | None) -> str | None:
-    """Return the word in brackets of a text such as `always [madvise] never`; None without one."""
+    """Return the word in brackets in a text such as `always [madvise] never`.
+
+    None if there is none.
+    """
     read = re.search(r"\[([^\]\s]+)\]", text or "")
     return read[1] if read else None
 
@@ -192,7 +204,7 @@ class Processor(TypedDict):
 
 
 def processor(files: Files, cpu: int) -> Processor:
-    """Read model, caches, frequency and idle states of a CPU."""
+    """Read the model, caches, frequency and idle states of CPU number `cpu`."""
     folder = f"{_SYSTEM}/cpu{cpu}"
     states = _idle_states(files, f"{folder}/cpuidle")
     exits = [s["exit_us"] for s in states if not s["disabled"] and s["exit_us"] is not None]
@@ -224,7 +236,7 @@ def frequency_now(files: Files, cpu: int) -> int | None:
 
 
 def cpu_lines(files: Files, cpu: int) -> dict[str, str]:
-    """Return the fields of a CPU in /proc/cpuinfo, by name."""
+    """Return the values of a CPU in /proc/cpuinfo by name; empty if the CPU is not listed."""
     blocks = (files.text("proc/cpuinfo") or "").split("\n\n")
     for block in blocks:
         pairs = (line.partition(":") for line in block.splitlines())
@@ -245,7 +257,7 @@ def _model(files: Files, cpu: int) -> str | None:
 
 
 def sibling_cpus(files: Files, cpu: int) -> list[int] | None:
-    """Return the other CPUs of the same core (SMT); None if they are unknown."""
+    """Return the other CPUs (SMT threads) of the core that a CPU belongs to; None if unknown."""
     topology = f"{_SYSTEM}/cpu{cpu}/topology"
     cpus = files.cpus(f"{topology}/thread_siblings_list")
     return None if cpus is None else [other for other in cpus if other != cpu]
@@ -301,7 +313,9 @@ def _caches(files: Files, folder: str) -> list[Cache]:
 
 
 def chosen_cpu(requested: int | None) -> int:
-    """Return the CPU to measure on: `requested`, or the last CPU that this process may use.
+    """Return the number of the CPU to measure on: `requested` (the option `--cpu`) if given.
+
+    If `requested` is None, this is the last CPU that this process may use.
 
     Raises:
         OptionError: if this process may not run on `requested`.

@@ -1,4 +1,4 @@
-"""Writes the HTML page of `slowpath measure`: times of paths, their packets and conditions.
+"""Writes the HTML page of `slowpath measure`: times of paths, their packets, and the machine.
 
 The page consists of one article for each program, after the comparison of two versions if there is
 one. It needs neither scripts nor other files.
@@ -74,7 +74,7 @@ from slowpath.measure.traces import distribution
 _STRIPS = 24
 """Maximum number of paths in the chart of times."""
 _LARGEST = 3
-"""Number of parts of a path that the first screen names."""
+"""Number of parts of the slowest path that the summary of a program names."""
 
 
 class _Time(NamedTuple):
@@ -87,7 +87,11 @@ class _Time(NamedTuple):
 
 
 def measure_page(document: MeasureDocument, *, cold: bool = False) -> str:
-    """Return the HTML page of a measurement. With `cold`, always show times with cold caches."""
+    """Return the HTML page of a measurement.
+
+    If `cold` is true, the page shows times with cold caches even if they do not differ from those
+    with hot caches.
+    """
     records = document["results"]
     names = [_short(record) for record in records]
     title = f"Measured times of {', '.join(dict.fromkeys(names[:3]))}"
@@ -125,7 +129,10 @@ def _text_table(
     rows: Sequence[Sequence[Content]],
     narrow: Set[str] = frozenset(),
 ) -> Html:
-    """Return the table of a text report as HTML; phones show the columns in `narrow` only."""
+    """Return an HTML table with the columns and rows of a table in a text report.
+
+    Columns in `right` are aligned to the right. Narrow screens show only the columns in `narrow`.
+    """
     known = [
         Column(name or "remark", name in right, wide=bool(narrow) and name not in narrow)
         for name in columns
@@ -185,7 +192,7 @@ def _comparison_card(row: ComparedPath) -> Html:
 
 
 def _ratios(rows: Sequence[ComparedPath]) -> Iterator[Html]:
-    """Yield a figure with the ratios of new to old times, and their intervals."""
+    """Yield a figure of the ratios of new to old times, with their confidence intervals."""
     strips = [
         Strip(
             row["path"],
@@ -331,7 +338,7 @@ def _estimate(path: MeasuredPath) -> str | None:
 
 
 def _bound(record: MeasuredProgram, path: MeasuredPath) -> str:
-    """Return the number of instructions on a path, and its relation to the bound."""
+    """Return the number of instructions on a path, and the bound for all paths, as a text."""
     count, ranks = path["instructions"], [one["rank"] for one in record["paths"]]
     if 1 not in ranks:
         return f"{count}"
@@ -371,7 +378,7 @@ def _live_pairs(path: MeasuredPath) -> Iterator[tuple[str, Content]]:
 
 
 def _hottest(breakdown: Breakdown) -> Iterator[Html]:
-    """Yield the parts of a path that take most of its time."""
+    """Yield a line for each of the parts of a path that take most of its time."""
     for stretch in largest(breakdown)[:_LARGEST]:
         place, call = where(stretch), stretch["call"]
         name = ", ".join(filter(None, (call, place))) or f".{stretch['from_instruction']}"
@@ -545,7 +552,10 @@ def _trace(trace: MeasuredTrace) -> Html:
 
 
 def _trace_figure(trace: MeasuredTrace, steps: Sequence[tuple[float, float]]) -> Html:
-    """Draw the share of packets that take at most a time, and the time of the slowest path."""
+    """Draw the distribution of the packets' times, and mark the time of the slowest path.
+
+    `steps` has times in nanoseconds, each with the share of packets that take at most this time.
+    """
     slowest = trace["slowest"]
     bound = None if slowest is None else slowest["bound_ns"]
     x, y = [0.0], [0.0]

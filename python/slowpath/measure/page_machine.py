@@ -1,4 +1,4 @@
-"""Describes the machine of a measurement, and its disturbances, in HTML pages."""
+"""Writes the parts of HTML pages about the machine of a measurement and its disturbances."""
 
 from collections.abc import Iterator
 
@@ -7,11 +7,11 @@ from slowpath.measure.disturbances import Disturbance, code_of
 from slowpath.measure.environment import Environment
 
 COLUMNS = [Column("what"), Column("value")]
-"""Columns of the table with the rows of `record_rows`."""
+"""Columns of a table that shows the rows of `record_rows`."""
 
 
 def machine_facts(record: Environment) -> Html:
-    """Return the processor, kernel, clock, memory and caches of the machine."""
+    """Return processor, kernel, clock, memory and caches of the machine as an HTML list."""
     kernel, processor, host = record["kernel"], record["processor"], record["host"]
     pace = record["pace"]
     return facts(
@@ -25,19 +25,26 @@ def machine_facts(record: Environment) -> Html:
 
 
 def disturbance(one: Disturbance, count: str = "") -> Html:
-    """Return a disturbance with its remedy; notes are less prominent than warnings."""
+    """Return a disturbance with its remedy as HTML. A note is less prominent than a warning.
+
+    `count` is a text that is appended, such as a number of occurrences.
+    """
     kind = "warn" if one["severity"] == "warning" else "small soft"
     return problem(f"{one['what']} {one['advice']}{count}", code_of(one), kind)
 
 
 def complete_record(parts: object) -> Html:
-    """Return a folded table of all values in a record."""
+    """Return a collapsed HTML table of all values in a record, which readers can expand."""
     inside = table(COLUMNS, record_rows(parts))
     return element("details", element("summary", "Complete record"), inside)
 
 
 def record_rows(value: object, name: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the values in a record as text, each with its path in the record (`run.time.user`)."""
+    """Yield all values in a nested record as pairs of name and text.
+
+    Names of inner values contain those of the outer records, as in `run.time.user`. `name` is the
+    name of `value` itself.
+    """
     if isinstance(value, dict):
         for key, inner in value.items():
             yield from record_rows(inner, f"{name}.{key}" if name else str(key))

@@ -1,4 +1,4 @@
-"""Types of the JSON document about paths of pipelines in DPDK's interpreter."""
+"""Types of the JSON document with the times of pipelines' paths in DPDK's interpreter (SWX)."""
 
 from typing import TypedDict
 

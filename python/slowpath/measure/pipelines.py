@@ -1,4 +1,7 @@
-"""Times paths of pipelines in DPDK's interpreter, with their witnesses as packets and entries."""
+"""Times the paths of SWX pipelines in DPDK's interpreter.
+
+Witnesses from the analysis give the packet and the table entries for each path.
+"""
 
 import os
 import selectors
@@ -59,12 +62,13 @@ apply {
 
 @contextmanager
 def as_pipelines(files: Sequence[str], flags: Sequence[str]) -> Iterator[dict[str, str]]:
-    """Yield pipelines for files, each with the name of its file; P4 programs are translated.
+    """Yield the name of each given file by the name of its pipeline file.
 
-    The conditions of translations are notes on standard error.
+    P4 programs are translated. The translated pipelines exist until the iterator ends. Conditions
+    under which a translation is correct are printed as notes to standard error.
 
     Raises:
-        InputError: if a P4 program cannot be read, or has a fault.
+        InputError: if a P4 program cannot be read, or has an error.
     """
     with tempfile.TemporaryDirectory(prefix="slowpath-") as folder:
         names = dict[str, str]()
@@ -85,7 +89,7 @@ def as_pipelines(files: Sequence[str], flags: Sequence[str]) -> Iterator[dict[st
 def measure_pipelines(request: Request, settings: Settings, names: Mapping[str, str]) -> ExitCode:
     """Measure the paths of all pipelines of a request, and print the report.
 
-    `names` has the file that the user gave for each pipeline.
+    `names` has, for each pipeline file, the name of the file that the user gave.
 
     Raises:
         UnavailableError: if DPDK or a compiler is missing.
@@ -125,7 +129,10 @@ def measure_pipelines(request: Request, settings: Settings, names: Mapping[str, 
 
 
 def _complain(record: MeasuredPipeline, analysed: Analysed, *, stopped: bool) -> ExitCode:
-    """Print to standard error why a pipeline or its paths were not measured."""
+    """Print to standard error why a pipeline was not measured, and return its exit code.
+
+    `stopped` is true if the user interrupted the measurement.
+    """
     if analysed.result["error"] is not None:
         return ExitCode.FINE  # already reported
     if record["error"] is not None:
@@ -135,14 +142,17 @@ def _complain(record: MeasuredPipeline, analysed: Analysed, *, stopped: bool) ->
 
 
 class _Path(NamedTuple):
-    """A path that can be timed: its record, and a file that describes it to the timing program."""
+    """A path that can be timed: its record, and its description for the C program that times it."""
 
     record: TimedPath
     text: str
 
 
 class _Bed:
-    """The timing program, which is compiled once for all pipelines, and its settings."""
+    """The C program that times paths in DPDK, with its settings.
+
+    It is compiled once for all pipelines.
+    """
 
     def __init__(
         self,
@@ -160,7 +170,10 @@ class _Bed:
         self._tools = tools
 
     def measure(self, analysed: Analysed, say: Callable[[str], None]) -> MeasuredPipeline:
-        """Time paths of a pipeline; return its record, with the reason if none was timed."""
+        """Time the paths of a pipeline and return its record.
+
+        If no path was timed, the record has the reason. `say` shows progress.
+        """
         result = analysed.result
         record: MeasuredPipeline = {
             "file": self._names.get(analysed.task.file, analysed.task.file),
@@ -242,7 +255,10 @@ class _Bed:
         record: MeasuredPipeline,
         say: Callable[[str], None],
     ) -> None:
-        """Time paths until they are precise enough, or the time is over; fill their records."""
+        """Time paths until they are precise or the time limit is reached; fill in their records.
+
+        `label` is the name of the pipeline for the progress that `say` shows.
+        """
         if not self._is_compiled:
             say(f"{label}: compiling")
             self._tools.compile(_SOURCES / "pipeline_paths.c", self._binary)
@@ -279,7 +295,10 @@ class _Bed:
             _fill(one.record, run.estimate(number), base, run.errors.get(number))
 
     def _baseline(self, record: TimedPath) -> str:
-        """Return the file of the baseline of a path: a pipeline that only receives and sends."""
+        """Return the description of a pipeline that only receives and sends the packet of a path.
+
+        Its time is subtracted from that of the path.
+        """
         empty = self._folder / "empty.spec"
         empty.write_text(_EMPTY)
         packet = record["packet"]
@@ -293,7 +312,10 @@ class _Bed:
         record: MeasuredPipeline,
         say: Callable[[str], None],
     ) -> str | None:
-        """Run the timing program on paths; return the reason if it ended abnormally, else None."""
+        """Run the C program on the paths with indices `numbers`; collect its output in `run`.
+
+        Return the reason if the program ended abnormally, else None.
+        """
         with (
             (self._folder / "errors").open("w+b") as errors,
             start(self._binary, self.cpu, arguments, errors) as process,
@@ -321,7 +343,10 @@ class _Bed:
         numbers: Sequence[int],
         say: Callable[[str], None],
     ) -> bool:
-        """Read the program's output; return true if enough is measured or a stop was requested."""
+        """Read the program's output into `run` until the times are precise or the user stops.
+
+        Return true in these cases, and false if the output ended before.
+        """
         if process.stdout is None:
             return True
         left = b""
@@ -343,7 +368,7 @@ class _Bed:
 
 
 class _Run:
-    """Times and errors of paths that the program has printed so far, by number of the path."""
+    """Times and errors that the C program has printed so far, by index of the path."""
 
     def __init__(self, count: int, precision: float) -> None:
         self.times: list[list[float]] = [[] for _ in range(count)]
@@ -354,7 +379,10 @@ class _Run:
         self._check = _CHECK
 
     def record_line(self, line: str, numbers: Sequence[int]) -> bool:
-        """Record a line of output; return true at the end of a visit of all paths."""
+        """Record a line of the program's output. Return true if it ends a round over all paths.
+
+        `numbers` has the index of each path that the program numbers from 0.
+        """
         match line.split(" ", 2):
             case ["path", number]:
                 self.current = numbers[int(number)]
@@ -368,10 +396,10 @@ class _Run:
         return False
 
     def is_enough(self) -> bool:
-        """Return true if the times are precise.
+        """Return true if the times are precise, so that the measurement can end.
 
-        This is rarely checked, so that intervals that are narrow by chance do not end the
-        measurement.
+        Most calls return false without a check. With frequent checks, an interval that is narrow by
+        chance would end the measurement.
         """
         if self.builds < self._check:
             return False
@@ -379,7 +407,10 @@ class _Run:
         return self.is_precise()
 
     def is_precise(self) -> bool:
-        """Return true if all intervals of paths without an error are narrow enough."""
+        """Return true if the interval of each path is narrow enough.
+
+        Paths with an error are ignored.
+        """
         known = [self.estimate(number) for number in range(len(self.times))]
         return all(
             one is not None and one.interval.half_width <= self._precision * one.value
@@ -388,7 +419,7 @@ class _Run:
         )
 
     def estimate(self, number: int) -> Estimate | None:
-        """Return the estimated time of a path; None if the path was not timed, or failed later."""
+        """Return the estimated time of a path; None if the path was not timed or had an error."""
         times = self.times[number]
         return estimate(times) if times and number not in self.errors else None
 
@@ -399,7 +430,7 @@ def _no_path(result: Result) -> str:
 
 
 def _obstacle(witness: Witness, pipeline: PipelineWitness) -> str | None:
-    """Return the reason why DPDK cannot take a path repeatedly; None if no reason is known."""
+    """Return the reason why DPDK cannot run the path of a witness repeatedly; None if it can."""
     if pipeline["initial_state"]:
         names = ", ".join(one["field"] for one in pipeline["initial_state"][:3])
         return (
@@ -422,7 +453,7 @@ def _obstacle(witness: Witness, pipeline: PipelineWitness) -> str | None:
 
 
 def _ports(record: TimedPath) -> int:
-    """Return the number of input ports for timing a path: the next power of two above its port."""
+    """Return the test bed's number of input ports: the next power of two above the path's port."""
     return 1 << record["port"].bit_length()
 
 
@@ -434,10 +465,10 @@ def _entry(lookup: PipelineLookup) -> str:
 
 
 def _entries(lookups: Sequence[PipelineLookup]) -> Iterator[str]:
-    """Yield the lines about entries: one for each key that hits, and the default entries.
+    """Yield the lines about table entries in the description of a path.
 
-    A table without a hit has one entry that no lookup of the path matches, because DPDK does not
-    search empty tables.
+    Each key that a lookup finds has an entry; misses set default entries. A table without a hit
+    gets one entry that no lookup of the path matches, because DPDK does not search empty tables.
     """
     seen = set[str]()
     for lookup in lookups:
@@ -459,7 +490,7 @@ def _entries(lookups: Sequence[PipelineLookup]) -> Iterator[str]:
 
 
 def _other_key(keys: Sequence[Sequence[str]]) -> list[str]:
-    """Return a key that differs from all given keys of a table; empty if none was found."""
+    """Return a key that differs from all given keys of a table; empty if no such key was found."""
     if not keys[0]:
         return []
     known = {tuple(int(value, 0) for value in key) for key in keys}
@@ -473,7 +504,7 @@ def _other_key(keys: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _lookups(lookups: Sequence[PipelineLookup]) -> Iterator[str]:
-    """Yield the numbers of hits and misses of each table."""
+    """Yield a line for each table with the expected numbers of hits and misses."""
     hits, misses = Counter[str](), Counter[str]()
     for lookup in lookups:
         (hits if lookup["hit"] else misses)[lookup["table"]] += 1
@@ -489,7 +520,11 @@ def _fail(record: TimedPath, reason: str, code: codes.Code = codes.TESTBED_FAILE
 def _fill(
     record: TimedPath, found: Estimate | None, base: Estimate | None, reason: str | None
 ) -> None:
-    """Store the time of a path in its record, or the reason why the time is missing."""
+    """Store the time of a path in its record, or the reason why it is missing.
+
+    `found` is the time of the path, `base` that of its baseline, `reason` an error of the C
+    program.
+    """
     if reason is not None:
         _fail(record, reason)
     elif found is None:

@@ -1,10 +1,9 @@
-"""Measures the paths of programs in turns, and predicts the times of these paths.
+"""Measures the paths of BPF programs in turns, and predicts the times of these paths.
 
-A path consists of stretches, whose times can be measured, too.
-
-The time of a stretch is the time of a run that ends at the stretch's end, minus that of a run that
-ends at its start. The stretches of a load therefore add up to the path. To end a run early, the
-program contains a check at each end of a stretch (a "question"), whose time is subtracted.
+A path consists of stretches, which can be timed separately. The time of a stretch is the time of a
+run that ends at the stretch's end, minus that of a run that ends at its start. The stretches of a
+load therefore add up to the path. To end a run early, the program contains a check at each end of a
+stretch (a "question"), whose time is subtracted.
 
 A CPU executes several instructions at once. Work counts in the stretch whose end it delays, which
 may follow the stretch of its instructions, and work that delays nothing costs nothing. A stretch
@@ -42,7 +41,7 @@ from slowpath.measure.sampling import UNMEASURED, Measured, Outcome, Progress, S
 from slowpath.measure.statistics import Estimate, estimate
 
 BETWEEN = 6
-"""Number of paths between the slowest and the fastest that are measured."""
+"""Number of measured paths between the slowest and the fastest one."""
 
 
 def instructions_of(path: PathResult) -> int:
@@ -51,10 +50,11 @@ def instructions_of(path: PathResult) -> int:
 
 
 def slowest_to_fastest(paths: Sequence[PathResult]) -> list[tuple[int, PathResult]]:
-    """Return the slowest and the fastest path and some in between, each with its rank from 1.
+    """Choose the slowest path, the fastest, and at most `BETWEEN` others.
 
-    `paths` are ordered from slowest to fastest. Only one path for each number of instructions is
-    considered; the paths in between are evenly spaced among these.
+    Return each with its rank from 1. `paths` are ordered from slowest to fastest. Of several paths
+    with the same number of instructions, only the first is considered; the others are evenly spaced
+    among the rest.
     """
     ranked = list(enumerate(paths, 1))
     by_cost: dict[int, tuple[int, PathResult]] = {}
@@ -68,14 +68,17 @@ def slowest_to_fastest(paths: Sequence[PathResult]) -> list[tuple[int, PathResul
 
 
 def slowest(paths: Sequence[PathResult], count: int) -> list[tuple[int, PathResult]]:
-    """Return the `count` slowest paths, each with its rank, counted from 1."""
+    """Return the first `count` paths, each with its rank from 1.
+
+    `paths` starts with the slowest.
+    """
     return list(enumerate(paths[:count], 1))
 
 
 class LaterCase(NamedTuple):
-    """The path that a packet takes if equal packets ran before it, with a case that times the path.
+    """The path of later packets: those that find maps changed by an equal first packet.
 
-    It differs from the first packet's path, because the first packet changed maps.
+    `record` receives the measured time, and `case` times the path.
     """
 
     record: LaterPath
@@ -83,7 +86,10 @@ class LaterCase(NamedTuple):
 
 
 def later_path(later: kernel.SubsequentPackets, kind: str) -> LaterPath:
-    """Return a record, without time, of the path that packets take after an equal first packet."""
+    """Return a record of the path that packets take after an equal first packet.
+
+    Its time is missing. `kind` is the kind of the program, such as `xdp`.
+    """
     return {
         "instructions": later.instructions,
         "action": action_name(later.action, kind),
@@ -96,7 +102,10 @@ def later_path(later: kernel.SubsequentPackets, kind: str) -> LaterPath:
 
 
 def fill_later(record: LaterPath, measured: Measured | None, why: str) -> None:
-    """Store the measured time of later packets in the record, or the reason `why` it is missing."""
+    """Store the measured time of later packets in their record.
+
+    If `measured` is None, store the reason `why` the time is missing.
+    """
     if measured is None:
         record["reason"] = why
         return
@@ -119,10 +128,9 @@ class Prediction(NamedTuple):
 
 
 def predict(case: kernel.Case) -> Prediction | None:
-    """Predict the time of one run; None if its instructions are unknown.
+    """Predict the time of one run of a path; None if the model does not cover its instructions.
 
-    The instructions are unknown for tc programs, and if results of helper calls are replaced by
-    fixed ones.
+    This holds for tc programs, and if fixed values replace results of helper calls.
     """
     flow = targets.flow(case)
     if flow is None:
@@ -137,9 +145,9 @@ def _empty() -> targets.Flow:
 
 
 def predicted_for() -> str | None:
-    """Return the machine that the prediction is for, the date of its calibration, and known doubts.
+    """Return the machine of the prediction model, its calibration date, and known doubts.
 
-    None if the model does not state a machine.
+    Return None if the model does not state a machine.
     """
     known, doubt = _target().machine, _target().doubt
     if known is None:
@@ -148,11 +156,11 @@ def predicted_for() -> str | None:
 
 
 Choose = Callable[[Sequence[PathResult]], list[tuple[int, PathResult]]]
-"""Function that chooses the paths to measure from all paths, each with its rank."""
+"""Function that chooses from all paths those to measure, and returns each with its rank."""
 
 
 class PreparedProgram(NamedTuple):
-    """A program that is ready for timing, with its paths that the kernel accepts."""
+    """A program that is ready for timing: its record, and the paths that the kernel accepts."""
 
     record: MeasuredProgram
     cases: list[kernel.Case]
@@ -171,8 +179,9 @@ def prepare_program(
 ) -> PreparedProgram:
     """Run the chosen paths once, in kernel and interpreter, and prepare them for timing.
 
-    Before each path, `going` is called with the numbers of prepared and of chosen paths. If it
-    returns false, the remaining paths are skipped. `maps` is the argument of the option `--maps`.
+    `choose` selects the paths. Before each path, `going` is called with the number of prepared
+    paths and that of chosen paths. If it returns false, the remaining paths are skipped. `maps` is
+    the argument of the option `--maps`.
     """
     result, task = analysed.result, analysed.task
     guarantee = result["guarantee"]
@@ -300,7 +309,7 @@ class JointOutcome(NamedTuple):
     def why(self, extra: int) -> Coded:
         """Return the reason why an extra case of `measure_together` has no measured time.
 
-        `extra` is the index of the case.
+        `extra` is the index of the case among the extra cases.
         """
         if self.outcome is None:
             return UNMEASURED
@@ -316,8 +325,8 @@ def measure_together(
 ) -> JointOutcome:
     """Measure all paths of all programs in turns, and store the times in their records.
 
-    The cases in `extra` and the paths of later packets (`LaterCase`) are measured in the same
-    turns. The times of the extra cases are returned instead of stored.
+    Paths of later packets (`LaterCase`) are measured in the same turns. This also holds for the
+    cases in `extra`, whose times are returned instead of stored.
 
     Raises:
         InputError: if the kernel no longer accepts a path.
@@ -357,7 +366,10 @@ def add_breakdown(
     quota: StopCriteria,
     go_on: Callable[[Progress], bool],
 ) -> None:
-    """Measure the times of parts of a program's slowest path, and store them in its record."""
+    """Measure the stretches (parts) of a program's slowest path.
+
+    Store their times in its record.
+    """
     record = program.record
     timed = [
         (record["paths"][number], case)
@@ -414,7 +426,7 @@ class PrefixTimes(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """Times of a path and of its parts (stretches) in nanoseconds; None without a sample."""
+    """Times of a path and of its stretches (parts) in nanoseconds; None: no undisturbed sample."""
 
     whole: Estimate | None  # time of the path
     asking: Estimate | None  # time of one check
@@ -422,11 +434,12 @@ class Parts(NamedTuple):
 
 
 def stretch_times(loads: Sequence[PrefixTimes], questions: Sequence[int]) -> Parts:
-    """Compute the times of the stretches (parts) of a path from independent loads.
+    """Compute the times of the stretches (parts) of a path.
 
-    Checks that end a run at the end of a stretch take time, which is subtracted. `questions` has
-    the number of checks executed up to the end of each stretch. The time of one check is an
-    average: the extra time of the path with all checks, divided by their number.
+    Each load is an independent observation. Checks that end a run at the end of a stretch take
+    time, which is subtracted. `questions` has the number of checks executed up to the end of each
+    stretch. The time of one check is an average: the extra time of the path with all checks,
+    divided by their number.
     """
     wholes, checks = list[float](), list[float]()
     found: list[list[float]] = [[] for _ in questions]

@@ -1,4 +1,4 @@
-"""Prints measurements of paths as text and CSV."""
+"""Formats measurements of paths as text and CSV."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -37,7 +37,7 @@ COMPARISON_RIGHT = {"old ns", "new ns", "ratio"}
 
 
 def comparison_report(comparison: Sequence[ComparedVersions]) -> Iterator[Line | str]:
-    """Yield a table and a conclusion for each pair of compared programs."""
+    """Yield lines of a text report: a table and a conclusion for each pair of programs."""
     for compared in comparison:
         yield ""
         yield Line(f"{compared['old']} and {compared['new']}, measured in turns", "bold")
@@ -57,9 +57,9 @@ def comparison_report(comparison: Sequence[ComparedVersions]) -> Iterator[Line |
 def comparison_csv(
     comparison: Sequence[ComparedVersions], records: Sequence[MeasuredProgram], old: str
 ) -> Iterator[str]:
-    """Yield a header, the rows of all comparisons, and rows for programs that were not compared.
+    """Yield lines of a CSV report: a header, all comparisons, and programs without comparison.
 
-    `old` is the path of the old file.
+    `old` is the name of the old file.
     """
     yield csv_line(_COMPARISON_CSV)
     compared_names = set[str]()
@@ -77,12 +77,12 @@ def comparison_csv(
 
 
 def label(record: MeasuredProgram) -> str:
-    """Return the name of a program in reports: the file and, if known, the program's name."""
+    """Return a program's name in reports: `FILE:PROGRAM`, or the file if it has no name."""
     return f"{record['file']}:{record['program']}" if record["program"] else record["file"]
 
 
 def comparison_cells(row: ComparedPath) -> list[str]:
-    """Return the cells of a comparison, for `COMPARISON_COLUMNS`."""
+    """Return the cells of a comparison for a table with `COMPARISON_COLUMNS`."""
     low, high = row["low"], row["high"]
     verdicts = {True: "different", False: "no difference", None: "not compared"}
     return [
@@ -108,11 +108,14 @@ _LATER_CSV = {
     "later_high_ns": "high_ns",
     "later_reason": "reason",
 }
-"""CSV columns about packets after the first, with the key of each value in the record."""
+"""CSV columns about packets after an equal first one, with the key of each value in the record."""
 
 
 def later_lines(paths: Sequence[MeasuredPath]) -> Iterator[str]:
-    """Yield the time of packets that take another path after an equal one, or why it is missing."""
+    """Yield a line for each path that later packets do not take after an equal first one.
+
+    The line has the time of the later packets, or the reason why it is missing.
+    """
     for path in paths:
         later = path["later"]
         if later is None:
@@ -142,7 +145,10 @@ _TEXT = 48
 
 
 def stretches_report(breakdown: Breakdown | None, *, verbose: bool) -> Iterator[Line | str]:
-    """Yield a table of the stretches (parts) of a path that take most of its time."""
+    """Yield a table of the stretches (parts) of a path that take most of its time.
+
+    Of all if `verbose`.
+    """
     if breakdown is None:
         return
     if breakdown["error"] is not None:
@@ -164,7 +170,7 @@ def stretches_report(breakdown: Breakdown | None, *, verbose: bool) -> Iterator[
 
 
 def stretch_cells(stretch: MeasuredStretch) -> list[str]:
-    """Return the cells of a stretch (part of a path), for `STRETCH_COLUMNS`."""
+    """Return the cells of a stretch (part of a path) for a table with `STRETCH_COLUMNS`."""
     text = stretch["text"] or ""
     if stretch["ns"] is None:
         times = ["", ""]
@@ -184,7 +190,7 @@ def stretch_cells(stretch: MeasuredStretch) -> list[str]:
 
 
 COLD = "cold ns"
-"""Heading of the column of times on cold caches."""
+"""Heading of the column with times on cold caches, in nanoseconds."""
 _COLD_CSV = {
     "cold_ns": "measured_ns",
     "cold_spread_ns": "spread_ns",
@@ -194,23 +200,22 @@ _COLD_CSV = {
     "entry_bytes": "entry_bytes",
     "cache_bytes": "cache_bytes",
 }
-"""CSV columns about cold caches, with the key of each value in the record.
-
-The column `cold_reason` follows these columns.
+"""CSV columns about cold caches, with the key of each value in the record. The column `cold_reason`
+comes after them.
 """
 
 
 def is_shown(paths: Sequence[MeasuredPath], *, always: bool) -> bool:
-    """Return true if reports of these paths show times with cold caches.
+    """Return true if the report shows a column with cold-cache times of these paths.
 
-    This holds if `always` is true, or if one of these times differs from the time with hot caches.
+    It does if `always` is true, or if one of these times differs from the time with hot caches.
     """
     known = [path["cold"] for path in paths if path["cold"] is not None]
     return always or any(cold["differs"] for cold in known)
 
 
 def cell(path: MeasuredPath, *, always: bool) -> str:
-    """Return a path's time with cold caches; `-` if it was not measured.
+    """Return a path's time with cold caches for a table; `-` if it was not measured.
 
     Return `as hot` if the time does not differ from that with hot caches, unless `always` is true.
     """
@@ -223,7 +228,10 @@ def cell(path: MeasuredPath, *, always: bool) -> str:
 
 
 def cold_lines(paths: Sequence[MeasuredPath]) -> Iterator[str]:
-    """Yield the conditions of times with cold caches, each with the ranks of its paths."""
+    """Yield lines with the conditions of cold-cache times, such as the number of flows.
+
+    Paths with the same conditions share a line, which starts with their ranks.
+    """
     ranks = dict[str, list[str]]()
     for path in paths:
         if path["cold"] is not None:
@@ -281,7 +289,10 @@ def text_report(
     verbose: bool,
     cold: bool = False,
 ) -> Iterator[Line | str]:
-    """Yield a table and a conclusion for each program. With `cold`, always show cold times."""
+    """Yield the lines of a text report: a table and a conclusion for each program.
+
+    If `cold` is true, times with cold caches are always shown.
+    """
     return sections(records, where, lambda each: _program(each, verbose=verbose, cold=cold))
 
 
@@ -290,7 +301,7 @@ def sections(
     where: Environment,
     section: Callable[[MeasuredProgram], Iterator[Line | str]],
 ) -> Iterator[Line | str]:
-    """Yield the report section of each program, and a line about the machine."""
+    """Yield the lines that `section` returns for each program, and a line about the machine."""
     for number, record in enumerate(records):
         if number:
             yield ""
@@ -339,7 +350,10 @@ def _program(record: MeasuredProgram, *, verbose: bool, cold: bool) -> Iterator[
 def path_table(
     measured: Sequence[MeasuredPath], *, cold: bool
 ) -> tuple[list[str], list[list[str]]]:
-    """Return headings and rows of the table of paths. With `cold`, always include cold times."""
+    """Return the headings and the rows of the table of paths.
+
+    If `cold` is true, the table always includes times with cold caches.
+    """
     columns, rows = list(_COLUMNS), [_row(path) for path in measured]
     if any(path["omitted"] for path in measured):
         columns.append(_OMITTED)
@@ -352,7 +366,7 @@ def path_table(
 
 
 def errors_of(record: MeasuredProgram) -> Iterator[Coded]:
-    """Yield the reasons why paths of a program were not measured, one line for each path."""
+    """Yield an error message for each path of a program that was not measured."""
     for path in record["paths"]:
         if path["error"] is not None:
             text = f"  path {path['rank']} was not measured: {path['error']}"
@@ -362,7 +376,7 @@ def errors_of(record: MeasuredProgram) -> Iterator[Coded]:
 def why_not(record: MeasuredProgram, path: MeasuredPath, *, measured: bool) -> str | None:
     """Return the error to report for a path, or None if there is none.
 
-    Return the error of the program if the path has none and was not `measured`.
+    If the path was not `measured` and has no error of its own, this is the error of the program.
     """
     return path["error"] if measured else path["error"] or record["error"]
 
@@ -389,7 +403,10 @@ def _row(path: MeasuredPath) -> list[str]:
 
 
 def csv_report(records: Sequence[MeasuredProgram]) -> Iterator[str]:
-    """Yield a header and a row for each path; programs without paths have a row with the error."""
+    """Yield the lines of a CSV report: a header and a row for each path.
+
+    A program without paths has one row with its error.
+    """
     columns = [*_CSV, *_LATER_CSV, *_COLD_CSV, "cold_reason", "error"]
     yield csv_line(columns)
     for record in records:

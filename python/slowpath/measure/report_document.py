@@ -1,7 +1,4 @@
-"""Prints measurements of live packets, traces and pipelines, and whole documents.
-
-The formats are text and CSV.
-"""
+"""Formats measurements as text and CSV: live packets, traces, pipelines, and complete documents."""
 
 from collections.abc import Iterator, Sequence
 
@@ -54,7 +51,7 @@ _LIVE = (
 def live_text_report(
     records: Sequence[MeasuredProgram], where: Environment, *, verbose: bool
 ) -> Iterator[Line | str]:
-    """Yield a table and a conclusion for each program that was measured on live packets."""
+    """Yield the lines of a text report about programs that were measured on live packets."""
     return sections(records, where, lambda each: _live_program(each, verbose=verbose))
 
 
@@ -94,7 +91,7 @@ def _live_program(record: MeasuredProgram, *, verbose: bool) -> Iterator[Line | 
 
 
 def live_cells(path: MeasuredPath, live: LivePath) -> list[str]:
-    """Return the cells of a path measured on live packets, for `LIVE_COLUMNS`."""
+    """Return the cells of a path measured on live packets, for a table with `LIVE_COLUMNS`."""
     return [
         str(path["rank"]),
         live["baseline_action"],
@@ -112,7 +109,10 @@ def _millions(rate: float | None) -> str:
 
 
 def live_csv_report(records: Sequence[MeasuredProgram]) -> Iterator[str]:
-    """Yield a header and a row for each path; programs without paths have a row with the error."""
+    """Yield the lines of a CSV report about live packets: a header and a row for each path.
+
+    A program without paths has one row with its error.
+    """
     yield csv_line(("file", "section", "program", *_HEAD, *_LIVE, "error"))
     for record in records:
         names = [record["file"], record["section"], record["program"]]
@@ -140,7 +140,10 @@ _CSV = (
 
 
 def trace_report(records: Sequence[MeasuredProgram]) -> Iterator[Line | str]:
-    """Yield a table of paths and a conclusion for each program that a trace was run through."""
+    """Yield a table of paths and a conclusion for each program with a trace, as text.
+
+    Programs without a trace are skipped.
+    """
     for record in records:
         trace = record["trace"]
         if trace is not None and trace["count"]:
@@ -191,7 +194,7 @@ def shown_paths(trace: MeasuredTrace) -> list[TracePath]:
 
 
 def trace_cells(path: TracePath, trace: MeasuredTrace) -> list[str]:
-    """Return the cells of a path of a trace, for `TRACE_COLUMNS`."""
+    """Return the cells of a path that packets of a trace take, for a table with `TRACE_COLUMNS`."""
     value, spread = path["measured_ns"], path["spread_ns"]
     slowest = trace["slowest"]
     marks = [] if path["rank"] is None else [f"the analysis has it as path {path['rank']}"]
@@ -211,7 +214,10 @@ def trace_cells(path: TracePath, trace: MeasuredTrace) -> list[str]:
 
 
 def trace_csv(records: Sequence[MeasuredProgram]) -> Iterator[str]:
-    """Yield a header and a row for each path; programs without paths have a row with the error."""
+    """Yield the lines of a CSV report about traces: a header and a row for each path.
+
+    A program without paths has one row with its error.
+    """
     yield csv_line(_CSV)
     for record in records:
         trace = record["trace"]
@@ -226,7 +232,7 @@ def trace_csv(records: Sequence[MeasuredProgram]) -> Iterator[str]:
 
 
 def document_text(document: MeasureDocument, settings: Settings, _old: str) -> Iterator[Line | str]:
-    """Yield the text report of a whole document: its programs, traces and comparison."""
+    """Yield the lines of the text report on a document: its programs, traces and comparison."""
     records, where, verbose = document["results"], document["environment"], settings.verbose
     if settings.live is not None:
         yield from live_text_report(records, where, verbose=verbose)
@@ -238,7 +244,11 @@ def document_text(document: MeasureDocument, settings: Settings, _old: str) -> I
 
 
 def document_csv(document: MeasureDocument, settings: Settings, old: str) -> Iterator[str]:
-    """Return the CSV report of the comparison with file `old`, else of traces, else of paths."""
+    """Return the lines of the CSV report on a document.
+
+    The report is about one thing: the comparison with file `old` if there is one, else the trace,
+    else the paths.
+    """
     records = document["results"]
     if document["comparison"] is not None:
         return comparison_csv(document["comparison"], records, old)
@@ -261,7 +271,7 @@ _PIPELINE_CSV = (
 
 
 def pipelines_text(document: PipelinesDocument) -> Iterator[Line | str]:
-    """Yield a table of paths for each pipeline, and the meaning of its columns."""
+    """Yield the lines of a text report: a table of paths for each pipeline, and its explanation."""
     for number, record in enumerate(document["results"]):
         if number:
             yield ""
@@ -330,7 +340,10 @@ def _pipeline_cells(path: TimedPath) -> list[str]:
 
 
 def pipelines_csv(document: PipelinesDocument) -> Iterator[str]:
-    """Yield a header and a row for each path; pipelines without paths have a row with the error."""
+    """Yield the lines of a CSV report about pipelines: a header and a row for each path.
+
+    A pipeline without paths has one row with its error.
+    """
     yield csv_line(("file", "program", *_PIPELINE_CSV, "error"))
     for record in document["results"]:
         names = [record["file"], record["program"]]

@@ -1,4 +1,4 @@
-"""Reports measurements for code reviews: Markdown, SARIF, GitHub, JUnit."""
+"""Reports measurements for code reviews, as Markdown, SARIF, GitHub annotations or JUnit."""
 
 from collections.abc import Iterator, Sequence
 
@@ -28,27 +28,30 @@ _NAMES = {ExitCode.FAILED: "failed-gate", ExitCode.UNDECIDED: "undecided-gate"}
 
 
 def markdown(document: MeasureDocument, settings: Settings, old: str) -> Iterator[str]:
-    """Yield the lines of a Markdown table."""
+    """Yield the lines of a Markdown table. `old` is the old file of a comparison."""
     return markdown_lines(review(document, settings, old))
 
 
 def sarif(document: MeasureDocument, settings: Settings, old: str) -> Iterator[str]:
-    """Yield the lines of a SARIF log."""
+    """Yield the lines of a SARIF log. `old` is the old file of a comparison."""
     return sarif_lines(review(document, settings, old))
 
 
 def github(document: MeasureDocument, settings: Settings, old: str) -> Iterator[str]:
-    """Yield workflow commands of GitHub Actions."""
+    """Yield workflow commands of GitHub Actions. `old` is the old file of a comparison."""
     return github_lines(review(document, settings, old))
 
 
 def junit(document: MeasureDocument, settings: Settings, old: str) -> Iterator[str]:
-    """Yield the lines of a JUnit report."""
+    """Yield the lines of a JUnit report. `old` is the old file of a comparison."""
     return junit_lines(review(document, settings, old))
 
 
 def review(document: MeasureDocument, settings: Settings, old: str) -> Review:
-    """Return a review case for each measured program, or for each pair of versions."""
+    """Return a review with one case for each measured program, or for each pair of versions.
+
+    `old` is the old file of a comparison.
+    """
     names = Names()
     records, pairs = document["results"], document["comparison"]
     found = [_Measured(record, names) for record in records]
@@ -62,9 +65,10 @@ def review(document: MeasureDocument, settings: Settings, old: str) -> Review:
 def _compared(
     found: Sequence["_Measured"], pairs: Sequence[ComparedVersions], settings: Settings, old: str
 ) -> Iterator[Case]:
-    """Yield a case for each pair of versions, and for each program that only one file has.
+    """Yield a review case for each pair of versions, and for each program that only one file has.
 
-    In `found`, the two versions of a pair follow each other, the old one first.
+    In `found`, the two versions of a pair follow each other, the old one first. `old` is the old
+    file.
     """
     both = {name for pair in pairs for name in (pair["old"], pair["new"])}
     waiting = list(pairs)
@@ -78,7 +82,7 @@ def _compared(
 
 
 class _Measured:
-    """Makes the findings about one measured program."""
+    """Maker of the findings about one measured program, for a review."""
 
     def __init__(self, record: MeasuredProgram, names: Names) -> None:
         self.record = record
@@ -88,14 +92,14 @@ class _Measured:
         self._key = (file, record["section"] or "", record["program"] or "", record["mode"])
 
     def case(self, findings: Sequence[Finding]) -> Case:
-        """Return the case of the program with these findings."""
+        """Return the review case of the program with the given findings."""
         record = self.record
         name = record["program"] or record["file"]
         target = "this kernel"
         return Case(self._key[0], name, target, record["seconds"], findings)
 
     def result(self) -> Finding:
-        """Return the finding with the measured time, or with the reason why it is missing."""
+        """Return a finding with the conclusion, or with the reason why nothing was measured."""
         record = self.record
         reason = record["error"]
         if reason is None and record["conclusion"] is None:
@@ -109,7 +113,7 @@ class _Measured:
         return self._finding("guarantee", record["conclusion"] or "")
 
     def compared(self, pair: ComparedVersions, settings: Settings) -> Case:
-        """Return the case of the new version, with the gates that it fails."""
+        """Return the review case of the new version, with the gates of `--fail-on` it fails."""
         findings = list[Finding]()
         row = pair["paths"][0]
         for gate in settings.gates:
@@ -127,7 +131,10 @@ class _Measured:
         return self.case(findings)
 
     def alone(self, settings: Settings, *, only_old: bool) -> Case:
-        """Return the case of a program that only one of two files has."""
+        """Return the review case of a program that only one of the two files has.
+
+        `only_old` is true if the new file lacks it.
+        """
         if self.record["error"] is not None:
             return self.case([self.result()])
         rule = "gone-program" if only_old else "new-program"
@@ -145,7 +152,10 @@ class _Measured:
         return Finding(rule, level, message, self._place(), (*self._key, *key), self._steps())
 
     def _place(self) -> Place:
-        """Return the line with the largest part of the time, else the first of the slowest path."""
+        """Return the place of the findings: the source line with the largest part of the time.
+
+        Without such a line, it is the first line of the slowest path, or else the program.
+        """
         breakdown = self.record["breakdown"]
         stretches = [] if breakdown is None else breakdown["stretches"]
         timed = [one for one in stretches if one["ns"] is not None and one["line"] is not None]
@@ -170,6 +180,9 @@ class _Measured:
 
 
 def _ns(path: MeasuredPath) -> float | None:
-    """Return the time of a path, of test runs or live; None if it was not measured."""
+    """Return the time of a path in nanoseconds, on live packets if measured so.
+
+    None without a time.
+    """
     live = path["live"]
     return path["measured_ns"] if live is None else live["program_ns"]

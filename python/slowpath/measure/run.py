@@ -52,20 +52,20 @@ from slowpath.measure.traces import PreparedTrace, TraceRequest, finish_trace, p
 
 
 class LiveLine(terminal.LiveLine):
-    """A progress line that is shown on terminals while a program is measured."""
+    """Line on the terminal that shows the progress of the measurement of a program."""
 
     def __init__(self, subject: str, seconds: float) -> None:
-        """Create the line for a measurement of at most `seconds`."""
+        """Create the line for program `subject`, whose measurement takes at most `seconds`."""
         super().__init__()
         self._subject = subject
         self._seconds = seconds
 
     def show(self, text: str) -> None:
-        """Show the current step of the work."""
+        """Show `text`, the current step of the work, in place of the previous text."""
         self.draw(f"{self._subject}: {text}")
 
     def show_progress(self, progress: Progress) -> None:
-        """Show the elapsed time, the number of loads and the precision so far."""
+        """Show the elapsed time, the number of loads and the precision reached so far."""
         sure = "" if progress.widest is None else f", ± {progress.widest:.1%} at worst"
         self.show(
             f"measured for {progress.seconds:.1f} s (--seconds {self._seconds:g}), loaded "
@@ -74,12 +74,15 @@ class LiveLine(terminal.LiveLine):
 
 
 class Measuring:
-    """Measures programs one after the other, and collects the exit codes."""
+    """State that measurements of several programs share: settings, timing thread, exit codes."""
 
     def __init__(
         self, request: Request, settings: Settings, station: kernel.Station, stopping: Stopping
     ) -> None:
-        """Prepare the measurement. The environment is recorded only while something is measured."""
+        """Prepare the measurement.
+
+        The environment (machine and disturbances) is recorded only while something is measured.
+        """
         self.watch = environment.begin(watched_cpu(station), thread=station.thread)
         self.watch.pause()
         self.settings = settings
@@ -94,11 +97,11 @@ class Measuring:
 
     @property
     def quota(self) -> StopCriteria:
-        """Criteria for the end of the measurement of one program."""
+        """Precision and time limit at which the measurement of a program ends."""
         return StopCriteria(self.settings.precision, self.settings.seconds)
 
     def prepare(self, analysed: Analysed, line: LiveLine) -> PreparedProgram:
-        """Run the paths of a program once, and prepare them for timing."""
+        """Run the chosen paths of a program once, and prepare them for timing."""
         self.codes.append(self._complaints.add(analysed))
         choose, going = self._choose(), self.going(line)
         return prepare_program(self.station, analysed, choose, going, self.maps)
@@ -111,9 +114,9 @@ class Measuring:
         return lambda paths: slowest(paths, len(paths))
 
     def going(self, line: LiveLine) -> Callable[[int, int], bool]:
-        """Return a callback for the preparation.
+        """Return a callback for `prepare_program`, which shows the path that is being prepared.
 
-        It shows the current path, and returns false to stop.
+        The callback returns false if the user asked to stop.
         """
 
         def going(done: int, count: int) -> bool:
@@ -123,9 +126,9 @@ class Measuring:
         return going
 
     def go_on(self, line: LiveLine) -> Callable[[Progress], bool]:
-        """Return a callback for the timing.
+        """Return a callback for the timing, which shows the progress and measures the CPU's speed.
 
-        It shows the progress, and returns false to stop.
+        The callback returns false if the user asked to stop.
         """
 
         def go_on(progress: Progress) -> bool:
@@ -137,7 +140,7 @@ class Measuring:
         return go_on
 
     def environment(self) -> Environment:
-        """Return the environment of the measurement so far, with the speed of the CPU."""
+        """Return the record of the machine and its disturbances so far, with the CPU's speed."""
         return self.watch.end(self._pace.speed())
 
     def complain(self, analysed: Analysed, program: PreparedProgram) -> None:
@@ -161,7 +164,10 @@ class Measuring:
                 self.disagree(record["file"], what)
 
     def disagree(self, file: str, what: str) -> None:
-        """Report on standard error that kernel and interpreter disagree on a path of a program."""
+        """Print the error that kernel and interpreter differ on a path of a program in `file`.
+
+        `what` describes the difference.
+        """
         error(codes.MODEL_AND_KERNEL_DIFFER, file, what)
         complain(f"note: {file}: --format json has all data for a report of this defect")
         self.codes.append(ExitCode.INPUT)
@@ -171,14 +177,17 @@ class VersionsRun:
     """Measures the programs of an old and a new file, and compares them."""
 
     def __init__(self, measuring: Measuring, alone: Callable[[Analysed], MeasuredProgram]) -> None:
-        """Prepare the run. `alone` measures a program that exists in only one of the two files."""
+        """Prepare the run. `alone` measures a program that only one of the two files has."""
         self._measuring = measuring
         self._alone = alone
         self.records: list[MeasuredProgram] = []
         self.comparison: list[ComparedVersions] = []
 
     def all_of(self, analyses: Sequence[Analysed], files: Sequence[str]) -> None:
-        """Measure the programs of both files, in turns if both files have the program."""
+        """Measure the analysed programs of the old and the new file, `files`, and compare them.
+
+        A program in both files is measured in turns with its other version.
+        """
         first = [each for each in analyses if each.task.file == files[0]]
         old = first[: len(first) // 2] if files[0] == files[1] else first
         new = analyses[len(old) :]
@@ -229,7 +238,10 @@ class VersionsRun:
             self.records.append(program.record)
 
     def _check(self, compared: ComparedVersions) -> None:
-        """Report failed conditions of `--fail-on`, and differences of kernel and interpreter."""
+        """Report an error for each failed condition of `--fail-on`.
+
+        Also report paths on which kernel and interpreter behave differently.
+        """
         for row in compared["paths"]:
             if row["report"] is not None:
                 what = f"{row['path']}: {row['error']}"
@@ -249,7 +261,9 @@ _STRETCHES = 2.5
 
 
 def measure(request: Request, settings: Settings) -> ExitCode:
-    """Measure every program of the request; an error in one does not stop the others.
+    """Measure every program of the request and print the report.
+
+    An error in one program does not stop the others.
 
     Raises:
         InputError: if the file of `--pcap` is not a capture file.
@@ -283,7 +297,10 @@ class _Run:
         self._stopping = measuring.stopping
 
     def all_of(self, session: Session, files: Sequence[str]) -> ExitCode:
-        """Measure all programs, one by one or two versions in turns, and print the report."""
+        """Measure all programs and print the report.
+
+        If the user gave two files, their programs are measured in turns, as old and new versions.
+        """
         measuring, settings = self._measuring, self._settings
         analyses = session.analyse(RunContext(self._stopping))
         comparison: list[ComparedVersions] | None = None
@@ -348,7 +365,10 @@ class _Run:
     def _run_trace(
         self, analysed: Analysed, program: PreparedProgram, line: LiveLine
     ) -> PreparedTrace | None:
-        """Run the packets of `--pcap` through a program; return None without this option."""
+        """Run the packets of `--pcap` through a program and return the trace.
+
+        None without this option.
+        """
         if self._settings.pcap is None:
             return None
 

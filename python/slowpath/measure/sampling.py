@@ -4,9 +4,9 @@ A *load* is one loading of all programs into the kernel. The addresses of their 
 times by a few percent. A load is therefore one independent observation, with one value for each
 subject.
 
-Within a load, subjects take turns in random order. A busy loop is timed between any two samples;
-it is most sensitive to a slower CPU. Samples before or after a slow busy loop are excluded. Because
-loading takes time, subjects take further turns in a load that is disturbed by this criterion.
+Within a load, subjects take turns in random order. A busy loop is timed between any two samples,
+because its time reacts most to a slower CPU. Samples before or after a slow busy loop are excluded
+as disturbed. Because loading takes time, a load with many disturbed samples gets more turns.
 """
 
 import math
@@ -44,7 +44,7 @@ _MORE_TO_DECIDE = 2.0  # like `_MORE`, if the result decides a gate: a wrong dec
 
 
 class Reference:
-    """Constants that identify reference programs, which are timed besides the measured programs."""
+    """Numbers of reference programs, which are timed together with the measured programs."""
 
     EMPTY = -1  # an empty program
     WRAPPED = -2  # an empty program behind a wrapper, as restored subjects run; only with these
@@ -52,14 +52,17 @@ class Reference:
 
 
 UNMEASURED = Coded(codes.MEASUREMENT_INTERRUPTED, "interrupted before it was measured")
-"""Error of a path that was not measured before the end of the run."""
+"""Error of a path if the run ended before the path was measured."""
 _SLOWED = Coded(
     codes.MEASUREMENT_INTERRUPTED, "the CPU was slowed down too much during all its samples"
 )
 
 
 class SubjectError(Exception):
-    """An error of a timed program, such as an unexpected return value; `reason` is its text."""
+    """A timed program behaved unexpectedly, for example by its return value.
+
+    `reason` is the message.
+    """
 
     def __init__(self, reason: Coded) -> None:
         super().__init__(reason)
@@ -67,7 +70,7 @@ class SubjectError(Exception):
 
 
 class Sample(NamedTuple):
-    """The result of one timed call, which runs a program several times."""
+    """The result of one timed call of the kernel, which runs a program several times."""
 
     nanoseconds: int  # total time of all runs
     runs: int
@@ -75,22 +78,24 @@ class Sample(NamedTuple):
 
 
 class Load(Protocol):
-    """The programs of one group of a bench, loaded into the kernel and ready for timing."""
+    """Interface of a group of programs that are loaded into the kernel and ready for timing."""
 
     def sample(self, subject: int, repeat: int) -> Sample:
-        """Time `repeat` runs of a measured program or a `Reference` program in one call.
+        """Time `repeat` runs of a program in one call of the kernel.
+
+        `subject` is the index of a measured program, or a constant of `Reference`.
 
         Raises:
-            SubjectError: if the subject behaves unexpectedly.
+            SubjectError: if the program behaves unexpectedly.
         """
 
 
 class Bench(Protocol):
-    """Interface of test benches that load programs into the kernel and time them."""
+    """Interface of test benches, which load programs into the kernel and time them."""
 
     @property
     def wrapped(self) -> Sequence[bool]:
-        """For each measured program, true if a second program restores its state between runs."""
+        """For each measured program, true if a wrapper program restores its state before runs."""
 
     @property
     def net(self) -> Sequence[bool]:
@@ -98,29 +103,35 @@ class Bench(Protocol):
 
     @property
     def most(self) -> Sequence[int]:
-        """For each measured program, the maximum number of runs before it must be loaded again."""
+        """Maximum number of runs of each measured program before it must be loaded again."""
 
     @property
     def parts(self) -> Sequence[Sequence[int]]:
         """Groups of measured programs, by index, that are loaded into the kernel together."""
 
     def load(self, part: Sequence[int]) -> Load:
-        """Load the programs of a group again; those of the previous group are no longer used."""
+        """Load the programs with the indices `part` anew.
+
+        Programs loaded before are no longer used.
+        """
 
 
 class StopCriteria(NamedTuple):
-    """Criteria by which a measurement ends."""
+    """Precision, time limit and other criteria for the end of a measurement."""
 
     precision: float  # maximum half width of intervals, relative to the mean
     seconds: float  # time limit; the minimum number of loads may take longer
     fewest_loads: int = _FEWEST_LOADS
     decided: Callable[[Sequence["Measured | None"]], bool] | None = None
     """Function that returns true if the measured values decide a question of the caller, such as a
-    gate. Until then, precise values do not end the measurement. None: no question."""
+    condition of `--fail-on`. Until then, the measurement continues even if all times are precise.
+    None: no question.
+    """
     between: Callable[[Sequence["Measured | None"]], Estimate | None] | None = None
-    """Function that returns a ratio of times of two subjects, or None if it is unknown. The ratio
-    must reach the same precision as each subject, because precise times do not guarantee a precise
-    ratio."""
+    """Function that returns the ratio of the times of two programs, or None if it is unknown. The
+    ratio must reach the same precision as each time, because precise times do not guarantee a
+    precise ratio.
+    """
 
 
 class Observation(NamedTuple):
@@ -142,7 +153,7 @@ class Measured(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The result of a measurement of all programs (subjects)."""
+    """The result of measuring all programs (subjects) of a bench."""
 
     subjects: list[Measured | None]  # None: no undisturbed sample, or failed
     failed: dict[int, Coded]  # reason for each failed subject
@@ -170,11 +181,11 @@ class _Timed(NamedTuple):
 
 
 def measure(bench: Bench, quota: StopCriteria, go_on: Callable[["Progress"], bool]) -> Outcome:
-    """Measure all subjects of a bench until the result is precise, or `go_on` returns false.
+    """Measure all programs of a bench until the times are precise, or `go_on` returns false.
 
-    The precision is checked rarely: to stop as soon as an interval happens to be narrow would make
-    intervals too narrow. If the result decides a gate, the checks are even rarer, because an
-    interval lies on the wrong side of a limit by chance more often.
+    The precision is checked rarely. If the measurement ended as soon as an interval is narrow by
+    chance, intervals would be too narrow. If the result decides a gate, the checks are even rarer,
+    because by chance an interval lies on the wrong side of a limit more often.
 
     Raises:
         StoppedError: if the user interrupted the first load, so that there is no result.
@@ -203,7 +214,7 @@ def measure(bench: Bench, quota: StopCriteria, go_on: Callable[["Progress"], boo
 
 
 class Progress(NamedTuple):
-    """The progress of a measurement so far."""
+    """The progress of a measurement, as shown to the user."""
 
     loads: int
     seconds: float
@@ -221,7 +232,7 @@ class Sampler:
     """Collector of the samples of all loads so far, and of the statistics over them."""
 
     def __init__(self, bench: Bench) -> None:
-        """Prepare the sampler; no program is loaded yet."""
+        """Prepare the sampler for the programs of a bench; no program is loaded yet."""
         self._bench = bench
         self._order = random.Random(0)  # noqa: S311 - no secret
         self._loads: list[list[_Timed]] = []
@@ -237,7 +248,7 @@ class Sampler:
         return len(self._loads)
 
     def add_load(self) -> None:
-        """Load all programs again, and time them in turns."""
+        """Load all programs anew, and time them in turns."""
         timed: list[_Timed] = []
         for number, part in enumerate(self._bench.parts):
             timed += self._take_turns(number, part, self._bench.load(part))
@@ -271,14 +282,17 @@ class Sampler:
         return timed
 
     def _are_enough(self, timed: Sequence[_Timed], turns: Sequence[int], quiet: float) -> bool:
-        """Return true if each program has enough undisturbed samples, so that the load can end."""
+        """Return true if each program in `turns` has enough undisturbed samples to end the load.
+
+        A sample is undisturbed if the busy loops beside it took at most `quiet` nanoseconds.
+        """
         undisturbed = Counter(sample.subject for sample in timed if sample.busy <= quiet)
         return all(
             undisturbed[subject] >= _ENOUGH for subject in turns if subject not in self._failed
         )
 
     def _prepare(self, load: Load, subject: int) -> None:
-        """Determine the number of runs with which a sample of a program takes the target time."""
+        """Determine how many runs of a program a sample needs to take the target time."""
         try:
             most = self._bench.most[subject] if subject >= 0 else sys.maxsize
             self._repeats[subject], self._rounds[subject] = _repeats(load, subject, most)
@@ -288,7 +302,11 @@ class Sampler:
             self._rounds[subject], self._failed[subject] = 0, problem.reason
 
     def _sample_subject(self, load: Load, subject: int, call: float) -> float | None:
-        """Return nanoseconds per run, or None if the program fails; later loads then skip it."""
+        """Time a sample of a program, and return nanoseconds per run.
+
+        Return None if the program fails; later loads then skip the program. `call` is the overhead
+        of a call in nanoseconds.
+        """
         try:
             return self._sample(load, subject, call)
         except SubjectError as problem:
@@ -298,7 +316,10 @@ class Sampler:
             return None
 
     def _sample(self, load: Load, subject: int, call: float) -> float:
-        """Time a sample and return nanoseconds per run. `call` is the overhead of a call in ns."""
+        """Time a sample of a program, and return nanoseconds per run.
+
+        `call` is the overhead of a call in nanoseconds, which is subtracted.
+        """
         sample = load.sample(subject, self._repeats[subject])
         if subject >= 0:
             self._runs[subject] += sample.runs
@@ -310,10 +331,10 @@ class Sampler:
         return nanoseconds
 
     def _observations(self) -> tuple[float, list[Observation]]:
-        """Return the observation of each load, from samples next to undisturbed busy loops.
+        """Return the limit that selected samples, and the observation of each load.
 
-        The first value is the limit for the time of busy loops: the first of `DISTURBED` that
-        leaves enough samples.
+        A sample counts if the busy loops beside it took at most this limit, relative to an
+        undisturbed one. It is the first limit in `DISTURBED` that leaves enough samples.
         """
         quiet = quantile(self._busy, _UNDISTURBED)
         needed = min(_LEAST_LOADS, len(self._loads))
@@ -351,7 +372,7 @@ class Sampler:
         return Observation(wholes, nets, empties)
 
     def is_precise(self, quota: StopCriteria) -> tuple[bool, float | None]:
-        """Return true if all confidence intervals are narrow enough, and the largest half width.
+        """Return whether all confidence intervals are narrow enough, and the largest half width.
 
         The half width is relative to the mean; None if it is unknown or unbounded.
         """
@@ -371,7 +392,7 @@ class Sampler:
         return widest <= quota.precision, widest
 
     def decides(self, quota: StopCriteria) -> bool:
-        """Return true if the values satisfy the condition `quota.decided`, or there is none."""
+        """Return true if the values decide the question `quota.decided`, or if it is None."""
         return quota.decided is None or quota.decided(self._evaluated()[1])
 
     def _evaluated(self) -> tuple[float, list[Measured | None], Estimate | None]:
@@ -408,7 +429,7 @@ class Sampler:
         return [None if net is None else net + baseline for net in nets]
 
     def outcome(self, seconds: float, *, precise: bool) -> Outcome:
-        """Return the result of all samples so far."""
+        """Return the result of all samples so far. The arguments are stored in it."""
         limit, subjects, baseline = self._evaluated()
         samples = [sample for timed in self._loads for sample in timed]
         quiet = quantile(self._busy, _UNDISTURBED)
@@ -419,9 +440,9 @@ class Sampler:
 
 
 def _repeats(load: Load, subject: int, most: int) -> tuple[int, int]:
-    """Return the number of a subject's runs per sample, and its maximum number of samples per load.
+    """Return the number of runs in a sample of a program, and the maximum of samples per load.
 
-    A load must make at most `most` runs, including trials.
+    A load must make at most `most` runs of the program, including trials.
     """
     target = _BUSY if subject == Reference.BUSY else _SAMPLE
     first = _trial(load, subject, _TRIAL)
@@ -433,22 +454,28 @@ def _repeats(load: Load, subject: int, most: int) -> tuple[int, int]:
 
 
 def _trial(load: Load, subject: int, repeat: int) -> float:
-    """Return nanoseconds per run of a program, from the fastest of `_TRIALS` calls."""
+    """Return nanoseconds per run of a program: the fastest of `_TRIALS` calls.
+
+    Each call makes `repeat` runs.
+    """
     trials = (load.sample(subject, repeat) for _ in range(_TRIALS))
     return max(min(trial.nanoseconds / max(trial.runs, 1) for trial in trials), 0.1)
 
 
 def _call(load: Load, repeat: int) -> float:
-    """Return the overhead in nanoseconds of one call of the kernel that runs a program."""
+    """Return the overhead of one call of the kernel that runs a program, in nanoseconds.
+
+    It is the time of a single run of an empty program, minus that of one of `repeat` runs.
+    """
     one = min(load.sample(Reference.EMPTY, 1).nanoseconds for _ in range(_CALLS))
     many = load.sample(Reference.EMPTY, repeat)
     return max(one - many.nanoseconds / max(many.runs, 1), 0.0)
 
 
 def ratio(old: Measured, new: Measured) -> Estimate | None:
-    """Return the ratio of new to old time, from loads with both times, or None without such loads.
+    """Return the ratio of new to old time over all loads with both times; None without such loads.
 
-    Subjects that take turns are disturbed alike. If few samples are undisturbed, the ratio over all
+    Programs that take turns are disturbed alike. If few samples are undisturbed, the ratio over all
     samples is therefore more precise. The function returns the ratio with the narrower interval.
     """
     found = [

@@ -1,4 +1,4 @@
-"""Checks the options of a measurement, and evaluates the gate `--fail-on`."""
+"""Checks the options of `slowpath measure`, and evaluates the conditions of `--fail-on` (gates)."""
 
 import os
 import re
@@ -23,6 +23,8 @@ def check_trace_options(
 ) -> None:
     """Check the options `--pcap` and `--plot` before the measurement starts.
 
+    `live` is true if packets are live (`--mode live`).
+
     Raises:
         OptionError: if an option contradicts another one.
         UnavailableError: if plotting is not available.
@@ -45,7 +47,10 @@ def check_trace_options(
 
 
 def complain_of_trace(record: MeasuredProgram, trace: MeasuredTrace, *, stopped: bool) -> ExitCode:
-    """Print why a trace, or a part of it, did not run, and return the exit code."""
+    """Print errors about packets of a trace that did not run as expected, and return the exit code.
+
+    `stopped` is true if the user interrupted the measurement.
+    """
     code = ExitCode.FINE
     if trace["error"] is not None and record["error"] is None:
         rest = "" if trace["count"] == 0 else f"; {trace['count']:,} packets before it were read"
@@ -64,7 +69,10 @@ def complain_of_trace(record: MeasuredProgram, trace: MeasuredTrace, *, stopped:
 
 
 def draw_traces(file: str, records: Sequence[MeasuredProgram]) -> ExitCode:
-    """Plot the measured traces to a file, or print an error if none; return the exit code."""
+    """Plot the measured traces to `file` and return the exit code.
+
+    If no trace was measured, print an error instead.
+    """
     from slowpath.measure.traces import draw
 
     traces = [(record, record["trace"]) for record in records]
@@ -100,7 +108,7 @@ class Gate(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """The decision whether a measurement fails a gate of `--fail-on`."""
+    """Result of comparing a measured ratio with a gate of `--fail-on`."""
 
     code: ExitCode
     reason: str | None  # None: the gate passes
@@ -119,12 +127,12 @@ def parse_gate(text: str) -> Gate:
 
 
 def is_decided(gates: Sequence[Gate], row: ComparedPath) -> bool:
-    """Return true if the measured ratio decides all gates, so that the measurement can end."""
+    """Return true if the measured ratio decides all gates of `--fail-on`."""
     return all(decide(gate, row).code is not ExitCode.UNDECIDED for gate in gates)
 
 
 def decide(gate: Gate, row: ComparedPath) -> Decision:
-    """Decide whether the measured ratio of the slowest paths passes the gate, by its interval."""
+    """Decide by the confidence interval whether the ratio of the slowest paths passes the gate."""
     value, low, high = row["ratio"], row["low"], row["high"]
     if value is None or low is None or high is None:
         reason = f"the slowest paths could not be compared, but --fail-on {gate.text!r} needs this"
@@ -199,10 +207,10 @@ TEST_BEDS = ("linux-xdp", "dpdk-swx")
 
 
 def check_test_bed(name: str | None) -> None:
-    """Check the option `--testbed`; None stands for the default.
+    """Check the argument of `--testbed`; None stands for the default test bed.
 
     Raises:
-        OptionError: if programs cannot be measured there.
+        OptionError: if the test bed cannot measure programs.
     """
     if name is not None and name not in TEST_BEDS:
         raise OptionError(
@@ -213,7 +221,7 @@ def check_test_bed(name: str | None) -> None:
 
 
 def check_pipeline_options(options: Namespace, formats: Sequence[str]) -> None:
-    """Check the options of a measurement of pipelines (.spec files).
+    """Check the options of a measurement of pipelines (.spec files), whose reports have `formats`.
 
     Raises:
         OptionError: if an option applies only to BPF programs.
@@ -239,5 +247,8 @@ def check_pipeline_options(options: Namespace, formats: Sequence[str]) -> None:
 
 
 def watched_cpu(station: kernel.Station) -> int:
-    """Return the CPU that a timing thread runs on, or the last CPU allowed to this process."""
+    """Return the number of the CPU whose environment is recorded.
+
+    This is the CPU of the timing thread, or the last CPU that this process may use.
+    """
     return max(os.sched_getaffinity(0)) if station.cpu is None else station.cpu

@@ -1,8 +1,8 @@
-"""Computes statistics of repeated measurements: means without outliers, spread, intervals.
+"""Computes means without outliers, standard deviations and confidence intervals of measured times.
 
 The address of a program's code makes its times form two or three clusters. A median jumps from one
-cluster to another, and a mean without a fixed share of the values cuts off clusters. Only values
-far from all others are therefore excluded.
+cluster to another, and a trimmed mean cuts off whole clusters. Therefore, only values far from all
+others are excluded.
 
 The tests compare this module with SciPy. The product does not use SciPy, because it would add half
 a second to each start and a hundred megabytes to an installation.
@@ -21,7 +21,7 @@ _NORMAL = 1.4826  # standard deviation of a normal distribution, in median absol
 
 
 class Interval(NamedTuple):
-    """A range that contains the true value with a probability of at least 95 %."""
+    """A confidence interval: it contains the true value with a probability of at least 95 %."""
 
     low: float
     high: float
@@ -33,7 +33,7 @@ class Interval(NamedTuple):
 
     @property
     def known(self) -> tuple[float | None, float | None]:
-        """Both ends of the interval; None for both if it is unbounded, as after a single value."""
+        """Both ends of the interval; None for both if it is unbounded, as for a single value."""
         return (self.low, self.high) if math.isfinite(self.half_width) else (None, None)
 
     def __contains__(self, value: object) -> bool:
@@ -42,7 +42,7 @@ class Interval(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """An estimated mean of independent measurements, with its interval."""
+    """The estimated mean of independent measurements, with its confidence interval."""
 
     value: float  # mean without outliers
     spread: float  # standard deviation of single values
@@ -52,7 +52,7 @@ class Estimate(NamedTuple):
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """Return the quantile `share` (from 0 to 1) of the values, interpolated linearly.
+    """Return the quantile of the values at `share` (from 0 to 1), interpolated linearly.
 
     Raises:
         ValueError: if `values` is empty.
@@ -73,7 +73,7 @@ def spread(values: Sequence[float]) -> float:
 
 
 def without_outliers(values: Sequence[float]) -> list[float]:
-    """Return the values without outliers, which are far from all others.
+    """Return the values without outliers, which are values far from the median.
 
     Raises:
         ValueError: if `values` is empty.
@@ -86,7 +86,7 @@ def without_outliers(values: Sequence[float]) -> list[float]:
 
 
 def mean_interval(values: Sequence[float]) -> Interval:
-    """Return an interval for the mean of the distribution, using Student's distribution.
+    """Return the confidence interval of the mean, by Student's distribution.
 
     For a single value, the interval is unbounded.
 
@@ -101,7 +101,7 @@ def mean_interval(values: Sequence[float]) -> Interval:
 
 
 def half_width(size: int) -> float:
-    """Return the half width of the interval of a mean, in standard errors.
+    """Return the half width of a mean's confidence interval, in standard errors of the mean.
 
     `size` is the number of values, at least 2.
     """
@@ -109,10 +109,10 @@ def half_width(size: int) -> float:
 
 
 def student_quantile(freedom: int, share: float) -> float:
-    """Return the quantile `share` of Student's distribution with `freedom` degrees of freedom.
+    """Return the quantile at `share` of Student's distribution with `freedom` degrees of freedom.
 
-    The error is 4 % for 2 degrees of freedom and less for more. Computed with the expansion by
-    Cornish and Fisher (Abramowitz and Stegun 26.7.5); exact for 1 degree.
+    It is computed with the expansion by Cornish and Fisher (Abramowitz and Stegun 26.7.5). The
+    error is 4 % for 2 degrees of freedom, and less for more. For 1 degree, the result is exact.
     """
     if freedom == 1:
         return math.tan(math.pi * (share - 0.5))
@@ -127,7 +127,7 @@ def student_quantile(freedom: int, share: float) -> float:
 
 
 def estimate(values: Sequence[float]) -> Estimate:
-    """Return the mean of independent values without outliers, with its interval.
+    """Return the mean of independent values, without outliers, and its confidence interval.
 
     Raises:
         ValueError: if `values` is empty.

@@ -26,12 +26,11 @@ from slowpath.measure.sampling import Measured
 from slowpath.measure.statistics import estimate
 
 TIMED = 30
-"""Maximum number of paths of a trace to time: the most frequent ones.
-
-The slowest path is timed in addition.
+"""Maximum number of a trace's paths that are timed: the most frequent ones. The slowest path is
+timed in addition.
 """
 _TURN = 100
-"""Duration in milliseconds for which packets are run between two calls of `going`."""
+"""Time in milliseconds for which packets run before `going` is asked whether to continue."""
 
 
 class TraceRequest(NamedTuple):
@@ -42,7 +41,10 @@ class TraceRequest(NamedTuple):
 
 
 class PreparedTrace(NamedTuple):
-    """A trace that has run through a program, with those of its paths that can be timed."""
+    """A trace that has run through a program, with those of its paths that can be timed.
+
+    `cases` has these paths.
+    """
 
     record: MeasuredTrace
     cases: list[kernel.Case]
@@ -59,7 +61,8 @@ def prepare_trace(
 ) -> PreparedTrace:
     """Run the packets of a trace through a program, and prepare the paths they take for timing.
 
-    `going` gets a description of the next work; if it returns false, the rest is skipped.
+    `asked` names the trace. `going` is called with a description of each next step; if it returns
+    false, the remaining steps are skipped.
     """
     guarantee = analysed.result["guarantee"]
     known = guarantee is not None and is_found(guarantee)
@@ -130,7 +133,8 @@ def _fill(
 ) -> list[int]:
     """Copy the report on a trace to the record, with its paths ordered by number of packets.
 
-    Return, for each path of the record, its index in the report.
+    `found` are the paths from the analysis, `kind` is the kind of the program. Return, for each
+    path of the record, its index in the report.
     """
     record["format"], record["count"] = report["format"], report["packets"]
     record["complete"], record["error"] = report["complete"], report["ended"]
@@ -195,7 +199,7 @@ def _slowest(paths: Sequence[TracePath], found: Sequence[PathResult]) -> TraceDi
 
 
 def _name_ranks(record: MeasuredTrace, program: PreparedProgram) -> None:
-    """Set the rank of each path of a trace that is among the paths found by the analysis."""
+    """Store the ranks of a trace's paths in its record, for paths that the analysis found, too."""
     ranks = {}
     for case, number in zip(program.cases, program.numbers, strict=True):
         if case.path is not None:
@@ -205,7 +209,10 @@ def _name_ranks(record: MeasuredTrace, program: PreparedProgram) -> None:
 
 
 def _chosen(record: MeasuredTrace) -> list[int]:
-    """Return the indices of the paths to time. A path without a stored packet cannot be timed."""
+    """Return the indices of the paths to time: the most frequent ones and the slowest.
+
+    A path without a stored packet cannot be timed.
+    """
     kept = [at for at, path in enumerate(record["paths"]) if path["measured_packet"] is not None]
     chosen = kept[:TIMED]
     slowest = record["slowest"]
@@ -242,7 +249,7 @@ def _prepare_path(
 def finish_trace(trace: PreparedTrace, program: PreparedProgram, together: JointOutcome) -> None:
     """Store the measured times of a trace's paths in the record of the trace.
 
-    The times come from `together`, a measurement whose `extra` cases were the paths of the trace.
+    The times come from `together`, a measurement whose extra cases were the paths of the trace.
     """
     record = trace.record
     timed: list[tuple[TracePath, Measured]] = []
@@ -302,9 +309,10 @@ _MARGIN = 1.08  # length of the time axis relative to the longest time
 
 
 def distribution(trace: MeasuredTrace) -> list[tuple[float, float]]:
-    """Return the distribution of the times of packets on timed paths.
+    """Return the cumulative distribution of the packets' times, for packets on timed paths.
 
-    Each point has nanoseconds and the share of packets that take at most this time, ascending.
+    Each point has a time in nanoseconds, and the share of packets that take at most this time.
+    Times ascend.
     """
     timed = sorted(
         (path["measured_ns"], path["packets"])
@@ -317,9 +325,10 @@ def distribution(trace: MeasuredTrace) -> list[tuple[float, float]]:
 
 
 def draw(file: str, traces: Sequence[tuple[str, MeasuredTrace]]) -> None:
-    """Plot the times of the packets of traces, each with the name of its program.
+    """Plot the distributions of the packets' times to a file, one curve for each trace.
 
-    The format is SVG or PNG, by the suffix of the file name; the same data gives the same file.
+    `traces` has the name of the program with each trace. The format is SVG or PNG, by the suffix of
+    the file name. The same data always gives the same file.
 
     Raises:
         OSError: if the file cannot be written.

@@ -1,1 +1,1 @@
-"""Models of contention for caches and memory, learnt from profiles."""
+"""Models of contention for caches and memory, trained on measurements beside competitors."""

@@ -1,9 +1,12 @@
 """Measures the errors of memory models by nested cross-validation.
 
-A recipe says how to build a memory model. The errors of choosing between recipes are measured, too.
-Each outer fold runs everything without the held-out rows: the selection with its own inner folds,
-the training, the intervals. So the errors of `chosen` are those of new rows for a user. They
-include the optimism of picking the best of many recipes.
+The command is `slowpath contention evaluate`.
+
+A recipe is a kind of memory model, such as a Gaussian process on certain features. Errors are
+measured for each recipe, and for the choice of the best recipe (`chosen`). Each outer fold runs
+everything without the held-out rows: the choice with its own inner folds, the training, the
+intervals. So the errors of `chosen` are those that a user gets on new rows. They include the
+optimism of picking the best of many recipes.
 """
 
 import gc
@@ -38,13 +41,13 @@ from slowpath.core.jobs.local_pool import LocalPool
 from slowpath.core.jobs.pool import Pool, PoolObserver, StopRequested, Unfinished
 
 _FEW_FOLDS = 5
-"""Number of folds for the intervals of published baselines, which take longest to train."""
+"""Number of folds for the intervals of published baselines, whose training takes longest."""
 _SEEDS = 1000
-"""Offset of random seeds, so that folds differ from the inner folds of a selection."""
+"""Offset of random seeds, so that outer folds differ from the inner folds of a selection."""
 
 
 class Evaluated(NamedTuple):
-    """Errors of a memory model, or of choosing one, on rows that training did not see."""
+    """Errors of a memory model, or of choosing the best one, on rows that training did not see."""
 
     name: str
     errors: Errors
@@ -59,7 +62,7 @@ class Evaluated(NamedTuple):
 
 
 class Protocol(NamedTuple):
-    """Settings of a cross-validation."""
+    """Settings of a cross-validation: repetitions, confidence of intervals, and candidates."""
 
     repetitions: int = 1
     confidence: float = 0.9
@@ -67,7 +70,10 @@ class Protocol(NamedTuple):
 
 
 def evaluate(recipe: Recipe | None, rows: Rows, protocol: Protocol) -> Evaluated:
-    """Evaluate one memory model in this process; `evaluate_all` describes the arguments."""
+    """Evaluate one memory model, or with None the choice among all, in this process.
+
+    `evaluate_all` describes the arguments.
+    """
     [only] = evaluate_all([recipe], rows, protocol, LocalPool(1))
     return only
 
@@ -79,9 +85,10 @@ def evaluate_all(
     pool: Pool,
     progress: Progress = no_progress,
 ) -> list[Evaluated]:
-    """Evaluate memory models by nested cross-validation.
+    """Evaluate memory models by nested cross-validation; return one result for each recipe.
 
-    None stands for the choice among all models. In each outer fold, all models share trainings.
+    None in `recipes` stands for choosing the best of all models. In each outer fold, all models
+    share trainings. `pool` runs the folds in parallel, and `progress` receives the finished share.
 
     Raises:
         UnavailableError: if worker processes die in each attempt.
@@ -107,14 +114,17 @@ def evaluate_all(
 
 
 class _Fold(NamedTuple):
-    """A fold of one repetition of the outer cross-validation."""
+    """A fold of the outer cross-validation: the rows held out in one of its repetitions."""
 
     repetition: int
     held_out: Mask
 
 
 class _Predicted(NamedTuple):
-    """Predictions for the held-out rows of an outer fold, as logarithms of throughput."""
+    """Predictions for the held-out rows of an outer fold, as logarithms of throughput.
+
+    `chosen` is the name of the recipe that made them, `low` and `high` are the ends of intervals.
+    """
 
     chosen: str
     middle: Floats
@@ -123,9 +133,10 @@ class _Predicted(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """Results of a part of the evaluation by recipe: predictions of a fold, or errors at ends.
+    """Results of one part of the evaluation, for each recipe.
 
-    Ends are the rows with the lowest and highest values on an axis.
+    The part is either a fold, with predictions, or the evaluation at ends. Ends are the rows with
+    the lowest and the highest values of a column.
     """
 
     ends: Sequence[Errors | None] = ()
@@ -133,7 +144,7 @@ class _Part(NamedTuple):
 
 
 class _Common(NamedTuple):
-    """Arguments that all parts of an evaluation share."""
+    """Arguments that all parts of an evaluation need."""
 
     recipes: Sequence[Recipe | None]
     rows: Rows
@@ -141,9 +152,10 @@ class _Common(NamedTuple):
 
 
 def _evaluate_part(common: _Common, fold: _Fold | None, _stop: StopRequested) -> _Part:
-    """Return the predictions of a fold; without a fold, errors on the ends of each axis.
+    """Return the predictions for the held-out rows of a fold.
 
-    Ends are the rows with the lowest and highest values on an axis.
+    If `fold` is None, return errors at the ends: the rows with the lowest and the highest values of
+    each column.
 
     Warnings of scikit-learn are suppressed: they concern the quality of a model, as the errors do.
     """
@@ -162,7 +174,7 @@ def _evaluate_part(common: _Common, fold: _Fold | None, _stop: StopRequested) ->
 
 
 def _predictions(common: _Common, held_out: Mask) -> list[_Predicted]:
-    """Return the predictions of each recipe for held-out rows.
+    """Train each recipe without the held-out rows, and return its predictions for them.
 
     Regressors that occur in several recipes are trained once.
     """
@@ -188,7 +200,10 @@ def _evaluated(
     ends: Errors | None,
     parts: Sequence[tuple[_Fold, _Predicted]],
 ) -> Evaluated:
-    """Collect the predictions of all folds for a recipe, and summarise their errors."""
+    """Combine the predictions of all folds for one recipe, and summarise their errors.
+
+    `ends` are its errors at the lowest and highest values of columns.
+    """
     repetitions = 1 + max(fold.repetition for fold, _ in parts)
     predicted, low, high = np.zeros((3, repetitions, len(rows.throughput)))  # logarithms
     for (repetition, held_out), one in parts:

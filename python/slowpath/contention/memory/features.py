@@ -1,4 +1,4 @@
-"""Computes the input features of memory models from the rows of a profile.
+"""Computes the input features of memory models from the columns of a table of measurements.
 
 Counters span nine decades, so models use logarithms. A floor far below the counters of any
 competitor is added to avoid the logarithm of zero. The counter `irt` (instructions per second) is
@@ -27,29 +27,29 @@ Selected = Mask | Indices
 
 
 def columns_of(columns: Columns, selected: Selected) -> dict[str, Floats]:
-    """Return the selected rows of all columns of a table."""
+    """Return the given columns with only the rows that `selected` (a mask or indices) selects."""
     return {name: values[selected] for name, values in columns.items()}
 
 
 class Rows(NamedTuple):
-    """Measured rows with their throughput, and the size in MB of the shared cache."""
+    """Measured rows: their columns, their throughput, and the size of the shared cache in MB."""
 
     columns: Columns
     throughput: Floats
     cache_mb: float
 
     def where(self, selected: Selected) -> "Rows":
-        """Return the measured rows that the mask or the indices select."""
+        """Return only the rows that a mask or indices select."""
         columns = columns_of(self.columns, selected)
         return self._replace(columns=columns, throughput=self.throughput[selected])
 
 
 CACHE_MB = 6.0
-"""Default size of the shared cache in MB, which is the size on BlueField-2."""
+"""Default size of the shared cache in MB, as on BlueField-2."""
 _SHARE = 0.5
 _LINE = 64
 _COUNTER = "l2crd"
-"""A counter that every row with counters has."""
+"""Name of a column that is present if the table has counters of competitors."""
 _FLOORS = {
     "flow_count": 1.0,
     "packet_size_bytes": 1.0,
@@ -67,7 +67,7 @@ _COUNTERS = ("ipc", "irt", "l2crd", "l2cwr", "memrd", "memwr", "wss_mb")
 
 
 class Feature(NamedTuple):
-    """An input column of a memory model, computed from measured columns."""
+    """An input of a memory model, computed from measured columns: one value for each row."""
 
     name: str
     values: Floats
@@ -75,7 +75,7 @@ class Feature(NamedTuple):
 
 
 def logarithm(columns: Columns, name: str) -> Floats:
-    """Return the logarithm of a column, after adding a floor that avoids the logarithm of zero."""
+    """Return the logarithm of a column, plus a small constant that avoids the logarithm of zero."""
     return np.asarray(np.log(columns[name] + _FLOORS[name]))
 
 
@@ -87,7 +87,7 @@ def _flows(columns: Columns) -> list[Feature]:
 
 
 def _doublings(columns: Columns) -> Floats:
-    """Return, by row, how often a flow table has to double its size to hold the flows."""
+    """Return how often a flow table has to double its size to hold the flows, by row."""
     return np.floor(np.log2(np.maximum(columns["flow_count"], 1.0)))
 
 
@@ -107,7 +107,7 @@ TRAFFIC: Mapping[str, Callable[[Columns], list[Feature]]] = {
     "flows, table": _flows_and_table,
     "table, load": _table_and_load,
 }
-"""For each name of a feature set, the function that computes features of the function's traffic."""
+"""Sets of features of the function's traffic: for each name, the function that computes them."""
 
 
 def _score(columns: Columns) -> list[Feature]:
@@ -115,12 +115,15 @@ def _score(columns: Columns) -> list[Feature]:
 
 
 def accesses(columns: Columns) -> Floats:
-    """Return, by row, the competitors' cache accesses (reads and writes) per second."""
+    """Return the competitors' cache accesses (reads and writes) per second, by row."""
     return columns["l2crd"] + columns["l2cwr"]
 
 
 def cache_misses(columns: Columns, cache_mb: float) -> Floats:
-    """Return, by row, the competitors' cache misses per second, estimated from working sets."""
+    """Estimate the competitors' cache misses per second from their working sets, by row.
+
+    `cache_mb` is the size of the shared cache.
+    """
     working_set = np.maximum(columns["wss_mb"], _FLOORS["wss_mb"])
     missing = np.clip(1 - _SHARE * cache_mb / working_set, 0, 1)
     return np.asarray(accesses(columns) * missing)
@@ -150,7 +153,7 @@ def _pressure(columns: Columns, cache_mb: float) -> list[Feature]:
 
 
 def lines_moved(columns: Columns) -> Floats:
-    """Return, by row, the cache lines that devices move for competitors per second.
+    """Return the cache lines per second that devices move for competitors (DMA), by row.
 
     The result is zero if this was not measured.
     """
@@ -186,7 +189,7 @@ SETS: Mapping[str, Callable[[Columns, float], list[Feature]]] = {
     "roots, moved": _roots_moved,
     "none": lambda _columns, _cache_mb: [],
 }
-"""For each name of a feature set, the function that computes features of the contention."""
+"""Sets of features of the competitors: for each name, the function that computes them."""
 DEVICE_SETS = ("pressure, bus", "accesses, moved", "roots, moved")
 """Names of the feature sets that include DMA traffic."""
 
@@ -194,9 +197,9 @@ DEVICE_SETS = ("pressure, bus", "accesses, moved", "roots, moved")
 def features(columns: Columns, traffic: str, contention: str, cache_mb: float) -> list[Feature]:
     """Return the input features of a memory model for the rows of a table.
 
-    They describe the traffic, and the competitors: by counters, by a score if there are no
-    counters, or by both. No real table has both, but a benchmark on the simulated NIC measures the
-    value of this combination.
+    `traffic` and `contention` are the names of feature sets, in `TRAFFIC` and `SETS`. If the table
+    has no counters, a score describes the competitors. If it has both, both are used. No real table
+    has both, but a benchmark on the simulated NIC measures the value of this combination.
     """
     own = TRAFFIC[traffic](columns)
     if contention == "none":

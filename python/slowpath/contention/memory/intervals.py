@@ -5,9 +5,9 @@ Statistics 2021), section 3. With models of K folds and residuals of held-out ro
 quantiles of `prediction of the row's fold + residual`. Residuals are differences of logarithms, so
 intervals are proportional to the prediction. Rows with equal contention are in one fold.
 
-If a recipe predicts standard deviations, each residual is divided by the one of its row, and each
-interval is multiplied by the one of the predicted row (Lei, G'Sell, Rinaldo, Tibshirani and
-Wasserman, "Distribution-free predictive inference for regression", JASA 2018, section 5.2).
+If a recipe (kind of model) predicts standard deviations, each residual is divided by that of its
+row, and each interval is multiplied by that of the predicted row (Lei, G'Sell, Rinaldo, Tibshirani
+and Wasserman, "Distribution-free predictive inference for regression", JASA 2018, section 5.2).
 Otherwise, the small residuals of solo rows would make the intervals of rows with competitors too
 narrow.
 
@@ -29,7 +29,7 @@ from slowpath.core.arrays import Floats, Indices, Mask
 
 
 class Conformal(NamedTuple):
-    """The memory models of all folds, with their residuals, from which intervals are computed."""
+    """A memory model and the models of all folds, from whose residuals intervals are computed."""
 
     stage: MemoryStage  # trained on all rows
     stages: tuple[MemoryStage, ...]  # for each fold, trained on the rows of the other folds
@@ -37,7 +37,10 @@ class Conformal(NamedTuple):
     residuals: Floats  # |log measured - log predicted| when held out, divided by the row's spread
 
     def interval(self, columns: Columns, confidence: float) -> tuple[Floats, Floats]:
-        """Return the lower and the upper end of the prediction interval, as logarithms, by row."""
+        """Return the lower and the upper ends of prediction intervals, as logarithms, by row.
+
+        `confidence` is the probability that an interval contains the measured throughput.
+        """
         by_fold = np.array([stage.log_throughput(columns) for stage in self.stages])
         predicted = by_fold[self.fold]
         margins = np.outer(self.residuals, self.stage.spread(columns))
@@ -75,26 +78,26 @@ def conformal(
 
 
 def _upper(values: Floats, confidence: float) -> Floats:
-    """Return the quantile `confidence` along the first axis, corrected for few values as in CV+."""
+    """Return the quantile at `confidence` along axis 0, corrected for few values as in CV+."""
     rank = min(math.ceil(confidence * (len(values) + 1)), len(values))
     return np.asarray(np.partition(values, rank - 1, axis=0)[rank - 1])
 
 
 def residual_quantile(residuals: Sequence[float] | Floats, confidence: float) -> float:
-    """Return a bound that the residual of a new row stays below with probability `confidence`."""
+    """Return the bound that a new row's residual does not exceed with probability `confidence`."""
     return float(_upper(np.asarray(residuals)[:, None], confidence)[0])
 
 
 TOGETHER = "combination"
-"""Stands for the columns of rows whose combination of values is unusual, although each value is in
-range.
+"""Name that stands for all columns of a row whose combination of values is unusual, although each
+value is in range.
 """
 _SAME = 1e-9
 _BATCH = 4096
 
 
 class Range(NamedTuple):
-    """Range and density of the training rows, to detect rows that are unlike all of them."""
+    """Range and density of the training rows, to detect rows that resemble none of them."""
 
     least: Mapping[str, float]  # smallest value of each column
     most: Mapping[str, float]  # largest value of each column
@@ -134,7 +137,7 @@ class Range(NamedTuple):
 
 
 def range_of(columns: Columns) -> Range:
-    """Compute the range of at least two training rows."""
+    """Compute the range and density of the training rows, of which there are at least two."""
     names = tuple(name for name, values in columns.items() if np.ptp(values) > 0)
     logs = _logarithms(columns, names)
     centre, scale = logs.mean(axis=0), logs.std(axis=0)

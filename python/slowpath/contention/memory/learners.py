@@ -1,9 +1,9 @@
-"""Regressors for memory models, with settings for tens to hundreds of rows.
+"""Regressors that memory models consist of, with settings for tens to hundreds of training rows.
 
 The paper finds throughput to be piecewise linear in flows and in counters (appendix B, Figure 6).
 
-Published trees, and those of older models, are from scikit-learn. It is imported inside functions,
-so that other models do not need it.
+The trees of the paper, and those of models saved by older versions, are from scikit-learn. It is
+imported inside functions, so that other models do not need it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -54,15 +54,15 @@ class Ridge:
 
 
 class Median:
-    """A model that predicts the median training throughput for all rows."""
+    """A model that predicts the median of the training targets for all rows."""
 
     def fit(self, _x: Floats, y: Floats, /) -> "Median":
-        """Train on the targets `y`."""
+        """Train on the targets `y`; features are ignored."""
         self._median = float(np.median(y))
         return self
 
     def predict(self, x: Floats, /) -> Floats:
-        """Return predictions for rows of features `x`."""
+        """Return the median for each row of features `x`."""
         return np.full(len(x), self._median)
 
 
@@ -70,9 +70,9 @@ _SEGMENTS = 4
 
 
 class SegmentedRidge:
-    """A regression that is continuous and piecewise linear in the first feature.
+    """A regression that is continuous, and piecewise linear in the first feature.
 
-    The segments have equally many distinct values.
+    Each segment contains the same number of distinct values.
     """
 
     def fit(self, x: Floats, y: Floats, /) -> "SegmentedRidge":
@@ -94,7 +94,7 @@ class SegmentedRidge:
 
 
 class Learner(Protocol):
-    """A regressor with the interface of scikit-learn."""
+    """Interface of regressors, as in scikit-learn."""
 
     def fit(self, x: Floats, y: Floats, /) -> object:
         """Train on rows of features `x` with the targets `y`."""
@@ -104,14 +104,14 @@ class Learner(Protocol):
 
 
 class ProbabilisticLearner(Protocol):
-    """A regressor that also predicts standard deviations."""
+    """Interface of regressors that also predict standard deviations."""
 
     def predict(self, x: Floats, /, *, return_std: Literal[True]) -> tuple[Floats, Floats]:
         """Return predictions for rows of features `x`, and their standard deviations."""
 
 
 class ScikitLearner:
-    """Calls a regressor of scikit-learn without its checks of arguments.
+    """Wrapper of a regressor of scikit-learn that skips the checks of its arguments.
 
     The checks take a third of the training time.
     """
@@ -133,16 +133,16 @@ class ScikitLearner:
 
 
 Build = Callable[[Sequence[bool]], Learner]
-"""Constructor of a learner. The argument has an entry for each feature: true if larger values of
-the feature can only slow the function down.
+"""Function that creates an untrained learner. The argument has an entry for each feature: true if
+larger values of the feature can only slow the function down.
 """
 
 
 class PublishedTrees:
-    """Gradient-boosted trees with scikit-learn's defaults (paper, 4.1.2).
+    """Gradient-boosted trees with scikit-learn's defaults, as in the paper (4.1.2).
 
-    The predictions are those of `GradientBoostingRegressor(random_state=0)`. Its loop does more
-    than it needs for the squared error: its checks take longer than the growth of small trees.
+    The predictions are those of `GradientBoostingRegressor(random_state=0)`. This class replaces
+    its loop, because the checks in it take longer than growing small trees.
     """
 
     _ROUNDS, _RATE, _DEPTH = 100, 0.1, 3
@@ -173,7 +173,7 @@ class PublishedTrees:
 
 
 def boosted(_slowing: Sequence[bool]) -> Learner:
-    """Return untrained boosted trees with the settings of saved models named `boosted`.
+    """Return untrained boosted trees with the settings of saved models that are named `boosted`.
 
     Only older versions of slowpath saved such models.
     """
@@ -192,8 +192,9 @@ def boosted(_slowing: Sequence[bool]) -> Learner:
 
 
 def monotone(slowing: Sequence[bool]) -> Learner:
-    """Return untrained boosted trees with the settings of saved models named `monotone`.
+    """Return untrained boosted trees with the settings of saved models that are named `monotone`.
 
+    `slowing` has an entry for each feature: true if larger values can only slow the function down.
     Only older versions of slowpath saved such models.
     """
     from sklearn.ensemble import HistGradientBoostingRegressor
@@ -222,7 +223,9 @@ def kernel_of(learner: Learner) -> Floats | None:
 
 
 def with_kernel(name: str, known: Floats) -> Learner:
-    """Return a Gaussian process with known kernel parameters.
+    """Return an untrained Gaussian process that uses known kernel parameters, without a search.
+
+    `name` is the name of the learner, `known` has the logarithms of the parameters.
 
     Raises:
         ValueError: if the learner of this name has no kernel.
@@ -233,7 +236,10 @@ def with_kernel(name: str, known: Floats) -> Learner:
 
 
 def near_kernel(name: str, begin: Floats) -> Learner:
-    """Return a Gaussian process that searches for kernel parameters, starting at `begin`."""
+    """Return an untrained Gaussian process whose search for kernel parameters starts at `begin`.
+
+    `name` is the name of the learner, `begin` has logarithms of parameters.
+    """
     return GaussianProcess(_ROUGHNESS[name], begin=begin)
 
 
@@ -253,7 +259,7 @@ LEARNERS: Mapping[str, Build] = {
     "boosted": boosted,
     "monotone": monotone,
 }
-"""Constructors of learners, by the names that saved models use."""
+"""Constructors of learners, by the names that saved models use for them."""
 
 _ROUGHNESS: Mapping[str, Roughness] = {"smooth process": SMOOTH, "rough process": ROUGH}
 
@@ -261,4 +267,4 @@ UNSURE = frozenset(_ROUGHNESS)
 """Names of learners that predict standard deviations (`ProbabilisticLearner`)."""
 
 BATCHED = frozenset({"trees", "falling trees"})
-"""Names of learners that train on several subsets of rows at once (`BoostedTrees`)."""
+"""Names of learners that can train on several subsets of rows at once (`BoostedTrees`)."""

@@ -1,7 +1,7 @@
-"""Recipes for memory models: each one names learners, their features and their targets.
+"""Recipes for memory models: each recipe names regressors, their features and their targets.
 
-A memory model predicts throughput with contention for caches and memory. A trained recipe is a
-memory stage.
+A memory model predicts throughput with contention for caches and memory. A trained recipe is called
+a memory stage.
 
 Features beyond the training range are clipped to its ends. Trees do so anyway; a Gaussian process
 would return to its mean there, and linear models would extrapolate without limit.
@@ -37,7 +37,7 @@ Target = Literal["throughput", "log throughput"]
 
 
 class Member(NamedTuple):
-    """One of the regressors whose predictions a recipe averages."""
+    """A regressor of a recipe, with its features and its target."""
 
     learner: str  # a key of `learners.LEARNERS`
     traffic: str  # a key of `features.TRAFFIC`
@@ -46,7 +46,7 @@ class Member(NamedTuple):
 
 
 class Recipe(NamedTuple):
-    """A way to build a memory model of a function: regressors whose predictions are averaged.
+    """A kind of memory model: one or more regressors whose predictions are averaged.
 
     The average is that of predicted logarithms of throughput.
     """
@@ -145,7 +145,9 @@ RECIPES: Mapping[str, Recipe] = {
         _retired("monotone-pressure", "older monotone trees", "monotone", "flows", "pressure"),
     )
 }
-"""Recipes by name, in the order of evaluation; if several are equally good, the first is chosen."""
+"""All recipes by name, in the order of evaluation. If several are equally good, the first is
+chosen.
+"""
 
 
 Kernels = Sequence[Floats | None]
@@ -163,14 +165,14 @@ class Fitted(NamedTuple):
 
 
 class MemoryStage(NamedTuple):
-    """A trained recipe, which predicts throughput with contention for caches and memory."""
+    """A trained memory model, which predicts throughput with contention for caches and memory."""
 
     recipe: Recipe
     cache_mb: float
     fitted: tuple[Fitted, ...]
 
     def log_throughput(self, columns: Columns) -> Floats:
-        """Return the predicted logarithm of throughput, by row."""
+        """Return the predicted logarithms of throughput, by row."""
         parts = [_log_predicted(one, columns, self.cache_mb) for one in self.fitted]
         return np.asarray(np.mean(parts, axis=0))
 
@@ -191,7 +193,7 @@ class MemoryStage(NamedTuple):
 
 
 def fit_stage(recipe: Recipe, rows: Rows, known: Kernels | None = None) -> MemoryStage:
-    """Train a recipe on measured rows; the same rows always give the same result.
+    """Train a recipe on measured rows. The same rows always give the same model.
 
     Args:
         recipe: the recipe to train.
@@ -209,10 +211,10 @@ def fit_stage(recipe: Recipe, rows: Rows, known: Kernels | None = None) -> Memor
 
 
 def training_key(member: Member, rows: Rows) -> tuple[object, ...]:
-    """Return a key that is equal for regressors with equal training data, which have equal fits.
+    """Return a key that is equal for regressors which would be trained on equal data.
 
-    Feature sets of different names can be the same data: in rows without counters, a score replaces
-    all sets that describe competitors.
+    Such regressors need one training only. Feature sets of different names can have the same data:
+    in rows without counters, a score replaces all sets that describe competitors.
     """
     used = features(rows.columns, member.traffic, member.contention, rows.cache_mb)
     values = tuple((one.name, one.values.tobytes(), one.falls) for one in used)
@@ -247,9 +249,9 @@ def fit_member(
 
 
 def fit_together(member: Member, rows: Rows, parts: Sequence[Mask]) -> list[Fitted]:
-    """Train a regressor on several subsets of the rows at once; `parts` has a mask for each.
+    """Train a regressor on several subsets of the rows at once.
 
-    The learner must be in `learners.BATCHED`.
+    `parts` has a mask for each subset. The learner must be one of `learners.BATCHED`.
     """
     varied, x, y = _training_data(member, rows)
     names = tuple(one.name for one in varied)
@@ -284,7 +286,7 @@ def _log_predicted(fitted: Fitted, columns: Columns, cache_mb: float) -> Floats:
 def _predicted_deviation(
     fitted: Fitted, columns: Columns, cache_mb: float
 ) -> tuple[Floats, Floats]:
-    """Return one regressor's predicted logarithm of throughput, and its standard deviation."""
+    """Return a regressor's predicted logarithms of throughput, and their standard deviations."""
     if not _count(columns):
         return np.empty(0), np.empty(0)
     learner = cast("ProbabilisticLearner", fitted.learner)
@@ -292,7 +294,7 @@ def _predicted_deviation(
 
 
 def _features(fitted: Fitted, columns: Columns, cache_mb: float) -> Floats:
-    """Return the input features of one regressor, clipped to the range of its training rows."""
+    """Return a regressor's input features as a matrix, clipped to the training range."""
     member = fitted.member
     known = features(columns, member.traffic, member.contention, cache_mb)
     used = [one.values for one in known if one.name in fitted.features]
