@@ -1,1 +1,4 @@
-"""Calibration: runs experiments on this machine and derives a target file from their results."""
+"""Calibration: measures this machine by experiments, and derives a target file from the results.
+
+A target file describes a machine, so that slowpath can estimate times of programs on it.
+"""

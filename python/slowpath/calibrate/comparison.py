@@ -1,4 +1,7 @@
-"""Compares runs of several test beds, for `slowpath calibrate --compare`."""
+"""Compares calibration runs on several test beds, for `slowpath calibrate --compare`.
+
+A test bed is a way to measure or compute costs, such as XDP in the kernel or DPDK.
+"""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -20,7 +23,9 @@ from slowpath.core.terminal import Line, grid
 
 
 def compare(directories: Sequence[str], html: str | None, reporter: Reporter) -> ExitCode:
-    """Compare runs: print the costs of each experiment that at least two of them have measured.
+    """Compare the calibration runs in several directories.
+
+    The report has the costs of each experiment that at least two runs have measured.
 
     Raises:
         InputError: when an extra is missing, a directory cannot be read, or the runs have no
@@ -46,7 +51,7 @@ def compare(directories: Sequence[str], html: str | None, reporter: Reporter) ->
 
 
 def _measured(directory: str) -> dict[str, CalibratedExperiment]:
-    """Return the experiments of a run that have measured points, by name."""
+    """Return the measured experiments of the run in a directory, by name."""
     folder = RunFolder(Path(directory))
     experiments = [folder.of(name) for name in folder.settings()["experiments"]]
     found = evaluate_all([one for one in experiments if one.measured], lambda _: None)
@@ -111,14 +116,14 @@ def _row(bed: ComparedBed) -> list[str]:
 
 
 def _label(bed: ComparedBed) -> str:
-    """Return the name of the test bed, with the directory of the run if its name differs."""
+    """Return the name of a run's test bed, with the run's directory if that has another name."""
     name, directory = bed["testbed"], bed["directory"]
     usual = directory.rstrip("/").rpartition("/")[2] in (name, f"calibration-{name}")
     return name if usual else f"{name} ({directory})"
 
 
 def _differences(one: ComparedExperiment) -> str:
-    """Return the fixed parameters in which the runs of an experiment differ."""
+    """Return a text with the fixed parameters that have different values in the runs."""
     names = dict.fromkeys(name for bed in one["testbeds"] for name in bed["fixed"])
     by_name = {name: [bed["fixed"].get(name) for bed in one["testbeds"]] for name in names}
     return "; ".join(
@@ -132,7 +137,7 @@ _POINT = ("value", "cost", "low", "high", "program", "baseline", "observations")
 
 
 def comparison_csv(document: Comparison) -> Iterator[str]:
-    """Yield a line for each value of each experiment on each test bed."""
+    """Yield the lines of a CSV report, one for each parameter value, experiment and test bed."""
     yield csv_line(("experiment", "directory", "testbed", "parameter", "unit", *_POINT))
     for one in document["results"]:
         for bed in one["testbeds"]:
@@ -175,7 +180,10 @@ def _section(one: ComparedExperiment) -> Html:
 
 
 def _figure(one: ComparedExperiment, unit: str) -> Html:
-    """Draw the measured costs of all test beds whose costs have the unit `unit`."""
+    """Draw the measured costs over the parameter, with a curve for each test bed.
+
+    Only test beds whose costs have the given unit are drawn.
+    """
     beds = [bed for bed in one["testbeds"] if bed["metric"] == unit]
     curves = [_curve(bed["points"], number) for number, bed in enumerate(beds)]
     keys = [

@@ -1,11 +1,12 @@
 """Derives this machine's target file from the measurements in a folder of experiments.
 
-A quick calibration takes half a minute: a few experiments scale the nearest shipped target. They
-measure the clock frequency, the kernel's loop of test runs, and the components that most programs
-use. The core's parameters start at those of the base target, or at default values if it is of
-another family, and change only as far as the measurements require. Costs of calls without an
-experiment change by the median ratio of the measured costs in their group. Models of the growth
-with map entries change by the ratio of one measurement.
+A quick calibration takes half a minute: it measures a few experiments, and scales the target of the
+most similar machine among those shipped with slowpath (the base). The experiments measure the clock
+frequency, the kernel's loop of test runs, and the components that most programs use. The core's
+parameters start at those of the base, or at default values if its CPU is of another family, and
+change only as far as the measurements require. Costs of calls without an experiment change by the
+median ratio of the measured costs in their group. Models of the growth with map entries change by
+the ratio of one measurement.
 """
 
 import json
@@ -41,12 +42,11 @@ if TYPE_CHECKING:
 # --- quick calibration ----------------------------------------------------------------------------
 
 SECONDS = 0.25
-"""Time limit of each experiment of a quick calibration, in seconds.
-
-Loading its programs may take longer.
+"""Time limit of each experiment in a quick calibration, in seconds, without the loading of
+programs.
 """
 PRECISION = 3.0
-"""Requested precision of times in a quick calibration, in percent."""
+"""Requested precision of times in a quick calibration, in percent of the time."""
 
 _POINTS: Mapping[str, tuple[int, int, int]] = {
     "mixture-parse": (64, 512, 3),
@@ -87,21 +87,23 @@ _POINTS: Mapping[str, tuple[int, int, int]] = {
     "table-ternary-linear-repeats": (1, 3, 2),
     "table-ternary-tuples-repeats": (1, 3, 2),
 }
-"""Experiments of a quick calibration: first and last value of the swept parameter, and number of
-values."""
+"""Experiments of a quick calibration, each with the first and the last value of its swept
+parameter, and the number of values.
+"""
 GROWTH = {"table-exact-entries": (100, 100_000, 2)}
-"""Experiment whose measured growth with the number of map entries scales the base's models of
-growth."""
+"""Experiment that measures how times grow with the number of map entries. The result scales the
+base target's models of this growth.
+"""
 
 
 def quick_experiments() -> list[Experiment]:
-    """Return the experiments of a quick calibration, with few values each."""
+    """Return the experiments of a quick calibration, each with few parameter values."""
     values = {**_POINTS, **GROWTH}
     return [with_range(shipped_experiment(name), *points) for name, points in values.items()]
 
 
 class Base(NamedTuple):
-    """The shipped target that a quick calibration scales."""
+    """The target shipped with slowpath that a quick calibration scales."""
 
     name: str
     text: str
@@ -109,7 +111,7 @@ class Base(NamedTuple):
 
 
 def nearest_base() -> Base:
-    """Return the shipped target that is nearest to this machine's CPU."""
+    """Return the shipped target whose machine is most similar to this machine's CPU."""
     found = nearest_target()
     text = targets.target_text(found.target) or ""
     return Base(found.target, text, foreign=found.foreign_cpu is not None)
@@ -122,7 +124,7 @@ def fit_quickly(
     callbacks: tuple[Callable[[float], bool], Callable[[float], None]],
     checks: Sequence[Observation],
 ) -> Fitted:
-    """Return the base target's parameters, changed as far as the programs require.
+    """Return the base target's parameters, changed as far as the measured `programs` require.
 
     Calls without a measurement get scaled costs of the base target. The parameters `callbacks`
     (`go_on` and `progress`) and `checks` have the same meaning as in `fit_near`.
@@ -141,9 +143,8 @@ _GROUPS = (
     re.compile(r"map_(update|delete)_elem"),
     re.compile(r"ktime|jiffies|prandom"),
 )
-"""Groups of calls whose costs differ between two machines by about the same ratio.
-
-Calls that match none of these patterns form one more group.
+"""Groups of kernel calls whose costs differ between two machines by about the same ratio. All calls
+that match none of these patterns form one more group.
 """
 
 
@@ -152,8 +153,8 @@ def scaled_calls(
 ) -> dict[str, CallPrice]:
     """Return costs for all calls of a base target: measured costs, else scaled base costs.
 
-    `clock_ratio` is the clock frequency of the machine, divided by that of the base. A group
-    without a measurement takes the same time as on the base target.
+    `clock_ratio` is the clock frequency of the machine, divided by that of the base. A group of
+    calls without a measurement takes the same time as on the base target.
     """
 
     def group(name: str) -> int:
@@ -177,7 +178,7 @@ def _scaled(price: CallPrice, factor: float) -> CallPrice:
 
 
 class GrowthSample(NamedTuple):
-    """A program whose packets choose among map entries at random, and its median time."""
+    """Measured median time of a program that looks up random entries of a map."""
 
     flow: targets.Flow
     entries: int
@@ -185,10 +186,11 @@ class GrowthSample(NamedTuple):
 
 
 def growth_ratio(fitted: str, found: Sequence[GrowthSample]) -> float:
-    """Return the measured growth of time with map entries, divided by the target's estimate of it.
+    """Return how much faster times grow with the number of map entries than the target predicts.
 
-    `fitted` is the text of the target, with the base's models. Return 1 unless both the measured
-    and the estimated time grow.
+    The result is the measured growth divided by the predicted growth. It is 1 unless both are
+    positive. `fitted` is the text of the target with the base's models, `found` has the
+    measurements.
     """
     if not found:
         return 1.0
@@ -200,14 +202,13 @@ def growth_ratio(fitted: str, found: Sequence[GrowthSample]) -> float:
 
 
 _FACTORS = {"exponential": 2}
-"""Number of leading parameters of a template (kind of function) that scale its values.
-
-For templates without an entry here, all parameters scale the values.
+"""Number of leading parameters of a template (kind of function) that are factors of its values. For
+templates without an entry, all parameters are.
 """
 
 
 def models_of(base: Base, ratio: float) -> str:
-    """Return the base target's models as TOML text; models of map entries are scaled by `ratio`."""
+    """Return the cost models of the base target as TOML, those of map entries scaled by `ratio`."""
     return "".join(f"{line}\n" for line in _scaled_models(base, ratio))
 
 
@@ -246,8 +247,8 @@ _BY_KEY = ("map_lookup_elem", "map_update_elem", "map_delete_elem")
 def models_text(documents: Sequence[ModelDocument], varied: frozenset[str]) -> str:
     """Return a TOML table for each cost model, sorted by the name of its experiment.
 
-    `varied` has the experiments whose packets vary. If such an experiment sweeps the entries of a
-    map, the target file uses its model for the time of map lookups.
+    `varied` has the experiments in which packets differ. If such an experiment sweeps the entries
+    of a map, estimates use its model for the time of map lookups.
     """
     tables = [
         "\n".join(_table(document, varied=document["experiment"] in varied))
@@ -303,12 +304,12 @@ def _list(values: Iterable[float]) -> str:
 
 
 def _number(value: float) -> str:
-    """Format a number with all digits, because a model can be a small difference of large terms."""
+    """Format a number with all digits: a model can be the small difference of large terms."""
     return str(int(value)) if value == int(value) and abs(value) < 1e9 else repr(float(value))  # noqa: PLR2004
 
 
 def _calls(document: ModelDocument) -> list[str]:
-    """Return the helper calls whose time this experiment measures by the number of map entries."""
+    """Return the helper calls whose growth with map entries this experiment measures."""
     if document["parameter"] != "entries":
         return []
     fixed = document["fixed"]
@@ -323,14 +324,16 @@ def _calls(document: ModelDocument) -> list[str]:
 
 
 _HEADER, _POINTER = 64, 8
-"""Bytes of memory that the kernel uses in addition to an element: in a hash map, and in a per-CPU
-array. Same values as in `Room::of` of `crates/estimate/src/code.rs`."""
+"""Bytes of memory that the kernel needs for an element in addition to its content: in a hash map,
+and in a per-CPU array. The same values are in `Room::of` of `crates/estimate/src/code.rs`.
+"""
 
 
 def _entry_bytes(document: ModelDocument) -> int | None:
-    """Return the memory of an element of the measured map in bytes; None for tries.
+    """Return the memory of an element of the experiment's map in bytes; None for tries.
 
-    A lookup in a trie also gets longer because the trie gets deeper.
+    The lookup in a trie takes longer with more entries for another reason, too: the trie gets
+    deeper.
     """
     fixed = document["fixed"]
     value = int(fixed.get("value_bytes", 0))
@@ -342,12 +345,12 @@ def _entry_bytes(document: ModelDocument) -> int | None:
 
 
 def _hits(document: ModelDocument) -> bool:
-    """Return true if the lookups of an experiment find entries."""
+    """Return true if the lookups in an experiment find an entry."""
     return document["fixed"].get("hit") != "no"
 
 
 _FEWEST = 200
-"""Minimum number of measured programs for a fit; fewer programs do not determine the parameters."""
+"""Minimum number of measured programs for a fit; fewer do not determine the parameters."""
 _FEWEST_QUICK = 30
 """Minimum number of measured programs for a fit that scales another target."""
 _CHECKS = (
@@ -360,13 +363,13 @@ _CHECKS = (
     "table-ternary-tuples-key-bytes",
     "table-ternary-tuples-repeats",
 )
-"""Experiments whose programs are held out from the fit, to check it. Like real programs, they
-combine loops, stores, loads and calls. Other experiments measure the price of each of these alone.
+"""Experiments that check the fit: the fit does not use their programs. Like real programs, they
+combine loops, stores, loads and calls; other experiments measure each of these alone.
 """
 
 
 class Derived(NamedTuple):
-    """The target file that was derived for this machine, and its errors on the experiments."""
+    """The target file that was derived for this machine, with its errors."""
 
     text: str  # text of the target file
     file: str  # path of the target file
@@ -383,11 +386,14 @@ def derive(
     *,
     base: Base | None = None,
 ) -> Derived | None:
-    """Fit this machine's target and write its file; return None if too little was measured.
+    """Fit a target to this machine and write its file; return None if too little was measured.
 
-    `go_on` gets the current loss of the fit, and returns false to stop. `progress` gets the
-    finished share of the fit. `base` is the shipped target that a quick calibration scales; None
-    for a full calibration.
+    Args:
+        folder: Folder of the run.
+        documents: Results of the experiments.
+        go_on: Gets the current loss of the fit; returns false to stop it.
+        progress: Gets the finished share of the fit.
+        base: Shipped target that a quick calibration scales; None for a full calibration.
 
     Raises:
         InputError: when a file is damaged or cannot be written.
@@ -432,14 +438,17 @@ def derive(
 
 
 def _errors(text: str, checks: Sequence[Observation]) -> list[float]:
-    """Return the relative error of the estimate for each check program."""
+    """Return the relative errors of a target's estimates for check programs.
+
+    `text` is the text of the target.
+    """
     target = targets.described_target(NAME, text)
     estimated = targets.nanoseconds([one.flow for one in checks], target)
     return [ns / one.ns - 1 for one, ns in zip(checks, estimated, strict=True)]
 
 
 def _growth_samples(folders: Mapping[str, ExperimentFolder]) -> list[GrowthSample]:
-    """Return the programs of a quick calibration that look up random entries of a map."""
+    """Return the measurements of a quick calibration for the growth of times with map entries."""
     found = []
     for name in GROWTH:
         if name not in folders:
@@ -458,7 +467,7 @@ def _growth_samples(folders: Mapping[str, ExperimentFolder]) -> list[GrowthSampl
 def _machine(
     environments: Sequence["Environment"], dates: Sequence[str], base: Base | None
 ) -> Machine | None:
-    """Describe the machine; return None if its clock is unknown."""
+    """Describe the measured machine; return None if its clock frequency is unknown."""
     clocks = [one["pace"]["clock_hz"] for one in environments if one["pace"] is not None]
     if not clocks:
         return None

@@ -1,4 +1,4 @@
-"""Writes the target file of a calibrated machine, and a record of the calibration's quality."""
+"""Writes the target file of a calibrated machine, with a record of the calibration's quality."""
 
 import json
 import tomllib
@@ -11,11 +11,11 @@ from slowpath.calibrate.experiments.documents import IMPRECISE
 from slowpath.core.engine import targets
 
 Parameters = dict[str, float]
-"""Names and values of the parameters of the core model."""
+"""Values of the core model's parameters, by name."""
 
 
 class Parameter(NamedTuple):
-    """Start value and limits of a parameter of the model of a CPU core."""
+    """Start value and limits of a parameter in the model of a CPU core."""
 
     first: float  # start value of the search, that of a server's core of 2022
     least: float
@@ -39,15 +39,16 @@ CORE = (
 COUNTS = ("loop_instructions", "window")
 PIPELINE = ("fetch_cycles", "fetch_queue", "move_latency_cycles", "loop_stall_cycles")
 OVERLAP = ("instructions", "result_share", "result_cycles")
-"""Parameters of the core model about calls that overlap the code around them."""
+"""Names of the parameters for kernel calls that the CPU executes in parallel to other code."""
 _PREDICTED = 12.0
-"""Maximum cycles of a function call with its return on a core that predicts returns. Mitigations
-can prevent the prediction, as on Zen. The core then waits after each call of a kernel function,
-too."""
+"""Number of cycles for a function call with its return, below which a core is assumed to predict
+returns. Mitigations can prevent the prediction, as on Zen. The core then waits after each call of a
+kernel function, too.
+"""
 
 
 def latency(unit: str) -> str:
-    """Return the name of the latency parameter of an execution unit, such as `load`."""
+    """Return the name of the parameter for the latency of an execution unit, such as `load`."""
     return f"{unit}.latency_cycles"
 
 
@@ -57,17 +58,17 @@ def interval(unit: str) -> str:
 
 
 def queue(unit: str) -> str:
-    """Return the name of the parameter for an execution unit's queue length, in instructions."""
+    """Return the name of the parameter for the length of an execution unit's queue."""
     return f"{unit}.queue"
 
 
 def pipeline(name: str) -> str:
-    """Return the full name of a pipeline parameter, `name` being one of `PIPELINE`."""
+    """Return the full name of a pipeline parameter; `name` is one of `PIPELINE`."""
     return f"pipeline.{name}"
 
 
 def overlap(name: str) -> str:
-    """Return the full name of a parameter in `OVERLAP`, about calls in parallel to other code."""
+    """Return the full name of a parameter for calls in parallel to other code, from `OVERLAP`."""
     return f"pipeline.calls.{name}"
 
 
@@ -118,14 +119,14 @@ PARAMETERS: dict[str, Parameter] = {
 
 
 def start_values() -> Parameters:
-    """Return the values with which the search for the core's parameters starts."""
+    """Return the values of the core's parameters at the start of the search."""
     return {name: parameter.first for name, parameter in PARAMETERS.items()}
 
 
 def returns_are_predicted(parameters: Parameters) -> bool:
     """Return true if the CPU executes calls of the kernel in parallel to the code around them.
 
-    This is the case if function calls are cheap, because the CPU predicts their returns.
+    It does if function calls are cheap, because then the CPU predicts their returns.
     """
     return parameters["function_cycles"] < _PREDICTED
 
@@ -139,11 +140,13 @@ def clipped(name: str, value: float) -> float:
 
 NAME = "linux-xdp"
 _PLACEHOLDER = 60.0
-"""Assumed cycles of a kernel call with unknown cost: a value in the middle of the known costs."""
+"""Cycles that are assumed for a kernel call of unknown cost: a value in the middle of the known
+costs.
+"""
 
 
 class CallPrice(TypedDict, total=False):
-    """Cost of a call of a kernel function, in cycles."""
+    """Cost of calling a kernel function, in cycles."""
 
     cycles: float  # price of a call
     zero_cycles: float  # price of a call that returns 0, if it differs
@@ -164,7 +167,7 @@ def timing_text(
     calls: Mapping[str, CallPrice],
     error: tuple[float, float],
 ) -> str:
-    """Return the table `[timing]` of a target file, with its subtables.
+    """Return the table `[timing]` of a target file, with its subtables, as TOML.
 
     `error` has the lowest and the highest expected ratio of measured to estimated time.
     """
@@ -205,21 +208,24 @@ def timing_text(
 
 @cache
 def _driver_lines() -> Sequence[str]:
-    """Return the table `[timing.driver]`.
+    """Return the lines of the table `[timing.driver]`.
 
-    Its values are published, so they do not depend on the machine.
+    Its values are from publications, so they do not depend on the machine.
     """
     driver = tomllib.loads(targets.target_text(NAME) or "")["timing"]["driver"]
     return ["[timing.driver]", *(f"{key} = {json.dumps(value)}" for key, value in driver.items())]
 
 
 def documented() -> Parameters:
-    """Return the core parameters of the built-in target; missing parameters have default values."""
+    """Return the core parameters of the built-in target; missing ones have default values."""
     return parameters_of(tomllib.loads(targets.target_text(NAME) or "")["timing"])
 
 
 def parameters_of(timing: Mapping[str, Any]) -> Parameters:
-    """Return the core parameters in the table `[timing]` of a target, or default values."""
+    """Return the core parameters in a target's table `[timing]`.
+
+    Missing ones have default values.
+    """
     found = start_values() | {name: float(timing["core"][name]) for name in (*CORE, *COUNTS)}
     for unit in UNITS:
         known = timing["unit"][unit]
@@ -233,7 +239,7 @@ def parameters_of(timing: Mapping[str, Any]) -> Parameters:
 
 
 def target_text(timing: str) -> str:
-    """Return the description of the built-in target, with its `[timing]` replaced by this text."""
+    """Return the text of the built-in target in which `timing` replaces the table `[timing]`."""
     known = targets.target_text(NAME) or ""
     head = known.partition("[timing]")[0]
     return head + timing
@@ -250,23 +256,22 @@ def quoted(text: str) -> str:
 
 
 LARGEST_ERROR = 0.10
-"""Maximum median error on the check programs."""
+"""Maximum median error on the check programs, as a share, for using the target as default."""
 LARGEST_IMPRECISE_ERROR = 0.05
-"""Maximum median error on the check programs if most experiments missed their precision.
-
-Then only the check programs show that the calibration is usable.
+"""Maximum median error on the check programs, as a share, if most experiments missed the requested
+precision. Then only the check programs show that the calibration is usable.
 """
 FEWEST_CHECKS = 20
 """Minimum number of check programs; each point of a check experiment is one program."""
 FEWEST_QUICK_CHECKS = 8
 """Minimum number of check programs of a quick calibration."""
 LARGEST_QUICK_ERROR = 0.15
-"""Maximum median error of a quick calibration on the check programs."""
+"""Maximum median error of a quick calibration on the check programs, as a share."""
 _MOST = 0.5
 
 
 class Quality(NamedTuple):
-    """Quality of a calibration: precision of experiments, errors on programs outside the fit."""
+    """Quality of a calibration: precision of its experiments, and errors on check programs."""
 
     experiments: int
     precise: int  # number of experiments that met the requested precision
@@ -300,7 +305,7 @@ class Quality(NamedTuple):
         return None
 
     def text(self) -> str:
-        """Return the table `[timing.calibration]` of the target file."""
+        """Return the table `[timing.calibration]` of the target file as TOML."""
         lines = [
             "[timing.calibration]",
             f"experiments = {self.experiments}",
@@ -318,7 +323,7 @@ class Quality(NamedTuple):
 
 
 def is_quick(text: str) -> bool:
-    """Return true if the text of a target file is the result of a quick calibration."""
+    """Return true if a target file, given by its text, is from a quick calibration."""
     try:
         timing = tomllib.loads(text).get("timing", {})
     except tomllib.TOMLDecodeError:
@@ -332,7 +337,7 @@ def quality(
     errors: Sequence[float],
     base: str | None = None,
 ) -> Quality:
-    """Return the quality of a calibration.
+    """Summarise the quality of a calibration.
 
     Args:
         notes: notes of each experiment.

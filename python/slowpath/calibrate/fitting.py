@@ -1,4 +1,4 @@
-"""Fits the parameters of a core model to times that were measured on the core.
+"""Fits the model of a CPU core to the measured times of programs.
 
 The search first changes all parameters together, with a linear approximation of the model. It
 starts from default values, from the core of the built-in target, and from random points near the
@@ -35,33 +35,39 @@ if TYPE_CHECKING:
     import numpy as np
 
 _USUAL_ERROR = 0.03
-"""Errors above this share of the time increase the loss less than their square does, so that
-outliers matter less."""
+"""Error, as a share of the time, above which the loss grows more slowly than with the square, so
+that outliers matter less.
+"""
 _STEP, _LEAST_STEP, _MOST_STEP = 0.1, 0.01, 0.6
 """First, least and largest relative change of a single parameter."""
 _SLOPE = 0.04
-"""Relative change of a parameter from which its derivative is computed numerically."""
+"""Relative change of a parameter by which its derivative is computed numerically."""
 _LEAP, _LEAST_LEAP, _MOST_LEAP = 0.25, 0.01, 0.4
 """First, least and largest relative change of a parameter when all parameters move together."""
 _LEAPS = 6  # maximum number of joint moves from a start
 _DAMPING = 0.01
-"""Weight of changes in a joint move: a change of a parameter by 100 % costs as much as an error of
-this size."""
+"""Weight of the size of a step that changes all parameters: a change of a parameter by 100 % costs
+as much as an error of this size.
+"""
 _ANCHORING = 0.004
-"""Weight of the distance from the base target: a difference of 100 % costs as much as an error of
-this size."""
+"""Weight of the distance from the base target's parameters: a difference of 100 % costs as much as
+an error of this size.
+"""
 _BETTER = 1e-6  # minimum decrease of the loss for a move
 _RESTARTS = 2  # number of random starts
 _SHAKE = 0.25  # maximum relative change of a parameter at a random start
 _SETTLING = 4
-"""Number of iterations after which the prices of calls and their overlap with other code agree."""
+"""Number of iterations in which the prices of calls are fitted. After these, they agree with the
+overlap of calls and other code.
+"""
 _OUTSIDE = 0.05
-"""Share of check programs whose time may be below the interval of estimates. The same share may be
-above it."""
+"""Share of check programs whose times may be below the interval of estimates; the same share may be
+above it.
+"""
 
 
 class Fitted(NamedTuple):
-    """The parameters of a core that fit best, with their errors on the observations."""
+    """The parameters of a core that fit the measured times best, and their errors."""
 
     text: str  # target description
     parameters: Parameters
@@ -70,11 +76,11 @@ class Fitted(NamedTuple):
 
 
 Calls = dict[str, CallPrice]
-"""Costs of calls of the kernel, by name."""
+"""Costs of kernel calls, by the name of the call."""
 
 
 class Prior(NamedTuple):
-    """Known parameters and costs of another machine, for a fit to few programs."""
+    """Parameters and costs of another machine, as starting point for a fit to few programs."""
 
     parameters: Parameters  # the result stays near them as far as the programs allow
     with_others: Callable[[Calls], Calls]  # adds the costs of calls that no program has
@@ -103,7 +109,10 @@ class _Fit:
         return np.array(nanoseconds) * self._machine["clock_hz"] / 1e9
 
     def text(self, parameters: Parameters, prices: "np.ndarray", error: tuple[float, float]) -> str:
-        """Return the description of a target with these core parameters and costs of calls."""
+        """Return the text of a target with these core parameters and prices of calls.
+
+        `error` has the ends of the interval of estimates, as factors.
+        """
         calls = self._calls(prices)
         return target_text(timing_text(self._machine, parameters, calls, error))
 
@@ -117,14 +126,14 @@ class _Fit:
         return self._in_cycles(targets.nanoseconds(self._flows, target))
 
     def errors(self, parameters: Parameters, prices: "np.ndarray") -> "np.ndarray":
-        """Return the error on each observation, as a share of its time."""
+        """Return the relative errors of the predicted times of all observations."""
         found: np.ndarray = self._predicted(parameters, prices) / self._cycles - 1
         return found
 
     def solve(
         self, parameters: Parameters, prices: "np.ndarray"
     ) -> tuple["np.ndarray", "np.ndarray"]:
-        """Return improved costs of calls, and the error on each observation with these costs.
+        """Return improved prices of calls, and the relative errors of all observations with them.
 
         The model is linear: the time of a path without calls plus the costs of its calls. This is
         nearly exact even for calls that run in parallel to the code around them, because they
@@ -144,9 +153,9 @@ class _Fit:
     def settled(
         self, parameters: Parameters, prices: "np.ndarray | None" = None
     ) -> tuple["np.ndarray", float]:
-        """Return the costs of calls that fit these parameters best, and the loss with these costs.
+        """Return the prices of calls that fit these parameters best, and the loss with them.
 
-        `prices` are start values of the costs; None starts from 0.
+        `prices` are start values; None stands for 0.
         """
         import numpy as np
 
@@ -160,14 +169,14 @@ class _Fit:
         return prices, least
 
     def loss(self, errors: "np.ndarray") -> float:
-        """Return the mean loss of errors; large errors count less than their square."""
+        """Return the mean loss of relative errors; large errors count less than their square."""
         parts = ((1 + (errors / _USUAL_ERROR) ** 2) ** 0.5) - 1
         return float(parts.mean())
 
     def leap(
         self, start: Parameters, go_on: Callable[[float], bool], progress: Callable[[float], None]
     ) -> "_Found":
-        """Change all parameters together until no joint change reduces the loss.
+        """Change all parameters together, step by step, until no such step reduces the loss.
 
         `go_on` gets the loss and returns false to stop; `progress` gets the finished share of this
         stage.
@@ -216,7 +225,8 @@ class _Fit:
     ) -> "_Found | None":
         """Return the parameters that minimise the linearised errors; None if they are not better.
 
-        No parameter changes by more than the share `reach` of its value.
+        `slopes` has the derivatives of the errors. No parameter changes by more than the share
+        `reach` of its value.
         """
         import numpy as np
         from scipy.optimize import lsq_linear
@@ -242,14 +252,21 @@ class _Fit:
         return _Found(tried, prices, loss) if loss < best.loss - _BETTER else None
 
     def _way_home(self, name: str, value: float) -> float:
-        """Return the relative change from a parameter's value to its value in the prior, or 0."""
+        """Return the relative change that would set a parameter to its value in the prior.
+
+        0 without one.
+        """
         prior = self._prior
         return 0.0 if prior is None else clipped(name, prior.parameters[name]) / value - 1
 
     def descend(
         self, best: "_Found", go_on: Callable[[float], bool], progress: Callable[[float], None]
     ) -> "_Found":
-        """Change one parameter after the other until all steps are small."""
+        """Change one parameter after the other until all steps are small.
+
+        `go_on` gets the loss and returns false to stop; `progress` gets the finished share of this
+        stage.
+        """
         steps = {name: _STEP for name, known in PARAMETERS.items() if not known.fixed}
         while any(step >= _LEAST_STEP for step in steps.values()):
             for name, step in steps.items():
@@ -280,9 +297,9 @@ class _Fit:
         return None
 
     def described(self, found: "_Found", error: tuple[float, float]) -> Fitted:
-        """Return the fitted target for the parameters of `found`.
+        """Return the result of the fit for the parameters and prices in `found`.
 
-        `error` is the interval of estimates. The result includes the errors on the observations.
+        `error` has the ends of the interval of estimates, as factors.
         """
         errors = self.errors(found.parameters, found.prices).tolist()
         calls = self._calls(found.prices)
@@ -291,10 +308,7 @@ class _Fit:
 
 
 def _damped(errors: "np.ndarray") -> "np.ndarray":
-    """Return a weight for each error.
-
-    With these weights, the sum of weighted squares approximates the loss.
-    """
+    """Return a weight for each error, so that the sum of weighted squares approximates the loss."""
     damped: np.ndarray = (1 + (errors / _USUAL_ERROR) ** 2) ** -0.25
     return damped
 
@@ -306,17 +320,17 @@ class _Found(NamedTuple):
 
 
 def _share(steps: Iterable[float]) -> float:
-    """Estimate the finished share of a descent from the current step sizes, which shrink."""
+    """Estimate the finished share of a descent from the step sizes, which shrink to a limit."""
     total = math.log(_STEP / _LEAST_STEP)
     done = [min(max(math.log(_STEP / step) / total, 0.0), 1.0) for step in steps]
     return sum(done) / len(done)
 
 
 def _part(progress: Callable[[float], None], stage: int) -> Callable[[float], None]:
-    """Return a callback that converts the progress of one stage to progress of the whole search.
+    """Return a callback that converts progress of one stage to progress of the whole search.
 
-    The stages are joint moves from two start points, joint moves from `_RESTARTS` random points,
-    and the final descent.
+    The stages are joint changes from two start points, joint changes from `_RESTARTS` random
+    points, and the final descent.
     """
     return lambda share: progress((stage + share) / (_RESTARTS + 3))
 
@@ -332,11 +346,16 @@ def fit(
     checks: Sequence[Observation] = (),
     progress: Callable[[float], None] = lambda _: None,
 ) -> Fitted:
-    """Return the parameters of the core model whose estimates are closest to the observations.
+    """Return the core parameters whose estimates are closest to the measured times of programs.
 
-    `go_on` gets the current loss; if it returns false, the search ends with the best parameters so
-    far. `checks` are programs that the fit does not use: if their times deviate from the estimates,
-    the interval of estimates widens. `progress` gets the finished share of the search.
+    Args:
+        programs: Programs with measured times.
+        machine: Description of the machine.
+        go_on: Gets the current loss; if it returns false, the search ends with the best
+            parameters so far.
+        checks: Programs that the fit does not use. If their times deviate from the estimates, the
+            interval of estimates widens.
+        progress: Gets the finished share of the search.
     """
     search = _Fit(programs, machine)
     stages = count()
@@ -366,7 +385,7 @@ def fit_near(
     callbacks: tuple[Callable[[float], bool], Callable[[float], None]],
     checks: Sequence[Observation],
 ) -> Fitted:
-    """Return parameters that fit a few observations, near those of another machine.
+    """Return core parameters that fit few measured programs, near those of another machine.
 
     Args:
         prior: Parameters and costs of the other machine.
@@ -382,7 +401,10 @@ def fit_near(
 
 
 def _described(search: _Fit, best: _Found, checks: Sequence[Observation]) -> Fitted:
-    """Return the fitted target, with an interval that covers the times of the check programs."""
+    """Return the result of a fit.
+
+    The interval of estimates covers the times of the check programs.
+    """
     fitted = search.described(best, USUAL_ENDS)
     if not checks:
         return fitted
@@ -393,9 +415,9 @@ def _described(search: _Fit, best: _Found, checks: Sequence[Observation]) -> Fit
 
 
 def ends(ratios: Sequence[float]) -> tuple[float, float]:
-    """Return the interval of estimates: its lower and upper end, as factors.
+    """Return the lower and the upper end of the interval of estimates, as factors of the estimate.
 
-    `ratios` are measured times of check programs, divided by their estimates.
+    `ratios` are the measured times of check programs, divided by their estimates.
     """
     low, high = USUAL_ENDS
     return min(low, quantile(ratios, _OUTSIDE)), max(high, quantile(ratios, 1 - _OUTSIDE))

@@ -1,4 +1,7 @@
-"""Measured times of programs with known paths, and the linear model of the costs of calls."""
+"""Measured times of programs with known paths, and a linear model of the costs of kernel calls.
+
+Both are the input of fitting a model of the CPU core.
+"""
 
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,17 +19,14 @@ if TYPE_CHECKING:
     import numpy as np
 
 _QUICK, _ALONE = 0.08, 1.12
-"""Criteria for times on an unshared core.
-
-The `_QUICK` quantile of a program's times is its time on an unshared core. Times above `_ALONE`
-times this quantile are disturbed.
-
-A mean over all times would describe neither state of the core, because throughput halves while
+"""Criteria for times that no other CPU on the core disturbed. The `_QUICK` quantile of a program's
+times is its time on an unshared core; times above `_ALONE` times this quantile are disturbed. A
+mean over all times would describe neither state of the core, because throughput halves while
 another CPU shares it. The two programs of a sample run one after the other, so only one of them may
 be disturbed.
 """
 _FEWEST = 2
-"""Minimum number of undisturbed samples of a point."""
+"""Minimum number of undisturbed samples that a point (value of the swept parameter) needs."""
 
 
 class Observation(NamedTuple):
@@ -49,9 +49,9 @@ class _Measured(NamedTuple):
 def observations(folders: Mapping[str, ExperimentFolder]) -> Iterator[Observation]:
     """Yield each program of the experiments once, with its time on an unshared core.
 
-    Excluded are experiments with varying packets, whose data are not in the cache, experiments with
-    unpredictable branches, whose path changes with each run, and points with fewer than two
-    undisturbed samples.
+    Three kinds of programs are excluded: those of experiments with varying packets, whose data are
+    not in the cache; those of experiments with unpredictable branches, whose path changes with each
+    run; and those with fewer than two undisturbed samples.
 
     Raises:
         InputError: when a file is damaged.
@@ -78,9 +78,9 @@ def _is_hot(folder: ExperimentFolder) -> bool:
 
 
 def _quick_baselines(measured: Mapping[str, _Measured]) -> dict[str, float]:
-    """Return the time of each baseline program on an unshared core, from all experiments.
+    """Return the time of each baseline program on an unshared core, by the path of the program.
 
-    The keys are the paths of the baselines; several experiments can have the same baseline.
+    A baseline lacks the component that is measured. Several experiments can have the same one.
     """
     times = dict[str, list[float]]()
     for one in measured.values():
@@ -96,8 +96,7 @@ def _programs(
 ) -> Iterator[Observation]:
     """Yield the programs of an experiment with their median times; each path counts once.
 
-    `undisturbed` has the samples during which no other CPU shared the core with the baseline, by
-    value of the parameter.
+    `undisturbed` has the samples whose baseline ran on an unshared core, by value of the parameter.
     """
     known = set[str]()
     all_times = dict[int, list[float]]()
@@ -118,9 +117,9 @@ def _programs(
 
 
 def _undisturbed(times: Sequence[float], quick: float) -> Sequence[float]:
-    """Return the undisturbed times: those close to `quick`, the time on an unshared core.
+    """Return the times that are close to `quick`, the time on an unshared core.
 
-    If no time is close to `quick`, return only the shortest time.
+    If there are none, return only the shortest time.
     """
     return [time for time in times if time <= _ALONE * quick] or [min(times)]
 
@@ -136,9 +135,8 @@ def _flow(folder: ExperimentFolder, text: str) -> targets.Flow:
 
 _HASHED = ("hash", "percpu_hash", "lru_hash", "lru_percpu_hash")
 _KEYS = "key bytes"
-"""Name of the column in the cost model for hashing and comparing a byte of a key.
-
-All hash maps have the same price for it.
+"""Name of the model's column for hashing and comparing a byte of a key, which costs the same for
+all hash maps.
 """
 _BY_BYTES = (
     "csum_diff",
@@ -148,34 +146,34 @@ _BY_BYTES = (
     "trace_printk",
     "trace_vprintk",
 )
-"""Helpers whose cost grows with the number of processed bytes.
-
-The price per byte is the same for all kinds of calls of a helper.
+"""Helpers whose cost grows with the number of bytes that they process. The price per byte is the
+same for all calls of a helper.
 """
 _CASES = ("grow", "shrink", "new")
-"""Kinds of calls with separate prices: last part of the names of calls.
-
-For calls that print, each number of printed values is a kind, too.
+"""Last parts of the names of calls that have separate prices. For calls that print, the number of
+printed values is such a part, too.
 """
 _TELLING = ("map_lookup", "ringbuf_reserve", "map_delete", "tail_call")
-"""Calls that have a separate price if their result is 0.
-
-The result 0 shows that the call does other work: a miss, a deletion, a tail call that is not taken.
+"""Calls that have a separate price if they return 0, which shows that they did other work: a missed
+lookup, a deletion, or a tail call that was not taken.
 """
 
 
 def _case(call: tuple[str, int, bool | None]) -> str:
-    """Return the column of the cost model that has the cost of a call.
+    """Return the name of the model's column that has the cost of a call.
 
-    The name of the column ends with `?` if the result of the call is 0 and this case has a separate
-    cost.
+    `call` has the call's name, number of bytes, and whether its result is 0. The name ends with `?`
+    if the result is 0 and this case has a separate cost.
     """
     name, _, zero = call
     return f"{name}?" if zero and name.startswith(_TELLING) else name
 
 
 def _byte_column(name: str) -> str | None:
-    """Return the column of the cost model for the bytes that a call processes; None without one."""
+    """Return the name of the model's column for the bytes that a call processes.
+
+    None without one.
+    """
     helper, *map_type = name.split(".")
     if map_type and map_type[0] in _HASHED:
         return _KEYS
@@ -183,7 +181,7 @@ def _byte_column(name: str) -> str | None:
 
 
 class PriceModel:
-    """Linear model of the costs of calls; a row is an observation, a column an unknown cost."""
+    """Linear model of the costs of kernel calls: rows are observations, columns unknown costs."""
 
     def __init__(self, programs: Sequence[Observation]) -> None:
         self._calls = [one.flow.calls for one in programs]
@@ -192,7 +190,10 @@ class PriceModel:
         self.columns = [*sorted(cases), *sorted(one for one in by_bytes if one is not None)]
 
     def matrix(self) -> "np.ndarray":
-        """Return the number of calls, or of processed bytes, by observation (row) and column."""
+        """Return how often each observation (row) incurs each unknown cost (column).
+
+        This is a number of calls, or of processed bytes.
+        """
         import numpy as np
 
         number = {name: at for at, name in enumerate(self.columns)}
@@ -207,12 +208,12 @@ class PriceModel:
         return matrix
 
     def free(self) -> dict[str, CallPrice]:
-        """Return a cost of 0 for each call."""
+        """Return prices of 0 for all calls, by name."""
         names = {name.removesuffix("?") for name in self.columns if not name.endswith(" bytes")}
         return {name: {"cycles": 0.0, "zero_cycles": 0.0} for name in names}
 
     def named(self, cycles: Sequence[float]) -> dict[str, CallPrice]:
-        """Convert costs in the order of columns to costs by the names of calls."""
+        """Convert the fitted costs of columns to prices by the names of calls."""
         known: Mapping[str, float] = dict(zip(self.columns, map(float, cycles), strict=True))
         found = dict[str, CallPrice]()
         for column, price in known.items():
@@ -230,7 +231,7 @@ class PriceModel:
 
 
 def _highest(found: Mapping[str, CallPrice]) -> dict[str, CallPrice]:
-    """For each call that has prices only by case, return the highest of these prices."""
+    """Return prices for calls with prices only for special cases: the highest of these."""
     highest = dict[str, CallPrice]()
     for name, price in sorted(found.items()):
         call, _, case = name.rpartition(".")

@@ -1,4 +1,4 @@
-"""Writes the report of a calibration as an HTML page."""
+"""Writes the HTML report of a calibration."""
 
 from collections.abc import Iterator, Sequence
 from typing import cast
@@ -38,9 +38,9 @@ from slowpath.models.report import sentences, written
 
 
 def environments_of(folder: ExperimentFolder) -> list[Environment]:
-    """Return the state of the machine in each block of measuring an experiment.
+    """Return the state of the machine in each block (period of measuring) of an experiment.
 
-    Records that do not have the form of this version of slowpath are left out.
+    Records of other versions of slowpath, which lack parts, are left out.
     """
     try:
         found = folder.environments()
@@ -59,9 +59,9 @@ def _is_environment(record: object) -> bool:
 
 
 def machine(records: Sequence[Sequence[Environment]]) -> Html | None:
-    """Describe the machine of a run.
+    """Describe the machine of a run and its disturbances as HTML; None if nothing is known.
 
-    `records` has the machine's state in each block, by experiment.
+    `records` has the state of the machine in each block of each experiment.
     """
     known = [blocks for blocks in records if blocks]
     if not known:
@@ -79,7 +79,10 @@ def machine(records: Sequence[Sequence[Environment]]) -> Html | None:
 
 
 def during(blocks: Sequence[Environment]) -> Html | None:
-    """Describe the state of the machine while one experiment was measured; None if unknown."""
+    """Describe the state of the machine while an experiment was measured; None if it is unknown.
+
+    `blocks` has the state in each block (period of measuring).
+    """
     if not blocks:
         return None
     warnings = [disturbance(one) for one in _disturbances(blocks) if one["severity"] == "warning"]
@@ -90,12 +93,15 @@ def during(blocks: Sequence[Environment]) -> Html | None:
 
 
 def _disturbances(blocks: Sequence[Environment]) -> list[Disturbance]:
-    """Return the disturbances during an experiment, each kind once."""
+    """Return the disturbances in all blocks of an experiment, each kind once."""
     return list({one["code"]: one for block in blocks for one in disturbances.of(block)}.values())
 
 
 def _run_disturbances(records: Sequence[Sequence[Environment]]) -> Iterator[Html]:
-    """Describe each kind of disturbance of the run, with the number of affected experiments."""
+    """Describe each kind of disturbance of a run, with the number of experiments that have it.
+
+    `records` has the state of the machine in each block of each experiment.
+    """
     found = dict[str, list[Disturbance]]()
     for blocks in records:
         for one in _disturbances(blocks):
@@ -115,12 +121,12 @@ _STATES = {
     "written": "The test bed only writes programs and does not measure.",
 }
 OVERVIEW = "overview"
-"""HTML anchor of the table of all experiments."""
+"""HTML id of the table of all experiments, for links."""
 _SHOWN = 8  # maximum number of values in a line
 
 
 def section(number: int, found: CalibratedExperiment, where: Sequence[Environment]) -> Html:
-    """Return the page's section about one experiment.
+    """Return the page's section about an experiment.
 
     Args:
         number: number of the experiment on the page, for links.
@@ -148,7 +154,10 @@ def section(number: int, found: CalibratedExperiment, where: Sequence[Environmen
 
 
 def anchor(number: int) -> str:
-    """Return the HTML id of an experiment's section, which contains no text from users."""
+    """Return the HTML id of an experiment's section, from its number on the page.
+
+    The id contains no text from users.
+    """
     return f"experiment-{number}"
 
 
@@ -209,7 +218,7 @@ def _parameter(one: Parameter) -> str:
 
 
 def _errors(found: CalibratedExperiment) -> Html | None:
-    """List the values of the parameter that have no cost, grouped by reason."""
+    """List the parameter values that could not be measured, grouped by reason."""
     by_reason = dict[str, list[int]]()
     for one in found["measurement"]["errors"]:
         by_reason.setdefault(one["reason"], []).append(one["value"])
@@ -225,7 +234,7 @@ def _errors(found: CalibratedExperiment) -> Html | None:
 
 
 def _values(result: ModelDocument) -> Html | None:
-    """Return a table with the cost at each measured value of the parameter."""
+    """Return a table of the costs at all measured values of the parameter."""
     if not result["points"]:
         return None
     unit = result["metric"]
@@ -273,7 +282,10 @@ def run_page(
     where: Sequence[Sequence[Environment]],
     warnings: Sequence[str] = (),
 ) -> str:
-    """Return the HTML page; `where` has the machine's state by experiment and block."""
+    """Return the HTML report of a run.
+
+    `where` has the state of the machine in each block of each experiment.
+    """
     beds = ", ".join(dict.fromkeys(one["measurement"]["testbed"] for one in found)) or "nothing"
     title = f"Calibration: {beds}"
     parts: list[Content] = [_head(title, directory, found), warning_boxes(warnings)]

@@ -1,4 +1,4 @@
-"""Draws the figures of experiments for the HTML report of a calibration."""
+"""Draws costs and residuals of experiments for the HTML report of a calibration."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -15,11 +15,11 @@ from slowpath.models.documents import FittedModel
 from slowpath.models.parts import Prediction, bends, evaluate
 
 _PLACES = 60
-"""Number of straight lines that approximate the curve of a segment."""
+"""Number of straight lines by which the curve of a segment is drawn."""
 
 
 class Piece(NamedTuple):
-    """Points on the model's curve in one segment, with the interval of single measurements."""
+    """Points of the model's curve in one segment, with an interval for single measurements."""
 
     x: list[float]
     y: list[float]
@@ -40,7 +40,7 @@ class Residual(NamedTuple):
 
 
 def pieces(model: FittedModel) -> list[Piece]:
-    """Compute points on the model's curve in each of its segments.
+    """Compute points of the model's curve in each of its segments.
 
     A segment extends from its first to its last measured point.
     """
@@ -88,8 +88,8 @@ def _residual(point: Point, found: Prediction, at: int, floor: float) -> Residua
 def band(found: Sequence[Residual], floor: float) -> tuple[list[float], list[float]]:
     """Return the lower and upper ends of the intervals in which single measurements are expected.
 
-    Ends are deviations from the model, as shares of the model's absolute value, or of `floor` if
-    this is larger.
+    `found` has the residuals. The ends are deviations from the model, as shares of the model's
+    absolute value, or of `floor` if this is larger.
     """
     sizes = [max(abs(one.model), floor) for one in found]
     low = [(one.low - one.model) / size for one, size in zip(found, sizes, strict=True)]
@@ -98,7 +98,7 @@ def band(found: Sequence[Residual], floor: float) -> tuple[list[float], list[flo
 
 
 def residuals_csv(parameter: str, found: Sequence[Residual]) -> str:
-    """Format residuals as CSV."""
+    """Format residuals as CSV; `parameter` is the name of the swept parameter."""
     head = (parameter, "cost", "model", "low", "high", "residual")
     rows = (
         (one.point["value"], one.point["cost"], one.model, one.low, one.high, one.share)
@@ -120,12 +120,15 @@ def model_csv(parameter: str, metric: str, found: Sequence[Piece]) -> str:
 
 _PERCENT = 100
 _REACH = 1.0
-"""Minimum range of the axis of residuals in percent, so that negligible residuals look small."""
+"""Minimum extent of the axis of residuals in percent, so that negligible residuals look small."""
 _UNITS = {"ns": "nanoseconds", "cycles": "cycles", "instructions": "instructions"}
 
 
 def figures(name: str, result: ModelDocument) -> Html:
-    """Return the figures of costs and of residuals, side by side if the page is wide enough."""
+    """Return the figures of costs and of residuals for the experiment `name`.
+
+    They are side by side if the page is wide enough.
+    """
     both = [_costs(name, result)]
     if result["model"] is not None:
         both.append(_distances(name, result, result["model"]))
@@ -133,14 +136,20 @@ def figures(name: str, result: ModelDocument) -> Html:
 
 
 def small(result: ModelDocument) -> Html | None:
-    """Draw points and model as a sparkline; return None if there are no points."""
+    """Draw points and model as a small chart without axes (sparkline).
+
+    None if there are no points.
+    """
     if not result["points"]:
         return None
     return spark(_curves(result["model"]), _points(result))
 
 
 def axis_name(kind: str, parameter: str) -> str:
-    """Return the swept parameter of a kind of component with its unit: `key (bytes of a key)`."""
+    """Return the label of an axis: parameter and unit, such as `key (bytes of a key)`.
+
+    `kind` is the kind of component that has the parameter.
+    """
     if parameter == SIZE:
         return f"{parameter} (bytes of a packet)"
     component = COMPONENTS.get(kind)
@@ -219,7 +228,7 @@ def _curves(model: FittedModel | None) -> list[Curve]:
 
 
 def _changes(model: FittedModel | None) -> list[float]:
-    """Return the values of x at which segments meet.
+    """Return the values of the parameter at which two segments of the model meet.
 
     Each is the geometric mean of the closest measured points of both segments.
     """

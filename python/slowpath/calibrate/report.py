@@ -1,4 +1,4 @@
-"""Prints the results of a calibration, or the list of test beds and experiments (`--list`)."""
+"""Formats the results of a calibration, and the list of test beds and experiments (`--list`)."""
 
 from collections.abc import Iterator, Sequence
 
@@ -30,7 +30,7 @@ _LARGE = 100.0  # minimum of costs without decimals
 
 
 def text_report(document: CalibrateDocument, derived: Derived | None) -> Iterator[Line | str]:
-    """Yield the table of experiments, the directory of the run, and the target with its errors."""
+    """Yield the lines of a text report: experiments, the run's directory, the target's errors."""
     found = document["results"]
     # A quick calibration has too few values for models of its own, so omit their columns.
     base = None if derived is None else derived.quality.base
@@ -56,7 +56,7 @@ _POINT = ("value", "cost", "low", "high", "program", "baseline", "observations")
 
 
 def costs_csv(document: CalibrateDocument, derived: Derived | None) -> Iterator[str]:
-    """Yield a line for each measured value of each experiment."""
+    """Yield the lines of a CSV report: one for each measured value of each experiment."""
     del derived
     yield csv_line(("experiment", "parameter", "unit", *_POINT))
     for found in document["results"]:
@@ -80,9 +80,9 @@ def _row(found: CalibratedExperiment) -> list[str]:
 
 
 def model_text(found: CalibratedExperiment) -> str:
-    """Describe the model of an experiment in short, or the reason why there is none.
+    """Describe the cost model of an experiment in a few words, or the reason why there is none.
 
-    The state of an unfinished experiment is added.
+    If the experiment is not complete, its state is added.
     """
     result, state = found["result"], found["measurement"]["state"]
     model = result["model"]
@@ -91,13 +91,13 @@ def model_text(found: CalibratedExperiment) -> str:
 
 
 def cost_text(point: Point) -> str:
-    """Format a cost, with one decimal below 100."""
+    """Format a cost: with one decimal if it is below 100, else without decimals."""
     cost = point["cost"]
     return f"{cost:,.0f}" if abs(cost) >= _LARGE or cost.is_integer() else f"{cost:.1f}"
 
 
 def in_short(model: FittedModel) -> str:
-    """Describe a model in short: the function of each segment, and where each but the last ends."""
+    """Describe a model in a few words: the function of each segment, and where the segment ends."""
     segments = model["segments"]
     words = [_WORDS.get(one["template"], one["template"]) for one in segments]
     ends = [f"{word} to {one['to']:,.0f}" for word, one in zip(words, segments, strict=True)]
@@ -108,7 +108,7 @@ def in_short(model: FittedModel) -> str:
 
 
 def list_all(reporter: Reporter) -> ExitCode:
-    """Print test beds and experiments.
+    """Print all test beds and all experiments that come with slowpath.
 
     Raises:
         UnavailableError: when PyYAML is not installed.
@@ -156,7 +156,7 @@ def _load_bed(loaded: Sequence[TestBed]) -> ListedBed:
 
 
 def catalogue_text(catalogue: Catalogue) -> Iterator[Line | str]:
-    """Yield a table of the test beds, and one of the experiments with their swept parameters."""
+    """Yield two tables: the test beds, and the experiments with their swept parameters."""
     beds = catalogue["testbeds"]
     experiments = [one["specification"] for one in catalogue["experiments"]]
     yield Line("Test beds", "bold")
@@ -171,7 +171,7 @@ def catalogue_text(catalogue: Catalogue) -> Iterator[Line | str]:
 
 
 def list_csv(catalogue: Catalogue) -> Iterator[str]:
-    """Yield a line for each experiment, with its swept parameter and its test beds."""
+    """Yield the lines of a CSV report: one for each experiment, with parameter and test beds."""
     yield csv_line(("experiment", "component", "parameter", "first", "last", "test beds"))
     for one in catalogue["experiments"]:
         experiment, beds = one["specification"], " ".join(one["runs_on"])

@@ -32,17 +32,20 @@ if TYPE_CHECKING:
     from slowpath.calibrate.documents import CalibrateDocument
 
 _PAUSE = 30.0
-"""Seconds between two progress lines of a stage if standard error is not a terminal."""
+"""Time in seconds between two progress lines if standard error is not a terminal."""
 
 
 class LiveLine(terminal.LiveLine):
-    """Progress line of experiments; without a terminal, a line for each measured block."""
+    """Line that shows the progress of measuring.
+
+    Without a terminal, a line for each measured block.
+    """
 
     def __init__(self, count: int, then: str = "") -> None:
-        """Create the progress line.
+        """Create the line.
 
         Args:
-            count: Number of blocks to measure.
+            count: Number of blocks (periods of measuring an experiment).
             then: Work after the experiments, of unknown duration.
         """
         super().__init__()
@@ -52,17 +55,17 @@ class LiveLine(terminal.LiveLine):
         self._started = time.monotonic()
 
     def show(self, name: str, text: str) -> None:
-        """Show the current step of measuring an experiment."""
+        """Show the current step `text` of measuring the experiment `name`."""
         self.draw(f"{self._done + 1} of {self._count}, {name}: {text}{self._left()}")
 
     def done(self, name: str) -> None:
-        """Count a measured block of an experiment."""
+        """Count a measured block of the experiment `name`."""
         self._done += 1
         if not self.live:
             note_progress(f"{self._done} of {self._count}: {name}{self._left()}")
 
     def _left(self) -> str:
-        """Estimate the time left, from the mean time of the blocks measured so far."""
+        """Return a text with the estimated time left, from the mean time of the blocks so far."""
         if not self._done or self._done == self._count:
             return ""
         each = (time.monotonic() - self._started) / self._done
@@ -70,7 +73,7 @@ class LiveLine(terminal.LiveLine):
 
 
 class StageLine(terminal.LiveLine):
-    """Progress line of a stage; without a terminal, a line every 30 s."""
+    """Line that shows the progress of a stage; without a terminal, a line every 30 s."""
 
     def __init__(self, stage: str) -> None:
         super().__init__()
@@ -85,7 +88,7 @@ class StageLine(terminal.LiveLine):
     def show(self, share: float, text: str = "") -> None:
         """Show the finished share of the stage and the estimated time left.
 
-        The shown share never decreases, even if the reported share does.
+        The shown share never decreases, even if the reported `share` does.
         """
         share = self._share = min(max(share, self._share), 1.0)
         now = time.monotonic()
@@ -103,7 +106,7 @@ _PACKAGES = ("numpy", "scipy")
 
 
 def calibrate(settings: Settings, reporter: Reporter) -> ExitCode:
-    """Measure the requested experiments, evaluate all measured ones, and print the report.
+    """Measure experiments, evaluate them, derive the target of this machine, and print the report.
 
     Raises:
         OptionError: when an option is invalid.
@@ -123,7 +126,7 @@ def calibrate(settings: Settings, reporter: Reporter) -> ExitCode:
 
 
 def _keep(derived: Derived) -> list[Coded]:
-    """Save the target as this machine's default if it is good enough, else return a warning."""
+    """Save the derived target as this machine's default, or return a warning with the reason."""
     check_valid(targets.described_target(CALIBRATED, derived.text), derived.file)
     doubt = derived.quality.doubt
     kept = calibration()
@@ -159,9 +162,9 @@ def _keep(derived: Derived) -> list[Coded]:
 
 
 def _measure(settings: Settings) -> tuple[list[CalibratedExperiment], bool]:
-    """Measure and evaluate experiments.
+    """Measure and evaluate the experiments of a run.
 
-    Return all experiments that are measured so far, and true if the run had to stop.
+    Return all experiments measured so far, and true if a stop was requested.
     """
     folder, bed = settings.folder, settings.bed
     stopped = False
@@ -186,7 +189,7 @@ def _measure(settings: Settings) -> tuple[list[CalibratedExperiment], bool]:
 
 
 def _derive(settings: Settings, found: Sequence[CalibratedExperiment]) -> Derived | None:
-    """Derive this machine's target.
+    """Derive this machine's target from the measured experiments.
 
     Return None unless the test bed linux-xdp has measured all experiments completely.
     """
@@ -243,7 +246,10 @@ def _report(
 
 
 def _print_notes(found: Sequence[CalibratedExperiment], hidden: Collection[str]) -> None:
-    """Print each note on the results once, with the experiments that it concerns."""
+    """Print each note of the experiments once, with the names of the experiments that have it.
+
+    Notes in `hidden` are skipped.
+    """
     experiments = dict[str, list[str]]()
     for each in found:
         for text in each["measurement"]["notes"]:

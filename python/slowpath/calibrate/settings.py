@@ -27,11 +27,11 @@ from slowpath.core.spanned import parse_integer
 _TESTBED, _PRECISION, _SECONDS = "linux-xdp", 1.0, 2.5
 """Default values: name of the test bed, precision in percent, seconds for each experiment."""
 _MOST_POINTS = 1000
-"""Maximum number of values of a swept parameter."""
+"""Maximum number of values that an experiment can sweep."""
 
 
 class Settings(NamedTuple):
-    """A run to measure and evaluate, or only to evaluate."""
+    """Options of a calibration run, which is measured and evaluated, or only evaluated."""
 
     folder: RunFolder
     bed: TestBed | None  # None: only evaluate
@@ -55,7 +55,7 @@ def read_settings(options: Namespace) -> Settings:
 
 
 def compared_runs(options: Namespace) -> list[str]:
-    """Return the directories of `--compare`; none without the option.
+    """Return the directories of runs that `--compare` names; empty without the option.
 
     Raises:
         OptionError: when there is only one directory, or an option has no effect.
@@ -116,7 +116,11 @@ def _settings(options: Namespace) -> Settings:
 
 
 def _check_quick(options: Namespace) -> None:
-    """Raise an error if `--quick` is combined with options that select experiments."""
+    """Check that `--quick` is not combined with options that select experiments.
+
+    Raises:
+        OptionError: if it is.
+    """
     for name, value in (
         ("SPEC.yaml", options.spec),
         ("--component", options.component),
@@ -133,7 +137,11 @@ def _check_quick(options: Namespace) -> None:
 
 
 def _check_others(options: Namespace, option: str) -> None:
-    """Raise an error for options that contradict `option`, which names an existing run."""
+    """Check that no option contradicts `option`, which names an existing run.
+
+    Raises:
+        OptionError: if one does.
+    """
     others = {
         "--quick": options.quick or None,
         "SPEC.yaml": options.spec,
@@ -158,7 +166,10 @@ def _check_others(options: Namespace, option: str) -> None:
 
 
 def _resume(folder: RunFolder) -> Settings:
-    """Return settings to complete an incomplete run, or to measure a complete one again."""
+    """Return the settings for measuring an existing run again.
+
+    If the run is incomplete, only its incomplete experiments are measured.
+    """
     known = folder.settings()
     names = known["experiments"]
     left = [name for name in names if not _is_complete(folder.of(name))]
@@ -185,7 +196,7 @@ def _bed(name: str, *, quick: bool = False) -> TestBed:
 
 
 def requested_experiments(options: Namespace, bed: TestBed) -> list[Experiment]:
-    """Return the requested experiments; without any, all that the test bed supports.
+    """Return the experiments that the options name; by default, all that the test bed supports.
 
     Raises:
         OptionError: when an option is invalid.
@@ -227,7 +238,7 @@ def requested_experiments(options: Namespace, bed: TestBed) -> list[Experiment]:
 
 
 def is_supported(bed: TestBed, experiment: Experiment) -> bool:
-    """Return true if a test bed supports an experiment."""
+    """Return true if a test bed can measure an experiment, or compute its costs."""
     try:
         metric_on(bed, experiment)
     except InputError:
@@ -236,7 +247,7 @@ def is_supported(bed: TestBed, experiment: Experiment) -> bool:
 
 
 def _range(text: str) -> tuple[int, int, int | None]:
-    """Return both ends of a range, and the number of values if the text has it."""
+    """Parse `--range`; return first and last value, and the number of values (None: not stated)."""
     found = read_option("--range", lambda text: parse_range("--range", text, "/", ""), text)
     first, last = parse_integer(found.first), parse_integer(found.last)
     count = parse_integer(found.amount) if found.sign else None

@@ -9,12 +9,12 @@ starts at the new solo throughput. Memory is the only resource that SLOMO models
 have no intervals: their ends are NaN. If the query has a measured solo throughput (`Query.alone`),
 our method and the compositions start from it, and SLOMO extrapolates to it.
 
-Intervals of the memory stage are calibrated on rows without clients of the accelerator, and the
-line through request times has no information about waiting. Mixes with such clients calibrate the
-composed predictions. Each mix is predicted by models trained without it. The error is divided by
-the half width of the interval. A quantile of these ratios is the factor that widens all intervals
-with clients (Papadopoulos, Proedrou, Vovk and Gammerman, "Inductive confidence machines for
-regression", ECML 2002, with normalised residuals).
+The memory model's intervals are calibrated on rows without clients of the accelerator, and the line
+through request times has no information about waiting. Therefore, mixes with such clients calibrate
+the composed predictions. Each mix is predicted by models trained without it. The error is divided
+by the half width of the interval. A quantile of these ratios is the factor that widens all
+intervals with clients (Papadopoulos, Proedrou, Vovk and Gammerman, "Inductive confidence machines
+for regression", ECML 2002, with normalised residuals).
 """
 
 import math
@@ -40,16 +40,16 @@ from slowpath.core.errors import InputError
 
 
 class Slomo(NamedTuple):
-    """The SLOMO baseline: gradient-boosted trees on counters, trained under a single traffic."""
+    """The SLOMO baseline: gradient-boosted trees on competitors' counters, for a single traffic."""
 
     stage: MemoryStage
     solo: float | None  # solo throughput under the training traffic
 
     def predict(self, columns: Columns, solo: Floats | None = None) -> Floats:
-        """Return the predicted throughput for rows with these columns.
+        """Return the predicted throughput for each row of `columns`.
 
-        With `solo`, the throughput of the function alone under the traffic of the rows, scale the
-        prediction to it.
+        `solo` is the throughput of the function alone under the traffic of each row. If it is
+        given, predictions are scaled to it.
 
         Raises:
             ValueError: if `solo` is given, but the one under the training traffic is unknown.
@@ -63,7 +63,10 @@ class Slomo(NamedTuple):
 
 
 def fit_slomo(profile: MemoryProfile, solo: float | None = None) -> Slomo:
-    """Train the SLOMO baseline on measured rows, which should have the same traffic."""
+    """Train the SLOMO baseline on measured rows, which should have the same traffic.
+
+    `solo` is the throughput of the function alone under this traffic; None if it is unknown.
+    """
     return Slomo(fit_stage(RECIPES["slomo"], rows_of(profile)), solo)
 
 
@@ -77,18 +80,18 @@ def solo_throughput(profile: MemoryProfile) -> float | None:
 Method = Literal["slowpath", "sum", "min", "slomo"]
 
 _MOST_RATIO = 3.0
-"""Maximum ratio of given to profiled solo throughput (or the inverse) without a note."""
+"""Ratio of given to profiled solo throughput (or its inverse) above which a warning is given."""
 METHODS: dict[Method, str] = {
     "slowpath": "by the execution pattern",
     "sum": "sum of the throughput drops of all resources",
     "min": "largest throughput drop of a resource",
     "slomo": "SLOMO",
 }
-"""Descriptions of the prediction methods, by name."""
+"""Descriptions of the prediction methods, by the name that `--method` uses."""
 
 
 class Partial(NamedTuple):
-    """A function's throughput with contention for one resource only, for each resource."""
+    """Throughputs of a function if competitors contend for one resource only, for each resource."""
 
     parts: Floats  # partial throughputs `[resource, row]`, memory first
     solo: Floats  # throughput without contention, by row
@@ -97,7 +100,7 @@ class Partial(NamedTuple):
 def predict_by(
     method: Method, model: FunctionModel, query: Query, confidence: float
 ) -> Predictions:
-    """Predict throughput for a query by a method; intervals of baselines are NaN.
+    """Predict throughput for a query by the given method. Intervals of baselines are NaN.
 
     Raises:
         InputError: if SLOMO has to extrapolate, but the profile has no row without competitors.
@@ -128,14 +131,14 @@ def predict_by(
 def scale_to_solo(
     model: FunctionModel, query: Query, found: Predictions, confidence: float
 ) -> Predictions:
-    """Scale our predictions to the measured solo throughput, if the query has it.
+    """Scale predictions of our method to the measured solo throughput, if the query has it.
 
     Changes of the machine since the profile, such as other tenants of its caches or another clock,
     also affect functions that run alone. The predicted share of the solo throughput remains valid.
-    In a pipeline, the measured solo throughput is that of the stage that limits the function
-    alone. The other stage is at least as fast as that, and otherwise as fast as predicted.
-    Intervals keep their relative width. This width includes the uncertainty of the solo
-    throughput, so it is wider than necessary. No prediction exceeds the measured solo throughput.
+    In a pipeline, the measured solo throughput is that of the stage that limits the function alone.
+    The other stage is at least as fast as that, and otherwise as fast as predicted. Intervals keep
+    their relative width. This width includes the uncertainty of the solo throughput, so it is wider
+    than necessary. No prediction exceeds the measured solo throughput.
     """
     if query.alone is None:
         return found
@@ -171,9 +174,10 @@ def scale_to_solo(
 def solo_warnings(
     model: FunctionModel, query: Query, found: Predictions, confidence: float
 ) -> list[str]:
-    """Return warnings if the query's solo throughput contradicts the profile or is unverifiable.
+    """Return warnings about the query's solo throughput.
 
-    `found` has the predictions for the query.
+    They say that it contradicts the profile, or that the profile cannot verify it. `found` has the
+    predictions for the query.
     """
     if query.alone is None:
         return []
@@ -196,16 +200,16 @@ def solo_warnings(
 
 
 def _without_competitors(model: FunctionModel, query: Query) -> Query:
-    """Return a query for the same traffic without competitors."""
+    """Return a copy of a query with the same traffic, but without competitors."""
     return query.without_clients()._replace(columns=model.without_competitors(query.columns))
 
 
 def partial(model: FunctionModel, query: Query, full: Predictions, confidence: float) -> Partial:
-    """Return the throughput with contention for each single resource.
+    """Predict the throughput of a function if competitors contend for one resource only.
 
-    `full` has the predictions with all competitors. In a pipeline, the results are the throughputs
-    of the stages. In run-to-completion, each resource is predicted without the contention for the
-    other one.
+    The result has one row for each resource. `full` has the predictions with all competitors. In a
+    pipeline, the results are the throughputs of the stages. In run-to-completion, each resource is
+    predicted without the contention for the other one.
     """
     alone, solo = _without_competitors(model, query), query.alone
     if solo is None:
@@ -237,7 +241,7 @@ def _slomo(model: FunctionModel, query: Query) -> Predictions:
 
 _CONFIDENCE = 0.9
 _FEWEST = 5
-"""Minimum number of mixes for a calibration."""
+"""Minimum number of measured mixes for a calibration of intervals."""
 _FOLDS = 5
 _NARROWEST = 1e-3
 """Minimum half width of an interval on the logarithmic scale, to avoid a division by zero."""
@@ -245,9 +249,9 @@ _UNSEEN = -1
 
 
 def widening(model: FunctionModel, mixes: Mixes) -> float:
-    """Return the factor by which intervals are widened if the accelerator has other clients.
+    """Return the factor that widens intervals if other functions use the accelerator, too.
 
-    It is 1 if too few of the measured mixes have such clients.
+    It is 1 if too few of the measured mixes have such functions.
 
     Args:
         model: model of the function, with the chosen execution pattern.
@@ -270,10 +274,10 @@ def widening(model: FunctionModel, mixes: Mixes) -> float:
 
 
 def _held_out(model: FunctionModel, mixes: Mixes) -> Floats:
-    """Predict the throughput of each measured mix by models that were trained without it.
+    """Predict the throughput of each measured mix with models that were trained without it.
 
-    The memory model's training rows exclude the mix's competitors; waiting times are learnt from
-    other mixes.
+    No training row of the memory model has the competitors of the mix; waiting times are learnt
+    from other mixes.
     """
     stages, found = _stages(model, mixes), np.ones(len(mixes.rows))
     part = np.random.default_rng(0).permutation(len(mixes.rows)) % _FOLDS
@@ -291,7 +295,7 @@ def _held_out(model: FunctionModel, mixes: Mixes) -> Floats:
 
 
 def _stages(model: FunctionModel, mixes: Mixes) -> Indices:
-    """Return, by mix, the fold whose memory model was trained without the mix's competitors.
+    """Return, for each mix, the fold whose memory model was trained without the mix's competitors.
 
     The result is `_UNSEEN` for a mix whose competitors are in no training row.
     """

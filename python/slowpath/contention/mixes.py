@@ -1,8 +1,8 @@
-"""Predicts the throughput of every function in a mix of functions on the same NIC.
+"""Predicts the throughput of every function in a mix: a set of functions that share a NIC.
 
 `prediction.query_with_competitors` is for one function, with the same traffic for all. This module
 predicts every function of every mix, each under its own traffic. In both modules, the other
-functions send requests to the accelerator as fast as their memory stages allow in this mix.
+functions send requests to the accelerator as fast as contention for memory allows in this mix.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from slowpath.core.arrays import Floats, Indices
 
 
 class Kind(NamedTuple):
-    """A function together with its traffic, which can occur several times in a mix."""
+    """A function with its traffic. A mix can contain several instances of it."""
 
     file: str  # file of the model, as the user named it
     model: FunctionModel
@@ -33,7 +33,7 @@ class Kind(NamedTuple):
 
 
 class MixPredictions(NamedTuple):
-    """Predictions for mixes of functions; equal functions of a mix share an entry."""
+    """Predictions for the functions of mixes. Equal functions of a mix share an entry."""
 
     mix: Indices  # index of the mix
     kind: Indices  # index of the function
@@ -45,7 +45,7 @@ class MixPredictions(NamedTuple):
     outside: list[list[str]]  # traffic and contention outside the training range
 
     def where(self, rows: Indices) -> "MixPredictions":
-        """Return only the predictions with these indices."""
+        """Return only the predictions with the indices `rows`."""
         mix, kind, throughput, low, high, memory, accelerator, outside = self
         return MixPredictions(
             mix[rows],
@@ -60,7 +60,7 @@ class MixPredictions(NamedTuple):
 
 
 class _Rows(NamedTuple):
-    """The rows to predict: a row for each different function of each mix of functions."""
+    """Inputs of predictions: one row for each different function of each mix."""
 
     mixes: Sequence[tuple[int, ...]]
     mix: Indices
@@ -71,7 +71,7 @@ class _Rows(NamedTuple):
 def predict_mixes(
     kinds: Sequence[Kind], mixes: Sequence[tuple[int, ...]], confidence: float
 ) -> MixPredictions:
-    """Predict the throughput of each function of each mix.
+    """Predict the throughput of each function in each mix.
 
     Args:
         kinds: the functions.
@@ -104,7 +104,7 @@ def predict_mixes(
 
 
 def _rows(kinds: Sequence[Kind], mixes: Sequence[tuple[int, ...]]) -> _Rows:
-    """Return the rows to predict: one for each different function of each mix.
+    """Return the inputs of predictions: one row for each different function of each mix.
 
     The columns of a row describe the other functions in its mix as competitors.
     """
@@ -124,9 +124,9 @@ def _rows(kinds: Sequence[Kind], mixes: Sequence[tuple[int, ...]]) -> _Rows:
 
 
 def _own(kinds: Sequence[Kind], names: Sequence[str], needed: set[int]) -> dict[str, Floats]:
-    """Return the contention for memory that each function causes, by column.
+    """Return the contention for memory that each function causes, by column (`names`).
 
-    It is zero for functions that always run alone.
+    It is zero for functions whose index is not in `needed`, because they always run alone.
     """
     found = {name: np.zeros(len(kinds)) for name in names}
     first = kinds[0]
@@ -141,7 +141,11 @@ def _own(kinds: Sequence[Kind], names: Sequence[str], needed: set[int]) -> dict[
 
 
 def _groups(kinds: Sequence[Kind], kind: Indices) -> list[Indices]:
-    """Group the indices of rows: functions of a group have the same model and accelerator use."""
+    """Return groups of row indices, so that a group can be predicted at once.
+
+    `kind` has the function of each row. The functions of a group have the same model, and all or
+    none of them use the accelerator.
+    """
     found = dict[tuple[int, bool], list[int]]()
     for row, at in enumerate(kind):
         one = kinds[at]
@@ -167,9 +171,10 @@ def _query(
 
 
 def _queued(kinds: Sequence[Kind], rows: _Rows) -> tuple[Floats, Clients]:
-    """Return, by row, the time that a request waits for other clients, and these clients.
+    """Return how long the accelerator serves other functions per request, and these functions.
 
-    The request is one of the row's function. The time is 0 for functions without an accelerator.
+    Both are by row: the request is one of the row's function, and the others are those of its mix.
+    The time is 0 if the row's function does not use the accelerator.
     """
     count = len(rows.kind)
     found = np.zeros(count)
@@ -198,7 +203,7 @@ def _queued(kinds: Sequence[Kind], rows: _Rows) -> tuple[Floats, Clients]:
 
 
 def _idle_clients(rows: int, clients: int) -> Clients:
-    """Return placeholders for accelerator clients, which send no requests."""
+    """Return arrays of accelerator clients that send no requests, with axes `[row, client]`."""
     shape = (rows, clients)
     return Clients(np.ones(shape), np.ones(shape), np.zeros(shape))
 
@@ -206,7 +211,7 @@ def _idle_clients(rows: int, clients: int) -> Clients:
 def _rates(kinds: Sequence[Kind], rows: _Rows, users: Indices) -> Floats:
     """Return the rate of accelerator requests that contention for memory allows, by row.
 
-    The rate is 0 for rows not in `users`.
+    The rate is that of the row's function. It is 0 for rows not in `users`.
     """
     rates = np.zeros(len(rows.kind))
     for group in _groups(kinds, rows.kind[users]):
@@ -218,7 +223,10 @@ def _rates(kinds: Sequence[Kind], rows: _Rows, users: Indices) -> Floats:
 
 
 def _clients(kinds: Sequence[Kind], rows: _Rows, at: int) -> list[int]:
-    """Return the functions in a row's mix that use the accelerator; the row's own is first."""
+    """Return the functions in the mix of row `at` that use the accelerator.
+
+    The row's own comes first.
+    """
     own = int(rows.kind[at])
     others = [kind for kind in rows.mixes[rows.mix[at]] if kinds[kind].accelerated]
     others.remove(own)

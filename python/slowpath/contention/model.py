@@ -6,7 +6,7 @@ resource adds its delay to the time of a packet (Eq. 4). Eq. 7 combines both cas
 are the baseline compositions of the paper (2.2).
 
 The execution pattern of a function is detected, declared or assumed. The paper chooses the equation
-that fits better. We also give a confidence: how often the same equation wins when the co-runs are
+that fits better. We also give a confidence: how often the same equation wins if the co-runs are
 resampled with replacement.
 """
 
@@ -50,7 +50,7 @@ Composition = Literal["pipeline", "run-to-completion", "sum", "min"]
 
 
 def least(parts: Floats, _solo: Floats) -> Floats:
-    """Return the least partial throughput: T_solo - max dT_k (Eq. 3, for pipelines)."""
+    """Return the least partial throughput, T_solo - max dT_k: that of a pipeline (Eq. 3)."""
     return np.asarray(parts.min(axis=0))
 
 
@@ -64,7 +64,7 @@ def run_to_completion(parts: Floats, solo: Floats) -> Floats:
 
 
 def summed(parts: Floats, solo: Floats) -> Floats:
-    """Return the throughput if the losses by contention for each resource add up; at least 0.
+    """Return the throughput if the losses by contention for all resources add up; at least 0.
 
     The formula is T_solo - sum dT_k.
     """
@@ -77,16 +77,16 @@ COMPOSITIONS: Mapping[Composition, Callable[[Floats, Floats], Floats]] = {
     "sum": summed,
     "min": least,
 }
-"""Functions that compute throughput `[row]` from partial throughputs and solo throughput.
-
-Partial throughputs have the axes `[resource, row]`, solo throughput has the axis `[row]`.
+"""Functions that compute throughput from the partial throughputs of all resources and the solo
+throughput. Partial throughputs have the axes `[resource, row]`, solo throughput has the axis
+`[row]`.
 """
 
 
 def bottleneck(parts: Floats) -> Indices:
-    """Return, for each row, the index of the resource that reduces throughput most.
+    """Return the index of the resource with the least partial throughput, for each row.
 
-    The result holds for both execution patterns.
+    It is the bottleneck in both execution patterns.
     """
     return np.asarray(parts.argmin(axis=0))
 
@@ -95,10 +95,10 @@ _ADDED = ("irt", "l2crd", "l2cwr", "memrd", "memwr", "wss_mb", "dma_mb", "score"
 
 
 def contention_at(own: OwnContention, flows: float, size: float) -> dict[str, float]:
-    """Return the contention that a function causes, measured under the most similar traffic.
+    """Return the contention that a function causes under the given number of flows and packet size.
 
-    Similarity is the distance between the logarithms of flows and packet size. Values are neither
-    interpolated nor extrapolated.
+    It is that of the most similar measured traffic, by the distance between the logarithms of flows
+    and packet size. Values are neither interpolated nor extrapolated.
     """
     wanted = np.log([flows, size])
     known = np.log(np.column_stack([own.columns[name] for name in TRAFFIC_NAMES]))
@@ -110,10 +110,10 @@ def contention_at(own: OwnContention, flows: float, size: float) -> dict[str, fl
 def total_contention(
     parts: Sequence[Mapping[str, float]], names: Sequence[str]
 ) -> dict[str, float]:
-    """Return the contention that all competitors cause together; zero without competitors.
+    """Return the contention that several competitors cause together, by column (`names`).
 
-    Rates, working sets and scores add up. Instructions per cycle are total instructions divided by
-    total cycles.
+    It is zero without competitors. Rates, working sets and scores add up. Instructions per cycle
+    are total instructions divided by total cycles.
     """
     found = {name: sum(part[name] for part in parts) for name in names if name in _ADDED}
     if "ipc" in names:
@@ -123,7 +123,7 @@ def total_contention(
 
 
 def together_by_row(counts: Floats, own: Columns, names: Sequence[str]) -> dict[str, Floats]:
-    """Return the contention that all competitors cause together, for many rows at once.
+    """Return the contention that several competitors cause together, for many rows at once.
 
     Args:
         counts: number of instances of each competitor, `[row, competitor]`.
@@ -148,7 +148,7 @@ _EQUAL = 1e-9
 
 
 class Detected(NamedTuple):
-    """The execution pattern that was detected from measurements of mixes, with its confidence."""
+    """An execution pattern that was detected from measurements of mixes, with its confidence."""
 
     pattern: Pattern | None  # None if the confidence is too low
     confidence: float  # confidence in the pattern that fits better, as a share
@@ -158,7 +158,7 @@ class Detected(NamedTuple):
 
 
 class Reason(NamedTuple):
-    """The reason why a model has its execution pattern: source and evidence."""
+    """The reason for the execution pattern of a model: its source and the evidence."""
 
     source: Source
     declared: Pattern | None = None  # pattern in the record of the profile
@@ -192,7 +192,7 @@ _UNKNOWN = 9.0
 
 
 class ModelChoice(NamedTuple):
-    """A recipe for the memory model, chosen by errors on held-out rows.
+    """The recipe that was chosen for the memory model by errors on held-out rows.
 
     `scores` has the errors of all candidates.
     """
@@ -222,21 +222,21 @@ class FunctionModel(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Name of the network function, or the first file of its profile."""
+        """Name of the network function; without a name, the first file of its profile."""
         return self.memory.origin.function or self.memory.origin.files[0]
 
     def without_competitors(self, columns: Columns) -> dict[str, Floats]:
-        """Return columns with the same traffic, and the least contention in the training rows."""
+        """Return columns with the same traffic, and the least contention of all training rows."""
         return {
             name: values if name in TRAFFIC_NAMES else np.full_like(values, self.range.least[name])
             for name, values in columns.items()
         }
 
     def margin_beyond(self, confidence: float) -> float:
-        """Return the half width of intervals of log(throughput) outside the training range.
+        """Return the half width of intervals outside the training range, for log(throughput).
 
-        It follows from errors on the lowest and highest rows of each axis, which were held out.
-        Without such errors, intervals reach to a factor of ten on both sides.
+        It follows from the errors on the lowest and the highest rows of each axis when they were
+        held out. Without such errors, intervals reach to a factor of ten on both sides.
         """
         errors = self.choice.end_errors
         quantile = residual_quantile(errors, confidence) if len(errors) else _UNKNOWN
@@ -253,7 +253,7 @@ class Profiles(NamedTuple):
 
 
 def rows_of(memory: MemoryProfile) -> Rows:
-    """Return the training rows of memory models, with the size of the cache, from a profile."""
+    """Return the rows of a profile as training rows for memory models, with the cache size."""
     return Rows(memory.columns, memory.throughput, memory.origin.cache_mb or CACHE_MB)
 
 
@@ -262,7 +262,8 @@ def choose(
 ) -> ModelChoice:
     """Choose the memory model with the least error on held-out rows.
 
-    With `recipe`, evaluate only that recipe and choose it.
+    If `recipe` is given, evaluate and choose only that recipe. `progress` receives the finished
+    share.
     """
     rows = rows_of(memory)
     tried = candidates(rows) if recipe is None else [recipe]
@@ -278,10 +279,10 @@ def learn(
     queues: int = 1,
     known: Sequence[Kernels] | None = None,
 ) -> FunctionModel:
-    """Train the model of a function; the same profiles and choice give the same model.
+    """Train the model of a function. The same profiles and choice always give the same model.
 
-    `known` are kernel parameters from an earlier training, which replace the search for them:
-    first those of the stage trained on all rows, then those of each fold's stage.
+    `known` has kernel parameters from an earlier training, which replace the search for them: first
+    those of the memory model trained on all rows, then those of each fold's model.
 
     Raises:
         InputError: if the request times do not fit a line.
@@ -312,15 +313,16 @@ def learn(
 
 
 Values = Mapping[str, Sequence[float]]
-"""Values of inputs, by the names of their columns."""
+"""Values of model inputs, by the names of their columns."""
 _FEW = 3
-"""Maximum number of inputs that a warning describes."""
+"""Maximum number of inputs that a warning lists."""
 
 
 def described(names: Iterable[str], values: Values, model: FunctionModel) -> str:
-    """Return a text on inputs outside the measured range of a model: values and this range.
+    """Describe inputs outside the measured range of a model, for a warning.
 
-    An example is `wss_mb 12 (measured: 0 to 6)`. Only the first inputs are described.
+    The text has values and ranges, such as `wss_mb 12 (measured: 0 to 6)`. Only the first of
+    `names` are described.
     """
     return first_few([_described(name, values, model) for name in names], _FEW)
 
@@ -344,6 +346,6 @@ def _limits(name: str, model: FunctionModel) -> tuple[float, float] | None:
 
 
 def _span(values: Sequence[float]) -> str:
-    """Format the least and the greatest value; one number if both are equal."""
+    """Format the range of values as `LOW to HIGH`, or as one number if all are equal."""
     low, high = (f"{one:.4g}" for one in (min(values), max(values)))
     return low if low == high else f"{low} to {high}"

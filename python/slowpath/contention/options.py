@@ -1,4 +1,4 @@
-"""Options that several `slowpath contention` commands share, and the progress of trainings."""
+"""Options that several `slowpath contention` commands share, and the progress of their work."""
 
 import math
 import time
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Traffic(NamedTuple):
-    """Traffic that a function processes."""
+    """Traffic that a function processes: flows, packet size and match ratio."""
 
     flows: float
     size: float  # packet size, bytes
@@ -74,7 +74,7 @@ def _number(name: str, text: str, of: "Column") -> float:
 
 
 def read_beside(text: str | None) -> list[str]:
-    """Return the files that the option `--with` names; an empty list without the option.
+    """Parse the argument of `--with`: the models of co-located functions; empty without the option.
 
     Raises:
         OptionError: if a name is empty.
@@ -90,7 +90,7 @@ def read_beside(text: str | None) -> list[str]:
 
 
 def read_recipe(name: str) -> str:
-    """Check that `name` is the name of a memory model, and return it.
+    """Check that a memory model of this name exists, and return the name.
 
     Raises:
         OptionError: if no memory model has this name.
@@ -105,10 +105,9 @@ def read_recipe(name: str) -> str:
 
 @contextmanager
 def quiet_libraries() -> Iterator[None]:
-    """Suppress warnings of scikit-learn in a `with` block.
+    """Suppress warnings of scikit-learn in a `with` block, such as a kernel parameter at its bound.
 
-    An example is a kernel parameter at its bound. The warnings concern the quality of a model,
-    which is measured on held-out rows instead.
+    The warnings concern the quality of a model, which is measured on held-out rows instead.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -123,10 +122,9 @@ LENGTH = 500
 
 
 MIXES = 20
-"""Default number of suggested mixes, which take ten minutes at half a minute each."""
+"""Default number of suggested mixes. Measuring them takes ten minutes, at half a minute each."""
 SURE = 0.9
-"""Default probability with which promises are kept if placements follow the suggested measurements.
-"""
+"""Default probability with which promises must be kept, for the plans of `suggest`."""
 
 
 def check_noise(given: Namespace) -> None:
@@ -144,23 +142,23 @@ def check_noise(given: Namespace) -> None:
 
 
 _SILENT = 1.0
-"""Seconds before the progress is shown: most trainings of small tables are over by then."""
+"""Time in seconds before progress is shown; most trainings of small tables end earlier."""
 _PAUSE = 30.0
-"""Seconds between two lines if standard error is not a terminal."""
+"""Time in seconds between two progress lines if standard error is not a terminal."""
 
 
 class ProgressLine(LiveLine):
-    """Progress line of a training; without a terminal, a line every 30 s."""
+    """Line that shows the progress of a training; without a terminal, a new line every 30 s."""
 
     def __init__(self, work: str) -> None:
-        """Create the line; `work` is its first part, such as `training`."""
+        """Create the line; it starts with `work`, such as `training`."""
         super().__init__()
         self._work = work
         self._started = time.monotonic()
         self._noted = self._started  # time of the last line without a terminal
 
     def show(self, share: float) -> None:
-        """Show the finished share of the work and the estimated time left."""
+        """Show the finished share of the work, from 0 to 1, and the estimated time left."""
         now = time.monotonic()
         took = now - self._started
         left = f", {about_left(took * (1 - share) / share)}" if 0 < share < 1 else ""
@@ -174,9 +172,11 @@ class ProgressLine(LiveLine):
 
 @contextmanager
 def interruptible(work: str) -> Iterator[ProgressLine]:
-    """Show a progress line in a `with` block; the first signal raises `KeyboardInterrupt`.
+    """Show a progress line in a `with` block, which Ctrl-C can interrupt.
 
-    A training has no results before its end. Later signals do not disturb the cleanup.
+    The first signal raises `KeyboardInterrupt`, because a training has no results before its end.
+    Later signals are ignored, so that they do not disturb the cleanup. `work` is the first part of
+    the line.
     """
     unwinding = False
 

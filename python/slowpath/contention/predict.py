@@ -27,7 +27,7 @@ _SLOMO = "slomo"
 
 
 def predict(given: Namespace, reporter: Reporter) -> ExitCode:
-    """Run the command `slowpath contention predict`.
+    """Run the command `slowpath contention predict`: print the throughput for each row of a query.
 
     Raises:
         InputError: if a file cannot be read, used or written.
@@ -51,7 +51,7 @@ def predict(given: Namespace, reporter: Reporter) -> ExitCode:
 
 
 def _check(given: Namespace) -> None:
-    """Check that the options of the command `predict` do not contradict each other."""
+    """Check that the options of `predict` are complete and do not contradict each other."""
     tables = {"--memory-table": given.memory_table, "--accelerator-table": given.accelerator_table}
     models = {"--with": given.beside, "--traffic": given.traffic}
     if given.model is None:
@@ -118,7 +118,7 @@ def _check(given: Namespace) -> None:
 
 
 def _of_tables(given: Namespace) -> "tuple[FunctionModel, Query]":
-    """Train a model on the tables that the options name; return it with the query to predict."""
+    """Train a model on the tables that the options name; return it with the query."""
     from slowpath.contention.cells import read_cells
     from slowpath.contention.columns import REQUEST_TIME, THROUGHPUT, missing_column_error
     from slowpath.contention.reading import kind_of, read_query
@@ -143,7 +143,7 @@ def _of_tables(given: Namespace) -> "tuple[FunctionModel, Query]":
 
 
 def _of_models(given: Namespace) -> "tuple[FunctionModel, Query]":
-    """Load a saved model; return it with the query, which comes from a file or from options."""
+    """Load the saved model; return it with the query, which a file or options describe."""
     from slowpath.contention.prediction import query_with_competitors
     from slowpath.contention.reading import read_query
     from slowpath.contention.saved import read
@@ -191,7 +191,7 @@ def _report(
 def _about_alone(
     given: Namespace, model: "FunctionModel", query: "Query", found: "Predictions"
 ) -> Iterator[Coded]:
-    """Yield warnings if solo throughput is missing in the query, or differs from the profile's."""
+    """Yield warnings if the query lacks solo throughput, or has another one than the profile."""
     from slowpath.contention.methods import solo_warnings
 
     if given.method != _SLOMO:
@@ -235,7 +235,7 @@ def _warnings(model: "FunctionModel", query: "Query", found: "Predictions") -> I
 
 
 def run(given: Namespace, reporter: Reporter) -> ExitCode:
-    """Run the command `slowpath contention evaluate`.
+    """Run the command `slowpath contention evaluate`: print the errors of memory models.
 
     Raises:
         InputError: if a table cannot be used, or a file cannot be written.

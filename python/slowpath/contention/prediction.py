@@ -1,9 +1,9 @@
 """Predicts throughput by resource, finds the bottleneck, and detects the execution pattern.
 
-The execution pattern is detected from mixes with competitors for memory and for the accelerator at
-once (Tomur paper, 4.2). For each pattern, models of the single resources predict these mixes, as a
-share of the solo throughput measured with each mix. `model.better_of` compares the errors of
-both patterns.
+The execution pattern (pipeline or run-to-completion) is detected from mixes with competitors for
+memory and for the accelerator at once (Tomur paper, 4.2). For each pattern, models of the single
+resources predict these mixes, as a share of the solo throughput measured with each mix.
+`model.better_of` compares the errors of both patterns.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,14 +31,16 @@ from slowpath.core.errors import InputError
 MEMORY = "memory"
 ACCELERATOR = "regex"
 _LEAST = 1e-300
-"""Smallest time that is allowed, as times must stay positive after subtractions."""
+"""Minimum time of a packet, because times must stay positive after subtractions."""
 ACCELERATOR_SPREAD = 0.0163
-"""Standard deviation of relative errors of the accelerator's model, used if request times have no
-residuals. It corresponds to the mean error of 1.3 % in the paper (4.1.1 and appendix A)."""
+"""Standard deviation of the relative errors of predicted request times, used if measured request
+times have no residuals. It corresponds to the mean error of 1.3 % in the paper (4.1.1 and appendix
+A).
+"""
 
 
 class Predictions(NamedTuple):
-    """Predicted throughput for each row of a query, in the unit of the profile, with intervals."""
+    """Predicted throughput and interval for each row of a query, in the unit of the profile."""
 
     throughput: Floats
     low: Floats
@@ -52,24 +54,27 @@ class Predictions(NamedTuple):
 
     @property
     def share(self) -> Floats | None:
-        """Throughput as a share of the solo throughput, at most 1; None if the latter is absent."""
+        """Throughput as a share of solo throughput, at most 1; None if the latter is unknown."""
         return None if self.solo is None else np.minimum(self.throughput / self.solo, 1.0)
 
 
 _SAME = 1e-9
-"""Relative width below which an interval counts as empty, because of rounding."""
+"""Relative width below which an interval counts as empty; such widths are rounding errors."""
 
 
 def error_known(value: float, low: float, high: float) -> bool:
-    """Return true if an interval has a width; without known errors, its ends are equal.
+    """Return true if the error of a prediction is known: its interval has a width.
 
-    Models of made-up tables can predict all held-out rows exactly.
+    If all held-out rows are predicted exactly, as in made-up tables, intervals have no width.
     """
     return high - low > _SAME * abs(value)
 
 
 def predict(model: FunctionModel, query: Query, confidence: float) -> Predictions:
-    """Predict the throughput for each row of a query."""
+    """Predict the throughput for each row of a query.
+
+    `confidence` is the probability that an interval contains the throughput.
+    """
     found = _composed(model, query, confidence)
     if query.queued is None or model.widening == 1:
         return found
@@ -128,19 +133,17 @@ def _composed(model: FunctionModel, query: Query, confidence: float) -> Predicti
 
 
 def _mark(outside: list[list[str]], rows: Mask) -> None:
-    """Mark rows whose match ratio at the accelerator is outside the training range.
+    """Add `mtbr` to the unusual columns of rows whose match ratio is outside the training range.
 
-    `outside` has the list of unusual columns of each row.
-
-    The column `mtbr` is added to the lists, and replaces `TOGETHER` (an unusual combination of
-    values).
+    `rows` is a mask of these rows, `outside` has the unusual columns of each row. `mtbr` replaces
+    `TOGETHER` (an unusual combination of values).
     """
     for row in np.flatnonzero(rows):
         outside[row] = [*(one for one in outside[row] if one != TOGETHER), "mtbr"]
 
 
 class _Ends(NamedTuple):
-    """Throughput predicted from contention for memory, with both ends of its interval."""
+    """Throughput predicted from contention for memory, and both ends of its interval."""
 
     low: Floats
     middle: Floats
@@ -156,8 +159,9 @@ def _added(
 ) -> Predictions:
     """Predict the throughput of a function that runs to completion (Eq. 4).
 
-    In this pattern, each resource adds time to each packet. `added` is the accelerator time per
-    packet that memory measurements do not contain, and the margin of its logarithm.
+    In this pattern, each resource adds time to each packet. `memory` is the throughput with
+    contention for memory only. `added` has the accelerator time per packet that memory measurements
+    do not contain, and the margin of its logarithm. `outside` has the unusual columns of each row.
     """
     wait, margin = added
     alone = np.exp(model.stage.log_throughput(model.without_competitors(columns)))
@@ -177,9 +181,9 @@ def _added(
 def _memory(
     model: FunctionModel, columns: Mapping[str, Floats], confidence: float
 ) -> tuple[Floats, Floats, Floats, list[list[str]]]:
-    """Predict throughput under contention for memory: low end, middle and high end of its interval.
+    """Predict throughput with contention for memory only: low end, middle, high end of intervals.
 
-    The last result lists, by row, the columns that are outside the training range.
+    The last result has the columns of each row that are outside the training range.
     """
     middle = model.stage.log_throughput(columns)
     low, high = model.intervals.interval(columns, confidence)
@@ -192,16 +196,17 @@ def _memory(
 
 
 NamedModel = tuple[str, FunctionModel]
-"""The name of a model's file, as the user wrote it, and the model."""
+"""A model with the name of its file, as the user wrote it."""
 
 
 def query_with_competitors(
     target: NamedModel, others: Sequence[NamedModel], traffic: tuple[float, float, float | None]
 ) -> Query:
-    """Return the query for `target` with the contention of all competitors together.
+    """Return a query for the model `target` with the contention of all `others` together.
 
-    The competitors send requests to the accelerator as fast as their own memory stages allow. The
-    target gets the rest of the accelerator's time.
+    `traffic` has flows, packet size and match ratio. The competitors send requests to the
+    accelerator as fast as contention for memory allows. The target gets the rest of the
+    accelerator's time.
 
     Raises:
         InputError: if the contention that a competitor causes is unknown, or the models are of
@@ -240,6 +245,8 @@ def check_compatible(
 ) -> None:
     """Check that two models are of the same device and have the same columns of contention.
 
+    `file` and `other_file` are their names for the error.
+
     Raises:
         InputError: if they differ.
     """
@@ -268,10 +275,12 @@ def check_compatible(
 
 
 def contention_of(model: FunctionModel, file: str) -> OwnContention:
-    """Return the contention that a function causes for others.
+    """Return the contention that a function causes for others, from its model.
+
+    `file` is the name of the model for the error.
 
     Raises:
-        InputError: if the model does not contain it.
+        InputError: if the model does not contain the contention.
     """
     if model.contention is None:
         reason = (
@@ -290,23 +299,27 @@ def contention_of(model: FunctionModel, file: str) -> OwnContention:
 
 
 def _columns(flows: float, size: float, contention: Mapping[str, float]) -> dict[str, Floats]:
-    """Return a query's columns with one row: flows, packet size, and contention."""
+    """Return the columns of a query with one row: flows, packet size, and contention."""
     row = {**dict(zip(TRAFFIC_NAMES, (flows, size), strict=True)), **contention}
     return {name: np.array([value]) for name, value in row.items()}
 
 
 def _rate(model: FunctionModel, columns: Mapping[str, Floats]) -> float:
-    """Return the throughput, for columns with one row, if only memory limits the function."""
+    """Return the throughput of a function that only contention for memory limits.
+
+    `columns` has one row.
+    """
     return float(np.exp(model.stage.log_throughput(columns))[0])
 
 
 def _queued(
     clients: Sequence[tuple[int, RequestTime, float]], mtbr: float, size: float
 ) -> tuple[float, Clients]:
-    """Return the time that requests of the first client wait for other clients, and these clients.
+    """Return how long the accelerator serves other clients per request of the first client.
 
-    The time is the sum over the queues of the first client. Each client is given by its number of
-    queues, its request time and its maximum rate.
+    The second result describes these other clients. The time is the sum over the queues of the
+    first client. Each client is given by its number of queues, its request time and its maximum
+    rate.
     """
     queues = np.array([float(count) for count, _, _ in clients])
     times = np.array([float(time.at(np.array(mtbr), np.array(size))) for _, time, _ in clients])
@@ -317,16 +330,17 @@ def _queued(
 
 
 DEFAULT_PATTERN: Pattern = "pipeline"
-"""Execution pattern that is assumed if options, mixes and the profile do not determine it."""
+"""Execution pattern of a function if options, mixes and the profile do not determine it."""
 _CONFIDENCE = 0.9
-"""Confidence of intervals; any value would do, as the detection of patterns ignores intervals."""
+"""Confidence of intervals. Any value is right, because the detection of patterns ignores intervals.
+"""
 
 
 def detect_pattern(model: FunctionModel, mixes: Mixes) -> Detected | None:
-    """Detect the execution pattern from mixes with competitors for both resources.
+    """Detect a function's execution pattern from mixes with competitors for both resources.
 
-    Returns None without such a mix, if the model lacks a resource, or if the match ratio of its
-    memory rows is unknown, as predictions for run-to-completion need it.
+    Return None without such a mix, or if the model lacks a resource. Also return None if the match
+    ratio of its memory rows is unknown, because predictions for run-to-completion need it.
     """
     contention = [values for name, values in mixes.columns.items() if name not in TRAFFIC_NAMES]
     both = mixes.where(np.any(contention, axis=0) & (mixes.queued > 0))
@@ -350,7 +364,8 @@ def choose_pattern(
 ) -> tuple[Pattern, Reason]:
     """Return the execution pattern of a function, and the reason for this choice.
 
-    In order of precedence, the pattern is given by the user, surely detected, declared, or assumed.
+    In order of precedence, it is `given` by the user, `found` by detection with high confidence,
+    `declared` by the profile, or the default.
     """
     if given is not None:
         return given, Reason("given", declared, found)

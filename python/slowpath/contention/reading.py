@@ -1,4 +1,4 @@
-"""Reads profiles, queries and mixes; each error names the file, the row and the column.
+"""Reads tables of measurements: profiles, queries and mixes. Errors name file, row and column.
 
 Comment lines above a table (remarks) have the keys `function`, `device`, `source` (method of
 measurement), `unit throughput`, `cache mb` (size of the last-level cache in MB), `mtbr` (match
@@ -10,7 +10,7 @@ validation data. FlowMonitor runs on two cores, competitors (`mem-bench`) on oth
 last-level cache has 6 MB (Tomur paper, 7.1).
 
 `slowpath contention profile` writes mixes (`mixes.csv`). Its memory profile repeats the rows with
-competitors for memory only. The other rows tell the execution pattern of the function, and its
+competitors for memory only. The other rows show the execution pattern of the function, and its
 waiting time at the accelerator.
 """
 
@@ -56,12 +56,12 @@ from slowpath.core.errors import InputError
 CACHE = "cache mb"
 UNIT = "unit"
 _ONE = ("packet", "pkt")
-"""Names of items that a unit of time per item may omit: `s` stands for `s/packet`."""
+"""Names of items that a unit can omit in a time per item: `s` stands for `s/packet`."""
 _OTHER_CACHES = ("cache", "cache b", "cache bytes", "cache kb", "cache kib", "cache gb")
 
 
 def stated_origin(table: Table) -> Origin:
-    """Return the origin (function, device, units) stated in comment lines above a table.
+    """Return the origin (function, device, units) that the comment lines above a table state.
 
     Raises:
         InputError: if a number is invalid, or a unit is wrong.
@@ -108,7 +108,7 @@ def check_times(table: Table, unit: str | None) -> None:
 
 
 def reciprocal(unit: str, other: str) -> bool:
-    """Return true if a unit is the reciprocal of another, in any common spelling.
+    """Return true if a unit is the reciprocal of another unit, in any common spelling.
 
     For example, the reciprocals of packets/s are s/packet and s.
     """
@@ -143,15 +143,15 @@ _REGEX = {"row", MTBR.name, REQUEST_TIME.name}
 def is_published(table: Table) -> bool:
     """Return true if a table has the columns of those published in the repository NetX-lab/Yala.
 
-    Such tables have no remarks.
+    Published tables have no comment lines.
     """
     return not table.remarks and set(table.header) in (_MEMORY, _REGEX)
 
 
 def published_origin(table: Table) -> Origin:
-    """Return the origin of the tables published in the repository NetX-lab/Yala.
+    """Return the origin of a table published in the repository NetX-lab/Yala.
 
-    Their unit of throughput is unknown.
+    The unit of throughput in such tables is unknown.
     """
     return Origin(
         files=(table.file,),
@@ -163,9 +163,9 @@ def published_origin(table: Table) -> Origin:
 
 
 FEWEST = 10
-"""Minimum number of rows for a memory model."""
+"""Minimum number of rows for training a memory model."""
 FEWEST_REQUESTS = 2
-"""Minimum number of different match ratios for a line through request times."""
+"""Minimum number of different match ratios for fitting a line through request times."""
 
 SAME = ("function", "device", "unit")
 """Fields of an origin that must agree, if stated, in all profiles of a function."""
@@ -173,10 +173,10 @@ Kind = Literal["memory", "accelerator", "contention", "mixes"]
 
 
 def kind_of(file: str) -> Kind:
-    """Return the kind of profile that a file contains, judged by its columns.
+    """Return the kind of table that a file contains, by its columns.
 
     Raises:
-        InputError: if the columns belong to no kind of profile.
+        InputError: if the columns belong to no kind of table.
     """
     table = read_cells(file)
     if has(table, CLIENT_TIME):
@@ -197,7 +197,7 @@ def kind_of(file: str) -> Kind:
 
 
 def read_memory(files: Sequence[str]) -> MemoryProfile:
-    """Read memory profiles of one function on one device as one profile.
+    """Read one or more memory profiles of a function on a device, and join them.
 
     Raises:
         InputError: if a file cannot be used, is of another function or device than the first, or
@@ -234,10 +234,7 @@ def read_memory(files: Sequence[str]) -> MemoryProfile:
 
 
 def _joined(origins: Sequence[Origin]) -> Origin:
-    """Merge the origins of several tables into one.
-
-    Each field has the first stated value.
-    """
+    """Merge the origins of several tables; for each field, the first stated value counts."""
     first, *others = origins
     for other in others:
         missing = {
@@ -262,7 +259,9 @@ def _memory(file: str) -> MemoryProfile:
 
 
 def read_accelerator(file: str, reference: Origin | None = None) -> AcceleratorProfile:
-    """Read the request times of a function at an accelerator.
+    """Read a function's request times at an accelerator, by match ratio.
+
+    `reference` is the origin of the memory profile, which must agree.
 
     Raises:
         InputError: if the file cannot be used, is of another function or device than `reference`,
@@ -288,6 +287,8 @@ def read_accelerator(file: str, reference: Origin | None = None) -> AcceleratorP
 def read_own_contention(file: str, reference: Origin | None = None) -> OwnContention:
     """Read the contention that a function causes for other functions, by its traffic.
 
+    `reference` is the origin of the memory profile, which must agree.
+
     Raises:
         InputError: if the file cannot be used, has no rows, or is of another function or device
             than `reference`.
@@ -303,7 +304,7 @@ def read_own_contention(file: str, reference: Origin | None = None) -> OwnConten
 
 
 def check_columns(own_contention: OwnContention, memory: MemoryProfile) -> None:
-    """Check that a function's own contention has all contention columns of its memory profile.
+    """Check that a function's own contention has the same contention columns as its memory profile.
 
     Raises:
         InputError: if a column is missing.
@@ -315,15 +316,15 @@ def check_columns(own_contention: OwnContention, memory: MemoryProfile) -> None:
 
 
 def read_query(file: str, profile: MemoryProfile, *, accelerator: bool) -> Query:
-    """Read a query with the columns of a profile.
+    """Read a query: rows of traffic and competitors for which throughput is to be predicted.
 
-    Tables of a profile are also valid queries. For tables measured with competitors for memory
+    Tables of a profile are valid queries, too. For tables measured with competitors for memory
     only, a remark states the match ratio, and no other client uses the accelerator.
 
     Args:
         file: the table.
-        profile: the profile with the expected columns.
-        accelerator: true if the query includes an accelerator.
+        profile: the memory profile, whose columns the query must have.
+        accelerator: true if the function uses an accelerator.
 
     Raises:
         InputError: if the file cannot be used.
@@ -362,15 +363,17 @@ def _contention(table: Table) -> Sequence[Column]:
 
 
 def origin_of(table: Table) -> Origin:
-    """Return the origin of a table: stated in its remarks, or known for published tables."""
+    """Return the origin of a table from its comment lines; that of published tables is known."""
     return published_origin(table) if is_published(table) else stated_origin(table)
 
 
 def check_same(one: Origin, other: Origin, fields: Sequence[str] = SAME) -> None:
-    """Check that two profiles are of the same function on the same device.
+    """Check that two tables are of the same function on the same device.
+
+    `fields` are the fields of the origins that must agree if both tables state them.
 
     Raises:
-        InputError: if they differ; the error names the second profile.
+        InputError: if they differ; the error names the second table.
     """
     for name in fields:
         first, second = getattr(one, name), getattr(other, name)
@@ -381,7 +384,9 @@ def check_same(one: Origin, other: Origin, fields: Sequence[str] = SAME) -> None
 
 
 def read_mixes(file: str, memory: MemoryProfile) -> Mixes:
-    """Read the mixes of a function, with the columns of its memory profile.
+    """Read the measured mixes of a function.
+
+    They have the columns of its memory profile, and others.
 
     Raises:
         InputError: if the file cannot be used, or is of another function or device.

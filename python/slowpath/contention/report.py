@@ -1,4 +1,4 @@
-"""Prints models and predictions as text, CSV, JSON and Parquet."""
+"""Formats trained models and predictions as text, CSV, JSON and Parquet."""
 
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple, TypedDict
@@ -19,15 +19,15 @@ from slowpath.core.quantities import significant, with_interval
 from slowpath.core.terminal import Line, grid
 
 SHARE = "share_of_solo"
-"""Key of a throughput as a share of the solo throughput."""
+"""Key of a throughput that is a share of the solo throughput."""
 COLUMNS = ("row", "throughput", "low", "high", SHARE, "bottleneck", "outside")
 _HEADS = ("row", "throughput", "low", "high", "share of solo throughput", "bottleneck", "outside")
 RESOURCES = ("memory", "accelerator")
-"""Keys of the throughputs that a single resource would allow, one for each resource."""
+"""Keys of the throughputs with contention for a single resource."""
 
 
 class PredictionReport(NamedTuple):
-    """Predictions for a query, with the model and method that made them."""
+    """Predictions for a query, with the model and the method that made them."""
 
     model: FunctionModel
     method: Method
@@ -38,17 +38,17 @@ class PredictionReport(NamedTuple):
 
     @property
     def recipe(self) -> Recipe:
-        """Recipe (features and kind of model) of the memory model that made the predictions."""
+        """The kind of memory model that made the predictions."""
         return RECIPES["slomo"] if self.method == "slomo" else self.model.choice.recipe
 
     @property
     def intervals(self) -> bool:
-        """Return true if the prediction method has confidence intervals."""
+        """True if the prediction method has confidence intervals."""
         return self.method == "slowpath"
 
 
 def predictions_csv(answer: PredictionReport) -> Iterator[str]:
-    """Yield predictions as CSV, a line for each row of the query.
+    """Yield the lines of a CSV report, one for each row of the query.
 
     The column `outside` lists columns that are outside the training range, separated by spaces.
     """
@@ -72,10 +72,10 @@ def predictions_json(answer: PredictionReport) -> Iterator[str]:
 
 
 def predictions_parquet(file: str, answer: PredictionReport) -> None:
-    """Write the predictions as a table, and the other keys of the JSON document as metadata.
+    """Write predictions to a Parquet file; other keys of the JSON document become its metadata.
 
     Raises:
-        InputError: when the file cannot be written.
+        InputError: if the file cannot be written.
     """
     rows = _rows(answer)
     columns = {
@@ -136,7 +136,7 @@ def _rows(answer: PredictionReport) -> list[PredictedRow]:
 
 
 def predictions_text(answer: PredictionReport) -> Iterator[Line]:
-    """Yield a table of predictions, with model and method."""
+    """Yield the lines of a text report: model, method, and a table of predictions."""
     yield from _head(answer.model, answer.recipe)
     if answer.method != "slowpath":
         yield Line(f"Baseline: {METHODS[answer.method]} ({answer.method})")
@@ -170,7 +170,7 @@ def throughput_unit(unit: str | None) -> str:
 
 
 def interval_lines(confidence: float, known: int, unknown: int) -> Iterator[Line]:
-    """Yield sentences on the meaning of intervals, and on rows without an interval.
+    """Yield sentences that explain intervals, and rows without an interval.
 
     `confidence` is the coverage of the intervals in percent; `known` and `unknown` are the numbers
     of rows with and without an interval.
@@ -183,14 +183,14 @@ def interval_lines(confidence: float, known: int, unknown: int) -> Iterator[Line
 
 
 def _numbers(row: PredictedRow) -> tuple[str, ...]:
-    """Format a throughput and its interval; the ends are empty if there is no interval."""
+    """Format a throughput and the ends of its interval; the ends are empty if it has none."""
     if row["low"] is None or row["high"] is None:
         return significant(row["throughput"]), "", ""
     return with_interval(row["throughput"], row["low"], row["high"])
 
 
 def model_text(model: FunctionModel, _warnings: Sequence[Coded]) -> Iterator[Line]:
-    """Yield a summary of the model, with errors of memory models on held-out rows."""
+    """Yield a summary of a trained model as text, with errors of memory models on held-out rows."""
     yield from _head(model, model.choice.recipe)
     if model.request_time is not None:
         time = model.request_time
@@ -221,7 +221,7 @@ def model_text(model: FunctionModel, _warnings: Sequence[Coded]) -> Iterator[Lin
 
 
 def _wait_source(model: FunctionModel) -> str:
-    """Return a sentence on how waiting times at the accelerator were determined."""
+    """Return a sentence that says how the waiting times at the accelerator were determined."""
     if model.co_runs is None:
         return (
             "Waits at the accelerator: assumed to be a full round of the requests of other clients"
@@ -234,7 +234,7 @@ def _wait_source(model: FunctionModel) -> str:
 
 
 def _pattern(model: FunctionModel, reason: Reason) -> Iterator[Line]:
-    """Yield the function's execution pattern, and how it was determined."""
+    """Yield lines with the function's execution pattern, and how it was determined."""
     source = {
         "given": "set by --pattern",
         "detected": "detected from measured mixes",

@@ -1,4 +1,4 @@
-"""Prints diagnoses as text and CSV, or as an HTML page and a picture."""
+"""Formats diagnoses of bottlenecks as text and CSV, as an HTML page, and as a picture."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -45,15 +45,15 @@ COLUMNS = (
     "outside",
 )
 ATTRIBUTES = {"flows": "flows", "size": "packet size in bytes", "mtbr": "matches per MB"}
-"""Axis labels of swept attributes."""
+"""Axis labels of traffic attributes."""
 _TRAFFIC = 4
-"""Digits of the value at which the bottleneck changes; JSON has all."""
+"""Number of digits of a traffic value at which the bottleneck changes; JSON has all digits."""
 CHANGE = ("throughput", "gain", "low", "high", "bottleneck", "margin")
-"""Columns of the table of changes."""
+"""Columns of the table of hypothetical changes (`--what-if`), after the change itself."""
 
 
 def diagnosis_csv(report: DiagnosisReport) -> Iterator[str]:
-    """Yield CSV lines for the present setting (`now`), changes (`what-if`) and swept values."""
+    """Yield the lines of a CSV report: given setting (`now`), changes (`what-if`) and sweep."""
     yield csv_line(COLUMNS)
     yield _csv("now", None, report["now"])
     for change in report["what_if"]:
@@ -72,7 +72,7 @@ def _csv(about: str, value: str | float | None, one: Diagnosed) -> str:
 
 
 def diagnosis_text(report: DiagnosisReport) -> Iterator[Line]:
-    """Yield a bottleneck diagnosis as text: one sentence, and tables."""
+    """Yield the lines of a text report on a bottleneck: a sentence and tables."""
     yield Line(one_line(heading(report)), "bold")
     yield Line(one_line(sentence(report)))
     yield Line("")
@@ -92,7 +92,7 @@ def diagnosis_text(report: DiagnosisReport) -> Iterator[Line]:
 
 
 def remarks(report: DiagnosisReport) -> Iterator[str]:
-    """Yield sentences about the unit of throughput, and about intervals."""
+    """Yield sentences that explain the unit of throughput and the intervals."""
     yield throughput_unit(report["unit"])
     now = report["now"]
     unknown = sum(one["low"] is None for one in (now, *now["resources"]))
@@ -112,7 +112,7 @@ def heading(report: DiagnosisReport) -> str:
 
 
 def sentence(report: DiagnosisReport) -> str:
-    """Return a sentence with the bottleneck, and the margin to the next one."""
+    """Return a sentence with the bottleneck, and the margin to the next bottleneck."""
     now = report["now"]
     value, low, high = numbers(now)
     unit = f" {report['unit']}" if report["unit"] else ""
@@ -134,7 +134,7 @@ _UNKNOWN = "The error is unknown, so the bottleneck is uncertain."
 
 
 def numbers(one: Diagnosed | ResourcePart) -> tuple[str, str, str]:
-    """Format a throughput and its interval, with the digits that are known.
+    """Format a throughput and its interval, with as many digits as are known.
 
     The ends are empty if the error is unknown.
     """
@@ -162,14 +162,14 @@ def _change(one: WhatIf) -> tuple[str, ...]:
 
 
 def margin(one: Diagnosed) -> str:
-    """Return the margin to the next bottleneck in percent, as text; empty if there is none."""
+    """Format the margin to the next bottleneck in percent; the text is empty without a margin."""
     return "" if one["margin"] is None else about_percent(one["margin"])
 
 
 def pieces(sweep: DiagnosedSweep) -> list[list[SweptPoint]]:
-    """Split the points of a sweep where the bottleneck changes.
+    """Split the points of a sweep into pieces with the same bottleneck.
 
-    Each piece ends with the first point of the next piece.
+    The last point of each piece is also the first point of the next one.
     """
     points = sweep["points"]
     names = [one["diagnosis"]["bottleneck"] for one in points]
@@ -178,7 +178,7 @@ def pieces(sweep: DiagnosedSweep) -> list[list[SweptPoint]]:
 
 
 def stretches(sweep: DiagnosedSweep) -> list[tuple[str, str, str, str, str]]:
-    """Return a table row for each piece of a sweep, in which the bottleneck stays the same.
+    """Return a table row for each piece of a sweep in which the bottleneck stays the same.
 
     Its columns are first and last value, bottleneck, and throughput at both values.
     """
@@ -198,7 +198,7 @@ _COLOURS = {"memory": 0, "regex": 1}
 
 
 def diagnosis_page(report: DiagnosisReport) -> str:
-    """Return a bottleneck diagnosis as an HTML page."""
+    """Return the report on a bottleneck as an HTML page."""
     name = report["function"] or "the function"
     parts = [
         element("h1", f"Bottleneck of {name}"),
@@ -213,7 +213,7 @@ def diagnosis_page(report: DiagnosisReport) -> str:
 
 
 def diagnosis_view(report: DiagnosisReport) -> Html:
-    """Return the tables of a diagnosis as HTML, for the page and for notebooks."""
+    """Return the tables of the report as HTML, for the page and for notebooks."""
     now = element("section", element("h2", "Now"), element("p", sentence(report)), _now(report))
     if not report["what_if"]:
         return now
@@ -269,9 +269,9 @@ def _curve(points: list[SweptPoint]) -> Curve:
 
 
 def _band(found: list[Diagnosed]) -> tuple[list[float], list[float]]:
-    """Return the lower and the upper ends of the intervals, to draw a band.
+    """Return the lower and the upper ends of intervals, between which a band is drawn.
 
-    Both ends are the throughput itself where the error is unknown.
+    Both ends are the throughput itself if the error is unknown.
     """
     low = [one["throughput"] if one["low"] is None else one["low"] for one in found]
     high = [one["throughput"] if one["high"] is None else one["high"] for one in found]
@@ -286,16 +286,18 @@ def _key(kind: str) -> Html:
 _WIDTH, _HEIGHT = 7.0, 4.0  # inches
 _LETTERS = 90  # maximum line length of the title
 COLOURS = {"memory": "C0", "regex": "C1"}
-"""Colours of bottlenecks in pictures."""
+"""Colours in pictures, by the name of the bottleneck."""
 _WIDE = 20.0
-"""If the last value is at least this multiple of the first, the axis is logarithmic."""
+"""Ratio of the last to the first value from which on the axis is logarithmic."""
 
 
 def draw_diagnosis(file: str, report: DiagnosisReport, sweep: DiagnosedSweep) -> None:
-    """Write a picture of the sweep as SVG or PNG, by the file name; equal data give equal files.
+    """Draw the throughput over a sweep to a file, in a colour for each bottleneck.
+
+    The format is SVG or PNG, by the file name. The same data always gives the same file.
 
     Raises:
-        OSError: when the file cannot be written.
+        OSError: if the file cannot be written.
     """
     with picture(file, _WIDTH, _HEIGHT) as figure:
         axes = figure.add_subplot()

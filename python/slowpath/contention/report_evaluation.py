@@ -1,4 +1,4 @@
-"""Prints the errors of models on held-out rows, as text, CSV, JSON, page or picture."""
+"""Formats the errors of memory models on held-out rows as text, CSV, JSON, page or picture."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -32,9 +32,9 @@ COLUMNS = (
     "width",
     "ends",
 )
-"""Columns of the table of models."""
+"""Columns of the table with the errors of models."""
 ROW = ("row", "measured", "predicted", "low", "high")
-"""Columns of the table of held-out rows."""
+"""Columns of the table with the predictions for held-out rows."""
 
 
 class Evaluation(NamedTuple):
@@ -46,11 +46,11 @@ class Evaluation(NamedTuple):
     confidence: float  # coverage of intervals, as a share
 
     def shown(self) -> list[Evaluated]:
-        """Return the models to draw: the one chosen among all, or those that `--recipe` names."""
+        """The models to draw: the one chosen among all, or those that `--recipe` names."""
         return [one for one in self.models if one.chosen is not None] or [*self.models]
 
     def rows(self, one: Evaluated) -> Iterator[tuple[str, float, float, float, float]]:
-        """Yield name, measured and predicted throughput, and interval ends of each profile row."""
+        """Yield each row's name, measured and predicted throughput, and ends of the interval."""
         values = (self.memory.throughput, one.predicted[0], one.low[0], one.high[0])
         for name, *numbers in zip(self.memory.rows, *values, strict=True):
             measured, predicted, low, high = map(float, numbers)
@@ -96,7 +96,7 @@ def _errors(found: Errors) -> EvaluatedErrors:
 
 
 def evaluation_csv(report: Evaluation) -> Iterator[str]:
-    """Yield a CSV header, and a line with the errors of each model."""
+    """Yield the lines of a CSV report: a header, and the errors of each model."""
     yield csv_line(("recipe", *_KEYS, "coverage", "width", "ends_mape"))
     for one in report.models:
         numbers = (getattr(one.errors, key) for key in _KEYS)
@@ -105,7 +105,7 @@ def evaluation_csv(report: Evaluation) -> Iterator[str]:
 
 
 def evaluation_text(report: Evaluation) -> Iterator[Line]:
-    """Yield a table of models, with an explanation of its columns."""
+    """Yield the lines of a text report: a table of models' errors, and its explanation."""
     yield from grid(COLUMNS, figures(report), right=COLUMNS[1:])
     yield Line("")
     yield Line(explanation(report))
@@ -133,7 +133,7 @@ def figures(report: Evaluation) -> list[tuple[str, ...]]:
 
 
 def explanation(report: Evaluation) -> str:
-    """Return an explanation of the columns of the table of errors."""
+    """Return a text that explains the columns of the table of errors."""
     return (
         "All rows are held out from training. +- is the standard error of the mean error "
         f"(MAPE). covered and width are those of {100 * report.confidence:g} % intervals. ends "
@@ -142,18 +142,19 @@ def explanation(report: Evaluation) -> str:
 
 
 def choices(chosen: dict[str, int]) -> str:
-    """Return a sentence that says, for each model, how many cross-validation folds chose it."""
+    """Return a sentence with the number of cross-validation folds that chose each model."""
     names = ", ".join(f"{name} {count}" for name, count in sorted(chosen.items()))
     return f"Models that were chosen, with their number of folds: {names}."
 
 
 _NEAR = 0.1
-"""Half width of the drawn band, relative to the measured throughput; rows *within 10 %* are in it.
+"""Half width of the band that pictures show, relative to the measured throughput. Rows *within 10
+%* are in the band.
 """
 
 
 def evaluation_page(report: Evaluation) -> str:
-    """Return an HTML page with the errors of models and their held-out predictions."""
+    """Return an HTML page with the errors of models, and their predictions for held-out rows."""
     origin = report.memory.origin
     name = origin.function or "A function"
     device = f" on {origin.device}" if origin.device else ""
@@ -202,16 +203,16 @@ def _section(report: Evaluation, one: Evaluated) -> Html:
 _SIDE = 4.2  # inches, of each panel
 _IN_A_ROW = 3
 _WIDE = 20.0
-"""If the largest value is at least this multiple of the smallest, axes are logarithmic."""
+"""Ratio of the largest to the smallest value from which on axes are logarithmic."""
 
 
 def draw_evaluation(file: str, report: Evaluation) -> None:
-    """Write a picture as SVG or PNG, by the file name, with a panel for each model.
+    """Draw predicted over measured throughput to a file, with a panel for each model.
 
-    Equal data give equal files.
+    The format is SVG or PNG, by the file name. The same data always gives the same file.
 
     Raises:
-        OSError: when the file cannot be written.
+        OSError: if the file cannot be written.
     """
     models = report.shown()
     across = min(len(models), _IN_A_ROW)

@@ -1,9 +1,10 @@
-"""Reads and writes model files.
+"""Reads and writes the files of trained models.
 
-Reading a file trains the model again, so unlike pickled objects, files cannot run foreign code.
-The search for kernel parameters of Gaussian processes takes nearly all of the training time and is
-not repeated: the file contains its result. The file also contains reference predictions for some
-rows. If the retrained model predicts other values, the file is refused.
+A file contains the training rows, and reading it trains the model again. So unlike pickled objects,
+files cannot run foreign code. The search for kernel parameters of Gaussian processes takes nearly
+all of the training time and is not repeated: the file contains its result. The file also contains
+reference predictions for some rows. If the retrained model predicts other values, the file is
+refused.
 """
 
 import math
@@ -143,7 +144,11 @@ def _origin(file: str, part: str, saved: SavedRows) -> Origin:
 
 
 def _columns(file: str, part: str, saved: SavedRows, allowed: Sequence[set[str]]) -> dict[str, Any]:
-    """Check the columns in a section of a model file (such as `memory`), and return them."""
+    """Check the columns of a section of a model file, and return their values.
+
+    `part` is the name of the section, such as `memory`; `allowed` has the sets of columns that it
+    can have.
+    """
     names = {*saved["columns"]}
     if names not in allowed:
         nearest = min(allowed, key=lambda one: len(one ^ names))
@@ -167,15 +172,15 @@ def _columns(file: str, part: str, saved: SavedRows, allowed: Sequence[set[str]]
 
 _VERSION = 1
 _MOST_QUEUES = 4096
-"""Maximum number of request queues of the function at the accelerator."""
+"""Maximum number of request queues that a function can have at the accelerator."""
 _CHECKS = 5
 _SAME = 1e-3
 _LARGEST = 100.0
-"""Largest absolute value of a kernel parameter's logarithm."""
+"""Largest valid absolute value of a kernel parameter's logarithm."""
 
 
 def written(model: FunctionModel, warnings: Sequence[Coded] = ()) -> str:
-    """Return the model as a JSON document on one line, with warnings about its training."""
+    """Return a model as a JSON document on one line, with the warnings about its training."""
     head = engine.head("contention train", "contention")
     document: SavedModel = {
         "slowpath": head["slowpath"],
@@ -255,7 +260,7 @@ def read(file: str) -> FunctionModel:
 
 
 def _kernels(file: str, document: SavedModel) -> list[Kernels] | None:
-    """Return the kernel parameters of the Gaussian processes; None in files of older versions."""
+    """Return the kernel parameters in a model file; None in files of older versions."""
     saved = document.get("kernels")
     if saved is None:
         return None
@@ -267,7 +272,7 @@ def _kernels(file: str, document: SavedModel) -> list[Kernels] | None:
 
 
 def _widening(file: str, document: SavedModel) -> float:
-    """Return the factor that widens intervals where other clients use the accelerator."""
+    """Return the factor that widens intervals if other functions use the accelerator, too."""
     found = document.get("widening", 1.0)
     if not 0 < found < math.inf:
         raise _no_model(file, f"widening is {found:g}, which is not a positive number")
@@ -292,7 +297,7 @@ def _read_reason(saved: SavedReason | None) -> Reason | None:
 
 
 def _profiles(file: str, document: SavedModel) -> Profiles:
-    """Return the measured profiles in a model file, checked to be of one function and device."""
+    """Return the measured tables in a model file, after checking that they are of one function."""
     memory = _read_memory(file, document["memory"])
     requests, contention = document["accelerator"], document["contention"]
     accelerator = None if requests is None else _read_requests(file, requests)
@@ -337,7 +342,7 @@ def _document(file: str) -> SavedModel:
 
 
 def _checks(model: FunctionModel) -> list[Checked]:
-    """Return reference predictions of the memory model, to check the model after reading."""
+    """Return reference predictions of a model, by which it is checked after reading."""
     count = len(model.memory.rows)
     rows = sorted({round(at) for at in np.linspace(0, count - 1, _CHECKS)})
     predicted = np.exp(model.stage.log_throughput(model.memory.columns))
@@ -349,7 +354,11 @@ def _checks(model: FunctionModel) -> list[Checked]:
 
 
 def _check(file: str, model: FunctionModel, checks: list[Checked]) -> None:
-    """Check that the retrained model repeats the reference predictions of the file."""
+    """Check that a retrained model repeats the reference predictions in its file.
+
+    Raises:
+        InputError: if it predicts other values.
+    """
     predicted = np.exp(model.stage.log_throughput(model.memory.columns))
     low = np.exp(model.intervals.interval(model.memory.columns, 0.9)[0])
     for one in checks:

@@ -29,7 +29,7 @@ _COMPLETION = "run-to-completion"
 
 
 def train(given: Namespace, reporter: Reporter) -> ExitCode:
-    """Run the command `slowpath contention train`.
+    """Run the command `slowpath contention train`: train a model on tables, and write it.
 
     Raises:
         InputError: if a table cannot be used, or the model cannot be written.
@@ -55,7 +55,10 @@ def train(given: Namespace, reporter: Reporter) -> ExitCode:
 
 
 def _warnings(model: "FunctionModel", declared: "Declared | None") -> Iterator[Coded]:
-    """Yield warnings if evidence for the execution pattern is contradictory or missing."""
+    """Yield a warning if the evidence for the execution pattern is contradictory or missing.
+
+    `declared` is the pattern in the record of the profile; None if it has none.
+    """
     reason = model.pattern_reason
     if reason is None:
         return
@@ -80,7 +83,7 @@ def _warnings(model: "FunctionModel", declared: "Declared | None") -> Iterator[C
 
 
 def _detection(reason: "Reason") -> str:
-    """Return a text with the execution pattern that was detected, and its confidence."""
+    """Return a text with the detected execution pattern and its confidence; empty without one."""
     found = reason.detected
     if found is None:
         return ""
@@ -91,7 +94,7 @@ def _detection(reason: "Reason") -> str:
 
 
 def tables_of(names: Sequence[str]) -> list[str]:
-    """Return the named files; a folder of `slowpath contention profile` stands for its tables.
+    """Return the named files. A folder of `slowpath contention profile` stands for its tables.
 
     Raises:
         InputError: if a folder has no tables.
@@ -117,7 +120,9 @@ def tables_of(names: Sequence[str]) -> list[str]:
 def learned(
     tables: Sequence[str], given: Namespace, declared: Declared | None = None
 ) -> "FunctionModel":
-    """Train a model on tables; the columns of each table determine its kind.
+    """Train a model on tables. The columns of each table determine its kind.
+
+    `given` are the options, `declared` is the execution pattern in the profile's record.
 
     Raises:
         InputError: if a table cannot be used, or two tables are of the same kind.
@@ -148,7 +153,7 @@ def learned(
 
 
 def _measured(tables: Sequence[str]) -> "tuple[Profiles, Mixes | None]":
-    """Read the profiles of single resources, and the mixes with several competitors.
+    """Read tables: the profiles of single resources, and the mixes with several competitors.
 
     Raises:
         InputError: if a table cannot be used, or two tables are of the same kind.
@@ -191,7 +196,7 @@ def _measured(tables: Sequence[str]) -> "tuple[Profiles, Mixes | None]":
 def _check_match_ratio(
     memory: "MemoryProfile", given: "Pattern | None", declared: Declared | None
 ) -> None:
-    """Check that memory measurements state the match ratio if the pattern needs it.
+    """Check that the memory profile states the match ratio if the execution pattern needs it.
 
     Raises:
         InputError, OptionError: if run-to-completion is declared or given, and the ratio unknown.

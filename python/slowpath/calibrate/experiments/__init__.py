@@ -1,1 +1,1 @@
-"""Reads the specifications of experiments, runs the experiments and evaluates their samples."""
+"""Experiments that measure the costs of packet processing: specifications, runs and evaluation."""

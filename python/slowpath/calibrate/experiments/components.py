@@ -1,4 +1,4 @@
-"""The components (such as a map lookup) that experiments can measure, and their parameters."""
+"""The components, such as a map lookup, whose costs experiments measure, and their parameters."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -7,7 +7,7 @@ from slowpath.core.spanned import Number, Parameter, Word
 
 
 class Component(NamedTuple):
-    """A part of packet processing, such as a map lookup, whose cost experiments measure."""
+    """A part of packet processing, such as a map lookup, whose cost experiments can measure."""
 
     says: str  # description in one sentence
     parameters: Mapping[str, Parameter]
@@ -29,10 +29,8 @@ MIXES: Mapping[str, Mapping[str, int]] = {
     "compute": {"sum": 9, "move": 5, "shift": 5, "multiply": 1, "constant": 1, "branch": 1},
     "turn": {"sum": 6, "move": 4, "shift": 3, "load": 3, "store": 1},
 }
-"""For each mix, the relative frequency of each kind of instruction.
-
-In order, the mixes resemble parsers, programs that write headers and records, hash functions, and
-small loops.
+"""Relative frequency of each kind of instruction, for each mix. In order, the mixes resemble
+parsers, programs that write headers and records, hash functions, and small loops.
 """
 HELPERS = (
     "ktime_get_ns",
@@ -59,9 +57,10 @@ HELPERS = (
     "trace_printk",
     "trace_vprintk",
 )
-"""Kernel helpers under test. Names with `_insert_delete`, `_submit` and `_discard` stand for two
-calls each. `xdp_adjust_meta` moves the pointer forward and back. `xdp_shrink_tail` and
-`xdp_grow_tail` both call `xdp_adjust_tail`."""
+"""Kernel helpers that experiments measure. Names with `_insert_delete`, `_submit` and `_discard`
+stand for two calls each. `xdp_adjust_meta` moves the pointer forward and back. `xdp_shrink_tail`
+and `xdp_grow_tail` both call `xdp_adjust_tail`.
+"""
 HELPER_MAPS = (
     "hash",
     "percpu_hash",

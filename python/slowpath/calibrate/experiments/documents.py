@@ -1,4 +1,4 @@
-"""Types of the documents about a measured experiment."""
+"""Types of the JSON documents about measured experiments."""
 
 from typing import Literal, NamedTuple, NotRequired, TypedDict
 
@@ -6,17 +6,15 @@ from slowpath.calibrate.experiments.specification import Metric
 from slowpath.models.documents import FittedModel
 
 State = Literal["complete", "partial", "failed", "written"]
-"""Outcome of an experiment.
-
-`complete`: all possible points are measured. `partial`: the run was interrupted. `failed`: no point
-is measured. `written`: programs were only written.
+"""Outcome of an experiment. `complete`: all possible points are measured. `partial`: the run was
+interrupted. `failed`: no point is measured. `written`: programs were only written.
 """
 
 
 class Sample(NamedTuple):
-    """One measured value of a sweep: the cost of the program with and without the component.
+    """One observation of a sweep: the costs of a program with and without the component.
 
-    A sample comes from one load of the programs into the kernel, or from one round of measurements.
+    It comes from one load of the programs into the kernel, or from one round of measurements.
     """
 
     value: int  # value of the swept parameter
@@ -57,7 +55,7 @@ class PointError(TypedDict):
 
 
 IMPRECISE = "The requested precision was not reached; allow more time with --seconds."
-"""Note about experiments that missed the requested precision."""
+"""Note about an experiment whose times missed the requested precision."""
 
 
 class Measurement(TypedDict):

@@ -1,4 +1,4 @@
-"""Derives cost models from samples, on all CPUs.
+"""Derives cost models from the samples of experiments, on all CPUs.
 
 Each experiment is evaluated independently, so that the result does not depend on the process that
 evaluates it. The same samples and the same specification yield the same bytes.
@@ -43,7 +43,7 @@ class _Model(NamedTuple):
 
 
 def evaluate(folder: ExperimentFolder) -> CalibratedExperiment:
-    """Derive points and model from the samples in a directory, and write them to the directory.
+    """Derive points and a cost model from an experiment's samples, and write them to its directory.
 
     Raises:
         InputError: when a file is missing, or the samples have changed since the measurement.
@@ -90,7 +90,9 @@ def _document(
 
 
 def plot(folder: ExperimentFolder, document: ModelDocument) -> None:
-    """Plot points and model into the directory, if there is a model and matplotlib is installed.
+    """Write a plot of the points and the cost model to the experiment's directory.
+
+    Nothing is written if there is no model, or matplotlib is not installed.
 
     Raises:
         InputError: when the plot cannot be written.
@@ -111,9 +113,10 @@ def plot(folder: ExperimentFolder, document: ModelDocument) -> None:
 def _model(
     parameter: str, measurement: Measurement, points: list[Point], shared: list[list[float]]
 ) -> _Model:
-    """Fit a model to the costs, with measured points weighted by their precision.
+    """Fit a cost model to the points of an experiment, weighted by their precision.
 
-    `shared` has the deviations of all costs by block (`joint_deviations`).
+    `shared` has the deviations of all costs in each block (`joint_deviations`), which show how the
+    costs vary together.
     """
     if not points:
         return _Model(None, "no value of the parameter was measured")
@@ -146,16 +149,17 @@ def _table(parameter: str, metric: str, points: list[Point]) -> "Points":
 
 
 _FEW = 8
-"""Maximum number of experiments that one process evaluates; starting more processes takes longer.
+"""Maximum number of experiments that are evaluated in this process; starting more processes would
+take longer.
 """
 
 
 def evaluate_all(
     folders: Sequence[ExperimentFolder], done: Callable[[str], None] = lambda _name: None
 ) -> list[CalibratedExperiment]:
-    """Evaluate experiments, and write results and plots to their directories.
+    """Evaluate experiments in parallel, and write results and plots to their directories.
 
-    `done` gets the name of each evaluated experiment, in order.
+    `done` is called with the name of each evaluated experiment, in order.
 
     Raises:
         InputError: when a file is missing, or the samples have changed since the measurement.
@@ -180,7 +184,7 @@ def evaluate_all(
 def _collect(
     results: Iterable[CalibratedExperiment], done: Callable[[str], None]
 ) -> list[CalibratedExperiment]:
-    """Return all results; call `done` for each as soon as it is known."""
+    """Return all results, and call `done` with each name as soon as its result is known."""
     experiments = list[CalibratedExperiment]()
     for one in results:
         experiments.append(one)
@@ -189,7 +193,7 @@ def _collect(
 
 
 def _leave_signals() -> None:
-    """Ignore Ctrl-C in this process, because the parent process handles it."""
+    """Ignore Ctrl-C in a worker process, because the parent process handles it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 

@@ -43,7 +43,7 @@ class RunSettings(TypedDict):
 
 
 class ExperimentFolder:
-    """The directory of one experiment: its specification, programs, samples and results."""
+    """The directory of an experiment, with its specification, programs, samples and results."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -56,14 +56,14 @@ class ExperimentFolder:
 
     @property
     def begun(self) -> bool:
-        """True if some blocks of the experiment are measured, but not all."""
+        """True if some blocks (periods of measuring) are measured, but not all."""
         if not self.measured:
             return False
         known = self.measurement()
         return known["state"] == "partial" and known["blocks"] > 0
 
     def begin(self, experiment: Experiment) -> None:
-        """Create the directory with the specification, and delete results of earlier runs."""
+        """Create the directory and write the specification; delete results of earlier runs."""
         _make(self.programs)
         for name in (
             _MEASUREMENT,
@@ -88,7 +88,9 @@ class ExperimentFolder:
     ) -> None:
         """Write the data of a measurement to the directory.
 
-        The record is written last, so that its presence shows that all data are complete.
+        `environments` has the state of the machine in each block, and `paths` the executed path of
+        each program. The record is written last, so that its presence shows that all data are
+        complete.
         """
         text = samples_csv(samples)
         if samples:
@@ -116,7 +118,9 @@ class ExperimentFolder:
         return cast("Measurement", _read(self.path / _MEASUREMENT))
 
     def flows(self) -> dict[str, str]:
-        """Read the paths of programs as text, by names such as `component-16`; empty if unknown.
+        """Read the executed paths of programs as text, by names such as `component-16`.
+
+        Empty if unknown.
 
         Raises:
             InputError: when the file is damaged.
@@ -132,7 +136,7 @@ class ExperimentFolder:
         return {str(name): str(text) for name, text in found.items()}
 
     def environments(self) -> list[object]:
-        """Read the state of the machine in each measured block; None for computed costs.
+        """Read the state of the machine in each measured block; None if costs were computed.
 
         Raises:
             InputError: when the file is damaged.
@@ -176,9 +180,9 @@ class RunFolder:
         self.path = path
 
     def begin(self, settings: RunSettings, experiments: Sequence[Experiment]) -> None:
-        """Create the directory with the specifications of the experiments to measure.
+        """Create the directory with the run's settings and the specifications of its experiments.
 
-        Partly measured experiments keep their blocks.
+        Experiments that are partly measured keep their results.
 
         Raises:
             InputError: when the directory cannot be written.
@@ -210,7 +214,7 @@ class RunFolder:
         return cast("RunSettings", _read(self.path / _RUN))
 
     def of(self, name: str) -> ExperimentFolder:
-        """Return the directory of the run's experiment with this name."""
+        """Return the directory of the experiment with this name in the run."""
         return ExperimentFolder(self.path / name)
 
 
@@ -245,7 +249,7 @@ def _read(file: Path) -> object:
 
 
 class Block(NamedTuple):
-    """Results of an experiment in one block, one of several periods of measuring."""
+    """Results of an experiment in one block: an uninterrupted period of measuring."""
 
     samples: Sequence[Sample]
     errors: Mapping[int, str]  # reasons for missing samples, by value of the parameter
@@ -257,7 +261,7 @@ class Block(NamedTuple):
 
 
 class Record(NamedTuple):
-    """Results of all blocks of an experiment that were measured so far, in order."""
+    """Results of all blocks (periods of measuring) of an experiment so far, in order."""
 
     samples: Sequence[Sample] = ()
     errors: Mapping[int, str] = {}
@@ -269,17 +273,20 @@ class Record(NamedTuple):
 
     @property
     def blocks(self) -> int:
-        """Number of blocks measured so far."""
+        """Number of measured blocks."""
         return len(self.environments)
 
     def pace(self, number: int) -> float | None:
-        """Return the CPU's instructions per cycle during a block; None if unknown."""
+        """Return the CPU's instructions per cycle during block `number`, from 1.
+
+        None if unknown.
+        """
         environment = self.environments[number - 1]
         pace = None if environment is None else environment["pace"]
         return None if pace is None else pace["instructions_per_cycle"]
 
     def with_block(self, number: int, block: Block) -> "Record":
-        """Return a record with `block` added; it replaces a block with the same number."""
+        """Return a copy with the results of `block`, in place of those with the same number."""
         others = [one for one in self.samples if one.block != number]
         new = [one._replace(block=number) for one in block.samples]
         known = {one.value for one in (*others, *new)}
@@ -297,12 +304,12 @@ class Record(NamedTuple):
         )
 
     def with_note(self, note: str) -> "Record":
-        """Return a record with `note` added to its notes, unless it has this note already."""
+        """Return a copy with a note added, unless it has this note already."""
         return self._replace(notes=list(dict.fromkeys([*self.notes, note])))
 
 
 def read_record(folder: ExperimentFolder) -> Record:
-    """Return a record of the completely measured blocks in the directory of an experiment.
+    """Return the results of the complete blocks in the directory of an experiment.
 
     Raises:
         InputError: when a file is damaged.
@@ -322,9 +329,10 @@ def read_record(folder: ExperimentFolder) -> Record:
 
 
 _BLOCKS = 5
-"""Number of batches that observations are divided into if all are from one block of time. With
-fewer batches, the spread between them is uncertain. With more, batches are shorter than lasting
-disturbances."""
+"""Number of batches into which observations are divided if all are from one block. With fewer
+batches, the spread between them is uncertain. With more, batches are shorter than lasting
+disturbances.
+"""
 _HEAD = "value,block,number,component,baseline"
 
 
@@ -338,10 +346,10 @@ def samples_csv(samples: Iterable[Sample]) -> str:
 
 
 def read_samples(text: str) -> list[Sample]:
-    """Read samples from CSV.
+    """Parse samples from CSV.
 
     Raises:
-        ValueError: when a line is invalid, with its number.
+        ValueError: when a line is invalid; the message has its number.
     """
     head, *rows = text.splitlines() or [""]
     if head != _HEAD:
@@ -360,7 +368,10 @@ def read_samples(text: str) -> list[Sample]:
 
 
 def summarise(samples: Sequence[Sample], *, exact: bool) -> list[Point]:
-    """Return the mean cost at each value of the swept parameter, by ascending value."""
+    """Return the mean cost for each value of the swept parameter, ascending.
+
+    `exact` is true if costs were computed, so that they have no error.
+    """
     by_value = dict[int, list[Sample]]()
     for sample in samples:
         by_value.setdefault(sample.value, []).append(sample)
@@ -382,9 +393,9 @@ def _point(value: int, samples: Sequence[Sample], *, exact: bool) -> Point:
 
 
 def standard_error(point: Point) -> float | None:
-    """Return the standard error of a point's cost, derived from the interval of the cost.
+    """Return the standard error of a point's mean cost, computed from its confidence interval.
 
-    Returns None after a single sample, and 0 for computed costs.
+    Return None for a single sample, and 0 for computed costs.
     """
     if point["low"] is None or point["high"] is None:
         return None
@@ -393,14 +404,13 @@ def standard_error(point: Point) -> float | None:
 
 
 def joint_deviations(samples: Sequence[Sample]) -> list[list[float]]:
-    """Return the deviations of mean costs: a row for each point, a column for each block.
+    """Return how the mean cost of each point deviates in each block: `[point, block]`.
 
-    They describe how the means of several points deviate together: the product of two rows is the
-    covariance of two means. A disturbance of the machine affects all points of an observation and
-    later observations, so the deviations are those of whole blocks of observations (batch means,
-    see Law, Simulation Modeling and Analysis, ch. 9). If all samples are from one block,
-    consecutive observations form a few batches instead. Outliers of a point do not count in its
-    row.
+    The product of two rows is the covariance of two means. A disturbance of the machine affects all
+    points of an observation and later observations, so the deviations are those of whole blocks of
+    observations (batch means, see Law, Simulation Modeling and Analysis, ch. 9). If all samples are
+    from one block, consecutive observations form a few batches instead. Outliers of a point do not
+    count in its row.
     """
     block_of, blocks = _blocks(samples)
     by_value = dict[int, list[tuple[int, float]]]()
@@ -423,8 +433,8 @@ def joint_deviations(samples: Sequence[Sample]) -> list[list[float]]:
 def _blocks(samples: Sequence[Sample]) -> tuple[dict[tuple[int, int], int], int]:
     """Return the block of each observation, numbered from zero, and the number of blocks.
 
-    A key consists of the measured block and the number of the observation in it. If all
-    observations are from one block, they form `_BLOCKS` batches, which count as blocks.
+    An observation is identified by its measured block and its number in the block. If all are from
+    one block, they form `_BLOCKS` batches, which count as blocks.
     """
     observations = sorted({(one.block, one.number) for one in samples})
     if len({block for block, _ in observations}) > 1:
@@ -438,7 +448,7 @@ def _blocks(samples: Sequence[Sample]) -> tuple[dict[tuple[int, int], int], int]
 
 
 def points_csv(points: Iterable[Point], parameter: str) -> str:
-    """Format points as a CSV table for `slowpath fit`."""
+    """Format points as a CSV table that `slowpath fit` can read."""
     head = f"{parameter},cost,low,high,program,baseline,observations"
     return "\n".join((head, *map(_row, points), ""))
 

@@ -1,4 +1,4 @@
-"""The interface of test beds, and the measuring of a run's experiments, block by block.
+"""Interface of test beds, and the loop that measures the experiments of a run, block by block.
 
 A test bed measures or computes the costs of the programs of an experiment. A block is an
 uninterrupted period in which one experiment is measured. The first blocks of all experiments are
@@ -29,7 +29,7 @@ from slowpath.measure.statistics import quantile
 
 
 class Limits(NamedTuple):
-    """Requested precision, time limit and CPU of measurements."""
+    """Precision, time limit and CPU that the user requested for measurements."""
 
     precision: float  # requested half width of a time's 95 % interval, as a share of the time
     seconds: float  # time limit for one experiment, all blocks together
@@ -37,7 +37,7 @@ class Limits(NamedTuple):
 
 
 class Job(NamedTuple):
-    """An experiment for a test bed to measure, at the requested values of its parameter."""
+    """An experiment for a test bed to measure, with the values of its swept parameter."""
 
     experiment: Experiment
     metric: Metric
@@ -47,7 +47,7 @@ class Job(NamedTuple):
 
 
 class BlockResult(NamedTuple):
-    """Samples of one experiment from one block, an uninterrupted period of measuring."""
+    """Samples of an experiment from one block, an uninterrupted period of measuring."""
 
     samples: list[Sample]
     errors: Mapping[int, str]  # reasons for missing samples, by value of the parameter
@@ -55,16 +55,18 @@ class BlockResult(NamedTuple):
     environment: Environment | None = None  # None: nothing was timed
     notes: Sequence[str] = ()
     paths: Mapping[str, str] = MappingProxyType({})
-    """Executed paths of programs, as the core model reads them, by names such as `component-16`."""
+    """Executed paths of programs as text that the core model reads, by names such as
+    `component-16`.
+    """
 
 
 class TestBedSession(Protocol):
-    """A test bed that is ready to measure; `TestBed.open` creates it."""
+    """Interface of a test bed that is ready to measure; `TestBed.open` creates it."""
 
     def measure(self, job: Job) -> BlockResult:
-        """Measure one block of an experiment, one of several periods of time.
+        """Measure one block of an experiment: a part of its samples, without interruption.
 
-        After a stop request, measure only a part of the block.
+        After a stop request, only a part of the block is measured.
 
         Raises:
             InputError: when the experiment cannot be measured at all.
@@ -72,58 +74,61 @@ class TestBedSession(Protocol):
 
 
 class TestBed(ABC):
-    """A test bed: it runs the programs of experiments, or computes their costs."""
+    """Base class of test beds, which run the programs of experiments or compute their costs."""
 
     name: str
     """Name of the test bed."""
     says: str
-    """Description in one sentence."""
+    """Description of the test bed in one sentence."""
     target: str
     """Name of the target whose costs the test bed measures or computes."""
     templates: Path
     """Folder with a program template for each supported component."""
     ending: str
-    """Suffix of the names of these templates."""
+    """Suffix of the template files' names."""
     metrics: Sequence[Metric] = ()
-    """Metrics that the test bed yields for a packet; empty if it only writes programs."""
+    """Costs of a packet that the test bed yields, such as nanoseconds; empty if it only writes
+    programs.
+    """
     exact = False
     """True if the test bed computes costs instead of measuring them."""
     blocks = 1
-    """Number of blocks in which an experiment is measured; other experiments run between them."""
+    """Number of blocks in which each experiment is measured; other experiments run between them."""
 
     def kinds(self) -> Sequence[str]:
-        """Return the components that the test bed supports."""
+        """Return the names of the components that the test bed has templates for."""
         return sorted(
             name for name in COMPONENTS if (self.templates / f"{name}{self.ending}").exists()
         )
 
     @abstractmethod
     def check(self, experiment: Experiment) -> None:
-        """Check that the test bed can run an experiment whose component it supports.
+        """Check that the test bed can run an experiment; it supports the experiment's component.
 
         Raises:
-            InputError: if it cannot, with the reason.
+            InputError: if it cannot; it has the reason.
         """
 
     @abstractmethod
     def open(self, limits: Limits, stopping: Stopping) -> AbstractContextManager[TestBedSession]:
-        """Prepare the test bed for measurements.
+        """Prepare the test bed, and return a context manager for measurements.
 
         Raises:
-            InputError: when this machine lacks something, with advice.
+            InputError: when this machine lacks something; it has advice.
         """
 
 
 _UNSHARED, _ALONE = 0.9, 0.95
-"""Criteria for a shared core. The `_UNSHARED` quantile of a run's paces is the pace of an unshared
-core; the maximum may be an outlier. At a pace below `_ALONE` times this quantile, another CPU
-shared the core."""
+"""Criteria for a core that another CPU shared during a block. The instructions per cycle of an
+unshared core are the `_UNSHARED` quantile over the blocks of a run; the maximum may be an outlier.
+With less than `_ALONE` times this value, a block counts as disturbed.
+"""
 _REPEATED, _LEAST_REPEATED = 0.1, 3
-"""Maximum number of blocks that are measured again, as a share of all blocks; at least 3 blocks."""
+"""Maximum number of blocks that are measured again: a share of all blocks, but at least 3."""
 
 
 class RunCallbacks(NamedTuple):
-    """The request to stop a run, and the callback that receives progress."""
+    """Stop request of a run, and callback that receives its progress."""
 
     stopping: Stopping
     say: Callable[[str, str], None]  # gets the name of an experiment and the current step
@@ -132,7 +137,10 @@ class RunCallbacks(NamedTuple):
 def run_settings(
     bed: str, limits: Limits, names: Sequence[str], *, quick: bool = False
 ) -> RunSettings:
-    """Return the settings of a run in the form of `run.json`."""
+    """Return the settings of a run as stored in `run.json`.
+
+    `bed` is the name of the test bed, `names` are those of the experiments.
+    """
     return {
         "testbed": bed,
         "quick": quick,
@@ -144,7 +152,7 @@ def run_settings(
 
 
 def metric_on(bed: TestBed, experiment: Experiment) -> Metric | None:
-    """Return the first metric of an experiment that a test bed measures or computes.
+    """Return the first metric of an experiment (such as nanoseconds) that a test bed yields.
 
     Return None if the test bed only writes programs.
 
@@ -179,7 +187,7 @@ def metric_on(bed: TestBed, experiment: Experiment) -> Metric | None:
 
 
 def blocks_left(folder: RunFolder, bed: TestBed, experiments: Sequence[Experiment]) -> int:
-    """Return the number of blocks that a run has yet to measure.
+    """Return the number of blocks (periods of measuring) that a run has yet to measure.
 
     Raises:
         InputError: when a file in the directory is damaged.
@@ -194,7 +202,7 @@ def run(
     limits: Limits,
     callbacks: RunCallbacks,
 ) -> Iterator[str]:
-    """Measure experiments; yield the name of the experiment after each written block.
+    """Measure experiments block by block; yield the experiment's name after each written block.
 
     At the end, blocks during which another CPU shared the core are measured once more, the most
     disturbed first, up to a tenth of all blocks (at least 3). The less disturbed measurement is
@@ -229,8 +237,8 @@ def _disturbed(
 ) -> list[tuple["_Running", int, float]]:
     """Return the blocks during which another CPU shared the core, the slowest block first.
 
-    Each item has the experiment, the number of the block, and the instructions per cycle in the
-    block. `unshared` is the number of instructions per cycle of a core that no other CPU shares.
+    Each result has the experiment, the number of the block, and the instructions per cycle in the
+    block. `unshared` is the number of instructions per cycle on a core that no other CPU shares.
     """
     found = [
         (one, number, pace)
@@ -242,7 +250,7 @@ def _disturbed(
 
 
 class _Running:
-    """An experiment while it is being measured, with its record."""
+    """An experiment that is being measured, with its results so far."""
 
     def __init__(
         self,
@@ -261,21 +269,25 @@ class _Running:
         self.record = read_record(self._folder)
 
     def paces(self) -> list[tuple[int, float]]:
-        """Return, for each block with a known speed, its number and its instructions per cycle."""
+        """Return the number of each block with its instructions per cycle, if these are known."""
         found = ((number, self.record.pace(number)) for number in range(1, self.record.blocks + 1))
         return [(number, pace) for number, pace in found if pace is not None]
 
     def measure(self, number: int) -> None:
-        """Measure the block `number`; keep it if it is complete or the first block."""
+        """Measure block `number`.
+
+        The result is kept if it is complete, or if it is the first block.
+        """
         measured, block = self._block()
         if measured.complete or number == 1:
             self.record = self.record.with_block(number, block)
             self._write(number if measured.complete else 0, complete=measured.complete)
 
     def repeat(self, number: int, old_pace: float) -> None:
-        """Measure a block again; keep the new result if it has more instructions per cycle.
+        """Measure block `number` again.
 
-        `old_pace` is the old number of instructions per cycle.
+        The new result is kept if it has more instructions per cycle. `old_pace` is the number of
+        instructions per cycle in the old result.
         """
         measured, block = self._block()
         record = self.record.with_block(number, block)
@@ -285,9 +297,9 @@ class _Running:
             self._write(record.blocks, complete=True)
 
     def note_disturbed(self, blocks: int) -> None:
-        """Add a note to the record that another CPU shared the core in `blocks` blocks.
+        """Add a note that another CPU shared the core in this number of blocks.
 
-        Add nothing unless all blocks of the experiment are measured.
+        Nothing is added unless all blocks of the experiment are measured.
         """
         if self.record.blocks == self._bed.blocks:
             note = f"Another CPU shared the core during {blocks} of {self._bed.blocks} blocks."
@@ -343,7 +355,10 @@ class _Running:
 
 
 def _state(bed: TestBed, record: Record, points: int, *, complete: bool) -> State:
-    """Return the outcome of an experiment with this number of points."""
+    """Return the outcome of an experiment.
+
+    `points` is its number of parameter values. `complete` is true if all blocks are measured.
+    """
     if not complete:
         return "partial"
     if not bed.metrics:

@@ -1,4 +1,4 @@
-"""Reads the YAML files that specify experiments.
+"""Reads the specifications of experiments from YAML files.
 
 `docs/reference/experiments.md` describes the format.
 """
@@ -106,11 +106,11 @@ class Experiment(TypedDict):
 
 
 ParameterValues = dict[str, int | str]
-"""Value of each parameter of a component, and of the packet size (`size`)."""
+"""Value of each parameter of a component, and the packet size (`size`), by name."""
 
 
 def values_of(sweep: Sweep, step: int = 1) -> list[int]:
-    """Return the values of a sweep in ascending order.
+    """Return the values of the swept parameter in ascending order.
 
     All values except the first and the last are multiples of `step`.
     """
@@ -127,14 +127,14 @@ def values_of(sweep: Sweep, step: int = 1) -> list[int]:
 
 
 def swept_values(experiment: Experiment) -> list[int]:
-    """Return the values of an experiment's swept parameter."""
+    """Return all values of the parameter that an experiment sweeps."""
     sweep = experiment["component"]["sweep"]
     swept = COMPONENTS[experiment["component"]["kind"]].parameters.get(sweep["parameter"])
     return values_of(sweep, swept.step if isinstance(swept, Number) else 1)
 
 
 def settings_at(experiment: Experiment, value: int) -> ParameterValues:
-    """Return the values of all parameters if the swept parameter has this value."""
+    """Return the values of all parameters of an experiment; the swept parameter has this value."""
     part = experiment["component"]
     settings: ParameterValues = {SIZE: experiment["traffic"]["size"]}
     for key, parameter in COMPONENTS[part["kind"]].parameters.items():
@@ -143,14 +143,16 @@ def settings_at(experiment: Experiment, value: int) -> ParameterValues:
 
 
 def numeric_value(settings: ParameterValues, name: str) -> int:
-    """Return the value of a numeric parameter; 0 if the component lacks the parameter."""
+    """Return the value of parameter `name`; 0 if the component does not have it."""
     return int(settings.get(name, 0))
 
 
 def with_range(
     experiment: Experiment, first: int | None, last: int | None, points: int | None
 ) -> Experiment:
-    """Return the experiment with another range or number of points; None keeps the value.
+    """Return a copy of an experiment that sweeps another range, or another number of points.
+
+    None keeps the value of the experiment.
 
     Raises:
         InputError: when the range exceeds the limits of the parameter.
@@ -211,7 +213,7 @@ def load_experiment(file: str) -> Experiment:
 
 
 def read_experiment(file: str, content: str) -> Experiment:
-    """Read a specification from a text; errors refer to `file`.
+    """Read a specification from the text of a file; `file` is its name in errors.
 
     Raises:
         InputError: when the specification is invalid.
@@ -356,7 +358,7 @@ def _names() -> tuple[str, ...]:
 
 
 def shipped_experiment(name: str) -> Experiment:
-    """Return the built-in experiment (part of slowpath) with this name.
+    """Return the experiment with this name from those that come with slowpath.
 
     Raises:
         OptionError: when no experiment has this name.
@@ -374,7 +376,7 @@ def shipped_experiment(name: str) -> Experiment:
 
 @cache
 def _read_shipped(name: str) -> Experiment:
-    """Read a built-in experiment.
+    """Read the specification of an experiment that comes with slowpath.
 
     Results are cached, because copying one takes a tenth of the time of reading YAML.
     """

@@ -1,1 +1,1 @@
-"""The test bed `load`: programs under offered load, with losses and latencies."""
+"""The test bed `load`: sends packets to programs at given rates; measures loss and latency."""

@@ -1,4 +1,4 @@
-"""Offers load to XDP programs, and to SWX pipelines in DPDK's interpreter.
+"""Sends packets at given rates to XDP programs, and to SWX pipelines in DPDK's interpreter.
 
 XDP programs run on a pair of virtual devices between two network namespaces. For pipelines, one
 process sends packets and receives those that come back. Another process runs the pipeline. A
@@ -30,25 +30,25 @@ from slowpath.core.jobs import Stopping
 from slowpath.measure.dpdk import Link, Process, start, toolchain
 
 MARK = 16
-"""Bytes that the sender appends to each packet: the packet's number and the time of sending."""
+"""Number of bytes that the sender appends to each packet: the packet's number and the time of
+sending.
+"""
 
 Offering = Callable[[float | None, float], OfferedTrial]
-"""Offers packets to a program at a rate, in packets a second (None: as fast as possible), for a
-time in seconds. After a stop request, it returns early.
-
-Raises:
-    InputError: when packets cannot be sent or counted.
+"""Function that sends packets to a program. Arguments are the rate in packets per second (None: as
+fast as possible) and the time in seconds. It returns early after a stop request, and raises an
+`InputError` if packets cannot be sent or counted.
 """
 
 
 class OfferedProgram(NamedTuple):
-    """A program that can be offered packets."""
+    """A program to which packets can be sent, at one value of the experiment's parameter."""
 
     experiment: Experiment
     value: int  # of the swept parameter
     packet: bytes  # without its mark
     open: Callable[[], AbstractContextManager[Offering]]
-    """Starts the program. Raises an `InputError` if it does not start."""
+    """Starts the program; raises an `InputError` if it does not start."""
 
     @property
     def parameter(self) -> str:
@@ -67,10 +67,10 @@ XDP_NOTES = (
 def open_xdp(settings: LoadSettings, stopping: Stopping) -> Iterator[Iterator[OfferedProgram]]:
     """Yield an iterator over the XDP programs to measure.
 
-    The iterator writes each program to a file before it yields the program.
+    Each program is written to a file when the iterator reaches it.
 
     Raises:
-        InputError: when this machine lacks something, with advice.
+        InputError: when this machine lacks something; it has advice.
     """
     running = kernel.open_kernel()
     compiler = Compiler(LOAD)
@@ -116,10 +116,10 @@ def open_pipelines(
 ) -> Iterator[Iterator[OfferedProgram]]:
     """Yield an iterator over the pipelines to measure.
 
-    The iterator writes each pipeline to files before it yields the pipeline.
+    The files of each pipeline are written when the iterator reaches it.
 
     Raises:
-        UnavailableError: when a tool or DPDK is missing, with the command that installs it.
+        UnavailableError: when a tool or DPDK is missing; it has the command that installs it.
     """
     tools = toolchain(f"the test bed {LOAD} with --attach dpdk-swx")
 
@@ -149,7 +149,10 @@ def open_pipelines(
 
 
 class _Pair:
-    """Two processes that share counters: one runs a pipeline, the other one sends packets to it."""
+    """Two connected processes: one runs a pipeline, the other one sends packets to it.
+
+    They count packets in shared memory.
+    """
 
     def __init__(self, settings: LoadSettings, stopping: Stopping, binary: Path) -> None:
         self._cpus = {"pipeline": settings.program, "sender": settings.sender}
@@ -160,10 +163,12 @@ class _Pair:
         self._read = b""  # output of the latest process, behind the lines that were answered
 
     def begin(self, role: str, folder: Path, value: int) -> None:
-        """Start a process, and wait until it is ready.
+        """Start one of the processes, and wait until it is ready.
+
+        `role` is `pipeline` or `sender`. `folder` and `value` identify the pipeline.
 
         Raises:
-            InputError: when it fails.
+            InputError: when the process fails.
         """
         if self._stopping.asked:
             return
@@ -178,7 +183,10 @@ class _Pair:
         self._answer(process)
 
     def offer(self, rate: float | None, seconds: float) -> OfferedTrial:
-        """Offer packets at a rate for a time, see `Offering`."""
+        """Send packets at `rate` packets per second for a time, and return the counts.
+
+        See `Offering`.
+        """
         counts = [0] * 9
         if not self._stopping.asked:
             process, _ = self._processes["sender"]
@@ -195,7 +203,7 @@ class _Pair:
         """Return the next line that a process prints; an empty string after a stop request.
 
         Raises:
-            InputError: when a process ends.
+            InputError: when one of the processes ends.
         """
         if process.stdout is None:
             return ""
@@ -215,10 +223,13 @@ class _Pair:
         return ""
 
     def _check_alive(self) -> None:
-        """Raise an error if a process has ended, unless a stop was requested.
+        """Check that both processes are running, unless a stop was requested.
 
-        If one process fails, its partner ends too, but without a failure. The error names the
-        failed one.
+        If one process fails, the other one ends without a failure; the error is about the failed
+        one.
+
+        Raises:
+            InputError: when a process has ended.
         """
         ended = {
             role: (process.returncode, errors)
@@ -236,12 +247,12 @@ class _Pair:
         raise InputError(codes.TESTBED_FAILED, LOAD, reason)
 
     def kill(self) -> None:
-        """Kill the processes."""
+        """Kill both processes."""
         for process, _ in self._processes.values():
             process.kill()
 
     def close(self) -> None:
-        """Kill the processes, and release their files and shared memory."""
+        """Kill both processes, and release their files and shared memory."""
         self.kill()
         for process, errors in self._processes.values():
             with process, errors:

@@ -1,4 +1,4 @@
-"""Types of the JSON document about programs under offered load."""
+"""Types of the JSON document of the test bed `load`, about programs that packets are sent to."""
 
 from typing import Literal, TypedDict
 
@@ -6,8 +6,9 @@ from slowpath.calibrate.load.search import Limit
 from slowpath.core.schema import Document
 
 Attachment = Literal["native", "generic", "dpdk-swx"]
-"""Place where a program runs: in the driver, in the kernel's generic code, or in DPDK's interpreter
-of pipelines."""
+"""Place where a program runs: in the device driver (`native`), in the kernel's generic code, or in
+DPDK's interpreter of pipelines.
+"""
 
 
 class PacketFates(TypedDict):

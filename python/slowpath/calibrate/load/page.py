@@ -1,4 +1,4 @@
-"""Writes the HTML page about programs under offered load."""
+"""Writes the HTML page of the test bed `load`: losses and latencies of programs by offered rate."""
 
 from collections.abc import Callable, Sequence
 
@@ -43,7 +43,7 @@ _QUANTILES = (("p50", "50 %"), ("p90", "90 %"), ("p99", "99 %"), ("p999", "99.9 
 
 
 def load_page(document: LoadDocument) -> str:
-    """Return the HTML page: for each program, received rate, loss and latency by offered rate."""
+    """Return the HTML page: received rate, loss and latency of each program, by offered rate."""
     heading = "Programs under offered load"
     text = "\n".join([*load_csv(document), ""])
     head = element(

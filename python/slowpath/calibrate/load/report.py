@@ -1,4 +1,4 @@
-"""Prints programs under offered load as text and CSV."""
+"""Formats the results of the test bed `load` as text and CSV."""
 
 from collections.abc import Iterator
 
@@ -15,12 +15,12 @@ PLACES = {
     "unmarked": "mark",
     "unexplained": "unknown place",
 }
-"""Descriptions of the places where sent packets get lost, by the key of their count in results."""
+"""Descriptions of the places where packets get lost, by the key of their number in results."""
 _LARGE = 100.0
 
 
 def load_text(document: LoadDocument) -> Iterator[Line | str]:
-    """Yield a table for each program, and the notes."""
+    """Yield the lines of a text report: a table for each program, and the conditions."""
     for program in document["programs"]:
         yield Line(title(program), "bold")
         yield from _program(program, document["tolerance"])
@@ -35,13 +35,13 @@ def load_text(document: LoadDocument) -> Iterator[Line | str]:
 
 
 def place_text(document: LoadDocument) -> str:
-    """Describe the place where programs run: the device driver, the kernel, or DPDK."""
+    """Return a text on where programs run: XDP in the driver or the kernel, or DPDK."""
     place = document["attachment"]
     return "SWX in DPDK" if place == "dpdk-swx" else f"XDP {place}"
 
 
 def title(program: LoadedProgram) -> str:
-    """Return the name of a program: experiment, value of the parameter, and packet length."""
+    """Return the title of a program: experiment, value of the parameter, and packet size."""
     at = f"{program['parameter']} = {program['value']:,}"
     return f"{program['experiment']}, {at}, packets of {program['bytes']:,} bytes"
 
@@ -68,7 +68,7 @@ def _program(program: LoadedProgram, tolerance: float) -> Iterator[Line | str]:
 
 
 def all_rates(program: LoadedProgram) -> list[OfferedRate]:
-    """Return the results of a program at all rates, full speed last."""
+    """Return the results of a program for all offered rates; full speed comes last."""
     return [*program["rates"], *([] if program["full"] is None else [program["full"]])]
 
 
@@ -90,22 +90,22 @@ def _row(one: OfferedRate) -> list[str]:
 
 
 def share_text(one: OfferedRate) -> str:
-    """Return the offered rate as a percentage of the highest one."""
+    """Format an offered rate as a percentage of the highest rate without loss."""
     return "all" if one["share"] is None else f"{one['share']:.4%}".rstrip("0%").rstrip(".") + "%"
 
 
 def kilo(rate: float) -> str:
-    """Format a rate in thousand packets a second."""
+    """Format a rate (packets per second) in thousands of packets per second."""
     return f"{rate / 1e3:,.1f}"
 
 
 def micro(latency: float) -> str:
-    """Format microseconds, with one decimal below 100."""
+    """Format a latency in microseconds, with one decimal below 100."""
     return f"{latency:,.0f}" if latency >= _LARGE else f"{latency:.1f}"
 
 
 def lost_at(one: OfferedRate) -> str:
-    """Return the places where packets got lost, each with the number of lost packets, as text."""
+    """Return a text with the places where packets got lost, and the number of packets for each."""
     packets = one["packets"]
     places = [f"{PLACES[key]} {packets[key]:,}" for key in PLACES if packets[key]]  # type: ignore[literal-required]
     if packets["late"]:
@@ -131,7 +131,7 @@ _LATENCIES = ("least", "p50", "p90", "p99", "p999", "most")
 
 
 def load_csv(document: LoadDocument) -> Iterator[str]:
-    """Yield a line for each program and offered rate."""
+    """Yield the lines of a CSV report: one for each program and offered rate."""
     yield csv_line((*_HEAD, *_FATES, *(f"{name}_us" for name in _LATENCIES)))
     for program in document["programs"]:
         for one in all_rates(program):
@@ -139,7 +139,7 @@ def load_csv(document: LoadDocument) -> Iterator[str]:
 
 
 def rate_csv(program: LoadedProgram, one: OfferedRate) -> str:
-    """Return the line of an offered rate."""
+    """Return the CSV line for a program at one offered rate."""
     latency = one["latency"]
     values = {**program, **one}
     return csv_line(

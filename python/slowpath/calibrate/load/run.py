@@ -1,4 +1,4 @@
-"""Measures programs under offered load: `slowpath calibrate --testbed load`."""
+"""Runs `slowpath calibrate --testbed load`: measures losses and latencies of programs."""
 
 import os
 import random
@@ -52,7 +52,7 @@ class _Taken(NamedTuple):
 
 
 def measure_load(settings: LoadSettings, reporter: Reporter) -> ExitCode:
-    """Measure all programs and print the report.
+    """Measure all programs at several offered rates, and print the report.
 
     Raises:
         InputError: when this machine lacks something, or files cannot be written.
@@ -98,7 +98,7 @@ def measure_load(settings: LoadSettings, reporter: Reporter) -> ExitCode:
 
 
 class _Progress(LiveLine):
-    """Progress line of the measurement; without a terminal, a line for each measured program."""
+    """Line that shows the progress; without a terminal, a new line for each measured program."""
 
     def __init__(self, settings: LoadSettings) -> None:
         super().__init__()
@@ -117,7 +117,7 @@ class _Progress(LiveLine):
 
 
 class _Search:
-    """Searches the highest rate of a program, and measures the program at shares of it."""
+    """Search for the highest rate of a program without loss, and trials at shares of that rate."""
 
     def __init__(
         self, settings: LoadSettings, stopping: Stopping, say: Callable[[str], None]
@@ -204,7 +204,10 @@ def _rate_text(rate: float) -> str:
 
 
 def _unfit(trial: OfferedTrial) -> str | None:
-    """Return a reason against measuring a program, found in a trial at a low rate; else None."""
+    """Return the reason why a program cannot be measured; None if it can.
+
+    `trial` is a trial at a low rate.
+    """
     if trial.received or not trial.sent:
         return None
     if trial.kept:
@@ -220,7 +223,7 @@ def _unfit(trial: OfferedTrial) -> str | None:
 
 
 def offered_rate(taken: _Taken) -> OfferedRate:
-    """Sum up the trials at one rate."""
+    """Summarise the trials at one offered rate."""
     trials = taken.trials
     nanoseconds = max(sum(one.nanoseconds for one in trials), 1)
     packets = _fates(trials)
@@ -258,7 +261,11 @@ def _fates(trials: Sequence[OfferedTrial]) -> PacketFates:
 
 
 def _latency(trials: Sequence[Sequence[int]]) -> Latency | None:
-    """Return the median over all trials of each quantile, in microseconds."""
+    """Return the quantiles of latency in microseconds; None without trials.
+
+    Each trial has six quantiles in nanoseconds. For each quantile, the result is the median over
+    all trials.
+    """
     if not trials:
         return None
     least, p50, p90, p99, p999, most = (

@@ -1,4 +1,4 @@
-"""Searches the highest rate that a device forwards without loss (RFC 2544, section 26.1).
+"""Searches for the highest rate that a program forwards without loss (RFC 2544, section 26.1).
 
 On a shared machine, trials can lose packets because other work runs. Therefore the majority of
 three trials decides if a rate passes. At the end, the lowest failing rate is tried again. If it
@@ -10,20 +10,23 @@ from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 RESOLUTION = 0.02
-"""The search ends if the lowest failing rate exceeds the highest passing one by this share."""
+"""Relative difference of the lowest failing and the highest passing rate at which the search ends.
+"""
 _FLOOR = 1 / 256
-"""Rates below this share of the sender's highest rate are not tried."""
+"""Lowest rate that is tried, as a share of the sender's highest rate."""
 _RETRIES = 4  # maximum number of searches, of which all but the first try higher rates again
 _VOTES = 2  # number of equal outcomes that decide about a rate
 _IN_TIME = 0.95
-"""Minimum share of due packets that the sender must send in time; otherwise, a trial is void."""
+"""Minimum share of the due packets that the sender must send in time; otherwise, a trial does not
+count.
+"""
 
 Limit = Literal["program", "sender"]
-"""The part that limits the highest rate: program with its queues, or sender."""
+"""The part that limits the highest rate: the program with its queues, or the sender."""
 
 
 class Offer(NamedTuple):
-    """Result of a trial: packets that were due, sent and received, and the rate of sending."""
+    """Result of a trial at one rate: numbers of packets, and the actual rate of sending."""
 
     due: int
     sent: int
@@ -32,17 +35,17 @@ class Offer(NamedTuple):
 
     @property
     def loss(self) -> float:
-        """Return the share of sent packets that were not received."""
+        """Share of the sent packets that were not received."""
         return 0.0 if not self.sent else max(self.sent - self.received, 0) / self.sent
 
     @property
     def in_time(self) -> bool:
-        """Return true if the sender kept the pace of the offered rate."""
+        """True if the sender sent packets as fast as the offered rate requires."""
         return self.sent >= _IN_TIME * self.due
 
 
 class Found(NamedTuple):
-    """Result of a search for the highest rate without loss."""
+    """Result of the search for a program's highest rate without loss."""
 
     rate: float  # highest passing rate in packets a second; 0: no rate passed
     limit: Limit
@@ -53,10 +56,10 @@ class Found(NamedTuple):
 def highest_rate(
     offer: Callable[[float | None], Offer], tolerance: float, stopped: Callable[[], bool]
 ) -> Found | None:
-    """Search the highest rate at which at most a share `tolerance` of the packets is lost.
+    """Search for the highest rate at which at most the share `tolerance` of the packets is lost.
 
-    `offer` makes a trial at a rate in packets a second; for None, it sends as fast as possible.
-    Return None if a stop was requested.
+    `offer` makes a trial at a rate in packets per second; for None, it sends as fast as possible.
+    Return None if `stopped` returned true.
     """
     trials = 1
     full = offer(None)

@@ -22,7 +22,8 @@ from slowpath.measure.machine import Files, chosen_cpu, sibling_cpus
 _SHARES = (0.1, 0.5, 0.7)  # default rates, as shares of the highest rate without loss (RFC 2544)
 _RATES, _MOST_RATES, _MOST_SHARE = 10, 100, 4.0
 _POINTS, _SECONDS, _TOLERANCE = 2, 10.0, 0.1
-"""Default values: values of the swept parameter, seconds for a program, tolerated loss in percent.
+"""Default values: number of parameter values, seconds for each program, and tolerated loss in
+percent.
 """
 _EXPERIMENTS = (
     "forward-size",
@@ -31,11 +32,11 @@ _EXPERIMENTS = (
     "table-lpm-entries",
     "checksum-loop",
 )
-"""Default experiments, of which those run that the test bed of `--attach` supports."""
+"""Default experiments; those that the test bed of `--attach` does not support are skipped."""
 
 
 class LoadSettings(NamedTuple):
-    """Programs, rates and CPUs of a measurement."""
+    """Options of the test bed `load`: programs, rates and CPUs."""
 
     folder: Path
     experiments: Sequence[Experiment]
@@ -48,14 +49,14 @@ class LoadSettings(NamedTuple):
     html: str | None
 
     def folder_of(self, experiment: Experiment) -> Path:
-        """Create and return the folder for the programs of an experiment."""
+        """Create the folder for the programs of an experiment, and return it."""
         folder = self.folder / experiment["name"]
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
 
 def read_load_settings(options: Namespace) -> LoadSettings:
-    """Read and check the options.
+    """Read and check the options of `slowpath calibrate --testbed load`.
 
     Raises:
         OptionError: when an option is invalid or conflicts with another one.
@@ -104,7 +105,9 @@ def read_load_settings(options: Namespace) -> LoadSettings:
 
 
 def load_cpus(requested: int | None) -> tuple[int, int]:
-    """Return the CPU of the sender and the CPU of the program.
+    """Return the CPU that sends packets, and the CPU that runs the program.
+
+    `requested` is the argument of `--cpu`; None: another CPU is chosen.
 
     Raises:
         OptionError: if this process may not use the requested CPU.
@@ -123,7 +126,10 @@ def load_cpus(requested: int | None) -> tuple[int, int]:
 
 
 def _shares(text: str) -> Sequence[float]:
-    """Return the rates of `--rate`: `FIRST..LAST`, `FIRST..LAST/N` or one share."""
+    """Parse the argument of `--rate`: `FIRST..LAST`, `FIRST..LAST/N` or one share.
+
+    The result has all rates, as shares of the highest rate without loss.
+    """
     first, last, count = text, text, 1
     if ".." in text:
         found = read_option("--rate", lambda text: parse_range("--rate", text, "/", ""), text)

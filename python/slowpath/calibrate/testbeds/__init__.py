@@ -1,4 +1,4 @@
-"""Test beds, which measure or compute the costs of experiments, and their program generators."""
+"""Test beds, which measure or compute costs of experiments, and generators of their programs."""
 
 from collections.abc import Mapping
 
@@ -10,14 +10,19 @@ TESTBEDS: Mapping[str, str] = {
     "agilio-cx-2x40": "slowpath.calibrate.testbeds.counted:AGILIO",
     "p4": "slowpath.calibrate.testbeds.p4:BED",
 }
-"""Test beds by name, as `module:CONSTANT`; a run imports only the test bed that it needs."""
+"""Test beds by name, as `module:CONSTANT`, so that a run imports only the test bed that it needs.
+"""
 QUICK = "slowpath.calibrate.testbeds.linux_xdp:QUICK"
-"""The test bed of a quick calibration, as `module:CONSTANT`."""
+"""Test bed of a quick calibration, as `module:CONSTANT`."""
 LOAD = "load"
-"""Name of the test bed for offered load, which measures rates and latencies instead of costs."""
+"""Name of the test bed that sends packets at given rates, and measures losses and latencies instead
+of costs.
+"""
 LOADED: Mapping[str, str] = {
     "native": TESTBEDS["linux-xdp"],
     "generic": TESTBEDS["linux-xdp"],
     "dpdk-swx": "slowpath.calibrate.testbeds.dpdk:LOADED_SWX",
 }
-"""For each value of `--attach` (where programs run), the test bed that provides the programs."""
+"""Test bed that generates the programs for each value of `--attach` (the place where programs run),
+as `module:CONSTANT`.
+"""

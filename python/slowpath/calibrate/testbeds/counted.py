@@ -1,4 +1,4 @@
-"""Test beds that compute costs from a target's description instead of measuring them.
+"""Test beds that compute costs from the description of a target, instead of measuring them.
 
 The cost of a program is that of its slowest path. It is computed for two programs: with the
 component whose cost an experiment determines, and without it. The difference is exactly the cost of
@@ -21,35 +21,36 @@ from slowpath.core.jobs import Stopping
 from slowpath.core.programs.selection import Selection
 
 _SECONDS = 20.0
-"""Time limit for the analysis of one program."""
+"""Time limit for the analysis of a program, in seconds."""
 
 
 class ComputedTestBed(TestBed):
-    """A test bed that computes the costs of programs on a target instead of measuring them."""
+    """Base class of test beds that compute the costs of programs on a target."""
 
     templates, ending = FOLDER, ENDING
     exact = True
     component: str
-    """Component of the target whose cost is returned."""
+    """Component of the target, such as `processing`, whose cost is computed."""
     metric: str
-    """Metric by which the slowest path is chosen."""
+    """Metric by which the analysis chooses the slowest path."""
     cores: int | None = None
-    """Number of cores, small enough that `component` is the bottleneck; None for all cores of the
-    target."""
+    """Number of cores, small enough that `component` is the bottleneck; None: all cores of the
+    target.
+    """
 
     def check(self, experiment: Experiment) -> None:
-        """Reject experiments that the test bed does not support, see `TestBed.check`."""
+        """Check that the test bed can run an experiment, as described in `TestBed.check`."""
         xdp_program(experiment, swept_values(experiment)[0], component=True)
 
     @contextmanager
     def open(self, limits: Limits, stopping: Stopping) -> Iterator["_Station"]:
-        """Open the test bed, see `TestBed.open`."""
+        """Prepare the test bed, as described in `TestBed.open`."""
         del limits  # computed costs are exact
         yield _Station(self, stopping)
 
 
 class Ebpf(ComputedTestBed):
-    """The test bed `ebpf`, which counts BPF instructions."""
+    """The test bed `ebpf`, which counts BPF instructions on the slowest path."""
 
     name = target = "ebpf"
     says = "Counts the instructions of XDP programs, without running them"
@@ -58,7 +59,7 @@ class Ebpf(ComputedTestBed):
 
 
 class Agilio(ComputedTestBed):
-    """The test bed `agilio-cx-2x40`, which computes cycles on the SmartNIC of this name."""
+    """The test bed `agilio-cx-2x40`, which computes cycles on the SmartNIC Agilio CX 2x40."""
 
     name = target = "agilio-cx-2x40"
     says = "Computes the cycles of XDP programs on the Agilio CX 2x40 by its cost model"
@@ -69,7 +70,7 @@ class Agilio(ComputedTestBed):
 
 
 def _of_any_packet(experiment: Experiment) -> Experiment:
-    """Return the experiment without the list of packet bytes that vary.
+    """Return a copy of the experiment in which no packet bytes vary.
 
     The analysis considers all packets anyway.
     """
@@ -98,6 +99,8 @@ class _Station:
 
     def _cost(self, written: Written, known: dict[str, float]) -> float:
         """Return the cost of the slowest path of a program.
+
+        `known` has the costs of earlier programs, by file.
 
         Raises:
             InputError: when the cost is not known exactly.

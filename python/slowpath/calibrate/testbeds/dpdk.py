@@ -1,10 +1,8 @@
-"""Test beds for DPDK: programs that measure their own time, and SWX pipelines.
+"""Test beds for DPDK: C programs that call its libraries, and SWX pipelines in its interpreter.
 
-Neither needs a network card or huge pages.
-
-An experiment sweeps a parameter over several values, its points. One generated program visits all
-points repeatedly, in random order. Each visit rebuilds the tables and yields one observation of
-each point.
+Neither needs a network card or huge pages. An experiment sweeps a parameter over several values,
+its points. One generated program visits all points repeatedly, in random order, and measures its
+own time. Each visit rebuilds the tables and yields one observation of each point.
 
 The programs of `dpdk-swx` time SWX pipelines, which DPDK's library interprets. Each point has two
 pipelines in .spec files, with and without the component.
@@ -37,14 +35,14 @@ _POLL = 0.2  # seconds between two checks for stop requests
 
 
 class Program(NamedTuple):
-    """A program to compile and run: its source file and command-line arguments."""
+    """A program to compile and run: its C source file and its arguments."""
 
     source: Path
     arguments: tuple[str, ...] = ()  # further command-line arguments
 
 
 class Runner:
-    """An open test bed, which compiles and runs programs."""
+    """A DPDK test bed that is ready to compile and run the programs of experiments."""
 
     def __init__(
         self, bed: "DpdkTestBed", folder: Path, limits: Limits, stopping: Stopping
@@ -78,7 +76,7 @@ class Runner:
         return BlockResult(run.samples, run.errors, not self._stopping.asked, record, run.notes())
 
     def _follow(self, process: Process, run: "_Run") -> str:
-        """Read the program's output until it ends, its samples are precise, or the run must stop.
+        """Read the output into `run` until it ends, times are precise, or a stop is requested.
 
         Return the last line of standard error if the program ended by itself, else an empty string.
         """
@@ -103,7 +101,7 @@ class Runner:
 
 
 class _Run:
-    """Samples, errors and progress that a running program has printed so far."""
+    """Samples and errors that a running program has printed so far."""
 
     def __init__(self, job: Job, limits: Limits) -> None:
         self._job, self._precision = job, limits.precision
@@ -115,7 +113,10 @@ class _Run:
         self.errors: dict[int, str] = {}
 
     def record_line(self, line: str) -> bool:
-        """Record a line of output; return false once the samples are precise enough."""
+        """Record a line of the program's output.
+
+        Return false once the samples are precise enough.
+        """
         match line.split(maxsplit=4):
             case ["hz", hertz] if self._job.metric == "ns":
                 self._unit = 1e9 / float(hertz)
@@ -131,7 +132,7 @@ class _Run:
         return True
 
     def _is_enough(self) -> bool:
-        """Return true if the samples are precise enough.
+        """Return true if the samples are precise enough to end the measurement.
 
         The precision is checked rarely. Stopping at the first narrow interval would favour
         intervals that are too narrow by chance.
@@ -153,60 +154,60 @@ class _Run:
 
 
 class DpdkTestBed(TestBed):
-    """A DPDK test bed, whose programs measure their own time."""
+    """Base class of DPDK test beds, whose programs measure their own time."""
 
     metrics = ("ns", "cycles")
 
     @abstractmethod
     def write(self, job: Job) -> Program:
-        """Write the source of an experiment's program into the folder of the job."""
+        """Write the source of an experiment's program to the job's folder; return the program."""
 
     @contextmanager
     def open(self, limits: Limits, stopping: Stopping) -> Iterator[Runner]:
-        """Open the test bed.
+        """Prepare the test bed, as described in `TestBed.open`.
 
         Raises:
-            UnavailableError: when a tool or DPDK is missing, with the command that installs it.
+            UnavailableError: when a tool or DPDK is missing; it has the command that installs it.
         """
         with tempfile.TemporaryDirectory(prefix="slowpath-") as folder:
             yield Runner(self, Path(folder), limits, stopping)
 
 
 class Dpdk(DpdkTestBed):
-    """The test bed `dpdk`, for generated C programs that call DPDK's libraries."""
+    """The test bed `dpdk`, which times generated C programs that call DPDK's libraries."""
 
     name = target = "dpdk"
     says = "Times programs on DPDK in user space, with packets in memory"
     templates, ending = dpdk_programs.FOLDER, ".c"
 
     def check(self, experiment: Experiment) -> None:
-        """Reject experiments that the test bed does not support, see `TestBed.check`."""
+        """Check that the test bed can run an experiment, as described in `TestBed.check`."""
         dpdk_programs.dpdk_program(experiment)
 
     def write(self, job: Job) -> Program:
-        """Write the C source of an experiment's program into the folder of the job."""
+        """Write the C source of an experiment's program to the folder of the job."""
         source = job.folder / f"{job.experiment['name']}.c"
         write(source, dpdk_programs.dpdk_program(job.experiment))
         return Program(source)
 
 
 class DpdkSwx(DpdkTestBed):
-    """The test bed `dpdk-swx`, for SWX pipelines in DPDK's interpreter."""
+    """The test bed `dpdk-swx`, which times SWX pipelines in DPDK's interpreter."""
 
     name = target = "dpdk-swx"
     says = "Times pipelines of the P4 compiler p4c in DPDK's interpreter"
     templates, ending = swx_programs.FOLDER, ".spec"
 
     def check(self, experiment: Experiment) -> None:
-        """Reject experiments that the test bed does not support, see `TestBed.check`."""
+        """Check that the test bed can run an experiment, as described in `TestBed.check`."""
         swx_programs.swx_driver(experiment)
         swx_programs.swx_pipelines(experiment, swept_values(experiment)[0])
 
     def write(self, job: Job) -> Program:
-        """Write the program and, for each point, two pipelines with input and expected outputs.
+        """Write a program that times pipelines and, for each parameter value, two pipelines.
 
-        A point is a value of the swept parameter. The pipelines differ in the experiment's
-        component.
+        The pipelines are with and without the experiment's component, and have an input packet and
+        expected outputs.
         """
         for value in job.points:
             write_pipelines(job.experiment, value, job.folder)
@@ -216,16 +217,19 @@ class DpdkSwx(DpdkTestBed):
 
 
 class LoadedSwx(DpdkSwx):
-    """The experiments of the test bed `dpdk-swx` whose pipelines run under offered load."""
+    """SWX pipelines of experiments for the test bed `load`, which sends packets to them."""
 
     def check(self, experiment: Experiment) -> None:
-        """Reject experiments that the test bed does not support, see `TestBed.check`."""
+        """Check that the test bed can run an experiment, as described in `TestBed.check`."""
         super().check(experiment)
         swx_programs.swx_load(experiment)
 
 
 def write_pipelines(experiment: Experiment, value: int, folder: Path) -> swx_programs.Pipelines:
-    """Write the pipelines for a value of the swept parameter, with input and expected outputs."""
+    """Write the pipelines for a value of the swept parameter, with and without the component.
+
+    Files with the input packet and the expected outputs are written, too.
+    """
     name = f"{experiment['component']['sweep']['parameter']}-{value}"
     found = swx_programs.swx_pipelines(experiment, value)
     write(folder / f"{name}.packet", found.packet.hex() + "\n")

@@ -1,4 +1,4 @@
-"""Generates DPDK programs for experiments; these programs measure their own time.
+"""Generates C programs that measure experiments with DPDK's libraries.
 
 The templates are in `templates/dpdk/`, one for each component; `main.h` in that folder documents
 the timing.
@@ -27,13 +27,13 @@ from slowpath.core.spanned import Word
 FOLDER = Path(__file__).parent / "templates/dpdk"
 _LINE = 64  # bytes of a cache line
 _ADDRESSES = (4, 16)
-"""Sizes in bytes of the addresses in DPDK's prefix tables; each size has its own functions."""
+"""Sizes of addresses in bytes for which DPDK has prefix tables; each size has its own functions."""
 _METHODS = {
     "table-exact": ("map", "hash"),
     "table-ternary": ("method", "acl"),
     "checksum": ("method", "helper"),
 }
-"""For some components, a parameter and the only value of it that DPDK supports."""
+"""Parameters of components for which DPDK supports only a single value, with this value."""
 
 
 def dpdk_program(experiment: Experiment) -> str:
@@ -75,7 +75,7 @@ def _check_addresses(experiment: Experiment, settings: ParameterValues) -> None:
 
 
 def driver_names(experiment: Experiment) -> dict[str, int | str]:
-    """Return values for the placeholders that all templates of the test bed `dpdk` share."""
+    """Return the values of the placeholders that all templates of the test bed `dpdk` have."""
     part, vary = experiment["component"], experiment["traffic"]["vary"]
     sweep, points = part["sweep"], swept_values(experiment)
     settings = settings_at(experiment, points[0])
@@ -101,7 +101,7 @@ def driver_names(experiment: Experiment) -> dict[str, int | str]:
 
 
 def _declared(kind: str, settings: ParameterValues, swept: str) -> str:
-    """Declare the parameters in C: the swept one as a variable, the others as constants."""
+    """Return declarations of the parameters in C; all but the swept one are constants."""
     numbers = [
         name for name, one in COMPONENTS[kind].parameters.items() if not isinstance(one, Word)
     ]

@@ -35,11 +35,11 @@ _Lines = list[tuple[str, str | None, str]]
 
 
 class TemplateError(Exception):
-    """A template is invalid or uses an undefined name, which is a defect of slowpath."""
+    """A template is invalid or uses an undefined name; this is a defect of slowpath."""
 
 
 def expand(folder: Path, file: str, values: Values) -> str:
-    """Expand a template: run its commands and replace its placeholders."""
+    """Expand a template: run its commands, and replace its placeholders by `values`."""
     lines = list(_expanded(_parsed(folder, file), values))
     return re.sub(r"\n{3,}", "\n\n", "".join(f"{line}\n" for line in lines))
 
@@ -80,7 +80,10 @@ def _expanded(lines: _Lines, values: Values) -> Iterator[str]:
 
 
 def _end(lines: _Lines, start: int) -> tuple[int, int | None]:
-    """Return the line numbers of the `end` and the `else` (None: none) of the block at `start`."""
+    """Return the indices of the `end` and the `else` of the template block that starts at `start`.
+
+    The second is None if the block has no `else`.
+    """
     depth, middle = 0, None
     for at in range(start, len(lines)):
         command = lines[at][1]
@@ -115,27 +118,30 @@ def _holds(words: str, values: Values) -> bool:
 
 
 TYPE = 0x1000
-"""Type field in each header of the component `parser`; its bytes in memory are `00 10`."""
+"""Type field in each header that the component `parser` reads; its bytes in memory are `00 10`."""
 _NUMBERS = {"ipv4": b"\x08\x00", "ipv6": b"\x86\xdd"}  # EtherType
 _VXLAN = b"\x12\xb5"  # UDP port
 _PROTOCOLS = {"udp": 17, "tcp": 6}
 
 
 def payload_offset(experiment: Experiment) -> int:
-    """Return the offset of the payload, which is the size of all headers."""
+    """Return the offset of the payload in the packet: the size of all headers in bytes."""
     return sum(HEADERS[header] for header in experiment["traffic"]["headers"])
 
 
 def key_offset(experiment: Experiment) -> int:
-    """Return the offset of the table key: the first varying byte, or the payload if none vary."""
+    """Return the offset of the table key in the packet.
+
+    It is the first byte that varies, or the start of the payload if no byte varies.
+    """
     vary = experiment["traffic"]["vary"]
     return vary[0]["offset"] if vary else payload_offset(experiment)
 
 
 def fixed_key_bytes(experiment: Experiment, size: int, key_bytes: int) -> bytes:
-    """Return the key bytes after the first 4, taken from a packet of `size` bytes.
+    """Return the bytes of the table key after the first 4, which are the same in all packets.
 
-    These bytes are the same in all packets of the experiment.
+    They are taken from a packet of `size` bytes.
     """
     where = key_offset(experiment)
     return packet_of(experiment, size)[where + 4 : where + key_bytes]
@@ -181,15 +187,16 @@ def packet_of(experiment: Experiment, size: int, parser: tuple[int, int] | None 
 
 
 SPREAD = 2654435761
-"""Multiplier that spreads the numbers of prefixes over 32 bits (Fibonacci hashing). It is odd, so
-that all products differ, and close to 2^32 divided by the golden ratio."""
+"""Multiplier that spreads the indices of prefixes over 32 bits (Fibonacci hashing). It is odd, so
+that all products differ, and close to 2^32 divided by the golden ratio.
+"""
 _WORD = 4  # number of bytes in which prefixes differ
 
 
 class PrefixShape(NamedTuple):
     """Position of the 4 bytes of an address in which the prefixes of a table differ.
 
-    All other bytes of the address are the same for all prefixes.
+    Prefixes have the same values in all other bytes.
     """
 
     front: int  # number of bytes before these 4 bytes, the same in all addresses
@@ -203,9 +210,10 @@ def prefix_shape(bits: int) -> PrefixShape:
 
 
 def address_of(number: int, bits: int, others: bytes) -> bytes:
-    """Return an address that prefix `number` matches; the first bit of the address is zero.
+    """Return an address that the prefix with this index matches; its first bit is zero.
 
-    `others` are the bytes of the address other than the 4 in which prefixes differ.
+    `bits` is the length of the prefix. `others` are the bytes of the address other than the 4 in
+    which prefixes differ.
     """
     front, own = prefix_shape(bits)
     spread = (number * SPREAD) & 0xFFFFFFFF
@@ -215,10 +223,10 @@ def address_of(number: int, bits: int, others: bytes) -> bytes:
 
 
 def prefix_of(number: int, bits: int, others: bytes) -> bytes:
-    """Return the prefix with this number as an address, with zeros after the prefix.
+    """Return the prefix with this index, as an address with zeros after the prefix.
 
-    There are 2^(b - 1) different prefixes, where b is the field `bits` of the result of
-    `prefix_shape`.
+    The arguments are those of `address_of`. There are 2^(b - 1) different prefixes, where b is the
+    field `bits` of the result of `prefix_shape`.
     """
     address = int.from_bytes(address_of(number, bits, others), "big")
     size = _WORD + len(others)
@@ -227,7 +235,7 @@ def prefix_of(number: int, bits: int, others: bytes) -> bytes:
 
 
 def varied_value_count(experiment: Experiment, settings: ParameterValues) -> int:
-    """Return the number of different values of the bytes that vary; 1 if none vary."""
+    """Return the number of different values that the varying packet bytes have; 1 if none vary."""
     vary = experiment["traffic"]["vary"]
     if not vary:
         return 1
@@ -239,7 +247,7 @@ _READ_A_WORD = (
     *("arithmetic", "branches", "calls", "loops", "meter", "recirculate", "state", "table-array"),
     "tail-calls",
 )
-"""Components that read the first word of the key, at `key_offset`, and no further bytes."""
+"""Components that read only the first word of the key, at `key_offset`."""
 _HEADROOM = 192
 """Headroom of packets in the kernel's test runs, in bytes."""
 _PRINTED = 3
@@ -249,10 +257,10 @@ _CSUM_DIFF = 512
 
 
 def check_parameters(experiment: Experiment, settings: ParameterValues) -> None:
-    """Raise an error if parameters of an experiment contradict each other.
+    """Check that the parameters of an experiment do not contradict each other.
 
     Raises:
-        InputError: with the name of the experiment and the reason.
+        InputError: if they do; it has the name of the experiment and the reason.
     """
     kind, size, payload = (
         experiment["component"]["kind"],
@@ -326,9 +334,9 @@ def check_parameters(experiment: Experiment, settings: ParameterValues) -> None:
 
 
 def reject(experiment: Experiment, why: str) -> NoReturn:
-    """Raise an error that names the experiment and gives the reason.
+    """Reject an experiment for the reason `why`.
 
     Raises:
-        InputError: always.
+        InputError: always; it has the name of the experiment and the reason.
     """
     raise InputError(codes.EXPERIMENT_INVALID, experiment["name"], why)

@@ -1,9 +1,10 @@
-"""Test bed for XDP programs in the running kernel.
+"""Test bed that times XDP programs in the running kernel.
 
-An experiment sweeps a parameter over several values, its points. Each load measures all programs of
-an experiment in turns, so that disturbances of the machine cancel in differences. A load is one
-observation of each point. Measurements of an experiment are divided into several blocks. Between
-two of them, the test bed measures a block of every other experiment.
+An experiment sweeps a parameter over several values, its points. Each load (loading of the programs
+into the kernel) measures all programs of an experiment in turns, so that disturbances of the
+machine cancel in differences. A load is one observation of each point. Measurements of an
+experiment are divided into several blocks. Between two of them, the test bed measures a block of
+every other experiment.
 
 Programs are prepared once for all blocks of a run. Preparation runs a program in kernel and
 interpreter, and counts how often it can be repeated. Prepared programs stay in memory between
@@ -39,13 +40,13 @@ them. A case takes about ten times as much memory."""
 
 
 class CaseBudget:
-    """Memory budget for the map content of prepared programs that stay in memory between blocks."""
+    """Limit on the map content of prepared programs that stay in memory between blocks."""
 
     def __init__(self) -> None:
         self._left = _ROOM
 
     def takes(self, size: int) -> bool:
-        """Return true if map content of `size` bytes fits, and subtract it from the budget."""
+        """Return true if map content of `size` bytes is within the limit, which it then reduces."""
         if size > min(_LARGEST, self._left):
             return False
         self._left -= size
@@ -53,7 +54,7 @@ class CaseBudget:
 
 
 class _Origin(NamedTuple):
-    """The generated program of a prepared path, from which the path can be prepared again."""
+    """The generated program of a prepared path, from which it can be prepared again."""
 
     value: int  # point of the program
     component: bool  # true: with the component
@@ -61,9 +62,10 @@ class _Origin(NamedTuple):
 
 
 class Cases:
-    """The prepared programs of an experiment; points with the same program share one case.
+    """The prepared programs of an experiment. Points with the same program share one case.
 
-    A point is a value of the swept parameter. A case is a program's path that can be timed.
+    A point is a value of the swept parameter. A case is a program with a packet and map content
+    that can be timed.
     """
 
     def __init__(
@@ -79,15 +81,19 @@ class Cases:
         self._complete = False
         self.flows: list[targets.Flow | None] = []
         self.entries: list[int] = []
-        """For each case, the number of map entries among which packets choose at random; 0 if
-        packets are fixed."""
+        """For each case, the number of map entries from which packets choose at random; 0 if all
+        packets are equal.
+        """
         self.pairs = dict[int, tuple[int, int]]()
         """For each point, the indices of two cases: with the component and without it."""
         self.errors = dict[int, str]()
-        """Reasons why points have no cases, by point."""
+        """Reasons why points cannot be measured, by point."""
 
     def prepare(self, say: Callable[[str], None], stopped: Callable[[], bool]) -> bool:
-        """Prepare the programs that are not in memory; return false if a stop was requested."""
+        """Prepare all programs that are not in memory; return false if a stop was requested.
+
+        `say` shows progress.
+        """
         if not self._complete:
             return self._prepare_all(say, stopped)
         for number, origin in enumerate(self._origins):
@@ -104,7 +110,10 @@ class Cases:
         return [case for case in self._known if case is not None]
 
     def release(self) -> None:
-        """Release the cases that do not stay in memory; `prepare` prepares them again."""
+        """Release the programs that do not stay in memory between blocks.
+
+        `prepare` prepares them again.
+        """
         self._files.forget()
         for number, origin in enumerate(self._origins):
             if not origin.kept:
@@ -138,8 +147,8 @@ class Cases:
     def _written(self, stopped: Callable[[], bool]) -> list[tuple[int, Pair]]:
         """Write the programs of all points, and start to compile them.
 
-        Return each point, a value of the swept parameter, with its two programs. Points for which
-        no program can be written are left out.
+        Return each point (value of the swept parameter) with its two programs. Points for which no
+        program can be written are left out.
         """
         found = []
         for value in self._points:
@@ -158,9 +167,10 @@ class Cases:
     def _number(
         self, written: Written, value: int, numbers: dict[str, int], *, component: bool
     ) -> int:
-        """Return the index of the case that times a program; equal programs share a case.
+        """Return the index of the case that times a program.
 
-        Prepare the program if no earlier program was equal.
+        Prepare the program if it is a new one. `numbers` has the indices of known programs, by
+        file; equal programs share a case.
 
         Raises:
             InputError: when the program cannot be compiled or measured.
@@ -185,7 +195,10 @@ class Cases:
 
 
 def random_entries(experiment: Experiment, value: int) -> int:
-    """Return the number of map entries among which packets choose at random; 0: fixed packets."""
+    """Return the number of map entries from which packets choose at random.
+
+    0 if packets are equal.
+    """
     if not experiment["traffic"]["vary"]:
         return 0
     return numeric_value(settings_at(experiment, value), "entries")
@@ -209,16 +222,16 @@ class LinuxXdp(TestBed):
     metrics = ("ns",)
 
     def __init__(self, blocks: int) -> None:
-        """Create the test bed; `blocks` is the number of blocks of an experiment."""
+        """Create the test bed, which measures each experiment in this number of blocks."""
         self.blocks = blocks
 
     def check(self, experiment: Experiment) -> None:
-        """Reject experiments that the test bed does not support, see `TestBed.check`."""
+        """Check that the test bed can run an experiment, as described in `TestBed.check`."""
         xdp_program(experiment, swept_values(experiment)[0], component=True)
 
     @contextmanager
     def open(self, limits: Limits, stopping: Stopping) -> "Iterator[_Station]":
-        """Open the test bed, see `TestBed.open`."""
+        """Prepare the test bed, as described in `TestBed.open`."""
         cpu = chosen_cpu(limits.cpu)
         compiler = Compiler(self.name)
         station = kernel.open_station(kernel.open_kernel(), cpu)
@@ -236,10 +249,11 @@ class LinuxXdp(TestBed):
 
 
 BED = LinuxXdp(blocks=3)
-"""The test bed of a full calibration. Blocks of an experiment are minutes apart. They expose a slow
-drift of the machine, and spread it over all experiments."""
+"""Test bed of a full calibration. The blocks of an experiment are minutes apart, which reveals a
+slow drift of the machine, and spreads it over all experiments.
+"""
 QUICK = LinuxXdp(blocks=1)
-"""The test bed of a quick calibration, with a single block for each experiment."""
+"""Test bed of a quick calibration, which measures each experiment in a single block."""
 _FEWEST_LOADS = 3  # minimum number of loads per block
 
 
@@ -296,10 +310,10 @@ class _Station:
 def _samples(
     outcome: Outcome, pairs: dict[int, tuple[int, int]], errors: dict[int, str]
 ) -> Iterator[Sample]:
-    """Yield a sample for each point and load; for points without samples, add to `errors`.
+    """Yield a sample for each point and load; store an error for points without samples.
 
-    A point is a value of the swept parameter. `pairs` has the indices of the two programs of each
-    point.
+    A point is a value of the swept parameter. `pairs` has the indices of its two programs, with and
+    without the component.
     """
     for value, (component, baseline) in pairs.items():
         both = outcome.subjects[component], outcome.subjects[baseline]
@@ -313,9 +327,9 @@ def _samples(
 
 
 def _paths(cases: Cases) -> dict[str, str]:
-    """Return the executed instructions of each program as text, by names like `component-16`.
+    """Return the executed path of each program as text, by names such as `component-16`.
 
-    Programs with unknown executed instructions are left out.
+    Programs with an unknown path are left out.
     """
     found = dict[str, str]()
     for value, pair in cases.pairs.items():

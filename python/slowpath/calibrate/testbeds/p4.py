@@ -1,4 +1,4 @@
-"""Test bed that generates P4 programs of experiments, for v1model, without running them.
+"""Test bed that writes P4 programs for experiments (architecture v1model), without running them.
 
 The templates are in `templates/p4/`, one for each component. The programs parse all headers before
 the key. If the key begins inside a header, the parser splits this header there. If the compiler
@@ -45,7 +45,7 @@ _KEYED = (*TABLES, "state", "hash", "meter")
 
 
 class Layers(NamedTuple):
-    """The packet headers that the parser of a P4 program extracts, in order."""
+    """The packet headers that a P4 program extracts, in order."""
 
     headers: list[tuple[str, str]]  # type and name of each header
     split: int  # bytes before the key in the header that contains the key; 0: it starts a header
@@ -53,7 +53,7 @@ class Layers(NamedTuple):
 
 
 def layers_of(experiment: Experiment) -> Layers:
-    """Return the headers in front of the key; all headers if the component has no key."""
+    """Return the headers before the table key; all headers if the component has no key."""
     keyed = experiment["component"]["kind"] in _KEYED
     end = key_offset(experiment) if keyed else payload_offset(experiment)
     headers, at = list[tuple[str, str]](), 0
@@ -84,7 +84,7 @@ _HIGH = 1 << 31
 
 
 class P4Program(NamedTuple):
-    """The P4 program, table entries and packet for an experiment at one parameter value."""
+    """A P4 program with its table entries and its packet, for one value of the swept parameter."""
 
     text: str  # P4
     entries: str  # `table_add` commands for the switch's command line
@@ -92,7 +92,9 @@ class P4Program(NamedTuple):
 
 
 def p4_program(experiment: Experiment, value: int, *, component: bool) -> P4Program:
-    """Return the program of an experiment at one parameter value, with or without its component.
+    """Return the P4 program of an experiment at one value of its swept parameter.
+
+    If `component` is false, the program lacks the measured component.
 
     Raises:
         InputError: when parameters do not fit together, or v1model has no equivalent.
@@ -111,7 +113,11 @@ def p4_program(experiment: Experiment, value: int, *, component: bool) -> P4Prog
 
 
 def _check(experiment: Experiment, settings: ParameterValues) -> None:
-    """Raise an error if v1model does not support the parameters."""
+    """Check that v1model supports the parameters of an experiment.
+
+    Raises:
+        InputError: if it does not.
+    """
     if settings.get("map", "hash") != "hash":
         reject(experiment, f"the P4 architecture v1model has no tables like {settings['map']}")
     if numeric_value(settings, "repeats") > 1:
@@ -128,7 +134,7 @@ def _check(experiment: Experiment, settings: ParameterValues) -> None:
 
 
 def _names(experiment: Experiment, settings: ParameterValues) -> dict[str, int | str]:
-    """Return values for placeholders of the templates, other than the experiment's parameters."""
+    """Return the values of placeholders that are not parameters of the experiment."""
     kind, layers = experiment["component"]["kind"], layers_of(experiment)
     headers, size = numeric_value(settings, "headers"), numeric_value(settings, "header_bytes")
     fields = numeric_value(settings, "fields")
@@ -182,11 +188,11 @@ def _key_bits(end: int, start: int) -> str:
 
 
 def _address(others: int, front: int) -> str:
-    """Return a P4 expression for an address that consists of `number` and other bits of the key.
+    """Return a P4 expression for an address: `number`, with other bits of the key around it.
 
     Args:
         others: number of key bits that do not depend on `number`.
-        front: how many of these bits are in front of it.
+        front: number of these bits in front of `number`.
     """
     before = [_key_bits(others, others - front)] if front else []
     behind = [_key_bits(others - front, 0)] if others > front else []
@@ -194,7 +200,7 @@ def _address(others: int, front: int) -> str:
 
 
 def _entries(experiment: Experiment, settings: ParameterValues) -> str:
-    """Return the switch commands that fill the tables, one for each entry."""
+    """Return the commands that fill the tables of the switch, one for each entry."""
     kind = experiment["component"]["kind"]
     if kind not in TABLES:
         return ""
@@ -228,19 +234,19 @@ _CHECK = ("--target", "bmv2", "--arch", "v1model", "--parse-only")
 
 
 class P4(TestBed):
-    """The test bed `p4`, which only writes P4 programs."""
+    """The test bed `p4`, which writes P4 programs and measures nothing."""
 
     name = target = "p4"
     says = "Writes P4_16 programs for the architecture v1model; measures nothing"
     templates, ending = FOLDER, ".p4"
 
     def check(self, experiment: Experiment) -> None:
-        """Reject experiments that the test bed does not support, see `TestBed.check`."""
+        """Check that programs can be written for an experiment, as described in `TestBed.check`."""
         p4_program(experiment, swept_values(experiment)[0], component=True)
 
     @contextmanager
     def open(self, limits: Limits, stopping: Stopping) -> Iterator["_Writer"]:
-        """Open the test bed, see `TestBed.open`."""
+        """Prepare the test bed, as described in `TestBed.open`."""
         del limits  # nothing is measured
         yield _Writer(stopping)
 
@@ -254,7 +260,7 @@ class _Writer:
         self._compiler = shutil.which(_COMPILER)
 
     def measure(self, job: Job) -> BlockResult:
-        """Write the P4 programs of all values of the swept parameter; the result has no samples."""
+        """Write the P4 programs for all values of the swept parameter; there are no samples."""
         errors = dict[int, str]()
         parameter = job.experiment["component"]["sweep"]["parameter"]
         for value in job.points:

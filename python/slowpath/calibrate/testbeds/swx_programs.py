@@ -1,4 +1,4 @@
-"""Generates DPDK SWX pipelines, in the form that p4c emits, and their expected output packets.
+"""Generates SWX pipelines for experiments, as the compiler p4c would, and their expected outputs.
 
 `templates/swx/` has one template for each component, and `driver.c`, which reads the expanded
 templates. The source address of the Ethernet header holds the component's result.
@@ -30,22 +30,22 @@ from slowpath.calibrate.testbeds.generation import (
 from slowpath.calibrate.testbeds.p4 import TABLES, layers_of
 
 FRESH = 0x01020304
-"""Value that a checksum update writes to each word."""
+"""Value that the component `checksum` with the method `update` writes to each word."""
 DESTINATION = 0x020000000001
-"""Destination address of the Ethernet header; components use it as an operand."""
+"""Destination address of the Ethernet header, which components use as an operand."""
 INITIAL = 3
-"""Initial value of the state words in experiments that read these words."""
+"""Initial value of all state words in experiments that read these words."""
 _MASK = (1 << 64) - 1
 _WORD = (1 << 32) - 1
 _ADDRESS = (1 << 48) - 1
 _ONES = 0xFFFF
 _MISSES = {"table-exact": 3, "table-lpm": 0}
-"""For some components, the key byte whose highest bit is set in packets that must miss the table.
+"""Index of the key byte whose highest bit is set in packets that must miss the table, by component.
 """
 
 
 def input_packet(experiment: Experiment, settings: ParameterValues, packet: bytes) -> bytes:
-    """Return `packet` with input for the component, such as a table key that hits or misses."""
+    """Return a copy of `packet` with input for the component, such as a key that hits the table."""
     kind, data = experiment["component"]["kind"], bytearray(packet)
     end = payload_offset(experiment)
     if kind in ("parser", "checksum"):
@@ -68,7 +68,10 @@ def input_packet(experiment: Experiment, settings: ParameterValues, packet: byte
 def expected_packet(
     experiment: Experiment, settings: ParameterValues, packet: bytes, *, component: bool
 ) -> bytes:
-    """Return the packet that a pipeline must emit for `packet`."""
+    """Return the packet that a pipeline must output for the input `packet`.
+
+    If `component` is false, the pipeline lacks the measured component.
+    """
     kind, headers = experiment["component"]["kind"], numeric_value(settings, "headers")
     each = numeric_value(settings, "header_bytes")
     if kind == "forward":
@@ -91,7 +94,10 @@ def expected_packet(
 
 
 def _checksum(experiment: Experiment, settings: ParameterValues, packet: bytes) -> int:
-    """Return an Internet checksum of the payload (RFC 1071, 1624), which is never zero."""
+    """Return the Internet checksum that the component computes over the payload (RFC 1071, 1624).
+
+    It is never zero.
+    """
     start, count = payload_offset(experiment), numeric_value(settings, "bytes")
     words = [int.from_bytes(packet[at : at + 4], "big") for at in range(start, start + count, 4)]
     if settings["method"] == "update":
@@ -165,7 +171,7 @@ def _hashed(
 
 
 def jenkins(key: bytes) -> int:
-    """Return Jenkins's hash lookup3 of a key of whole 32-bit words, with the initial value 0."""
+    """Return the hash lookup3 (Jenkins) of a key of whole 32-bit words, with initial value 0."""
     words = [int.from_bytes(key[at : at + 4], "little") for at in range(0, len(key), 4)]
     state = [(0xDEADBEEF + len(key)) & _WORD] * 3
 
@@ -221,7 +227,7 @@ _RESULTS = {
 }
 
 WORDS = 63
-"""Maximum number of 32-bit words in a header: SWX has 8 bits for its size and for offsets."""
+"""Maximum number of 32-bit words in a header; SWX stores its size and offsets in 8 bits."""
 
 
 class ComponentHeaders(NamedTuple):
@@ -233,7 +239,7 @@ class ComponentHeaders(NamedTuple):
 
 
 def own_headers(kind: str, settings: ParameterValues) -> ComponentHeaders:
-    """Return the headers that only the component under test reads or writes."""
+    """Return the headers of a component that the rest of the pipeline does not use."""
     count, size = numeric_value(settings, "headers"), 8 * numeric_value(settings, "header_bytes")
     fields = numeric_value(settings, "fields")
     if kind in ("parser", "push", "pop"):
@@ -251,7 +257,7 @@ def own_headers(kind: str, settings: ParameterValues) -> ComponentHeaders:
 
 
 def _words(count: int) -> ComponentHeaders:
-    """Declare `count` 32-bit words, split into headers of at most `WORDS` words."""
+    """Return headers with a total of `count` 32-bit words, each with at most `WORDS` words."""
     structs, headers = [_struct("fresh_t", [("word", 32)])], [("fresh_t", "fresh")]
     for number, first in enumerate(range(0, count, WORDS)):
         words = min(WORDS, count - first)
@@ -272,8 +278,7 @@ INSTRUCTIONS = {
     "constant": "mov {} {}",
 }
 """SWX instruction of each arithmetic operation, with a placeholder for the destination.
-
-Instructions with a constant also have a placeholder for the constant.
+Instructions with a constant have a second placeholder for it.
 """
 _SUMS = ["m.sum", "m.sum0", "m.sum1", "m.sum2"]
 
@@ -286,11 +291,11 @@ _FIELDS = {
     "meter": ["bit<32> at", "bit<32> length", "bit<32> color", "bit<32> value"],
     "state": ["bit<32> at", "bit<64> value"],
 }
-"""Metadata fields of each component, other than the port and the result."""
+"""Metadata fields of each component, without the port and the result."""
 
 
 def metadata(kind: str, settings: ParameterValues) -> list[str]:
-    """Return declarations of the metadata fields other than the port and the result."""
+    """Return declarations of a component's metadata fields, without the port and the result."""
     if kind == "field-writes":
         in_metadata = settings["where"] == "metadata"
         fields = range(numeric_value(settings, "writes") if in_metadata else 0)
@@ -299,7 +304,7 @@ def metadata(kind: str, settings: ParameterValues) -> list[str]:
 
 
 def parser_names(settings: ParameterValues) -> dict[str, int | str]:
-    """Return values for the placeholders of the component `parser`: labels and header types.
+    """Return the values of the placeholders in the template of `parser`: labels and header types.
 
     Label `OWN<i>_END` marks the first instruction after the type checks of header i.
     """
@@ -315,7 +320,10 @@ def parser_names(settings: ParameterValues) -> dict[str, int | str]:
 
 
 def body_names(kind: str, settings: ParameterValues) -> dict[str, int | str]:
-    """Return values for the placeholders in repeated lines of a component; lines count from 0."""
+    """Return the values of the placeholders in repeated lines of a component's template.
+
+    Lines count from 0.
+    """
     count = numeric_value(settings, "count")
     if kind == "arithmetic":
         pattern = INSTRUCTIONS[str(settings["operation"])]
@@ -348,7 +356,7 @@ def body_names(kind: str, settings: ParameterValues) -> dict[str, int | str]:
 FOLDER = Path(__file__).parent / "templates/swx"
 _ETHERNET = 14
 _LONGEST = 255
-"""Maximum header length in bytes."""
+"""Maximum length of a header in bytes."""
 _MATCHES = {"table-exact": "exact", "table-lpm": "lpm", "table-ternary": "wildcard"}
 _LACKING = {
     "table-exact": ("map", ("hash",)),
@@ -358,11 +366,11 @@ _LACKING = {
     "branches": ("predictable", (YES,)),
     "arithmetic": ("operation", tuple(INSTRUCTIONS)),
 }
-"""For some components, a parameter and the values of it that SWX supports."""
+"""Parameters of components that SWX supports only for some values, with these values."""
 
 
 class Pipeline(NamedTuple):
-    """An SWX pipeline, and the packet that it must output."""
+    """The text of an SWX pipeline, and the packet that it must output."""
 
     text: str
     sent: bytes
@@ -377,7 +385,7 @@ class Pipelines(NamedTuple):
 
 
 def swx_driver(experiment: Experiment) -> str:
-    """Return the program that builds and times the pipelines of an experiment, in C.
+    """Return a C program that builds the pipelines of an experiment and measures their times.
 
     Raises:
         InputError: when parameters do not fit together, or SWX has no equivalent.
@@ -386,7 +394,7 @@ def swx_driver(experiment: Experiment) -> str:
 
 
 def swx_load(experiment: Experiment) -> str:
-    """Return the program that offers packets to the pipelines of an experiment, in C.
+    """Return a C program that sends packets to the pipelines of an experiment at given rates.
 
     Raises:
         InputError: when parameters do not fit together, or SWX has no equivalent.
@@ -397,7 +405,7 @@ def swx_load(experiment: Experiment) -> str:
 
 
 def _program(experiment: Experiment, file: str) -> str:
-    """Return the C program for the pipelines of an experiment, from the template `file`."""
+    """Return a C program for the pipelines of an experiment, from the template `file`."""
     part = experiment["component"]
     for value in swept_values(experiment):
         _check(experiment, settings_at(experiment, value))
@@ -413,7 +421,7 @@ def _program(experiment: Experiment, file: str) -> str:
 
 
 def swx_pipelines(experiment: Experiment, value: int) -> Pipelines:
-    """Return the pipelines of an experiment at one value of its parameter.
+    """Return the pipelines of an experiment at one value of its swept parameter.
 
     Raises:
         InputError: when parameters do not fit together, or SWX has no equivalent.
@@ -438,7 +446,11 @@ def swx_pipelines(experiment: Experiment, value: int) -> Pipelines:
 
 
 def _check(experiment: Experiment, settings: ParameterValues) -> None:
-    """Raise an error if SWX pipelines do not support the parameters."""
+    """Check that SWX pipelines support the parameters of an experiment.
+
+    Raises:
+        InputError: if they do not.
+    """
     check_parameters(experiment, settings)
     kind = experiment["component"]["kind"]
     key, words = _LACKING.get(kind, ("", ()))
@@ -461,7 +473,7 @@ def _check(experiment: Experiment, settings: ParameterValues) -> None:
 
 
 def _names(experiment: Experiment, settings: ParameterValues) -> dict[str, int | str]:
-    """Return values for placeholders of the templates, other than the experiment's parameters."""
+    """Return the values of placeholders that are not parameters of the experiment."""
     kind, layers = experiment["component"]["kind"], layers_of(experiment)
     own = own_headers(kind, settings)
     parsed = [name for _, name in layers.headers]

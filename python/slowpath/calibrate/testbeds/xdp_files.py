@@ -1,4 +1,4 @@
-"""Writes the XDP programs of an experiment to disk and compiles them in parallel."""
+"""Writes the XDP programs of experiments to files, and compiles them in parallel."""
 
 import os
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -16,8 +16,9 @@ from slowpath.core.programs.compilers import CompilerError, find_compiler
 from slowpath.core.programs.sources import Clang
 
 _LARGEST = 1 << 20
-"""Maximum size of a file with map content, in bytes; larger content is not written, because it
-follows from the specification."""
+"""Maximum size of a file with map content, in bytes. Larger content is not written, because it
+follows from the specification of the experiment.
+"""
 
 
 class Written(NamedTuple):
@@ -28,17 +29,17 @@ class Written(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """Two programs for a value of the swept parameter, with and without the component."""
+    """The programs for a value of the swept parameter: with and without the component."""
 
     component: Written
     baseline: Written
 
 
 class XdpFiles:
-    """The generated programs of one experiment; equal programs share a file."""
+    """The generated programs of an experiment and their files; equal programs share a file."""
 
     def __init__(self, experiment: Experiment, folder: Path, *, sends_back: bool = False) -> None:
-        """Create the programs of an experiment.
+        """Prepare to write the programs of an experiment.
 
         Args:
             experiment: The experiment.
@@ -51,7 +52,7 @@ class XdpFiles:
         self._known: list[Written] = []
 
     def pair(self, value: int) -> Pair:
-        """Write the programs for a value of the swept parameter, with and without the component.
+        """Write the programs for a value of the swept parameter: with and without the component.
 
         Raises:
             InputError: when parameters do not fit together.
@@ -59,7 +60,7 @@ class XdpFiles:
         return Pair(self._written(value, component=True), self._written(value, component=False))
 
     def again(self, value: int, *, component: bool) -> Written:
-        """Return a program that `pair` has written earlier, without writing its file again."""
+        """Return a program that `pair` has written; its file is not written again."""
         name, program = self._made(value, component=component)
         return Written(str(self._source(name)), program)
 
@@ -87,7 +88,10 @@ class XdpFiles:
         return self._folder / f"{name}.bpf.c"
 
     def _made(self, value: int, *, component: bool) -> tuple[str, XdpProgram]:
-        """Generate the program for a value of the swept parameter, and return it with its name."""
+        """Generate the program for a value of the swept parameter.
+
+        Return its name and the program.
+        """
         experiment = self._experiment
         name = f"{experiment['component']['sweep']['parameter']}-{value}"
         if component:
@@ -102,26 +106,34 @@ class XdpFiles:
 
 
 def without_first_comment(text: str) -> str:
-    """Return a program's source without its first comment, which names the swept value."""
+    """Return the source of a program without its first comment, which names the swept value.
+
+    Programs with the same remaining text are equal.
+    """
     return text.partition("*/")[2]
 
 
 FLAGS = ("-mcpu=v3", "-fno-unroll-loops")
-"""Compiler flags, the same as for examples/; loops are not unrolled."""
+"""Compiler flags, as for examples/; loops are not unrolled."""
 
 
 class Compiled(NamedTuple):
-    """A compiled program: the object that contains it, and the program's index in the object."""
+    """A compiled program: its object, and its index in the object."""
 
     object: objects.Object
     number: int
 
 
 class Compiler:
-    """Compiles the programs of all experiments in parallel; equal programs are compiled once."""
+    """Compiler of the programs of all experiments.
+
+    It works in parallel, and compiles equal programs once.
+    """
 
     def __init__(self, bed: str) -> None:
-        """Look for clang now, before a test bed writes hundreds of programs.
+        """Look for clang, so that a missing one is reported before many programs are written.
+
+        `bed` is the name of the test bed, for the error.
 
         Raises:
             InputError: when no usable clang is installed.
@@ -143,7 +155,7 @@ class Compiler:
         return self._known[text]
 
     def stop(self) -> None:
-        """Wait for running compilations and cancel those that have not started."""
+        """Wait for running compilations, and cancel those that have not started."""
         self._threads.shutdown(cancel_futures=True)
 
 

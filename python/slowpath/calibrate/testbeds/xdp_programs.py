@@ -1,4 +1,4 @@
-"""Generates XDP programs for experiments: C source, map contents and packet.
+"""Generates XDP programs for experiments: C source, map content and packet.
 
 The templates are in `templates/xdp/`, one for each component. A template yields both the program
 with the component and the program without it, so that these differ in nothing else. Mixtures of
@@ -54,14 +54,14 @@ _PLAIN = (
     "get_prandom_u32",
     "get_smp_processor_id",
 )
-"""Helpers that take no arguments and return a number."""
+"""Kernel helpers without arguments that return a number."""
 _NUMBERED = ("array", "percpu_array", "devmap", "cpumap", "xskmap")
 _FEW = ("devmap", "devmap_hash", "cpumap", "xskmap")
 """Map types with few entries, whose values have 4 bytes."""
 
 
 def helper_names(settings: ParameterValues) -> dict[str, int | str]:
-    """Return values for the placeholders of calls of a kernel helper: its map and arguments."""
+    """Return the placeholders' values for a call of a kernel helper: its map and arguments."""
     helper, kind = str(settings.get("helper", "")), str(settings.get("map", ""))
     if helper in _BY_MAP or helper == "redirect_map":
         map_type = kind.upper()
@@ -96,7 +96,7 @@ _NONE = "0" * 8
 
 
 def maps_of(experiment: Experiment, settings: ParameterValues, text: str) -> Maps:
-    """Return the content of each map that the text of a program defines."""
+    """Return the content of each map that a program defines; `text` is its C source."""
     maps: Maps = {}
     for name, entries in _TABLES.get(experiment["component"]["kind"], _no_tables)(
         experiment, settings
@@ -113,12 +113,12 @@ def _little(value: int, size: int) -> str:
 
 
 def _value(settings: ParameterValues) -> str:
-    """Return the value of all table entries in hexadecimal: the little-endian number 1."""
+    """Return the value of all table entries in hexadecimal digits: the little-endian number 1."""
     return _little(1, numeric_value(settings, "value_bytes"))
 
 
 def _rest(experiment: Experiment, settings: ParameterValues) -> bytes:
-    """Return the key bytes that all entries have in common."""
+    """Return the bytes of the key that all table entries have in common."""
     return fixed_key_bytes(
         experiment, numeric_value(settings, SIZE), numeric_value(settings, "key_bytes")
     )
@@ -128,7 +128,7 @@ Tables = Iterator[tuple[str, list[Entry]]]
 
 
 def _tables(settings: ParameterValues, found: list[Entry]) -> Tables:
-    """Yield the name and the entries of each lookup table; all tables have the same entries."""
+    """Yield the name and the entries of each lookup table; all have the same entries, `found`."""
     for table in range(numeric_value(settings, "tables")):
         yield f"table{table}", found
 
@@ -186,7 +186,7 @@ def _copy(_experiment: Experiment, settings: ParameterValues) -> Tables:
 
 
 def _helper(experiment: Experiment, settings: ParameterValues) -> Tables:
-    """Yield the name and the entries of the map that a helper uses.
+    """Yield the name and the entries of the map that a kernel helper uses.
 
     The map has one entry if calls of the helper must find it, else none.
     """
@@ -218,7 +218,7 @@ _TABLES: dict[str, Callable[[Experiment, ParameterValues], Tables]] = {
 
 FOLDER, ENDING = Path(__file__).parent / "templates/xdp", ".bpf.c"
 ENTRY = "program"
-"""Name of the program function in the compiled object."""
+"""Name of the entry function of generated programs."""
 _INSTRUCTIONS = {
     "add": "%0 += %1",
     "xor": "%0 ^= %1",
@@ -233,7 +233,7 @@ _INSTRUCTIONS = {
 
 
 class XdpProgram(NamedTuple):
-    """The C source, map contents and packet for an experiment at one parameter value."""
+    """A generated XDP program with its map content and its packet."""
 
     text: str  # C source
     maps: str  # content of maps in the format of `--maps`, as JSON
@@ -241,7 +241,9 @@ class XdpProgram(NamedTuple):
 
 
 def xdp_program(experiment: Experiment, value: int, *, component: bool) -> XdpProgram:
-    """Return the program of an experiment at one parameter value, with or without its component.
+    """Return the XDP program of an experiment at one value of its swept parameter.
+
+    If `component` is false, the program lacks the measured component.
 
     Raises:
         InputError: when the parameters do not fit together.
@@ -273,14 +275,14 @@ def empty_program(experiment: Experiment, value: int) -> XdpProgram:
 
 
 def _remainder(byte: int) -> int:
-    """Return the CRC-32 (IEEE 802.3) of one byte, without the inversions, as in P4's `crc32`."""
+    """Return the CRC-32 (IEEE 802.3) of a byte, without the inversions, as in P4's `crc32`."""
     for _ in range(8):
         byte = byte >> 1 ^ (0xEDB88320 if byte & 1 else 0)
     return byte
 
 
 def _names(experiment: Experiment, settings: ParameterValues) -> dict[str, int | str]:
-    """Return values for placeholders of the templates, other than the experiment's parameters."""
+    """Return the values of placeholders that are not parameters of the experiment."""
     count, key = numeric_value(settings, "count"), numeric_value(settings, "key_bytes") or 4
     vary, size = experiment["traffic"]["vary"], numeric_value(settings, "bytes") // 4
     kind = experiment["component"]["kind"]
@@ -326,12 +328,10 @@ def _names(experiment: Experiment, settings: ParameterValues) -> dict[str, int |
 
 
 VALUES = 5
-"""Number of C variables that the random instructions compute with."""
+"""Number of C variables that random instructions use as operands."""
 _SLOTS = 32
-"""Number of 8-byte slots in the packet and in the map's value.
-
-All accesses to one slot have the same size, so that the core can forward a stored value to a later
-load.
+"""Number of 8-byte slots in the packet and in the map's value that random instructions access. All
+accesses to a slot have the same size, so that the core can forward a stored value to a later load.
 """
 _SIZES = (("u64", 8), ("u32", 4), ("u16", 2), ("u8", 1))
 _SUMS = ("+=", "-=", "^=", "|=", "&=")
@@ -339,9 +339,9 @@ _CONDITIONS = ("==", "!=", ">", "s<")
 
 
 def mixture(mix: str, count: int) -> list[str]:
-    """Return `count` random instructions as inline assembly in C.
+    """Return `count` random instructions of a mix of kinds, as inline assembly in C.
 
-    The same arguments yield the same instructions.
+    The same arguments always yield the same instructions.
     """
     luck = random.Random(f"{mix} {count}")  # noqa: S311 - no secret
     kinds, shares = zip(*MIXES[mix].items(), strict=True)
@@ -391,7 +391,7 @@ def _constant(luck: random.Random) -> str:
 
 
 def _branch(luck: random.Random) -> str:
-    """Return a conditional jump that may skip an addition, as random inline assembly."""
+    """Return a conditional jump over an addition, with random operands, as inline assembly."""
     left, right = _two(luck)
     changed = luck.randrange(VALUES)
     compared = f"if %1 {luck.choice(_CONDITIONS)} %2 goto +1\\n\\t%0 += 3"
@@ -404,7 +404,7 @@ def _load(luck: random.Random) -> str:
 
 
 def _reload(luck: random.Random) -> str:
-    """Return a load from the map value, which an earlier store may have changed."""
+    """Return a load from the map value, which an earlier instruction may have stored."""
     return _loaded(luck, "state")
 
 
@@ -442,4 +442,4 @@ MAKERS: dict[str, Callable[[random.Random], str]] = {
     "reload": _reload,
     "store": _store,
 }
-"""Functions that write one random instruction, by the names of kinds in `MIXES`."""
+"""Functions that write a random instruction of one kind, by the names of kinds in `MIXES`."""

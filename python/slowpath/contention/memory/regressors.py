@@ -27,20 +27,19 @@ import numpy as np
 from slowpath.core.arrays import Floats, Indices, Mask
 
 Roughness = float
-"""Smoothness nu of the Matern kernel: a process with `ROUGH` has no derivative, with `SMOOTH` one.
+"""Smoothness parameter nu of the Matern kernel: a process with `ROUGH` has no derivative, with
+`SMOOTH` one.
 """
 ROUGH, SMOOTH = 0.5, 1.5
 
 _CONSTANT, _LENGTH, _NOISE = (1.0, 1e-2, 1e2), (1.0, 0.1, 100.0), (0.05, 1e-3, 1.0)
-"""Start value, smallest value and largest value of each kernel parameter."""
+"""Start value, smallest value and largest value of each kernel parameter in the search."""
 _PRECISION = 1e-5
-"""Improvement of the likelihood, as a share, below which the search for kernel parameters ends.
-
-Ten times the precision costs twice the steps, and changes no error by 0.01 points.
+"""The search for kernel parameters ends if a step improves the likelihood by a smaller share. Ten
+times the precision costs twice the steps, and changes no error by 0.01 points.
 """
 _SEARCHED = 128
-"""Maximum number of rows by which kernel parameters are searched; all rows enter the prediction.
-
+"""Maximum number of training rows for the search for kernel parameters; predictions use all rows.
 The time of the search grows with the cube of this number.
 """
 _JITTER = 1e-10
@@ -62,7 +61,7 @@ class Scale(NamedTuple):
 
 
 def scale_of(values: Floats) -> Scale:
-    """Return the mean and the standard deviation of each column."""
+    """Return the mean and the standard deviation of each column of a matrix."""
     mean, deviation = values.mean(axis=0), values.std(axis=0)
     rounding = 10 * np.finfo(float).eps * np.abs(mean)
     return Scale(mean, np.where(deviation <= rounding, 1.0, deviation))
@@ -71,8 +70,8 @@ def scale_of(values: Floats) -> Scale:
 class GaussianProcess:
     """A Gaussian process regressor.
 
-    `fit` searches for the kernel parameters, unless they are `known`. The search begins at `begin`,
-    if these are parameters for as many features.
+    `fit` searches for the kernel parameters, unless `known` has them. The search starts at the
+    parameters `begin`, if they are for the same number of features.
     """
 
     def __init__(
@@ -118,7 +117,10 @@ class GaussianProcess:
     @overload
     def predict(self, x: Floats, /, *, return_std: Literal[True]) -> tuple[Floats, Floats]: ...
     def predict(self, x: Floats, /, *, return_std: bool = False) -> Floats | tuple[Floats, Floats]:
-        """Return the predicted mean for rows, and with `return_std` also the standard deviation."""
+        """Return the predicted means for rows of features `x`.
+
+        If `return_std` is true, also return the predicted standard deviations.
+        """
         from scipy.linalg.lapack import dtrtrs
 
         constant, lengths, noise = _parameters(self._theta)
@@ -153,15 +155,15 @@ class GaussianProcess:
 
 
 def _some_rows(count: int) -> Indices:
-    """Return the indices of the rows on which the kernel parameters are searched.
+    """Return indices of the training rows for the search for kernel parameters.
 
-    These are all rows, or a part of them if there are many.
+    These are all `count` rows, or a random part of them if there are many.
     """
     return np.sort(np.random.default_rng(0).permutation(count)[:_SEARCHED])
 
 
 class Likelihood:
-    """The likelihood of the training rows under a Gaussian process, by kernel parameters."""
+    """The likelihood of the training rows under a Gaussian process with given kernel parameters."""
 
     def __init__(self, x: Floats, y: Floats, roughness: Roughness) -> None:
         rows, self.features = x.shape
@@ -178,7 +180,10 @@ class Likelihood:
         return _with_noise(kernel, noise)
 
     def loss(self, theta: Floats) -> tuple[float, Floats]:
-        """Return the negative logarithm of the likelihood, and its gradient by `theta`."""
+        """Return the negative logarithm of the likelihood, and its gradient by `theta`.
+
+        `theta` has the logarithms of the kernel parameters.
+        """
         from scipy.linalg.lapack import dpotrf, dpotri
 
         constant, lengths, noise = _parameters(theta)
@@ -212,7 +217,7 @@ class Likelihood:
 
 
 def _with_noise(kernel: Floats, noise: float) -> Floats:
-    """Add noise to the diagonal of a kernel matrix, in place."""
+    """Add `noise` to the diagonal of a kernel matrix, in place, and return the matrix."""
     kernel.ravel()[:: len(kernel) + 1] += noise + _JITTER
     return kernel
 
@@ -230,10 +235,10 @@ def _matern(distance: Floats, roughness: Roughness) -> Floats:
 
 
 def _matern_and_slope(distance: Floats, roughness: Roughness) -> tuple[Floats, Floats]:
-    """Return the Matern kernel, and a factor for its derivatives by logarithms of lengths.
+    """Return the Matern kernel, and a factor for its derivatives by the logarithms of lengths.
 
-    The derivative is this factor times the squared difference of the feature that the length
-    scales. For equal rows the square is 0, so any factor is right.
+    The derivative by the logarithm of a feature's length is this factor times the squared
+    difference of the scaled feature. For equal rows this difference is 0, so any factor is right.
     """
     if roughness == ROUGH:
         kernel = np.exp(-distance)
@@ -248,11 +253,13 @@ def _matern_and_slope(distance: Floats, roughness: Roughness) -> tuple[Floats, F
 
 _BINS = 32
 _SAME = 1e-9
-"""Gains within this share of the best one are equal; the first of them is chosen."""
+"""Splits whose gains differ from the best gain by at most this share count as equal; the first of
+them is chosen.
+"""
 
 
 class Settings(NamedTuple):
-    """Settings of boosted trees."""
+    """Parameters of the training of boosted trees."""
 
     rounds: int
     rate: float  # share of each tree's values that is added to the prediction
@@ -262,9 +269,9 @@ class Settings(NamedTuple):
 
 
 class Splits(NamedTuple):
-    """Candidate splits: rows with at most `limit` in column `feature` are on the lower side.
+    """Candidate splits: a row is on the lower side if its column `feature` is at most `limit`.
 
-    The last split has all rows on its lower side, for nodes that stay whole.
+    The last split has all rows on its lower side, for tree nodes that stay whole.
     """
 
     feature: Indices
@@ -277,7 +284,11 @@ class Splits(NamedTuple):
 
 
 def splits_of(x: Floats, slowing: Sequence[bool]) -> Splits:
-    """Return splits halfway between distinct values, or between quantiles if there are many."""
+    """Return candidate splits: limits halfway between the distinct values of each feature.
+
+    If a feature has many distinct values, the limits are between quantiles. `slowing` is true for
+    features that never make the prediction larger.
+    """
     features, limits = list[int](), list[float]()
     for feature, values in enumerate(x.T):
         distinct = np.unique(values)
@@ -294,7 +305,7 @@ def splits_of(x: Floats, slowing: Sequence[bool]) -> Splits:
 
 
 class _Best(NamedTuple):
-    """The best split of each tree node, and the predictions for both sides of the split."""
+    """The best split of each tree node, and the predictions for the two sides of the split."""
 
     split: Indices
     lower: Floats
@@ -305,7 +316,10 @@ class BoostedTrees:
     """Gradient-boosted trees of depth two."""
 
     def __init__(self, settings: Settings, slowing: Sequence[bool]) -> None:
-        """Create trees; `slowing` is true for features that never make the prediction larger."""
+        """Create untrained trees.
+
+        `slowing` is true for features that never make the prediction larger.
+        """
         self._settings, self._slowing = settings, slowing
 
     def fit(self, x: Floats, y: Floats, /) -> "BoostedTrees":
@@ -313,7 +327,10 @@ class BoostedTrees:
         return self._take(self._grown(x, y, np.ones((1, len(y)), dtype=bool)), 0)
 
     def fit_parts(self, x: Floats, y: Floats, parts: Mask) -> "list[BoostedTrees]":
-        """Train copies on subsets of the rows at once; `parts` is a mask `[subset, row]`."""
+        """Train copies of these trees on several subsets of the rows at once.
+
+        `parts` is a mask with the axes `[subset, row]`. The result has one copy for each subset.
+        """
         grown = self._grown(x, y, parts)
         copies = [BoostedTrees(self._settings, self._slowing) for _ in parts]
         return [one._take(grown, at) for at, one in enumerate(copies)]
@@ -340,7 +357,10 @@ class BoostedTrees:
 
 
 class _Growing:
-    """Trees of all training subsets while they grow; matrices have the axes `[row, subset]`."""
+    """Trees that grow at the same time, one ensemble for each training subset.
+
+    Matrices have the axes `[row, subset]`.
+    """
 
     def __init__(
         self, settings: Settings, splits: Splits, x: Floats, y: Floats, parts: Mask
@@ -391,7 +411,11 @@ class _Growing:
         self.values.append(values)
 
     def _best(self, left: Floats, rows: Floats) -> _Best:
-        """Return the best split of each tree node; `rows` is 1 for the rows of a node, else 0."""
+        """Return the best split of each tree node.
+
+        `left` has what each row of a node still lacks in its prediction; it is 0 for other rows.
+        `rows` is 1 for the rows of a node, else 0.
+        """
         least, penalty = self._settings.least, self._settings.penalty
         sums, counts = left.sum(axis=0), rows.sum(axis=0)
         lower, below = np.split(self._lower @ np.hstack([left, rows]), 2, axis=1)

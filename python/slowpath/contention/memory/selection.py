@@ -1,17 +1,19 @@
 """Chooses the memory model (recipe) that predicts held-out rows best, and measures its errors.
 
-Cross-validation in ten folds measures the error within the range of the rows. Queries may be
-outside this range, with other or with several competitors. So the ends of each axis are held out,
-too, to measure the error beyond the range; `END_WEIGHT` is its weight.
+Cross-validation in ten folds measures the error within the range of the training rows. Queries may
+be outside this range, with other or with several competitors. So the lowest and the highest fifth
+of each quantity (the ends of its axis) are held out, too. This measures the error beyond the range;
+`END_WEIGHT` is its weight.
 
-A recipe that is clearly worse than the best one within the range is dropped before the ends, as in
-a race (Maron and Moore, "Hoeffding Races", NIPS 1993), here with errors compared row by row.
+A recipe that is clearly worse than the best one within the range is dropped before the ends are
+tried, as in a race (Maron and Moore, "Hoeffding Races", NIPS 1993); here, errors are compared row
+by row.
 
-A competitor configuration is often measured several times. A model trained on one of these rows
-knows more about the others than about a new query, so they stay in one fold.
+The same competitors are often measured several times. A model trained on one of these rows knows
+more about the others than about a new query, so all of them are in the same fold.
 
-The choice of a recipe and the intervals use the same ten folds, and recipes share members. The
-search for kernel parameters without a fold begins at the parameters of all rows, which are near.
+The choice of a recipe and the intervals use the same ten folds, and recipes share regressors. The
+search for kernel parameters without a fold starts at the parameters for all rows, which are near.
 """
 
 import math
@@ -39,14 +41,16 @@ from slowpath.core.arrays import Floats, Indices, Mask
 FOLDS = 10
 _TRAFFIC = {"flow_count", "packet_size_bytes"}
 _FEWEST = 5
-"""Minimum number of groups: the number of folds in a selection."""
+"""Minimum number of groups of rows for cross-validation by groups: the number of folds in a
+selection.
+"""
 
 
 def groups(columns: Mapping[str, Floats]) -> Indices:
-    """Return the number of each row's group; rows with equal contention are in the same group.
+    """Return the index of each row's group; rows with the same competitors are in the same group.
 
-    If there are too few different values of contention to hold any out, each row is its own group.
-    The rows of such a table differ mainly in their traffic.
+    If there are too few different competitors to hold any out, each row is a group of its own. The
+    rows of such a table differ mainly in their traffic.
     """
     contention = [values for name, values in columns.items() if name not in _TRAFFIC]
     _, group = np.unique(np.column_stack(contention), axis=0, return_inverse=True)
@@ -56,10 +60,11 @@ def groups(columns: Mapping[str, Floats]) -> Indices:
 
 
 def grouped_folds(group: Indices, count: int, seed: int) -> Iterator[Mask]:
-    """Yield a mask of held-out rows for each fold; each group is held out in exactly one fold.
+    """Yield a mask of held-out rows for each of `count` folds.
 
-    Folds have about the same number of groups, drawn by `seed`. With fewer than `count` groups,
-    each group is a fold.
+    `group` has the group of each row. Each group is held out in exactly one fold. Folds have about
+    the same number of groups, drawn with the random `seed`. With fewer than `count` groups, each
+    group is a fold.
     """
     known, group = np.unique(group, return_inverse=True)
     number = len(known)
@@ -69,17 +74,17 @@ def grouped_folds(group: Indices, count: int, seed: int) -> Iterator[Mask]:
 
 
 def training_folds(rows: Rows, count: int = FOLDS) -> list[Mask]:
-    """Return a mask of held-out rows for each fold that serves selection and intervals."""
+    """Return a mask of held-out rows for each fold. Selection and intervals use the same folds."""
     return list(grouped_folds(groups(rows.columns), count, 0))
 
 
 def relative(predicted: Floats, measured: Floats) -> Floats:
-    """Return the absolute relative error of predictions: |predicted - measured| / measured."""
+    """Return absolute relative errors of predictions: |predicted - measured| / measured."""
     return np.asarray(np.abs(predicted / measured - 1))
 
 
 class Trainings:
-    """Trains recipes on subsets of the rows of a table, and caches the trained regressors."""
+    """Trainer of recipes on subsets of the rows of a table, with a cache of trained regressors."""
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
@@ -87,16 +92,16 @@ class Trainings:
         self._known = dict[tuple[object, bytes], Fitted]()
 
     def stage(self, recipe: Recipe) -> MemoryStage:
-        """Train a recipe on all rows."""
+        """Train a recipe (kind of memory model) on all rows."""
         [only] = self.stages(recipe, [self._none()])
         return only
 
     def stages(
         self, recipe: Recipe, held_out: Sequence[Mask], known: Sequence[Kernels] | None = None
     ) -> list[MemoryStage]:
-        """Train a recipe once for each mask of held-out rows.
+        """Train a recipe once for each mask in `held_out`, without the rows of the mask.
 
-        `known` are kernel parameters of an earlier training for each mask.
+        `known` has the kernel parameters of an earlier training for each mask, to skip the search.
 
         Raises:
             ValueError: if `known` does not fit the recipe or the masks.
@@ -110,7 +115,10 @@ class Trainings:
         ]
 
     def errors(self, recipe: Recipe, held_out: Sequence[Mask]) -> list[Floats]:
-        """Return the relative errors of the held-out rows, for each mask in `held_out`."""
+        """Return the relative errors of predictions for held-out rows, for each mask in `held_out`.
+
+        Each time, the recipe is trained on all other rows.
+        """
         return [
             relative(
                 np.exp(stage.log_throughput(columns_of(self.rows.columns, mask))),
@@ -123,7 +131,10 @@ class Trainings:
         return np.zeros(len(self.rows.throughput), dtype=bool)
 
     def _members(self, member: Member, held_out: Sequence[Mask]) -> list[Fitted]:
-        """Return one trained regressor per mask of held-out rows; equal trainings are done once."""
+        """Return a regressor of a recipe, trained once for each mask of held-out rows.
+
+        Trainings on equal data are done only once.
+        """
         key = self._keys.get(member)
         if key is None:
             key = self._keys[member] = training_key(member, self.rows)
@@ -143,7 +154,7 @@ class Trainings:
 
 
 class Errors(NamedTuple):
-    """Summary of the absolute relative errors of predictions for rows."""
+    """Summary of the absolute relative errors of predictions."""
 
     mape: float  # mean absolute relative error
     standard_error: float  # standard error of the mean, with rows as random samples
@@ -154,7 +165,7 @@ class Errors(NamedTuple):
 
 
 def errors_of(errors: Floats | Sequence[Floats]) -> Errors:
-    """Summarise relative errors with the axes `[repetition, row]` or `[row]`.
+    """Summarise absolute relative errors; the axes are `[repetition, row]` or `[row]`.
 
     Repetitions of a row do not count as independent rows.
     """
@@ -177,7 +188,10 @@ _LEFT = 5
 
 
 def held_out_ends(columns: Mapping[str, Floats]) -> Iterator[tuple[str, Mask]]:
-    """Yield (name, mask) for the lowest and the highest fifth of the rows on each axis."""
+    """Yield a name and a mask for the lowest and for the highest fifth of the rows on each axis.
+
+    An axis is a quantity such as the number of flows or the competitors' accesses.
+    """
     for name, values in _axes(columns):
         for end, held_out in (
             ("low", values < np.quantile(values, _SHARE)),
@@ -197,13 +211,13 @@ def _axes(columns: Mapping[str, Floats]) -> Iterator[tuple[str, Floats]]:
 
 END_WEIGHT = 0.25
 CLEARLY = 2.0
-"""Number of standard errors by which the mean error of a clearly worse recipe exceeds the
-smallest.
+"""A recipe is clearly worse if its mean error exceeds the smallest mean error by this number of
+standard errors.
 """
 
 
 class Score(NamedTuple):
-    """Errors of a recipe, which is a candidate for the memory model, on unseen rows."""
+    """Errors of a recipe on rows that training did not see, by which recipes are compared."""
 
     recipe: str
     among: float  # MAPE of groups held out at random
@@ -211,14 +225,14 @@ class Score(NamedTuple):
 
     @property
     def overall(self) -> float:
-        """Weighted error within and beyond the range of the rows, by which recipes are ranked."""
+        """Weighted error within and beyond the range of the training rows; the lowest wins."""
         if self.beyond is None:
             return self.among
         return (1 - END_WEIGHT) * self.among + END_WEIGHT * self.beyond
 
 
 class Selection(NamedTuple):
-    """The chosen recipe for the memory model, and the errors of all candidates."""
+    """The recipe that was chosen for the memory model, and the errors of all candidates."""
 
     recipe: Recipe
     scores: tuple[Score, ...]  # in the order of recipes
@@ -226,12 +240,15 @@ class Selection(NamedTuple):
 
 
 def candidates(rows: Rows) -> list[Recipe]:
-    """Return the recipes to choose from, which exclude published baselines."""
+    """Return the recipes that can be chosen for these rows; published baselines cannot."""
     return [one for one in candidates_and_baselines(rows) if not one.baseline]
 
 
 def candidates_and_baselines(rows: Rows) -> list[Recipe]:
-    """Return the recipes to choose from, and the published baselines."""
+    """Return the recipes that can be chosen for these rows, and the published baselines.
+
+    Recipes with features of DMA traffic can only be chosen if its values vary.
+    """
     devices = bool(np.ptp(rows.columns.get("dma_mb", np.zeros(1))) > 0)
     known = [one for one in RECIPES.values() if not one.retired]
     return [one for one in known if one.baseline or one.devices == devices]
@@ -242,15 +259,15 @@ Progress = Callable[[float], None]
 
 
 def no_progress(_share: float) -> None:
-    """Do nothing; the default callback for progress."""
+    """Do nothing; this is the default callback for progress."""
 
 
 def select(
     trainings: Trainings, recipes: Sequence[Recipe], progress: Progress = no_progress
 ) -> Selection:
-    """Choose the recipe with the least error on held-out rows.
+    """Choose the recipe with the least error on held-out rows, and return the errors of all.
 
-    The same rows give the same result.
+    The same rows always give the same choice.
     """
     first = list[Floats]()
     for recipe in recipes:
@@ -270,7 +287,7 @@ def select(
 
 
 def _errors(trainings: Trainings, recipe: Recipe) -> Floats:
-    """Return the relative error of each row if the recipe is trained on other groups of rows."""
+    """Return the relative error of each row, predicted by training on other folds."""
     folds = training_folds(trainings.rows)
     errors = np.zeros(len(trainings.rows.throughput))
     for held_out, found in zip(folds, trainings.errors(recipe, folds), strict=True):
@@ -279,13 +296,20 @@ def _errors(trainings: Trainings, recipe: Recipe) -> Floats:
 
 
 def end_errors(recipe: Recipe, trainings: Trainings) -> Mapping[str, Floats]:
-    """Return, by end of an axis, the errors of rows predicted by training on all other rows."""
+    """Return a recipe's errors beyond the range of its training rows.
+
+    For each end of an axis (see `held_out_ends`), these are the errors for its rows if the recipe
+    is trained on all other rows.
+    """
     ends = dict(held_out_ends(trainings.rows.columns))
     return dict(zip(ends, trainings.errors(recipe, list(ends.values())), strict=True))
 
 
 def _clearly_worse(errors: Sequence[Floats]) -> list[bool]:
-    """Return, for each recipe, true if its errors exceed those of the best by more than chance."""
+    """Return true for each recipe whose errors exceed those of the best by more than chance.
+
+    `errors` has the errors of each recipe, by row.
+    """
     best = min(errors, key=np.mean)
     return [_clearly_larger(one - best) for one in errors]
 

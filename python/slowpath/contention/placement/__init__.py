@@ -1,1 +1,1 @@
-"""Decides which network functions run on which NIC of a fleet."""
+"""Places network functions on the NICs of a fleet, so that all keep their promised throughput."""

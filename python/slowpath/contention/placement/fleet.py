@@ -1,6 +1,6 @@
-"""Data classes for placing network functions on a fleet of NICs: functions, arrivals, and mixes.
+"""Data classes for placing network functions on a fleet of NICs: functions, arrivals and mixes.
 
-A mix is a set of functions that run together on one NIC.
+A mix is a multiset of functions that run together on one NIC.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ from slowpath.core.errors import InputError
 
 
 class Function(NamedTuple):
-    """A network function that can be placed on NICs of a fleet, and its traffic."""
+    """A network function with its traffic, its cores and the throughput promised to it."""
 
     name: str
     kind: Kind
@@ -25,7 +25,7 @@ class Function(NamedTuple):
 
 
 class Fleet(NamedTuple):
-    """A fleet of identical NICs, and the functions to place on it."""
+    """A number of identical NICs, and the functions that can be placed on them."""
 
     file: str
     device: str | None
@@ -40,12 +40,12 @@ class Fleet(NamedTuple):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Number of cores of each function."""
+        """Number of dedicated cores of each function."""
         return tuple(one.cores for one in self.functions)
 
 
 class Arrivals(NamedTuple):
-    """Functions to place, in order of arrival, each with its promised share of solo throughput."""
+    """Functions to place, in order of arrival, each with the promised share of solo throughput."""
 
     function: Indices  # indices of the functions in the fleet
     sla: Floats  # promised share of solo throughput of each arrival
@@ -53,7 +53,10 @@ class Arrivals(NamedTuple):
 
 
 def drawn(fleet: Fleet, length: int, seed: tuple[int, int]) -> Arrivals:
-    """Draw random arrivals; all functions, and all promises of a function, are equally likely."""
+    """Draw `length` random arrivals.
+
+    All functions, and all promises of a function, are equally likely.
+    """
     draw = np.random.default_rng(seed)
     function = draw.integers(len(fleet.functions), size=length)
     sla = np.array([draw.choice(fleet.functions[at].sla) for at in function])
@@ -64,13 +67,13 @@ Mix = tuple[int, ...]
 
 
 class GroundTruth(NamedTuple):
-    """Measured or simulated throughput of each function in each mix, and of each function alone."""
+    """True throughput of each function in each mix and alone, from measurements or a simulation."""
 
     file: str
     known: Mapping[Mix, Mapping[int, float]]  # throughput by mix and function
 
     def kept(self, mix: Mix) -> dict[int, float] | None:
-        """Return, by function of the mix, its throughput there divided by its solo throughput.
+        """Return the share of its solo throughput that each function keeps in a mix.
 
         Return None if the mix is unknown.
         """
@@ -81,7 +84,10 @@ class GroundTruth(NamedTuple):
 
 
 def counts_of(mixes: Sequence[Mix], functions: int) -> Floats:
-    """Return the number of instances of each function in each mix, as `[mix, function]`."""
+    """Return the number of instances of each function in each mix, `[mix, function]`.
+
+    `functions` is the number of functions.
+    """
     counts = np.zeros((len(mixes), functions))
     for at, mix in enumerate(mixes):
         np.add.at(counts[at], list(mix), 1.0)
@@ -92,9 +98,9 @@ MOST_MIXES = 200_000
 
 
 def possible_mixes(fleet: Fleet, counts: Indices | None = None) -> list[Mix]:
-    """Return all sets of functions that together need at most the cores of one NIC.
+    """Return all mixes of functions that need at most the cores of one NIC.
 
-    `counts` has the maximum number of instances of each function.
+    `counts` has the maximum number of instances of each function; None: only the cores limit it.
 
     Raises:
         InputError: if there are too many mixes.

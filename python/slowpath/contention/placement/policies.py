@@ -1,30 +1,32 @@
 """Policies that place each arriving function on a NIC (Tomur paper, 7.5.1), and their bid prices.
 
+A promise is the share of its solo throughput that a function has to keep.
+
 - `monopolise`: one NIC for each function.
 - `greedy`: the NIC with the most free cores, if they suffice.
-- `contention-aware`: the first NIC on which, by the models' predictions, all functions including
-  the newcomer keep the share of solo throughput promised to them. The paper does not say which of
-  several such NICs; the fullest one, and those with the least or most slack, are no better.
+- `contention-aware`: the first NIC on which, by the models' predictions, all promises are kept,
+  including that to the new function. The paper does not say which of several such NICs is chosen;
+  the fullest one, and those with the least or most slack, are no better.
 - `bid-price`: of these NICs, the one whose free capacity loses the least value for the arrivals
   still expected; the total number of arrivals may be known.
 
 If no NIC fits, the fleet uses another one, up to its limit; beyond the limit, the arrival is turned
 away. NICs are numbered in the order of first use; of equals, the first is chosen.
 
-A promise is a share of its solo throughput that a function has to keep. A place is capacity for one
-instance of a function in a mix of functions on a NIC. Promises of a function are nested: a place
-that keeps 95 % also keeps 90 %. So a place belongs to the largest promise that it keeps, and
-surplus places are handed down to the next smaller promise. The linear program has a row for each
-function and promise, `places + handed down >= wanted`. It has a column for each mix of a new NIC,
-and for each mix that a NIC in use can still become. The number of NICs in use limits the columns of
-the second kind. Dual variables are the prices, in NICs, of a place that keeps a promise.
+The prices of `bid-price` come from a linear program. A place is capacity for one instance of a
+function in a mix of functions on a NIC. Promises of a function are nested: a place that keeps 95 %
+also keeps 90 %. So a place belongs to the largest promise that it keeps, and surplus places are
+handed down to the next smaller promise. The linear program has a row for each function and promise,
+`places + handed down >= wanted`. It has a column for each mix of a new NIC, and for each mix that a
+NIC in use can still become. The number of NICs in use limits the columns of the second kind. Dual
+variables are the prices, in NICs, of a place that keeps a promise.
 
 The linear program finds the fewest NICs, as a fraction, for the expected arrivals. They follow the
 proportions that the fleet declares, and increasingly those observed. The value of a NIC's free
-places is that of the best mix it can become, at these prices. A newcomer is placed where this value
-falls least, or on a new NIC if that is cheaper. (Bid-price control: Talluri and van Ryzin, "An
-analysis of bid-price controls for network revenue management", Management Science 44, 1998.) The
-first-fit policy puts promises of 80 and of 95 % on the same NICs, where the strictest promise
+places is that of the best mix it can become, at these prices. A new function is placed where this
+value falls least, or on a new NIC if that is cheaper. (Bid-price control: Talluri and van Ryzin,
+"An analysis of bid-price controls for network revenue management", Management Science 44, 1998.)
+`contention-aware` puts promises of 80 and of 95 % on the same NICs, where the strictest promise
 limits all.
 """
 
@@ -38,13 +40,16 @@ from slowpath.contention.placement.shares import PredictedShares, Shares
 from slowpath.core.arrays import Floats, Indices, Mask
 
 NONE = -1
-"""Row index of places that keep no promise; a place is capacity for one instance of a function."""
+"""Stands for a row of `ExpectedArrivals` if a place (capacity for one instance of a function) keeps
+no promise.
+"""
 
 
 class ExpectedArrivals(NamedTuple):
-    """Expected number of arrivals, with one row for each function and promised throughput share.
+    """Expected number of arrivals of each function with each promise.
 
-    Rows are sorted by function, then by ascending promise.
+    A promise is the share of its solo throughput that a function has to keep. Rows are sorted by
+    function, then by ascending promise.
     """
 
     function: Indices
@@ -52,10 +57,10 @@ class ExpectedArrivals(NamedTuple):
     arrivals: Floats
 
     def levels(self, kept: Floats) -> Indices:
-        """Return, by mix and function, the row of the largest promise that the function keeps.
+        """Return the row of the largest promise that each function keeps in each mix.
 
-        The result has the axes `[mix, function]`; it is `NONE` where no promise is kept. `kept` has
-        shares of solo throughput.
+        `kept` has the shares of solo throughput, `[mix, function]`. The result has the same axes;
+        it is `NONE` where no promise is kept.
         """
         found = np.full(kept.shape, NONE, dtype=np.intp)
         for function in np.unique(self.function):
@@ -66,14 +71,17 @@ class ExpectedArrivals(NamedTuple):
 
 
 class Column(NamedTuple):
-    """Columns of the linear program: one for each mix of functions that can share a NIC."""
+    """Columns of the linear program, one for each mix of functions that can share a NIC.
+
+    `places` has the number of instances of each function, `levels` the promises that they keep.
+    """
 
     places: Floats  # `[column, function]`
     levels: Indices  # rows of `ExpectedArrivals`
 
 
 class Grown(NamedTuple):
-    """Equal NICs in use, and the larger mixes of functions that they can still become."""
+    """NICs with the same mix of functions, and the larger mixes that they can still become."""
 
     nics: int
     columns: Column
@@ -88,12 +96,11 @@ class Cover(NamedTuple):
 
 
 def cover(wanted: ExpectedArrivals, mixes: Column, grown: Sequence[Grown] = ()) -> Cover:
-    """Find the number of NICs for each mix that serve the expected arrivals with fewest new NICs.
+    """Find how many NICs to use with each mix, so that few new NICs serve all expected arrivals.
 
-    Variables of the linear program are mixes of new NICs and of NICs in use (`grown`).
-
-    Arrivals with a promise that no mix keeps are left out. They get a NIC alone, where the promise
-    can break.
+    Variables of the linear program are mixes of new NICs (`mixes`) and larger mixes of NICs in use
+    (`grown`). Arrivals with a promise that no mix keeps are left out. They get a NIC alone, where
+    the promise can break.
     """
     from scipy.optimize import linprog
     from scipy.sparse import coo_array, hstack, vstack
@@ -119,9 +126,10 @@ def cover(wanted: ExpectedArrivals, mixes: Column, grown: Sequence[Grown] = ()) 
 
 
 def _matrix(rows: int, column: Column) -> Any:  # noqa: ANN401 - SciPy has no types
-    """Return the number of places, by row of `ExpectedArrivals` and by mix (column).
+    """Return the matrix of the linear program for these columns.
 
-    A place is capacity for one instance of a function in a mix of functions.
+    It has the number of places for each row of `ExpectedArrivals` (`rows` rows) and each mix. A
+    place is capacity for one instance of a function in a mix.
     """
     from scipy.sparse import coo_array
 
@@ -133,8 +141,8 @@ def _matrix(rows: int, column: Column) -> Any:  # noqa: ANN401 - SciPy has no ty
 def _handed_down(wanted: ExpectedArrivals) -> Any:  # noqa: ANN401 - SciPy has no types
     """Return a matrix whose columns move a place from a promise to the next smaller one.
 
-    A place is capacity for one instance of a function. If it keeps a promise, it keeps smaller
-    ones.
+    A place is capacity for one instance of a function. If a place keeps a promise, it keeps smaller
+    promises, too.
     """
     from scipy.sparse import coo_array
 
@@ -146,21 +154,24 @@ def _handed_down(wanted: ExpectedArrivals) -> Any:  # noqa: ANN401 - SciPy has n
 
 
 def _keepable(wanted: ExpectedArrivals, mixes: Column) -> Mask:
-    """Return, for each row of `wanted`, true if at least one mix keeps its promise."""
+    """Return true for each row of `wanted` whose promise at least one mix keeps."""
     highest = np.where(mixes.places > 0, mixes.levels, NONE).max(axis=0, initial=NONE)
     kept: Mask = np.arange(len(wanted.function)) <= highest[wanted.function]
     return kept
 
 
 _DECLARED = np.array([30.0, 100.0, 300.0, 1000.0, 3000.0, 10000.0])
-"""Candidate weights of the declared proportions, in arrivals; the likeliest one is used."""
+"""Candidate weights of the fleet's declared proportions, as numbers of arrivals. The likeliest one
+is used.
+"""
 DRAWS = 4
-"""Number of random futures for average prices. One is too few for rare functions and promises; more
-than four are no better."""
+"""Number of random samples of future arrivals over which prices are averaged. One is too few for
+rare functions and promises; more than four are no better.
+"""
 
 
 class Demand:
-    """Expected arrivals by function and promise, learnt from declared and observed arrivals."""
+    """Forecast of arrivals by function and promise, from declared and observed proportions."""
 
     def __init__(self, fleet: Fleet) -> None:
         self._declared = dict[tuple[int, float], float]()
@@ -171,12 +182,15 @@ class Demand:
         self._draw = np.random.default_rng(0)
 
     def add(self, function: int, promise: float) -> None:
-        """Count an observed arrival of a function with this promised share of solo throughput."""
+        """Count an observed arrival of a function.
+
+        `promise` is its promised share of solo throughput.
+        """
         key = function, promise
         self._come[key] = self._come.get(key, 0) + 1
 
     def expected(self, arrivals: float) -> ExpectedArrivals:
-        """Return the expected number of arrivals for each function and promised throughput share.
+        """Return the expected number of arrivals for each function and promise.
 
         They add up to `arrivals`.
         """
@@ -191,7 +205,7 @@ class Demand:
         )
 
     def futures(self, arrivals: int) -> list[ExpectedArrivals]:
-        """Return several random samples of future arrivals; each sample has `arrivals` arrivals."""
+        """Return several random samples of future arrivals, each with a total of `arrivals`."""
         mean = self.expected(arrivals)
         shares = mean.arrivals / mean.arrivals.sum()
         return [
@@ -203,9 +217,9 @@ class Demand:
 def _trust(declared: Floats, come: Floats) -> float:
     """Return the likeliest weight of the fleet's declared proportions against observed arrivals.
 
-    The weight is a number of arrivals that follow the declared proportions exactly.
-
-    The observed arrivals have a Dirichlet-multinomial distribution.
+    `declared` has the declared proportions, `come` the observed numbers of arrivals, which have a
+    Dirichlet-multinomial distribution. The weight is a number of arrivals that follow the declared
+    proportions exactly.
     """
     from scipy.special import gammaln
 
@@ -217,20 +231,23 @@ def _trust(declared: Floats, come: Floats) -> float:
 
 
 class Room(NamedTuple):
-    """The larger mixes that a NIC's mix of functions can become when functions are added."""
+    """Larger mixes that the mix of a NIC can become if functions are added."""
 
     rows: Indices  # rows of the larger mixes in the table of shares
     additional: Floats  # additional places, `[larger mix, function]`
 
 
 class Prices:
-    """Computes the value of free places on NICs from prices of the linear program.
+    """Values of free places on NICs, computed with prices from the linear program.
 
     A place is capacity for one more instance of a function on a NIC.
     """
 
     def __init__(self, shares: Shares, mixes: Sequence[Mix]) -> None:
-        """Prepare to compute values of free capacity; `mixes` are in the table `shares`."""
+        """Prepare to compute values of free places.
+
+        `shares` has the shares that functions keep in `mixes`.
+        """
         self._kept = shares.kept
         self._rows = shares.rows(mixes)
         self._counts = counts_of(mixes, self._kept.shape[1])
@@ -242,8 +259,8 @@ class Prices:
     def renew(self, futures: Sequence[ExpectedArrivals], rows: Indices, promised: Floats) -> None:
         """Compute prices for several random samples of future arrivals, and store their means.
 
-        `rows` has the mix of each NIC in use (row of the table of shares), `promised` its largest
-        promises.
+        `rows` has the mix of each NIC in use, as a row of the table of shares. `promised` has the
+        largest promise to each function on each NIC.
 
         All futures have the same functions and promises. Prices are averaged because those of one
         future only reflect its last arrivals. (Talluri and van Ryzin, "A randomized linear
@@ -257,10 +274,10 @@ class Prices:
         self._values.clear()
 
     def _grown(self, levels: Indices, rows: Indices, promised: Floats) -> list[Grown]:
-        """Return the larger mixes that NICs in use can have without breaking promises.
+        """Return the larger mixes that NICs in use can become without breaking promises.
 
         NICs with the same mix and promises are grouped. `levels` is the result of
-        `ExpectedArrivals.levels`.
+        `ExpectedArrivals.levels`; `rows` and `promised` are those of `renew`.
         """
         if not len(rows):
             return []
@@ -277,18 +294,16 @@ class Prices:
         return found
 
     def worth(self) -> Floats:
-        """Return the value, in NICs, of each function's places in each mix.
+        """Return the value, in NICs, of the places of each function in each mix, `[mix, function]`.
 
-        The axes are `[mix, function]`. A place is capacity for one instance of a function.
-
-        A whole mix is worth at most one NIC.
+        A place is capacity for one instance of a function. A whole mix is worth at most one NIC.
         """
         return self._counts * self._worth
 
     def values(self, rows: Indices, promised: Floats) -> Floats:
-        """Return the value, in NICs, of the free places of each NIC.
+        """Return the value, in NICs, of the free places on each NIC.
 
-        `rows` has the mix of each NIC (row of the table of shares); `promised` has its largest
+        `rows` has the mix of each NIC, as a row of the table of shares; `promised` has its largest
         promise to each function.
         """
         found = np.zeros(len(rows))
@@ -300,9 +315,9 @@ class Prices:
         return found
 
     def _value_of(self, row: int) -> Floats:
-        """Return, for each larger mix that a mix can become, the value of the additional places.
+        """Return the value of the additional places in each larger mix that a mix can become.
 
-        `row` is the row of the smaller mix in the table of shares.
+        `row` is the row of the mix in the table of shares.
         """
         found = self._values.get(row)
         if found is None:
@@ -322,21 +337,24 @@ class Prices:
 
 _WAITING = 0.93
 """Value of a place used later, relative to a place used now, if the number of arrivals is unknown.
-The best values were 0.9 to 0.95, with the ground truth as model, on sequences of 500 and 2,000
-arrivals that no figure uses."""
+Values from 0.9 to 0.95 were best in trials that used the true throughputs as predictions, on
+sequences of 500 and 2,000 arrivals. No figure uses these sequences.
+"""
 _AHEAD = 100
-"""Minimum number of further arrivals to assume if their number is unknown. If more have arrived,
-the same number of further arrivals is assumed. The value has little effect.
+"""Minimum number of further arrivals that is assumed if their number is unknown. If more functions
+have arrived, their number is assumed instead. The value has little effect.
 """
 _RENEW = 1.25
-"""Growth factor of the number of arrivals after which prices are computed again."""
+"""If the number of arrivals is unknown, prices are computed again when it has grown by this factor.
+"""
 _PARTS = 4
 """If the number of arrivals is known, prices are computed again after 1 / `_PARTS` of the remaining
-arrivals. Four is as often as the time for all sequences allows; twice as often is no better."""
+arrivals. Computing them twice as often gives no better placements.
+"""
 _SAME = 1e-9
-"""Prices that differ by less are equal except for rounding errors."""
+"""Prices that differ by less count as equal; such differences are rounding errors."""
 TURNED_AWAY = -1
-"""Stands for the NIC of an arrival that was turned away."""
+"""Stands for the NIC of an arrival for which no NIC had room."""
 
 
 class Placement(NamedTuple):
@@ -347,7 +365,7 @@ class Placement(NamedTuple):
 
 
 class Nics:
-    """The NICs in use: their free cores, mixes of functions, and promised shares of throughput."""
+    """The NICs in use: their free cores, mixes of functions, and promises to these functions."""
 
     def __init__(self, fleet: Fleet, most: int, predicted: PredictedShares) -> None:
         self.count = 0
@@ -361,11 +379,11 @@ class Nics:
 
     @property
     def full(self) -> bool:
-        """Return true if no unused NIC is left in the fleet."""
+        """True if the fleet has no unused NIC left."""
         return self.count == len(self.free)
 
     def put(self, nic: int, function: int, sla: float, *, known: bool = True) -> None:
-        """Record that a function, with the promised throughput share `sla`, is placed on a NIC.
+        """Record that a function is placed on a NIC, and promised the throughput share `sla`.
 
         If `known` is false, do not predict the NIC's new mix of functions: `mix` keeps its old
         value.
@@ -382,7 +400,7 @@ class Nics:
         return np.flatnonzero(self.free[: self.count] >= self._sizes[function])
 
     def after(self, nics: Iterable[int], function: int) -> Indices:
-        """Return, for each NIC, the table row of its mix of functions after adding one function.
+        """Return the row of each NIC's mix, after adding one function, in the table of shares.
 
         NICs that are not in use count as empty.
         """
@@ -396,7 +414,7 @@ class Nics:
         return np.array([self._after[at, function] for at in now], dtype=np.intp)
 
     def most_promised(self, function: int) -> Floats:
-        """Return, for each NIC in use, the throughput share that a new function would keep there.
+        """Return the share of solo throughput that a new function would keep on each NIC in use.
 
         The result is negative if the new function would break the promise to another function, or
         if cores are missing. Only NICs that changed since the last call are computed.
@@ -414,7 +432,9 @@ class Nics:
 
 
 Choose = Callable[[Nics, int, float], int | None]
-"""A function that chooses a NIC in use for an arrival; it returns None to use a new NIC."""
+"""Function that chooses a NIC in use for an arrival, from the NICs, the function and its promise.
+It returns None to use a new NIC.
+"""
 
 
 def _monopolise(_nics: Nics, _function: int, _sla: float) -> int | None:
@@ -463,7 +483,7 @@ class _BidPrice:
         return None if is_new_cheaper and not nics.full else int(fits[best])
 
     def _find_prices(self, nics: Nics) -> None:
-        """Compute prices of free NIC capacity, and schedule the next computation."""
+        """Compute the prices of free places on NICs, and set the time of the next computation."""
         left = 0 if self._expected is None else self._expected - self._arrived + 1
         if left > 0:
             self._waiting, self._renew = 1.0, self._arrived + max(1, left // _PARTS)
@@ -480,7 +500,9 @@ POLICIES: Mapping[str, Callable[[Fleet, PredictedShares, int | None], Choose]] =
     "contention-aware": lambda *_: _contention_aware,
     "bid-price": _BidPrice,
 }
-"""Constructors of policies by name; each sequence needs a new one."""
+"""Constructors of policies, by name. A policy has state, so each sequence of arrivals needs a new
+one.
+"""
 _PREDICTING = ("contention-aware", "bid-price")
 
 
@@ -493,7 +515,7 @@ def place(
 ) -> Placement:
     """Place all arrivals by a policy.
 
-    `expected` is the expected number of arrivals for `bid-price`; None if unknown.
+    `expected` is the number of arrivals that the policy `bid-price` expects; None: unknown.
 
     Raises:
         InputError: if so many mixes of functions fit on a NIC that `bid-price` cannot enumerate

@@ -1,8 +1,8 @@
-"""Reads fleets from YAML files, and arrivals and mixes from tables.
+"""Reads the inputs of placements: fleets from YAML files, and arrivals and mixes from tables.
 
 In tables of mixes, the column `mix` has the functions of a NIC, separated by plus signs. `function`
-is one of these functions, and `throughput` its throughput. Mixes of one function, which runs alone,
-are required.
+is one of these functions, and `throughput` its throughput. The tables must also contain each
+function alone, as a mix of one function.
 """
 
 import os
@@ -30,14 +30,14 @@ from slowpath.core.spanned import Place, Spanned, decimal, mapping, read_spanned
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}")
 _MOST_CORES, _MOST_NICS = 1024, 10**6
 _FAR = 100.0
-"""If throughputs differ by at least this ratio, they are probably in different units."""
+"""Ratio of two throughputs above which they are probably in different units."""
 _PERCENT = 100
 SLA = Column("sla", "1", "promised share of the solo throughput, as 0.9 or 90%", 1.0, least=1e-6)
 FUNCTION = "function"
 
 
 def read_fleet(file: str) -> Fleet:
-    """Read the fleet in a file.
+    """Read a fleet (NICs and functions) from a YAML file.
 
     Raises:
         InputError: if the file, or a model that it names, cannot be used.
@@ -91,7 +91,7 @@ def _function(name: str, found: Spanned, models: dict[str, FunctionModel]) -> Fu
 
 
 def _solo(found: Spanned, model: FunctionModel) -> float:
-    """Read a function's stated solo throughput, which is in the unit of its model."""
+    """Read a function's solo throughput from a fleet file, in the unit of the function's model."""
     value = decimal(found, THROUGHPUT.least, THROUGHPUT.most)
     far = far_from(model, value)
     if far is not None:
@@ -100,9 +100,9 @@ def _solo(found: Spanned, model: FunctionModel) -> float:
 
 
 def far_from(model: FunctionModel, throughput: float) -> str | None:
-    """Return an error text if a throughput is far from the model's training rows.
+    """Return an error text if a throughput is far from those in the model's training rows.
 
-    Otherwise, return None.
+    Otherwise, return None. Such a throughput is probably in another unit.
     """
     rows, unit = model.memory.throughput, model.memory.origin.unit
     if rows.min() / _FAR <= throughput <= rows.max() * _FAR:
@@ -115,7 +115,7 @@ def far_from(model: FunctionModel, throughput: float) -> str | None:
 
 
 def _promises(found: Spanned) -> tuple[float, ...]:
-    """Read the shares of solo throughput promised to a function: one share or a list."""
+    """Read the shares of solo throughput promised to a function: a single share or a list."""
     each = found.value if isinstance(found.value, list) else [found]
     if not each:
         found.place.refuse("the list of promised shares is empty; write one or more, such as 0.9")
@@ -126,7 +126,7 @@ def _promises(found: Spanned) -> tuple[float, ...]:
 
 
 def _share(found: Spanned) -> float:
-    """Read a share, such as `0.9` or `90%`."""
+    """Read a share from a fleet file, such as `0.9` or `90%`."""
     written = text(found)
     if written.endswith("%"):
         number = Spanned(found.place, written.removesuffix("%").strip())
@@ -147,7 +147,10 @@ def _whole(found: Spanned, most: int) -> int:
 
 
 def _check(one: Function, first: Function, device: str | None, place: Place) -> None:
-    """Check that the model of a function fits the NICs and the model of the first function."""
+    """Check that a function's model fits the NICs and the model of another function.
+
+    `device` is the device of the NICs, `first` the first function, `place` the location for errors.
+    """
     of = one.kind.model.memory.origin.device
     if None not in (device, of) and device != of:
         place.refuse(
@@ -162,7 +165,7 @@ def _check(one: Function, first: Function, device: str | None, place: Place) -> 
 
 
 def read_arrivals(file: str, fleet: Fleet) -> Arrivals:
-    """Read the arrivals; rows are in order of arrival.
+    """Read the functions that arrive from a table, whose rows are in order of arrival.
 
     The column `function` is required. The column `sla` overrides the promises of the fleet; it is
     required if the fleet has several promises for a function. The optional column `row` has names.
@@ -211,7 +214,7 @@ def _shares(found: Table) -> Floats:
 
 
 def function_of(found: Table, at: int, fleet: Fleet) -> int:
-    """Return the index of the function that a row names.
+    """Return the index in the fleet of the function that row `at` of a table names.
 
     Raises:
         InputError: if the column is missing, or the fleet does not have the function.
@@ -227,7 +230,7 @@ def function_of(found: Table, at: int, fleet: Fleet) -> int:
 
 
 def known_function(found: Table, at: int, column: str, name: str, fleet: Fleet) -> int:
-    """Return the index of the function that a cell names.
+    """Return the index in the fleet of function `name`, which is in cell `column` of row `at`.
 
     Raises:
         InputError: if the fleet does not have the function.
@@ -241,7 +244,7 @@ def known_function(found: Table, at: int, column: str, name: str, fleet: Fleet) 
 
 
 def check_device(found: Table, fleet: Fleet) -> None:
-    """Check that a table is for the device of the fleet's NICs.
+    """Check that a table is about the same device as the fleet's NICs.
 
     Raises:
         InputError: if the table states another device.
@@ -256,14 +259,14 @@ def check_device(found: Table, fleet: Fleet) -> None:
 
 MIX = "mix"
 BETWEEN = "+"
-"""Text that separates the functions of a mix in tables."""
+"""Text between the functions of a mix in tables."""
 
 _Rows = dict[Mix, dict[int, list[float]]]
-"""Throughputs by mix and function, in the order of the rows."""
+"""Measured throughputs by mix and function, in the order of the table's rows."""
 
 
 def read_truth(file: str, fleet: Fleet) -> GroundTruth:
-    """Read a table of measured or simulated throughputs, with a row for each function of each mix.
+    """Read a table of true throughputs, which has one row for each function of each mix.
 
     Raises:
         InputError: if the file cannot be used, a row does not fit the fleet, or a row is missing.
@@ -277,7 +280,7 @@ def read_truth(file: str, fleet: Fleet) -> GroundTruth:
 
 
 def read_measured(file: str, fleet: Fleet, noise: float | None = None) -> Measured:
-    """Read measured throughputs of mixes, with a row for each measurement.
+    """Read measured throughputs of mixes from a table with a row for each measurement.
 
     `noise` is the standard deviation of one measurement, as a share; by default it is learnt from
     repeated measurements.
@@ -332,7 +335,11 @@ def _rows(found: Table, fleet: Fleet, *, repeated: bool) -> _Rows:
 
 
 def _check_alone(file: str, rows: _Rows, functions: Iterable[int], fleet: Fleet) -> None:
-    """Check that a table of mixes contains the solo throughput of each of the functions."""
+    """Check that a table of mixes has the throughput of each of these functions alone.
+
+    Raises:
+        InputError: if a function has no such row.
+    """
     for at in functions:
         if (at,) not in rows:
             name = fleet.names[at]
@@ -355,5 +362,5 @@ def _check_remarks(found: Table, fleet: Fleet) -> None:
 
 
 def mix_text(mix: Mix, fleet: Fleet) -> str:
-    """Return the text for a mix in tables: the names of its functions, joined by plus signs."""
+    """Return a mix as in tables: the names of its functions, joined by plus signs."""
     return BETWEEN.join(fleet.names[at] for at in mix)

@@ -1,4 +1,4 @@
-"""Prints placements and suggested mixes as text and CSV."""
+"""Formats placements and suggested mixes as text and CSV."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -31,7 +31,10 @@ _PERCENT = 100
 
 
 def placement_csv(report: PlacementReport) -> Iterator[str]:
-    """Yield a line for each arrival and policy, or for each random sequence and policy."""
+    """Yield the lines of a CSV report about placements.
+
+    There is a line for each given arrival and policy, or for each random sequence and policy.
+    """
     (first, *_) = report["sequences"]
     if _has_placements(first):
         yield csv_line(_ARRIVALS)
@@ -53,7 +56,7 @@ def _arrival(policy: str, one: Placed) -> str:
 
 
 def placement_text(report: PlacementReport) -> Iterator[Line]:
-    """Yield a table of policies and, for given arrivals, the NICs of the best policy."""
+    """Yield a table of the policies. For given arrivals, also yield the NICs of the best policy."""
     (first, *_) = report["sequences"]
     device = f" of {report['device']}" if report["device"] else ""
     sequences = "" if _has_placements(first) else f", {len(report['sequences'])} random sequences"
@@ -91,7 +94,7 @@ def _percent(share: float | None) -> str:
 
 
 _MOST_NICS = 20
-"""Maximum number of NICs that the text lists if several policies are compared."""
+"""Maximum number of NICs in the text report if several policies are compared."""
 
 
 def _best_nics(outcomes: Sequence[PolicyOutcome]) -> Iterator[Line]:
@@ -115,7 +118,7 @@ def _best_nics(outcomes: Sequence[PolicyOutcome]) -> Iterator[Line]:
 
 
 def _rank(outcome: PolicyOutcome) -> tuple[int, float, int]:
-    """Return the sort key of a policy; the best policy has the least one."""
+    """Return the sort key of a policy's result; the best result has the least key."""
     broken = outcome["violations"]
     return outcome["turned_away"], math.inf if broken is None else broken, outcome["nics"]
 
@@ -123,7 +126,7 @@ def _rank(outcome: PolicyOutcome) -> tuple[int, float, int]:
 def _nics(outcome: PolicyOutcome, most: int | None = None) -> Iterator[Line]:
     """Yield a table of the NICs of a placement, with the functions on each NIC.
 
-    With `most`, the table has only this number of NICs.
+    The table has at most `most` NICs; None: all.
     """
     by_nic = dict[int, list[Placed]]()
     for one in outcome["placed"] or ():
@@ -182,9 +185,9 @@ _COLUMNS = ("mix", "function", "throughput", "predicted_kept", "nics")
 
 
 def suggestion_csv(report: SuggestionReport) -> Iterator[str]:
-    """Yield suggested mixes as a CSV table in the format of `--measured`; throughputs are empty.
+    """Yield suggested mixes as a CSV table, a line for each function of each mix.
 
-    There is a line for each function of each mix.
+    The format is that of `--measured`, so that users can enter throughputs in the empty cells.
     """
     yield csv_line(_COLUMNS)
     for name in report["alone"]:
@@ -195,7 +198,7 @@ def suggestion_csv(report: SuggestionReport) -> Iterator[str]:
 
 
 def suggestion_text(report: SuggestionReport) -> Iterator[Line]:
-    """Yield the mixes suggested for measurement, and the number of NICs that this would save."""
+    """Yield a table of the mixes worth measuring, and the number of NICs that this would save."""
     device = f" of {report['device']}" if report["device"] else ""
     count = len(report["mixes"])
     yield Line(

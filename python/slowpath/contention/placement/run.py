@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 
 _FEW = 3
-"""Number of functions, and of inputs of each, that a warning names."""
+"""Maximum number of functions, and of inputs of each function, that a warning names."""
 
 
 def run_place(given: Namespace, reporter: Reporter) -> ExitCode:
-    """Run the command `slowpath contention place`.
+    """Run the command `slowpath contention place`, which places arriving functions on NICs.
 
     Raises:
         InputError: if a file cannot be used.
@@ -45,7 +45,7 @@ def run_place(given: Namespace, reporter: Reporter) -> ExitCode:
 
 
 def _check(given: Namespace) -> None:
-    """Check that the options of the command `place` do not contradict each other."""
+    """Check that the options of `place` are complete and do not contradict each other."""
     if (given.arrivals is None) == (given.sequences is None):
         raise OptionError(
             codes.MISSING_ARGUMENT if given.arrivals is None else codes.CONFLICTING_OPTIONS,
@@ -102,9 +102,10 @@ def _placed(given: Namespace, policies: tuple[str, ...]) -> "PlacementReport":
 
 
 def _warnings(fleet: "Fleet", guesses: int, guessed: "Mapping[int, set[str]]") -> list[Coded]:
-    """Return the warning about predictions outside the range of the training rows, if any.
+    """Return a warning if predictions are outside the range of the training rows; empty otherwise.
 
-    `guessed` has the columns outside this range, by the index of a function.
+    `guesses` is the number of such predictions. `guessed` has the columns outside this range, by
+    the index of a function.
     """
     if not guesses:
         return []
@@ -131,7 +132,7 @@ def _drawn(given: Namespace, fleets: "SequenceInputs") -> "list[SequenceOutcome]
 
 
 def run_suggest(given: Namespace, reporter: Reporter) -> ExitCode:
-    """Run the command `slowpath contention suggest`.
+    """Run the command `slowpath contention suggest`, which finds mixes worth measuring.
 
     Raises:
         InputError: if a file cannot be used.

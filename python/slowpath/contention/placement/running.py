@@ -1,18 +1,18 @@
-"""Applies policies to sequences of arrivals, and compares them with the best plan.
+"""Applies placement policies to sequences of arrivals, and compares them with the best plan.
 
-The best plan uses the fewest NICs that keep all promises.
-
-A promise is broken if a function keeps less of its solo throughput than promised. The functions
-on its NIC at the end are its competitors. SLA violations are the share of placed functions with
-broken promises. Wastage is the number of NICs in use beyond those of the reference, the best plan
-for all arrivals, as a share of the latter.
+The best plan uses the fewest NICs that keep all promises. A promise is the share of its solo
+throughput that a function has to keep. It is broken if the function keeps less beside the functions
+that are on its NIC at the end. SLA violations are the share of placed functions with broken
+promises. Wastage is the number of NICs in use beyond those of the best plan, as a share of the
+latter.
 
 The paper searches exhaustively for the best plan. Here, a plan is a number of NICs for each mix. A
-place that keeps a large promise also keeps smaller ones, so promises of a function are nested. The
-places of a function suffice under two conditions (Hall's theorem for nested sets). Their total
-equals the number of its arrivals. For each promise, at least as many places keep it as there are
-arrivals with that or a larger promise. So the integer program has a variable for each mix, and a
-constraint for each function and promise, for any number of arrivals. HiGHS solves it.
+place (capacity for one function in a mix) that keeps a large promise also keeps smaller ones, so
+promises of a function are nested. The places of a function suffice under two conditions (Hall's
+theorem for nested sets). Their total equals the number of its arrivals. For each promise, at least
+as many places keep it as there are arrivals with that or a larger promise. So the integer program
+has a variable for each mix, and a constraint for each function and promise, for any number of
+arrivals. HiGHS solves it.
 
 The linear relaxation gives a lower bound. The first searches use only mixes with low reduced costs
 in the relaxation. If a plan has as many NICs as the lower bound, no plan has fewer, and the search
@@ -51,11 +51,11 @@ from slowpath.core.errors import InputError
 from slowpath.core.jobs.pool import Pool
 
 _NEAREST = 1_000
-"""Number of mixes, those with the lowest reduced costs, that the first searches use."""
+"""Number of mixes in each of the first searches: those with the lowest reduced costs."""
 _DRAWS = 4
-"""Number of first searches, each with another choice among mixes of equal costs."""
+"""Number of first searches. Each makes another random choice among mixes of equal costs."""
 _WORK = 1_000_000
-"""Limit of a search: its number of nodes times its number of mixes."""
+"""Limit of a search: its number of branch-and-bound nodes, times its number of mixes."""
 _ROUNDING = 1e-6
 
 
@@ -73,12 +73,16 @@ class Plan(NamedTuple):
 
     @property
     def proven(self) -> bool:
-        """Return true if no plan has fewer NICs, as the lower bound proves."""
+        """True if the lower bound proves that no plan has fewer NICs."""
         return self.total == self.least
 
 
 class _Problem(NamedTuple):
-    """An integer program: minimise `sum(x)` with `equal @ x = wanted`, `places @ x >= needed`."""
+    """An integer program: minimise `sum(x)` with `equal @ x = wanted`, `places @ x >= needed`.
+
+    Each variable is the number of NICs with one of the mixes. `equal` counts a mix's places by
+    function, `places` by function and promise.
+    """
 
     mixes: Indices
     equal: Floats
@@ -88,10 +92,10 @@ class _Problem(NamedTuple):
 
 
 def fewest(shares: Shares, mixes: Sequence[Mix], arrivals: Arrivals) -> Plan | None:
-    """Return a plan with as few NICs as possible, composed of the given mixes of functions.
+    """Search for the plan that serves all arrivals and keeps their promises with the fewest NICs.
 
-    All mixes are in the table `shares`. Return None if no plan serves all arrivals and keeps their
-    promises.
+    NICs have one of the given mixes, which are in the table `shares`. Return None if no plan
+    exists.
     """
     problem = _problem(shares, mixes, arrivals)
     relaxed = _relaxed(problem)
@@ -144,7 +148,7 @@ class _Relaxed(NamedTuple):
     def nearest(self, draw: int) -> Indices:
         """Return the indices of the variables with the lowest reduced costs.
 
-        Variables with equal costs are drawn at random, by the seed `draw`.
+        Ties are broken at random, with the seed `draw`.
         """
         dice = np.random.default_rng(draw)
         order = np.lexsort((dice.permutation(len(self.costs)), self.costs.round(9)))
@@ -174,7 +178,7 @@ def _relaxed(problem: _Problem) -> _Relaxed | None:
 
 
 def _part(problem: _Problem, variables: Indices) -> _Problem:
-    """Return the problem restricted to the given variables."""
+    """Return the problem with only the given variables."""
     return problem._replace(
         mixes=problem.mixes[variables],
         equal=problem.equal[:, variables],
@@ -210,7 +214,7 @@ def _solved(problem: _Problem, least: int) -> Plan | None:
 
 
 def assign(plan: Plan, shares: Shares, arrivals: Arrivals) -> Placement:
-    """Assign arrivals to the NICs of a plan.
+    """Assign each arrival to a NIC of the plan.
 
     Arrivals with larger promises go to NICs where the function keeps more of its solo throughput.
     """
@@ -232,15 +236,15 @@ def assign(plan: Plan, shares: Shares, arrivals: Arrivals) -> Placement:
 
 
 class Judge(NamedTuple):
-    """Source of the throughput shares that functions really keep: measurements or models."""
+    """Shares of solo throughput that functions really keep, as measured or else as predicted."""
 
     shares: Shares
     predicted: PredictedShares | None  # None if measurements judge
 
     def known(self, mixes: Sequence[Mix]) -> set[Mix]:
-        """Return those `mixes` whose throughput shares are measured or predicted.
+        """Return the mixes for which throughput shares are known.
 
-        With models, predict missing mixes first.
+        If models are the source, missing mixes are predicted first.
         """
         if self.predicted is not None:
             self.predicted.fill(mixes)
@@ -262,7 +266,7 @@ class Judged(NamedTuple):
 
 
 def mixes_of(placement: Placement, arrivals: Arrivals) -> list[Mix]:
-    """Return, for each NIC, the mix of functions that it has after all placements."""
+    """Return the final mix of functions on each NIC of a placement."""
     found: defaultdict[int, list[int]] = defaultdict(list)
     for nic, function in zip(placement.nic, arrivals.function, strict=True):
         if nic != TURNED_AWAY:
@@ -271,7 +275,10 @@ def mixes_of(placement: Placement, arrivals: Arrivals) -> list[Mix]:
 
 
 def judge(placement: Placement, arrivals: Arrivals, source: Judge) -> Judged:
-    """Compare the throughput share that each arrival keeps with the promised share."""
+    """Compare the share of solo throughput that each arrival keeps with the promised share.
+
+    `source` has the shares that functions keep.
+    """
     mixes = mixes_of(placement, arrivals)
     known = source.known(mixes)
     count = len(arrivals.function)
@@ -288,11 +295,11 @@ OPTIMAL = "optimal"
 """Name of the policy that knows all arrivals in advance."""
 
 _AHEAD = 20_000
-"""Maximum number of mixes that are predicted in advance, once for all processes."""
+"""Maximum number of mixes that are predicted before the sequences, once for all processes."""
 
 
 class SequenceInputs(NamedTuple):
-    """Inputs that are the same for all sequences of arrivals; they are sent to worker processes."""
+    """Inputs that all sequences of arrivals share; they are sent to worker processes."""
 
     fleet: Fleet
     predicted: PredictedShares
@@ -302,14 +309,14 @@ class SequenceInputs(NamedTuple):
     expected: int | None = None  # number of arrivals announced to policies
 
     def judge(self) -> Judge:
-        """Return the source of throughput shares that decides whether promises are kept."""
+        """Return the shares by which promises are judged: measured if given, else predicted."""
         if self.truth is None:
             return Judge(self.predicted.shares, self.predicted)
         return Judge(measured_shares(self.truth, len(self.fleet.functions)), None)
 
 
 class Drawn(NamedTuple):
-    """Description of a random sequence of arrivals: its length and its seed."""
+    """A random sequence of arrivals, given by its length and its seed."""
 
     length: int
     seed: tuple[int, int]
@@ -318,7 +325,7 @@ class Drawn(NamedTuple):
 def run_drawn(
     inputs: SequenceInputs, sequences: Sequence[Drawn], pool: Pool
 ) -> list[SequenceOutcome]:
-    """Run random sequences of arrivals under all policies.
+    """Place random sequences of arrivals by all policies, in parallel.
 
     Raises:
         InputError: if so many mixes of functions fit on a NIC that the best plan cannot be
@@ -343,7 +350,7 @@ def _run_drawn(inputs: SequenceInputs, sequence: Drawn) -> SequenceOutcome:
 def run(inputs: SequenceInputs, arrivals: Arrivals, *, each: bool = True) -> SequenceOutcome:
     """Place a sequence of arrivals by each policy, and compare the results with the best plan.
 
-    If `each` is true, the outcome includes the NIC of each arrival.
+    If `each` is true, the result includes the NIC of each arrival.
 
     Raises:
         InputError: if so many mixes of functions fit on a NIC that the best plan cannot be
@@ -378,9 +385,9 @@ def run(inputs: SequenceInputs, arrivals: Arrivals, *, each: bool = True) -> Seq
 
 
 def _planned(inputs: SequenceInputs, arrivals: Arrivals, source: Judge) -> Plan | None:
-    """Return the plan with the fewest NICs, from mixes with known throughput; None without one.
+    """Return the plan with the fewest NICs; None if no plan keeps all promises.
 
-    `source` has the known throughputs.
+    The plan uses only mixes whose throughput shares `source` knows.
     """
     counts = np.bincount(arrivals.function, minlength=len(inputs.fleet.functions))
     mixes = possible_mixes(inputs.fleet, counts)
@@ -421,7 +428,7 @@ def _known(value: float) -> float | None:
 
 
 def summary(sequences: Sequence[SequenceOutcome]) -> list[PolicySummary]:
-    """Return, for each policy, the means of its results over all sequences."""
+    """Return the mean results of each policy over all sequences."""
     by_policy = dict[str, list[PolicyOutcome]]()
     for sequence in sequences:
         for one in sequence["policies"]:

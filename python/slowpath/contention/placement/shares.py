@@ -1,18 +1,18 @@
 """Computes the share of its solo throughput that each function of a mix keeps.
 
 A mix is a sorted tuple of function indices in the fleet. Mixes are rows of a table, so that
-policies can process all NICs at once. Shares are rounded to twelve digits: neither the number of
-mixes predicted together nor the machine may decide whether a promise is kept.
+policies can process all NICs at once. Shares are rounded to twelve digits, so that the number of
+mixes predicted together and the machine do not decide whether a promise is kept.
 
 Measured mixes correct predicted throughput, and determine the remaining uncertainty. Throughput
-scatters between measurements. The noise is this scatter, as a share of the throughput;
-it is assumed to be equal for all functions and mixes. It is learnt from all repeated measurements
+scatters between measurements. The noise is this scatter, as a share of the throughput; it is
+assumed to be equal for all functions and mixes. It is learnt from all repeated measurements
 together, since the spread of two or three values is very uncertain. The kept share of a function
 has the noise of two throughputs: with competitors and alone.
 
-Other mixes get bounds, since more neighbours never make a function faster. A function keeps no less
-than in a measured mix with additional neighbours, and no more than in a measured mix with fewer.
-(In the paper, 4.1.2, throughput falls with contention; `research/nicsim` tests this.)
+Unmeasured mixes get bounds, since more neighbours never make a function faster. A function keeps no
+less than in a measured mix with additional neighbours, and no more than in a measured mix with
+fewer. (In the paper, 4.1.2, throughput falls with contention; `research/nicsim` tests this.)
 
 Models add up the contention of competitors, from profiles with benchmarks. If several competitors
 together saturate a resource, all predictions have a common error. A Gaussian process over mixes
@@ -39,14 +39,14 @@ from slowpath.core.jobs.pool import Pool
 
 
 class Repeated(NamedTuple):
-    """Throughput of a function in a mix, measured once or several times."""
+    """Throughput of a function in a mix, from one or several measurements."""
 
     throughput: float  # geometric mean of its measurements
     times: int  # number of measurements
 
 
 class Measured(NamedTuple):
-    """Throughput measured in mixes (functions that share a NIC), and of functions alone."""
+    """Measured throughputs of functions in mixes (functions that share a NIC) and alone."""
 
     file: str
     known: Mapping[Mix, Mapping[int, Repeated]]  # measurements by mix and function
@@ -61,8 +61,9 @@ class Measured(NamedTuple):
     def kept(self, mix: Mix, sure: float | None) -> dict[int, float]:
         """Return the share of its solo throughput that each function of a measured mix keeps.
 
-        Without `sure`, shares are as measured. With `sure`, functions keep at least the returned
-        share with this probability. A function alone always has the share 1.
+        If `sure` is None, these are the measured shares. Otherwise, they are lower: a function
+        keeps at least the returned share with the probability `sure`. A function alone always has
+        the share 1.
 
         Raises:
             InputError: if `sure` is given, but the noise is unknown.
@@ -76,9 +77,10 @@ class Measured(NamedTuple):
         return found
 
     def variance(self, mix: Mix, function: int) -> float:
-        """Return the variance of the logarithm of throughput in the mix divided by solo throughput.
+        """Return the variance of the logarithm of the share that a function keeps in a mix.
 
-        The result is 0 if the measurement noise is unknown.
+        The share is the throughput in the mix divided by the solo throughput. The result is 0 if
+        the noise of measurements is unknown.
         """
         if self.noise is None:
             return 0.0
@@ -86,10 +88,10 @@ class Measured(NamedTuple):
         return self.noise**2 * (1 / times[0] + 1 / times[1])
 
     def _spread(self, mix: Mix, function: int) -> float:
-        """Return the standard deviation of log(throughput in the mix / solo throughput).
+        """Return the standard deviation of the logarithm of the share that a function keeps.
 
         Raises:
-            InputError: if the noise is unknown.
+            InputError: if the noise of measurements is unknown.
         """
         if self.noise is None:
             reason = "the noise of measurements is unknown, because none of them is repeated"
@@ -111,7 +113,8 @@ def measured(
 ) -> Measured:
     """Summarise measurements by mix and function.
 
-    If `noise` is None, the noise (a share of throughput) is learnt from repeated measurements.
+    `rows` has the throughputs, and `noise` the standard deviation of one measurement as a share. If
+    it is None, it is learnt from repeated measurements.
     """
     known = {
         mix: {
@@ -131,7 +134,7 @@ def measured(
 
 
 class MonotonicBounds:
-    """Bounds, from measured mixes, on the throughput of functions in unmeasured mixes.
+    """Bounds on the throughput of functions in unmeasured mixes, from measured mixes.
 
     More neighbours never make a function faster, so larger and smaller measured mixes limit it.
     """
@@ -145,12 +148,11 @@ class MonotonicBounds:
         self._counts = counts_of(mixes, kept.shape[1])
 
     def limit(self, mixes: Sequence[Mix], kept: Floats) -> Floats:
-        """Limit shares to the range that measured mixes with more and fewer neighbours allow.
+        """Limit the predicted shares of functions in mixes to the range that measured mixes allow.
 
         `kept` has the share of its solo throughput that each function of `mixes` is predicted to
-        keep.
-
-        If noise makes the limits contradict each other, the upper limit counts.
+        keep. Measured mixes with more neighbours are lower limits, those with fewer are upper
+        limits. If noise makes the limits contradict each other, the upper limit counts.
         """
         limited = kept.copy()
         for at, counts in enumerate(counts_of(mixes, kept.shape[1])):
@@ -164,19 +166,22 @@ class MonotonicBounds:
 
 
 LEAST = 20
-"""Minimum number of functions in measured mixes from which prediction errors can be learnt."""
+"""Minimum number of measurements (a function in a mix) from which prediction errors can be learnt.
+"""
 _MOST = 500
-"""Maximum number of functions in measured mixes from which the variances are derived."""
+"""Maximum number of measurements (a function in a mix) from which the variances are derived."""
 _PRIOR = np.log([1e-2, 1e-2, 1e-3, 1e-3, 1e-2, 1e-4])
-"""Prior variances, as logarithms: 10 % for each neighbour, 1 % unexplained."""
+"""Prior variances of the terms, as logarithms: 10 % for each neighbour, 1 % unexplained."""
 _SCATTER = 3.0
-"""Standard deviation of the prior for the logarithms of variances in `_PRIOR`."""
+"""Standard deviation of the logarithms of variances around those in `_PRIOR`."""
 _IMPOSSIBLE = 1e9
-"""Negative log-likelihood of variances for which the covariance is not positive definite."""
+"""Stands for the negative log-likelihood of variances whose covariance matrix is not positive
+definite.
+"""
 
 
 class Rows(NamedTuple):
-    """Functions in mixes: each row is one function of one mix, with its neighbours there."""
+    """Functions in mixes: each row is a function of a mix, with its neighbours there."""
 
     function: Indices
     beside: Floats  # number of neighbours of each function, `[row, function]`
@@ -189,12 +194,15 @@ class Rows(NamedTuple):
         return found
 
     def some(self, at: slice) -> "Rows":
-        """Return only the rows (functions in mixes) that a slice selects."""
+        """Return only the rows that a slice selects."""
         return Rows(self.function[at], self.beside[at])
 
 
 def rows_of(mixes: Sequence[Mix], functions: int) -> tuple[Rows, Indices]:
-    """Return a row for each distinct function of each mix, and the index of each row's mix."""
+    """Return a row for each distinct function of each mix, and the index of the mix of each row.
+
+    `functions` is the number of functions.
+    """
     counts = counts_of(mixes, functions)
     mix, function = np.nonzero(counts)
     beside = counts[mix]
@@ -218,7 +226,10 @@ def _covariance(parts: Floats, one: Rows, other: Rows) -> Floats:
 
 
 def _variance(parts: Floats, rows: Rows) -> Floats:
-    """Return the prior variance of each row's prediction error, including the unexplained part."""
+    """Return the prior variance of each row's prediction error, including the unexplained part.
+
+    `parts` has the variances of the terms.
+    """
     beside, mix = (rows.beside**2).sum(axis=1), (rows.mix**2).sum(axis=1)
     each = parts[0] + parts[1] + parts[2] * beside + parts[3] * mix + parts[4]
     found: Floats = rows.beside.sum(axis=1) ** 2 * each + parts[5]
@@ -226,15 +237,15 @@ def _variance(parts: Floats, rows: Rows) -> Floats:
 
 
 class ErrorModel:
-    """Gaussian process for errors of predicted throughput, learnt from measured mixes."""
+    """Gaussian process for the errors of predicted throughput, learnt from measured mixes."""
 
     def __init__(
         self, mixes: Sequence[Mix], errors: Floats, variance: Floats, functions: int
     ) -> None:
-        """Learn errors from measured mixes.
+        """Learn prediction errors from measured mixes.
 
-        `errors` are logarithms of measured / predicted for each different function of each mix
-        (`rows_of`); `variance` is the variance of the measured logarithms.
+        `errors` has the logarithm of measured / predicted for each different function of each mix
+        (`rows_of`), and `variance` its variance by noise. `functions` is the number of functions.
         """
         self._rows, mix = rows_of(mixes, functions)
         some = slice(None, None, -(-len(errors) // _MOST))
@@ -247,18 +258,19 @@ class ErrorModel:
         )
 
     def _without(self, at: Indices) -> Floats:
-        """Return leave-one-out errors of the rows of a mix, divided by their standard deviations.
+        """Return the errors of a mix, in standard deviations, if all other mixes predict it.
 
-        The rows, at the indices `at`, are predicted from the measurements of all other mixes.
+        `at` has the indices of the mix's rows.
         """
         block = np.linalg.inv(self._inverse[np.ix_(at, at)])
         found: Floats = block @ self._weights[at] / np.sqrt(np.diag(block))
         return found
 
     def correct(self, rows: Rows, sure: float | None) -> Floats:
-        """Return corrections to add to logarithms of predicted throughput.
+        """Return corrections to add to the logarithms of predicted throughputs.
 
-        With `sure`, return lower ends of intervals, which hold with this probability; else means.
+        If `sure` is None, they are mean corrections. Otherwise, they are lower: throughput exceeds
+        the corrected value with the probability `sure`.
         """
         shared = _covariance(self._parts, rows, self._rows)
         middle: Floats = shared @ self._weights
@@ -270,10 +282,10 @@ class ErrorModel:
         return low
 
     def _width(self, sure: float) -> float:
-        """Return the `w` for which a share `sure` of errors exceeds `-w` standard deviations.
+        """Return `w` such that a share `sure` of errors exceeds `-w` standard deviations.
 
-        Errors are those of measured mixes that are left out one by one. The result is at least that
-        of a normal distribution.
+        The errors are those of measured mixes that are left out one by one. The result is at least
+        that of a normal distribution.
         """
         errors = np.sort(self._left_out)
         rank = max(int((len(errors) + 1) * (1 - sure)), 1)
@@ -281,7 +293,10 @@ class ErrorModel:
 
 
 def _likeliest(rows: Rows, errors: Floats, variance: Floats) -> Floats:
-    """Return the variances that maximise the product of likelihood and prior (MAP estimate)."""
+    """Return the variances of the terms that maximise likelihood times prior (MAP estimate).
+
+    `errors` are prediction errors of the rows, `variance` is their variance by noise.
+    """
     from scipy.optimize import minimize
 
     def loss(logs: Floats) -> float:
@@ -301,17 +316,16 @@ def _likeliest(rows: Rows, errors: Floats, variance: Floats) -> Floats:
 
 
 _BATCH = 512
-"""Number of mixes that are predicted together, whatever pool is used."""
+"""Number of mixes that are predicted at once, so that results do not depend on the pool."""
 _DIGITS = 12
 _CONFIDENCE = 0.9
 
 
 class Shares:
-    """Table of the shares of solo throughput that functions keep.
+    """Table of the shares of solo throughput that functions keep in mixes.
 
-    It has a row for each mix and a column for each function.
-
-    Functions outside a mix have an infinite share.
+    It has a row for each mix and a column for each function. Functions that are not in the mix have
+    an infinite share.
     """
 
     def __init__(self, functions: int) -> None:
@@ -324,12 +338,15 @@ class Shares:
 
     @property
     def kept(self) -> Floats:
-        """Shares of solo throughput that functions keep, with the axes `[mix, function]`."""
+        """Shares of solo throughput that functions keep, `[mix, function]`."""
         return self._kept[: len(self.mixes)]
 
     @property
     def throughput(self) -> Floats:
-        """Throughputs in the unit of each function's model; NaN for functions outside the mix."""
+        """Throughputs in the unit of each function's model, `[mix, function]`.
+
+        They are NaN for functions that are not in the mix.
+        """
         return self._throughput[: len(self.mixes)]
 
     def missing(self, mixes: Iterable[Mix]) -> list[Mix]:
@@ -337,7 +354,7 @@ class Shares:
         return [mix for mix in dict.fromkeys(mixes) if mix not in self._row]
 
     def row(self, mix: Mix) -> int:
-        """Return the number of the table row for a mix.
+        """Return the index of a mix's row in the table.
 
         Raises:
             KeyError: if the mix is not in the table.
@@ -345,11 +362,11 @@ class Shares:
         return self._row[mix]
 
     def rows(self, mixes: Sequence[Mix]) -> Indices:
-        """Return the table row of each mix; all mixes must be in the table."""
+        """Return the indices of the rows of mixes; all mixes must be in the table."""
         return np.array([self._row[mix] for mix in mixes], dtype=np.intp)
 
     def add(self, mix: Mix, kept: Floats, throughput: Floats) -> None:
-        """Add a row for a mix to the table; `kept` and `throughput` have a value per function."""
+        """Add a mix to the table. `kept` and `throughput` have a value for each function."""
         if len(self.mixes) == len(self._kept):
             room = np.full((max(64, len(self._kept)), self._kept.shape[1]), np.inf)
             self._kept = np.concatenate([self._kept, room])
@@ -361,14 +378,15 @@ class Shares:
 
 
 class PredictedShares:
-    """A table of shares that models predict on demand; measured mixes have the measured shares."""
+    """A table of shares that grows by prediction on demand; measured mixes have measured shares."""
 
     def __init__(
         self, fleet: Fleet, sure: float | None = None, measured: Measured | None = None
     ) -> None:
         """Prepare to predict the share of solo throughput that functions keep in mixes.
 
-        Predictions are likely shares or, with `sure`, shares that are kept with this probability.
+        If `sure` is None, shares are the most likely ones. Otherwise, functions keep at least the
+        shares with the probability `sure`. `measured` has mixes whose shares are known.
 
         Raises:
             InputError: if `sure` is given, but the noise of measurements is unknown.
@@ -392,7 +410,7 @@ class PredictedShares:
         self._add(missing, found.rows([at for (at,) in missing]))
 
     def _learnt_from(self, measured: Measured) -> ErrorModel | None:
-        """Learn prediction errors from measured mixes; return None if these are too few."""
+        """Learn prediction errors from measured mixes; return None if there are too few of them."""
         mixes = [mix for mix in measured.known if len(mix) > 1]
         predicted = _predict(self._request._replace(sure=None), mixes).kept / self._solo
         rows, mix = rows_of(mixes, len(self._solo))
@@ -405,12 +423,12 @@ class PredictedShares:
         return ErrorModel(mixes, errors, variance, len(self._solo))
 
     def rows(self, mixes: Sequence[Mix]) -> Indices:
-        """Return the table row of each mix; predict mixes that are not in the table yet."""
+        """Return the row index of each mix in the table; predict mixes that it lacks first."""
         self.fill(mixes)
         return self.shares.rows(mixes)
 
     def fill(self, mixes: Iterable[Mix], pool: Pool | None = None) -> None:
-        """Predict mixes that are not in the table yet; with a pool, in parallel."""
+        """Predict the mixes that are not in the table yet; if a pool is given, in parallel."""
         new = self.shares.missing(mixes)
         parts = [new[at : at + _BATCH] for at in range(0, len(new), _BATCH)]
         if pool is None or len(parts) <= 1:
@@ -441,7 +459,7 @@ class PredictedShares:
 
 
 def _solo(fleet: Fleet, measured: Measured | None, found: "_Predicted", at: int) -> float:
-    """Return a function's solo throughput: measured, else stated in the fleet, else predicted."""
+    """Return the solo throughput of function `at`: measured, else declared, else predicted."""
     alone = None if measured is None else measured.solo(at)
     declared = fleet.functions[at].solo
     if alone is not None:
@@ -450,11 +468,10 @@ def _solo(fleet: Fleet, measured: Measured | None, found: "_Predicted", at: int)
 
 
 class _Request(NamedTuple):
-    """Inputs of predictions: the fleet's functions, and a probability `sure`.
+    """Inputs of predictions: the functions of the fleet, and the probability `sure`.
 
-    Throughput exceeds the result with the probability `sure`.
-
-    For `sure=None`, results are the most likely values.
+    Throughput is at least the result with this probability. None: results are the most likely
+    values.
     """
 
     kinds: tuple[Kind, ...]
@@ -462,7 +479,7 @@ class _Request(NamedTuple):
 
 
 class _Predicted(NamedTuple):
-    """Predicted throughputs, with the axes `[mix, function]`; NaN for functions outside the mix."""
+    """Predicted throughputs, `[mix, function]`; NaN for functions that are not in the mix."""
 
     throughput: Floats
     kept: Floats  # throughput, or its lower end for the required probability
@@ -470,7 +487,7 @@ class _Predicted(NamedTuple):
     guessed: frozenset[tuple[int, str]]  # these functions, with the columns outside the range
 
     def rows(self, rows: Sequence[int]) -> "_Predicted":
-        """Return the predictions of the mixes with these indices."""
+        """Return only the predictions of the mixes with these indices."""
         at = np.array(rows, dtype=np.intp)
         return _Predicted(self.throughput[at], self.kept[at], self.guesses[at], self.guessed)
 
@@ -494,7 +511,10 @@ def _predict(request: _Request, mixes: Sequence[Mix]) -> _Predicted:
 
 
 def measured_shares(truth: GroundTruth, functions: int) -> Shares:
-    """Return a table of throughput shares, for the mixes whose throughput was measured."""
+    """Return a table of the shares that functions keep in all mixes of the ground truth.
+
+    `functions` is the number of functions.
+    """
     shares = Shares(functions)
     for mix, values in truth.known.items():
         shares.add(mix, *_row(functions, truth.kept(mix) or {}, values))
@@ -504,7 +524,7 @@ def measured_shares(truth: GroundTruth, functions: int) -> Shares:
 def _row(
     functions: int, kept: Mapping[int, float], throughput: Mapping[int, float]
 ) -> tuple[Floats, Floats]:
-    """Return throughput shares and throughputs in a mix, as arrays over all functions."""
+    """Return the shares and throughputs of a mix as arrays with one entry for each function."""
     shares, values = np.full(functions, np.inf), np.full(functions, np.nan)
     for at, share in kept.items():
         shares[at], values[at] = share, throughput[at]

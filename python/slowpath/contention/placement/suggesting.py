@@ -1,10 +1,11 @@
-"""Suggests mixes to measure, such that the measurements save the most NICs.
+"""Suggests the mixes of functions whose measurement would save the most NICs.
 
-With a required probability (`--confidence`), functions of unmeasured mixes are credited with low
-shares. A fleet uses only a few of all mixes. So a plan (`policies.cover`) is made for the arrivals
-that the fleet declares, as if all predictions were true. The unmeasured mixes in this plan are
-worth measuring. If there are too many of them, the least used ones are dropped, and the plan is
-made again. A measured mix also gives information about all mixes that lack some of its functions.
+If promises must be kept with a high probability (`--confidence`), unmeasured mixes are assumed to
+have low shares, so fleets need more NICs. A fleet uses only a few of all mixes. So a plan
+(`policies.cover`) is made for the arrivals that the fleet declares, as if all predictions were
+true. The unmeasured mixes in this plan are worth measuring. If there are too many of them, the
+least used ones are dropped, and the plan is made again. A measured mix also gives information about
+all mixes that lack some of its functions.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,13 +21,14 @@ from slowpath.core.arrays import Floats
 ARRIVALS = 100.0
 """Number of arrivals for which plans are made."""
 _USED = 1e-6
-"""A mix counts as unused if a plan has fewer NICs with it than this."""
+"""Number of NICs below which a mix in a plan counts as unused."""
 _LEFT_OUT = 4
-"""Each round drops the number of surplus mixes divided by this constant, but at least one mix."""
+"""Each round drops at least one mix. It drops the number of surplus mixes divided by this constant.
+"""
 
 
 class Suggested(NamedTuple):
-    """A mix whose measurement would save NICs, with its predicted throughput shares."""
+    """A mix whose measurement would save NICs, with the shares that its functions probably keep."""
 
     mix: Mix
     nics: float  # for 100 arrivals, NICs with this mix, or with smaller mixes that it informs about
@@ -46,9 +48,10 @@ class Plan(NamedTuple):
 
 
 def suggest(fleet: Fleet, count: int, sure: float, measured: Measured | None = None) -> Plan:
-    """Suggest up to `count` mixes whose measurement would save the most NICs.
+    """Suggest at most `count` mixes whose measurement would save the most NICs.
 
-    `sure` is the probability with which placements have to keep promised throughput.
+    `sure` is the probability with which placements have to keep promises, `measured` has the mixes
+    that are already measured.
 
     Raises:
         InputError: if there are too many mixes, or the noise of measurements is unknown.
@@ -71,14 +74,14 @@ def suggest(fleet: Fleet, count: int, sure: float, measured: Measured | None = N
 
 
 class _Planned(NamedTuple):
-    """The plan with the fewest NICs, and the throughput shares that it assumes for functions."""
+    """The plan with the fewest NICs, and the throughput shares that it assumes."""
 
     kept: Floats  # `[mix, function]`
     cover: Cover
 
 
 class _Known:
-    """Measured and predicted throughput shares of all mixes of functions that fit on a NIC."""
+    """Measured and predicted throughput shares in all mixes of functions that fit on a NIC."""
 
     def __init__(self, fleet: Fleet, sure: float, measured: Measured | None) -> None:
         self._mixes = possible_mixes(fleet)
@@ -98,9 +101,9 @@ class _Known:
         return predicted.shares.kept[rows]
 
     def plan(self, trusted: Sequence[int]) -> _Planned:
-        """Return the plan that assumes likely shares for `trusted` mixes, low ones for others.
+        """Return the plan that assumes likely shares for some mixes, and low shares for all others.
 
-        Mixes are given by their indices in the list of possible mixes.
+        `trusted` has the indices of the former mixes, as if they were measured.
         """
         kept = self._sure
         if trusted:
@@ -112,7 +115,7 @@ class _Known:
         return _Planned(kept, cover(self._wanted, Column(self._counts, levels)))
 
     def use(self, planned: _Planned, trusted: Sequence[int]) -> Floats:
-        """Return, for each mix in `trusted`, the number of NICs that profit from measuring it.
+        """Return the number of NICs in a plan that profit from measuring each mix in `trusted`.
 
         These NICs have the mix itself, or a mix about which its measurement gives information.
         """
@@ -126,12 +129,12 @@ class _Known:
         return found
 
     def worth(self) -> list[int]:
-        """Return the unmeasured mixes that a plan uses if all predictions are assumed true."""
+        """Return the unmeasured mixes that the plan uses if all predictions are assumed true."""
         nics = self.plan(self.unmeasured).cover.nics
         return [at for at in self.unmeasured if nics[at] > _USED]
 
     def fewer(self, chosen: Sequence[int], count: int) -> list[int]:
-        """Drop the mixes used by the fewest NICs until at most `count` are left; return these."""
+        """Drop the least used mixes until at most `count` are left, and return these."""
         left = list(chosen)
         while len(left) > count:
             out = max(1, (len(left) - count) // _LEFT_OUT)
@@ -141,7 +144,10 @@ class _Known:
         return left
 
     def suggested(self, at: int, nics: float) -> Suggested:
-        """Return the suggestion to measure mix number `at`, which concerns `nics` NICs."""
+        """Return the suggestion to measure the mix with index `at`.
+
+        `nics` NICs would profit from it.
+        """
         mix = self._mixes[at]
         kept = {function: float(self._likely[at, function]) for function in mix}
         return Suggested(mix, nics, kept)

@@ -1,1 +1,1 @@
-"""Measures profiles of network functions on this machine."""
+"""Measures profiles of network functions on this machine: their throughput beside competitors."""

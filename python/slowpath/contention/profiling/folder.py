@@ -1,4 +1,4 @@
-"""Reads and writes the folder of a profile: its tables, and the record of the measurement."""
+"""Reads and writes the folder of a profile: tables of measurements, and a record about them."""
 
 import json
 import math
@@ -18,7 +18,7 @@ from slowpath.measure.environment import Environment
 
 MIXES = "mixes.csv"
 TABLES = ("memory.csv", "accelerator.csv", "contention.csv", MIXES)
-"""Tables that `slowpath contention train` reads from a folder; all are optional."""
+"""Tables that `slowpath contention train` reads from a folder, if they exist."""
 RECORD = "profile.json"
 _TRAFFIC = ("flow_count", "packet_size_bytes")
 _MIX_COLUMNS = (
@@ -53,7 +53,9 @@ def write_profile(
     found: Found,
     records: tuple[ProfileRecord, Environment],
 ) -> list[str]:
-    """Write the files of the folder and return their names; delete tables of an earlier run.
+    """Write the files of a profile to `folder`, and return their names.
+
+    Tables of an earlier measurement in the folder are deleted.
 
     Raises:
         InputError: if a file cannot be written.
@@ -82,10 +84,10 @@ def write_profile(
 
 
 def check_folder(folder: str) -> None:
-    """Check before measuring that the folder can be created.
+    """Check before the measurement that the folder of a profile can be created.
 
     Raises:
-        InputError: if a file of that name exists.
+        InputError: if the path is a file.
     """
     if Path(folder).exists() and not Path(folder).is_dir():
         raise InputError(
@@ -96,10 +98,10 @@ def check_folder(folder: str) -> None:
 
 
 def _memory(setup: Setup, machine: Machine, found: Found) -> str | None:
-    """Return the CSV table of throughput next to competitors for caches and memory.
+    """Return the CSV table of throughput beside competitors for caches and memory.
 
-    A row's score says how strongly its competitor burdens caches; it is 0 without a competitor.
-    Return None if there are no rows.
+    The score of a row says how strongly its competitor burdens caches; it is 0 without a
+    competitor. Return None if there are no rows.
     """
     rows = list[Row]()
     for at, one in enumerate(found.points, 1):
@@ -152,11 +154,11 @@ def _mix(name: str, one: Measured, found: Found) -> Row:
 
 
 def queued_time(own: float, client: Client, seconds: float) -> float:
-    """Return the time for which an accelerator serves another client per request of the function.
+    """Return how long an accelerator serves another client per request of the function.
 
-    The function always has a request pending. `own` and `seconds` are the request times of the
-    function and of the client. If the client has a limited rate, the result follows from the
-    round-robin equilibrium (docs/explanation/contention.md).
+    The function always has a request. `own` and `seconds` are the request times of the function and
+    of the client. If the client has a limited rate, the result follows from the round-robin
+    equilibrium (docs/explanation/contention.md).
     """
     from slowpath.contention.accelerators import throughputs
 
@@ -176,7 +178,10 @@ def _table(
     rows: Iterable[Row],
     mtbr: float | None = None,
 ) -> str:
-    """Return a CSV table, with comment lines at its start that describe the measurement."""
+    """Return a CSV table, which starts with comment lines about the measurement.
+
+    `mtbr` is the match ratio of all rows; None if it varies.
+    """
     remarks = {
         "function": setup.function.name,
         "device": machine.name,
@@ -201,14 +206,14 @@ _PATTERNS = get_args(Pattern)
 
 
 class Declared(NamedTuple):
-    """A declared execution pattern, and the file of the record that declares it."""
+    """An execution pattern, and the file of the profile's record that declares it."""
 
     file: str
     pattern: Pattern
 
 
 def declared_by(names: Sequence[str]) -> Declared | None:
-    """Return the execution pattern that profile records in these folders declare.
+    """Return the execution pattern that the records of profiles in these folders declare.
 
     Return None if no record declares one.
 
@@ -233,7 +238,7 @@ def declared_by(names: Sequence[str]) -> Declared | None:
 
 
 def _declared(file: str) -> Pattern | None:
-    """Return the execution pattern in a profile's record; None in records of older versions."""
+    """Return the execution pattern in a profile's record; None for records of older versions."""
     try:
         record: Any = json.loads(read_text(file))
     except (ValueError, RecursionError) as problem:

@@ -1,14 +1,15 @@
-"""Describes this machine for profiles: its CPUs and caches, interference, and bubbles.
+"""Describes the machine for profiles: its CPUs and caches, other load on them, and bubbles.
 
-Interference comes from other virtual machines. It is only visible in timings. Handing a cache line
-to another virtual CPU and back took 60 ns while both were on cores with a common last-level cache,
-290 to 330 ns, for minutes at a time, with different last-level caches, and 27 ns on one core. A
-loop took 23.1 us on an unshared core, to the digit (19.0 with a lucky alignment of its
-instructions). It took 24 to 37 us while another tenant used a thread of the same core, in half of
-all measurements. It took 37.8 us while our own second CPU used the other thread.
+Other load comes from other virtual machines. It is only visible in timings. Handing a cache line to
+another virtual CPU and back took 60 ns while both were on cores with a common last-level cache, 290
+to 330 ns, for minutes at a time, with different last-level caches, and 27 ns on one core. A loop
+took 23.1 us on an unshared core, to the digit (19.0 with a lucky alignment of its instructions). It
+took 24 to 37 us while another tenant used a thread of the same core, in half of all measurements.
+It took 37.8 us while our own second CPU used the other thread.
 
-A bubble (Mars et al., "Bubble-Up", MICRO 2011) is a competitor of known pressure. A competitor's
-score is the working set, in MB, of the bubble that slows down a probe equally.
+A bubble (Mars et al., "Bubble-Up", MICRO 2011) is a competitor with a known working set, and the
+probe is a program that bubbles slow down. A competitor's score is the working set, in MB, of the
+bubble that slows down the probe equally.
 
 The probe waits for each random access before the next. The bubble copies one half of its working
 set to the other at full speed. Random updates would evict far fewer lines of others, as they wait
@@ -37,28 +38,31 @@ from slowpath.measure.statistics import quantile
 
 MEGABYTE = 1e6
 FELT = 1.05
-"""Minimum slowdown of the probe that is attributed to a bubble; noise usually causes less."""
+"""Slowdown of the probe above which a bubble is assumed to cause it; noise usually causes less."""
 _SHARE = 8
 _PRIVATE = 2
 
 
 class Level(NamedTuple):
-    """Working set of a bubble (competitor for memory), and its slowdown of the probe."""
+    """Working set of a bubble (a competitor for memory), and its slowdown of the probe."""
 
     megabytes: float
     slowdown: float  # step time of the probe with the bubble, divided by its step time alone
 
 
 class Calibration(NamedTuple):
-    """Curve from bubble sizes (working sets of competitors) to slowdowns of the probe.
+    """Curve from working sets of bubbles (competitors for memory) to slowdowns of the probe.
 
-    Sizes and slowdowns ascend. The probe is a program that measures contention for memory.
+    The probe is a program that measures contention for memory. Working sets and slowdowns ascend.
     """
 
     levels: tuple[Level, ...]
 
     def score(self, slowdown: float) -> float:
-        """Return the working set, in MB, of the competitor that slows down the probe equally."""
+        """Return the score of a competitor that slows down the probe by this factor.
+
+        The score is the working set, in MB, of the bubble with the same effect.
+        """
         below = Level(0.0, 1.0)
         for level in self.levels:
             if slowdown <= level.slowdown:
@@ -67,7 +71,7 @@ class Calibration(NamedTuple):
         return self.levels[-1].megabytes
 
     def slowdown(self, megabytes: float) -> float:
-        """Return the factor by which a competitor with this working set slows down the probe."""
+        """Return the factor by which a bubble with this working set slows down the probe."""
         below = Level(0.0, 1.0)
         for level in self.levels:
             if megabytes <= level.megabytes:
@@ -84,7 +88,7 @@ class Calibration(NamedTuple):
 
 
 def calibrated(measured: Sequence[Level]) -> Calibration:
-    """Return a monotonic curve through the measured levels.
+    """Return a monotonic curve through measured levels (working sets and slowdowns of the probe).
 
     Neighbouring levels whose slowdowns descend are merged (Ayer et al., "An empirical distribution
     function for sampling with incomplete information", 1955); a merged level has their mean size on
@@ -120,9 +124,9 @@ def probe_bytes(cache_bytes: int, private_bytes: int) -> int:
 
 
 def bubble_sizes(cache_bytes: int, count: int) -> list[int]:
-    """Return `count` working sets of competitors in bytes; the largest is twice the cache.
+    """Return `count` working sets in bytes for bubbles (competitors for memory), ascending.
 
-    Each is larger than the previous one by a constant ratio.
+    Each is larger than the previous one by a constant ratio; the largest is twice the cache.
     """
     least, most = cache_bytes / 128, 2 * cache_bytes
     steps = max(count - 1, 1)
@@ -152,7 +156,7 @@ _PROBES = (64 * 1024, 64 * 1024 * 1024)  # limits of the probe's working set, by
 
 
 class Machine(NamedTuple):
-    """CPUs, caches and kernel of this machine, as used to measure a profile."""
+    """CPUs, caches and kernel of the machine on which a profile is measured."""
 
     name: str
     places: CpuAssignment
@@ -162,7 +166,9 @@ class Machine(NamedTuple):
 
 
 def this_machine(setup: Setup) -> Machine:
-    """Select CPUs for a setup, determine their cache, and open the kernel if it runs a program.
+    """Select CPUs for a setup, determine their cache, and open the kernel if needed.
+
+    The kernel is needed if it runs the measured function.
 
     Raises:
         UnavailableError: if there are too few CPUs, the size of the cache is unknown, or the kernel
@@ -187,31 +193,33 @@ def this_machine(setup: Setup) -> Machine:
 
 _OBSERVATIONS = 60  # before the first measurement
 _KEPT = 400
-"""Number of latest loop times from which the normal speed is derived; small, as CPU clocks change.
+"""Number of latest loop times from which the normal speed is derived. It is small, because the
+clock of a CPU changes.
 """
 _ALIKE = 1.6
-"""Handover times within this factor belong to the same placement of the CPUs; those of different
-placements differ by a factor of two."""
+"""Ratio of handover times below which two CPUs are assumed to be placed alike. Between different
+placements (one core, one cache, different caches), times differ by a factor of two.
+"""
 _SEEN = 20
-"""A placement of the CPUs counts as frequent from this number of observations on."""
+"""Number of observations from which a placement of the CPUs counts as frequent."""
 _NEAR = 190e-9
-"""Limit in seconds between handover times within a last-level cache (below) and between such
-caches (above), on current processors.
+"""Limit of handover times in seconds: below it, two CPUs share a last-level cache; above it, they
+do not. It holds for current processors.
 """
 _SLOWER = 1.25
 _UNSHARED = 0.05
-"""Minimum share of the time in which a core is assumed to be unshared."""
+"""Minimum share of the time in which no other virtual machine is assumed to use a core."""
 PATIENCE = 0.5  # maximum wait for a quiet processor, in seconds
 
 
 _Observation = tuple[float, bool]
-"""The time to hand over a cache line, and true if a loop is slower while the other CPU runs one,
+"""The time to hand over a cache line, and whether a loop is slower while the other CPU runs one,
 too.
 """
 
 
 class CpuMonitor:
-    """Observes whether two CPUs share a core or a last-level cache, and other load on them.
+    """Monitor that tells whether two CPUs share a core or a last-level cache, and have other load.
 
     The CPUs count as well placed if a cache line passes between them as fast as it ever does,
     except on one core. Competitors should contend for shared caches; with different last-level
@@ -256,11 +264,10 @@ class CpuMonitor:
         return self._state()[0]
 
     def wait(self, check_stop: Callable[[], None] = lambda: None) -> bool:
-        """Wait a limited time until the CPUs are well placed and have no other load.
+        """Wait until the CPUs are well placed and have no other load, up to a time limit.
 
-        Return true if both conditions hold at the end.
-
-        `check_stop` is called repeatedly; an error that it raises ends the wait.
+        Return true if both conditions hold at the end. `check_stop` is called repeatedly; an error
+        that it raises ends the wait.
         """
         until = time.monotonic() + self._patience
         while True:
@@ -275,7 +282,7 @@ class CpuMonitor:
                 self._remaining -= time.monotonic() - begun
 
     def _state(self) -> tuple[bool, bool]:
-        """Observe the CPUs once; return (true if they are quiet, true if they are well placed).
+        """Observe the CPUs once; return whether they are quiet, and whether they are well placed.
 
         Quiet CPUs are well placed and have no other load.
         """
@@ -302,7 +309,7 @@ class CpuMonitor:
 
 
 def _nearest(sorted_handovers: Sequence[_Observation]) -> float:
-    """Return the usual time to pass a cache line between the CPUs when they are well placed.
+    """Return the usual time to hand over a cache line between the CPUs if they are well placed.
 
     This is the median of the shortest frequent times at which the CPUs are not threads of one core.
     Without them, return the median of all times: the CPUs are threads of one core, or there are too

@@ -1,10 +1,10 @@
-"""Measures the points of a profile, which are traffic with competitors, in blocks of time.
+"""Measures a function alone and beside competitors, in alternating blocks of time.
 
-Blocks are alternately alone and with competitors; neighbouring blocks form a turn. A turn is
-invalid if in one of its blocks, a thread had its CPU for less than `_UNDISTURBED` of the time, as
-then another program ran on this CPU. It is also invalid if other virtual machines on the same
-processor were noticed before or after a block (`machine.py`). Invalid turns are repeated, up to a
-limit.
+A point of a profile is a traffic with competitors. Its blocks are alternately alone and with
+competitors; neighbouring blocks form a turn. A turn is invalid if in one of its blocks, a thread
+had its CPU for less than `_UNDISTURBED` of the time, as then another program ran on this CPU. It is
+also invalid if other virtual machines on the same processor were noticed before or after a block
+(`machine.py`). Invalid turns are repeated, up to a limit.
 """
 
 import math
@@ -20,7 +20,7 @@ from slowpath.core.errors import UnavailableError
 
 
 class Traffic(NamedTuple):
-    """Traffic of the measured function: number of flows, packet size, and match ratio."""
+    """Traffic of the measured function: number of flows, packet size, and matches per MB."""
 
     flows: int
     size: int  # packet size, bytes
@@ -28,7 +28,7 @@ class Traffic(NamedTuple):
 
 
 class MemBench(NamedTuple):
-    """A competitor that accesses memory, and so contends for caches and memory bandwidth."""
+    """A competitor for caches and memory bandwidth: a thread that accesses memory."""
 
     working_set: int  # size, bytes
     touch: str
@@ -36,7 +36,7 @@ class MemBench(NamedTuple):
 
 
 class Client(NamedTuple):
-    """A competitor that sends requests to the accelerator of the function."""
+    """A competitor for the accelerator: a client that sends requests to it."""
 
     size: int  # packet size, bytes
     mtbr: float
@@ -45,7 +45,7 @@ class Client(NamedTuple):
 
 
 class Point(NamedTuple):
-    """A point to measure: the traffic of the function, and the competitors beside it."""
+    """A point of a profile: the function's traffic, and the competitors beside the function."""
 
     traffic: Traffic
     memory: MemBench | None
@@ -63,9 +63,9 @@ class Rate(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """Rates measured at a point, alone and beside competitors.
+    """Rates of a function at a point of a profile, alone and beside competitors.
 
-    Without competitors, both are rates of the function alone.
+    If the point has no competitors, both are rates of the function alone.
     """
 
     point: Point
@@ -79,7 +79,7 @@ Spec = dict[str, object]
 
 
 class MixSpec(NamedTuple):
-    """Specifications of the threads of a mix: of the measured subjects, and of the competitors."""
+    """Threads that run together: the measured subjects and their competitors."""
 
     subjects: list[Spec]
     competitors: list[Spec]
@@ -87,7 +87,7 @@ class MixSpec(NamedTuple):
 
 
 class CpuAssignment(NamedTuple):
-    """The CPU on which each thread of a mix runs.
+    """The CPUs for the threads of a mix, in order.
 
     The function is on the first CPU. A competitor, or the accelerator of a pipeline, is on the
     second. If an accelerator is there, a competitor for memory is on the third.
@@ -97,19 +97,23 @@ class CpuAssignment(NamedTuple):
 
     @property
     def function(self) -> int:
-        """CPU on which the measured function runs."""
+        """CPU of the measured function."""
         return self.cpus[0]
 
     @property
     def other(self) -> int:
-        """CPU on which the competitor or, in a pipeline, the accelerator runs."""
+        """CPU of the competitor; in a pipeline, CPU of the accelerator."""
         return self.cpus[1]
 
 
 def kinds_of_mixes(
     function: Function, places: CpuAssignment, *, memory: bool, client: bool
 ) -> list[str]:
-    """Return the kinds of competitors that these CPUs allow: `memory`, `accelerator`, `both`."""
+    """Return the kinds of mixes that can be measured: `memory`, `accelerator` and `both`.
+
+    They are named after their competitors. `memory` and `client` are true if the setup has such
+    competitors; `both` needs enough CPUs.
+    """
     found = ["memory"] if memory else []
     if client:
         found.append("accelerator")
@@ -120,10 +124,10 @@ def kinds_of_mixes(
 
 
 def mix_of(function: Function, point: Point, places: CpuAssignment) -> MixSpec:
-    """Return the threads that run for a point: the function and its competitors.
+    """Return the threads that run to measure a point: the function and its competitors.
 
-    With a competitor for memory only, a pipeline runs just its header stage. The memory model
-    describes the throughput of this stage, which the accelerator would hide.
+    If memory is the only resource with a competitor, a pipeline runs just its header stage. The
+    memory model describes the throughput of this stage, which the accelerator would hide.
     """
     headers_only = function.pattern == "pipeline" and point.client is None
     subject = _function(function, point.traffic, places, headers_only=headers_only)
@@ -140,9 +144,10 @@ def mix_of(function: Function, point: Point, places: CpuAssignment) -> MixSpec:
 def probed(
     function: Function, traffic: Traffic, places: CpuAssignment, probe_bytes: int
 ) -> MixSpec:
-    """Return threads that run the probe, with the function as its competitor.
+    """Return the threads that measure the contention for memory which the function causes.
 
-    The slowdown of the probe shows the contention for memory that the function causes.
+    The probe is a thread that this contention slows down; the function runs as its competitor.
+    `probe_bytes` is the probe's working set.
     """
     swapped = CpuAssignment([places.other, places.function])
     headers_only = function.pattern == "pipeline"
@@ -152,7 +157,7 @@ def probed(
 
 
 def accelerator_alone(function: Function, traffic: Traffic, cpu: int) -> MixSpec:
-    """Return the thread of an accelerator that runs alone, saturated by the function's requests."""
+    """Return the thread of an accelerator alone; requests of the function always wait for it."""
     subject: Spec = {
         "kind": "accelerator",
         "cpu": cpu,
@@ -163,29 +168,35 @@ def accelerator_alone(function: Function, traffic: Traffic, cpu: int) -> MixSpec
 
 
 def client_alone(function: Function, client: Client, places: CpuAssignment) -> MixSpec:
-    """Return the thread of an accelerator on its usual CPU, saturated by requests of a client."""
+    """Return the thread of an accelerator on its usual CPU.
+
+    Requests of a client always wait for it.
+    """
     traffic = Traffic(1, client.size, client.mtbr)
     return accelerator_alone(function, traffic, accelerator_cpu(function, places))
 
 
 def accelerator_cpu(function: Function, places: CpuAssignment) -> int:
-    """Return the CPU on which the software model of a function's accelerator runs."""
+    """Return the CPU of the thread that imitates the function's accelerator."""
     return places.other if function.pattern == "pipeline" else places.function
 
 
 def probe(size: int, cpu: int) -> Spec:
-    """Return the thread specification of the probe, which measures contention for memory."""
+    """Return the thread of the probe, which contention for memory slows down.
+
+    `size` is its working set in bytes.
+    """
     return {"kind": "probe", "cpu": cpu, "bytes": size}
 
 
 def mem_bench(competitor: MemBench, cpu: int) -> Spec:
-    """Return the thread specification of a competitor for caches and memory."""
+    """Return the thread of a competitor for caches and memory on a CPU."""
     size, touch, rate = competitor
     return {"kind": "memory", "cpu": cpu, "bytes": size, "touch": touch, "rate": rate}
 
 
 def _programs(function: Function, traffic: Traffic) -> tuple[ProgramWithTraffic, ...]:
-    """Return the function's XDP program with its traffic; empty without a program."""
+    """Return the function's XDP program with the packets of its traffic; empty if it has none."""
     if function.program is None:
         return ()
     found, number, destination, port = function.program
@@ -228,14 +239,14 @@ def _client(client: Client) -> Spec:
 
 _UNDISTURBED = 0.98
 _MOST_TURNS = 3
-"""Maximum number of measured turns if some turns are invalid, as a multiple of the required
-number.
+"""Maximum number of turns (groups of successive blocks), as a multiple of the required number; more
+than that number are measured if some are invalid.
 """
 CONFIDENCE = 0.9
 
 
 class Runs(Protocol):
-    """Interface of a mix whose threads run for a block of time, alone or with competitors.
+    """Interface of a mix whose threads can run for a block of time, alone or with competitors.
 
     `slowpath.core.engine.neighbours.Mix` implements it.
     """
@@ -243,18 +254,18 @@ class Runs(Protocol):
     def block(self, warm: float, seconds: float, *, beside: bool) -> Block:
         """Run the measured functions for `warm` seconds, then measure them for `seconds`.
 
-        With `beside`, their competitors run at the same time.
+        If `beside` is true, their competitors run at the same time.
         """
 
 
 class LoadDetector(Protocol):
-    """The interface of detectors of other load on the processor.
+    """Interface of detectors of other load on the processor.
 
-    `slowpath.contention.profiling.machine` has the implementation.
+    `slowpath.contention.profiling.machine.CpuMonitor` implements it.
     """
 
     def wait(self, check_stop: Callable[[], None]) -> bool:
-        """Wait a limited time for a quiet processor; return true if it is.
+        """Wait until the processor is quiet, up to a time limit; return true if it is.
 
         `check_stop` is called repeatedly; an error that it raises ends the wait.
         """
@@ -264,7 +275,7 @@ class LoadDetector(Protocol):
 
 
 class Timing(NamedTuple):
-    """Number of measured blocks, and their length in seconds."""
+    """Number and length of the blocks of time in which a point is measured."""
 
     pairs: int  # number of turns
     seconds: float  # length of a block
@@ -272,7 +283,7 @@ class Timing(NamedTuple):
 
 
 class Turns(NamedTuple):
-    """Rates of a function alone and with competitors, measured in alternating blocks of time."""
+    """Rates of a function, measured in alternating blocks alone and with competitors."""
 
     alone: Rate
     beside: Rate  # relative to `alone` in the same turn
@@ -281,19 +292,19 @@ class Turns(NamedTuple):
 
     @property
     def slowdown(self) -> float:
-        """Ratio of the function's rate alone to its rate with competitors."""
+        """Factor by which competitors slow down the function: rate alone / rate with them."""
         return self.alone.value / self.beside.value
 
 
 def items_per_second(reading: Reading) -> float:
-    """Return the rate of items (such as packets) that a thread processed in a block."""
+    """Return the rate at which a thread processed items, such as packets, in a block."""
     if not reading["served"] or reading["seconds"] <= 0:
         return 0.0
     return reading["served"][0]["items"] / reading["seconds"]
 
 
 def disturbed(block: Block) -> bool:
-    """Return true if a thread had to wait for its CPU, as another program ran there."""
+    """Return true if a thread of the block waited for its CPU, as another program ran there."""
     for reading in (*block["subjects"], *block["competitors"]):
         on_cpu = reading["cpu_seconds"]
         if on_cpu is not None and on_cpu < _UNDISTURBED * reading["seconds"]:
@@ -320,8 +331,8 @@ def measure_interleaved(
         timing: length and number of blocks.
         check_stop: called before each block and during waits; can raise an error.
         detector: detector of other load on the processor, used before and after each block.
-        reference: another mix whose first subject is measured alone in a third block of each
-            turn, as its rate is needed under the same conditions.
+        reference: another mix, whose first subject is measured alone in a third block of each
+            turn, because its rate is needed under the same conditions.
 
     Raises:
         UnavailableError: if other programs used the CPUs in all blocks.
@@ -356,17 +367,15 @@ class _TimedBlock(NamedTuple):
 
 
 def _good(turns: Sequence[Sequence[_TimedBlock]]) -> list[Sequence[_TimedBlock]]:
-    """Return the turns (groups of successive blocks) whose blocks are all undisturbed."""
+    """Return the turns (groups of successive blocks) in which no block was disturbed."""
     return [turn for turn in turns if not any(block.is_bad for block in turn)]
 
 
 def _relative(alone: Rate, turns: Sequence[Sequence[_TimedBlock]], at: int, absolute: Rate) -> Rate:
-    """Return the rate of the blocks with index `at` in each turn (group of successive blocks).
+    """Return the rate in the blocks with index `at`, computed from ratios within each turn.
 
-    The result is `alone` times the median ratio of both rates in a turn; the interval is that of
-    the ratio.
-
-    `alone` is the rate of the function alone. Return `absolute` if no ratio is known.
+    It is `alone` (the rate of the function alone) times the median ratio of block `at` and block 0
+    of a turn. The interval is that of the ratio. Return `absolute` if no ratio is known.
     """
     shares = [
         turn[at].rate / turn[0].rate for turn in turns if min(turn[0].rate, turn[at].rate) > 0
@@ -378,9 +387,9 @@ def _relative(alone: Rate, turns: Sequence[Sequence[_TimedBlock]], at: int, abso
 
 
 def _rate(blocks: Sequence[_TimedBlock], wanted: int) -> Rate:
-    """Return the median of undisturbed blocks, or of all blocks if too few are undisturbed.
+    """Return the median rate of the undisturbed blocks.
 
-    Too few are less than half of `wanted`, the number of blocks to measure.
+    If fewer than half of the `wanted` blocks are undisturbed, return the median of all blocks.
 
     Raises:
         UnavailableError: if all blocks have a rate of zero.
@@ -406,7 +415,7 @@ def median(values: Sequence[float], bad: int = 0) -> Rate:
 
     The confidence is `CONFIDENCE`; the ends are two of the values (David and Nagaraja, Order
     Statistics, 7.1). With few values, the interval contains all of them. `bad` is the number of
-    disturbed blocks, for the result.
+    disturbed blocks, which is stored in the result.
     """
     ordered = sorted(values)
     count = len(ordered)

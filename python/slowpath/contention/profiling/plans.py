@@ -1,9 +1,10 @@
-"""Planners, which choose the next point to measure, and the plans that a description can name.
+"""Planners, which choose the points of a profile to measure, one after the other.
 
-The plans `adaptive` and `active` (`sampling.py`) choose rows of the memory model: competitor,
-number of flows and packet size. Other kinds of mixes do not help this model, and request times are
-measured separately. So of six mixes (points with competitors), one has competitors at the
-accelerator, and one has both kinds; these are drawn as by the plan `random`.
+A description of a profile names its plan. The plans `adaptive` and `active` (`sampling.py`) choose
+rows of the memory model: competitor, number of flows and packet size. Other kinds of mixes do not
+help this model, and request times are measured separately. So of six mixes (points with
+competitors), one has competitors at the accelerator, and one has both kinds; these are drawn as by
+the plan `random`.
 
 Each mix measures two points: with its competitor and alone. So the level without contention is
 never drawn. If a plan asks for it, the mix has the competitor that was used least often.
@@ -43,21 +44,24 @@ from slowpath.contention.profiling.setup import (
 
 
 class MachineProperties(NamedTuple):
-    """Properties of the machine that are known before the first point is measured."""
+    """Properties of the machine that plans need before the first point is measured."""
 
     spread: float | None  # noise floor: relative standard deviation
     score: Callable[[MemBench], float]  # score of a competitor, MB; each is measured only once
 
 
 class Planner(Protocol):
-    """Interface of planners: they choose the points to measure, one after the other."""
+    """Interface of planners, which choose the points to measure."""
 
     @property
     def record(self) -> PlanRecord:
-        """Description of the plan, which is stored with the profile."""
+        """Description of the plan for the record of the profile."""
 
     def next(self, measured: Sequence[Measured]) -> Point | None:
-        """Return the next point after the given measurements; None at the end."""
+        """Return the next point to measure; None at the end.
+
+        `measured` has all previous results.
+        """
 
 
 class ListPlanner:
@@ -73,7 +77,7 @@ class ListPlanner:
         self._points = list(points)
 
     def next(self, measured: Sequence[Measured]) -> Point | None:
-        """Return the next point of the list; None at its end."""
+        """Return the next point of the list to measure; None at its end."""
         return self._points[len(measured)] if len(measured) < len(self._points) else None
 
 
@@ -84,9 +88,10 @@ def listed(
     configurations: Sequence[MemBench],
     draw: random.Random,
 ) -> list[Point]:
-    """Return points with traffic at random or on a grid, and with alternating competitors.
+    """Return `count` points with traffic at random or on a grid, and with alternating competitors.
 
-    `kinds` are kinds of competitors: `memory`, `accelerator`, `both`.
+    `kinds` are kinds of competitors: `memory`, `accelerator`, `both`. `configurations` has the
+    competitors for memory.
     """
     if setup.effort.plan == "grid":
         traffics = _grid(setup, count)
@@ -113,7 +118,7 @@ def listed(
 
 
 def memory_configurations(found: MemoryRange, draw: random.Random) -> list[MemBench]:
-    """Return competitors for memory: evenly spaced working sets, random rates."""
+    """Return competitors for memory with evenly spaced working sets and random rates."""
     configurations = []
     for at in range(found.configurations):
         share = at / max(found.configurations - 1, 1)
@@ -131,12 +136,12 @@ def middle(found: TrafficRange) -> Traffic:
 
 
 def between(span: Span, share: float) -> float:
-    """Return the value at the position `share` (0 to 1) of a range, on a logarithmic scale."""
+    """Return the value at the position `share` (0 to 1) of a range with a logarithmic scale."""
     return float(span.least * (span.most / span.least) ** share)
 
 
 def _spread(setup: Setup, count: int, draw: random.Random) -> list[Traffic]:
-    """Return points of traffic that cover the declared ranges, including their ends.
+    """Return `count` random points of traffic that cover the declared ranges, including their ends.
 
     The points are a Latin hypercube: each attribute has one value in each of `count` strata, and
     the first and last stratum have the ends of the range. Values of attributes are combined at
@@ -155,7 +160,7 @@ def _spread(setup: Setup, count: int, draw: random.Random) -> list[Traffic]:
 
 
 def _strata(count: int, draw: random.Random) -> list[float]:
-    """Divide 0 to 1 into `count` strata and return a value in each, in random order.
+    """Divide the range 0 to 1 into `count` strata; return a value of each, in random order.
 
     The lowest value is 0 and the highest is 1.
     """
@@ -167,9 +172,9 @@ def _strata(count: int, draw: random.Random) -> list[float]:
 
 
 def _grid(setup: Setup, count: int) -> list[Traffic]:
-    """Return points of traffic on a grid with the same number of values on each axis.
+    """Return `count` points of traffic on a grid with the same number of values on each axis.
 
-    Constant attributes have one value. If the grid has fewer than `count` points, they repeat.
+    An attribute with a constant value has no axis. If the grid has fewer points, they repeat.
     """
     spans = setup.traffic
     axes = sum(1 for span in spans if span.least < span.most)
@@ -203,14 +208,17 @@ def _logarithmic(span: Span, draw: random.Random) -> float:
 _SIX = 6
 _FLOWS, _SIZE = "flow_count", "packet_size_bytes"
 _NARROWEST = 1 / 16
-"""Minimum extent of a region to halve, as a share of the range. For flows, it is a factor of 1.5
-for each three orders of magnitude of their range."""
+"""Minimum extent of a region that a plan may halve, as a share of the range. For flows, it is a
+factor of 1.5 for each three orders of magnitude of their range.
+"""
 _SURE = 2 * math.sqrt(2)
-"""Difference that two measurements rarely exceed by chance, in standard deviations of one."""
+"""Difference between two measurements that noise rarely exceeds, in standard deviations of one
+measurement.
+"""
 
 
 def is_other(at: int, kinds: Sequence[str]) -> bool:
-    """Return true if the mix number `at` (from 0) has a competitor at the accelerator.
+    """Return true if the mix with index `at` has a competitor at the accelerator.
 
     Each kind in `kinds` other than `memory` is used in one of six successive mixes.
     """
@@ -218,7 +226,7 @@ def is_other(at: int, kinds: Sequence[str]) -> bool:
 
 
 def threshold(known: MachineProperties) -> float:
-    """Return the smallest relative difference of throughput that exceeds measurement noise."""
+    """Return the least relative difference of throughputs that noise does not explain."""
     default = Settings().changes
     return default if known.spread is None else max(default, _SURE * known.spread)
 
@@ -228,7 +236,7 @@ def space_of(traffic: TrafficRange, levels: Sequence[float], default: Traffic) -
 
     Args:
         traffic: ranges of the function's traffic; flows have a logarithmic scale.
-        levels: contention by each competitor for memory (score), MB.
+        levels: score of each competitor for memory, MB.
         default: the default traffic.
     """
     attributes = (
@@ -240,7 +248,7 @@ def space_of(traffic: TrafficRange, levels: Sequence[float], default: Traffic) -
 
 
 class _Request(NamedTuple):
-    """A point that the adaptive plan asked for, and the mix that measures it."""
+    """A point that the adaptive plan requested, and the mix by which it is measured."""
 
     point: PlanPoint
     level: int  # level of the competitor in the mix
@@ -248,7 +256,7 @@ class _Request(NamedTuple):
 
 
 class AskingPlanner:
-    """Planner that asks an adaptive plan for points, and inserts points with other competitors."""
+    """Planner that follows an adaptive plan, and inserts mixes for other kinds of competitors."""
 
     def __init__(
         self,
@@ -258,7 +266,7 @@ class AskingPlanner:
         configurations: Sequence[MemBench],
         draw: random.Random,
     ) -> None:
-        """Start the plan; first measure the competitors' contention if the plan needs it.
+        """Start the plan. If the plan needs the competitors' scores, they are measured first.
 
         Args:
             setup: function, traffic and competitors.
@@ -282,7 +290,7 @@ class AskingPlanner:
 
     @property
     def record(self) -> PlanRecord:
-        """Description of the plan, which is stored with the profile."""
+        """Description of the plan for the record of the profile."""
         return {
             "name": self._setup.effort.plan,
             "relevant": self._relevant,
@@ -291,7 +299,10 @@ class AskingPlanner:
         }
 
     def next(self, measured: Sequence[Measured]) -> Point | None:
-        """Return the next point after the given measurements; None at the end."""
+        """Return the next point to measure; None at the end.
+
+        `measured` has all previous results.
+        """
         sources = [self._next_of_memory(measured), self._others]
         if is_other(len(measured), self._kinds):
             sources.reverse()
@@ -316,7 +327,7 @@ class AskingPlanner:
         self._settled = len(self._requests)
 
     def _unused(self) -> list[_Request]:
-        """Return early requests that varied an attribute which later requests never vary."""
+        """Return early requests that varied an attribute which the plan later found irrelevant."""
         first, later = self._requests[: self._settled], self._requests[self._settled :]
         if self._relevant is None or not later:
             return []
@@ -336,7 +347,7 @@ class AskingPlanner:
         ]
 
     def _next_of_memory(self, measured: Sequence[Measured]) -> Iterator[Point]:
-        """Yield the next point that the adaptive plan asks for; nothing at its end."""
+        """Yield the next point that the adaptive plan requests; nothing at its end."""
         requested = ask(self._plan, self._results(measured))
         if requested is None:
             return
@@ -352,7 +363,10 @@ class AskingPlanner:
         yield Point(traffic, self._configurations[level - 1], None)
 
     def _results(self, measured: Sequence[Measured]) -> list[Sample] | None:
-        """Return the samples that answer the plan's last request; None before the first one."""
+        """Return the samples that the plan's last request asked for.
+
+        None before the first request.
+        """
         if not self._requests:
             return None
         requested, level, at = self._requests[-1]
@@ -364,7 +378,7 @@ class AskingPlanner:
 
 
 def planner(setup: Setup, kinds: Sequence[str], known: MachineProperties) -> Planner:
-    """Return the planner that a setup names.
+    """Return the planner for the plan that a setup names.
 
     `kinds` are kinds of competitors; `memory` comes first, if included.
     """

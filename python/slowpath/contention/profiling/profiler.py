@@ -1,4 +1,7 @@
-"""Measures a profile: the probe, request times, the function's own contention, noise and points."""
+"""Measures the profile of a network function: its throughput beside many competitors.
+
+It also measures the probe, accelerator request times, the function's effect on others, and noise.
+"""
 
 import statistics
 import time
@@ -38,7 +41,7 @@ _RATIOS = 5  # number of match ratios with measured request times
 
 
 class Audience(NamedTuple):
-    """Stop requests, deadline, and display of progress while a profile is measured."""
+    """Callbacks and limits while a profile is measured: stop requests, progress and deadline."""
 
     stopping: Stopping
     show: Callable[[str], None]
@@ -53,14 +56,17 @@ class RequestRow(NamedTuple):
 
 
 class OwnRow(NamedTuple):
-    """The contention that the function causes for others, under one kind of traffic."""
+    """Score of the contention that the function causes for others, under one kind of traffic."""
 
     traffic: Traffic
     score: float
 
 
 class Probed(NamedTuple):
-    """Calibration of the probe: its slowdown beside competitors of known working sets."""
+    """Calibration of the probe (a program that contention for memory slows down).
+
+    It has the probe's slowdowns beside competitors with known working sets.
+    """
 
     measured: tuple[Level, ...]
     calibration: Calibration
@@ -76,7 +82,7 @@ class Noise(NamedTuple):
 
 
 class Found(NamedTuple):
-    """All results of measuring a profile."""
+    """All results of measuring the profile of a function."""
 
     probed: Probed
     requests: tuple[RequestRow, ...]  # request times of the function
@@ -107,10 +113,10 @@ class Profiling:
         self._monitor = CpuMonitor(places, effort.mixes * wait, patience=min(PATIENCE, wait))
 
     def run(self, make_planner: Callable[[MachineProperties], Planner]) -> Found:
-        """Measure everything, until the planner has no more points, or a stop is requested.
+        """Measure everything, until the planner has no more points or a stop is requested.
 
         Args:
-            make_planner: constructor of the planner from properties of the machine.
+            make_planner: function that creates the planner, which chooses the points to measure.
 
         Raises:
             StoppedError: if a stop is requested before the first point.
@@ -153,10 +159,10 @@ class Profiling:
         )
 
     def measure(self, point: Point) -> Measured:
-        """Measure the function alone and with the competitors of a point.
+        """Measure the function alone and beside the competitors of a point.
 
-        Request times of a client are measured in the same turns, since the speed of a shared
-        processor changes over time.
+        If one of them is a client of the accelerator, its request time is measured in the same
+        turns, because the speed of a shared processor changes over time.
 
         Raises:
             StoppedError: if a stop is requested.
@@ -209,13 +215,16 @@ class Profiling:
         return calibration.score(self._beside_probe(competitor).slowdown)
 
     def _beside_probe(self, competitor: MemBench) -> Turns:
-        """Measure how a competitor for memory slows down the probe on the function's CPU."""
+        """Measure how much a competitor for memory slows down the probe on the function's CPU."""
         places = self._machine.places
         probe = mixes.probe(self._machine.probe_bytes, places.function)
         return self._turns(mixes.MixSpec([probe], [mixes.mem_bench(competitor, places.other)]))
 
     def _requests(self, size: int, ratios: Span) -> tuple[RequestRow, ...]:
-        """Measure the accelerator's request time for payloads of `size` bytes, by match ratio."""
+        """Measure the accelerator's request times at several match ratios, for `size` bytes.
+
+        `ratios` is the range of match ratios.
+        """
         function = self._setup.function
         if function.service is None:
             return ()
@@ -230,7 +239,7 @@ class Profiling:
         return tuple(found)
 
     def _own(self, calibration: Calibration) -> tuple[OwnRow, ...]:
-        """Measure the contention that the function causes, for several flow and packet sizes."""
+        """Measure the function's score as a competitor, under several kinds of traffic."""
         flows, size, mtbr = self._setup.traffic
         function, machine = self._setup.function, self._machine
         counts = dict.fromkeys(round(between(flows, share)) for share in (0.0, 0.5, 1.0))
@@ -243,7 +252,7 @@ class Profiling:
         return tuple(found)
 
     def _noise(self) -> Noise:
-        """Measure one point repeatedly, without competitors, to determine the measurement noise."""
+        """Determine the measurement noise: measure one point repeatedly, without competitors."""
         traffic = middle(self._setup.traffic)
         rates, within = list[float](), list[float]()
         repetitions = self._setup.effort.repetitions
@@ -257,7 +266,7 @@ class Profiling:
 
 
 def request_time(rows: Sequence[RequestRow], mtbr: float) -> float:
-    """Return the accelerator's request time in seconds, interpolated between match ratios."""
+    """Return the accelerator's request time in seconds at match ratio `mtbr`, by interpolation."""
     below = rows[0]
     for row in rows:
         if mtbr <= row.mtbr:

@@ -1,6 +1,6 @@
-"""Runs the command `slowpath contention profile`, and reads the description of the profile.
+"""Runs the command `slowpath contention profile`, which reads a description of the profile.
 
-Each error in a description names the file, the line and the key. The page
+Each error in the description names the file, the line and the key. The page
 docs/reference/contention-files.md describes the format.
 """
 
@@ -65,7 +65,7 @@ _OFTEN = 0.01  # share of observations above which a report mentions misplaced C
 
 
 def profile_text(record: ProfileRecord, files: Sequence[str]) -> Iterator[Line]:
-    """Yield a summary of the profile: numbers of mixes, noise floor, probe and files."""
+    """Yield a summary of the measured profile as text: mixes, noise floor, probe and `files`."""
     cpus = ", ".join(str(cpu) for cpu in record["cpus"])
     yield Line(one_line(f"{record['function']} on {record['device']}, CPUs {cpus}"), "bold")
     wanted = "" if record["mixes"] == record["wanted"] else f" of {record['wanted']}"
@@ -106,7 +106,7 @@ def profile_text(record: ProfileRecord, files: Sequence[str]) -> Iterator[Line]:
 
 
 def _plan(record: PlanRecord) -> Iterator[Line]:
-    """Yield the traffic attributes that an adaptive plan found to change throughput."""
+    """Yield a line with the traffic attributes that an adaptive plan found to matter."""
     if record["relevant"] is None or record["threshold"] is None:
         return
     attributes = " and ".join(record["relevant"]) or "no traffic attribute"
@@ -131,7 +131,7 @@ def run(given: Namespace, reporter: Reporter) -> ExitCode:
     Raises:
         InputError: if the description cannot be used, the machine lacks something, or the folder
             cannot be written.
-        OptionError: if the description has no competitors that the `--plan` could choose.
+        OptionError: if the plan of `--plan` needs competitors that the description lacks.
     """
     until = None if given.deadline is None else time.monotonic() + given.deadline
     need_contention()
@@ -166,7 +166,7 @@ def run(given: Namespace, reporter: Reporter) -> ExitCode:
 
 
 def _setup(given: Namespace) -> Setup:
-    """Read the setup of a profile from its description, and apply options that override it."""
+    """Read the description of a profile, and apply the options that override it."""
     setup = load_setup(given.file)
     effort = setup.effort
     if given.mixes is not None:
@@ -222,7 +222,9 @@ _PORT = Number("port", 0, 65_535, 53)
 
 
 def read_program(found: Spanned, folder: Path) -> Program:
-    """Read a program of a BPF object or C source; `folder` contains the description.
+    """Read an XDP program of a description: a BPF object or C source, and the packets' destination.
+
+    `folder` is the folder of the description.
 
     Raises:
         InputError: if there is no such program, or its address or port is invalid.
@@ -438,7 +440,7 @@ def _effort(parts: dict[str, Spanned], memory: MemoryRange | None) -> Effort:
 
 
 def _span(found: Spanned, limits: Number) -> Span:
-    """Read a range: one number, or a list with the smallest and the largest value."""
+    """Read a range of numbers: a single number, or a list with the smallest and the largest one."""
     if not isinstance(found.value, list):
         value = number(found, limits)
         return Span(value, value)

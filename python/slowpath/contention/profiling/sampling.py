@@ -1,12 +1,13 @@
-"""Points to measure, plans that generate them (also adaptively), and quotas for their number.
+"""Plans, which choose the points to measure, at random, on a grid or by earlier results.
 
-A plan is a generator, so the measuring code sets the pace and can stop at any time. The same plans
-work on a machine, where each measurement takes seconds and can be the last, and with a function
-`measure`.
+A plan is a generator of points, so the measuring code sets the pace and can stop at any time. The
+same plans work on a machine, where each measurement takes seconds and can be the last, and with a
+function `measure`, such as a simulation. A quota limits the number of points.
 
-Adaptive profiling first drops attributes whose smallest and largest value give nearly the same solo
-throughput. Then it repeatedly halves the region spanned by the other attributes where solo
-throughput differs between the ends, and measures each centre under random contention.
+Adaptive profiling (Algorithm 1 of the Tomur paper) first drops attributes whose smallest and
+largest value give nearly the same solo throughput. Then it repeatedly halves the region spanned by
+the other attributes where solo throughput differs between the ends, and measures each centre under
+random contention.
 
 Differences are shares of the solo throughput under default traffic; the paper does not define the
 unit of its thresholds. Its regions are boxes. It compares only the two ends, with all attributes
@@ -38,7 +39,7 @@ import numpy as np
 from slowpath.core.arrays import Floats
 
 NO_CONTENTION = 0
-"""The level without competitors, by convention the first level."""
+"""Level of contention without competitors: always the first one."""
 
 
 class Attribute(NamedTuple):
@@ -70,13 +71,16 @@ class Attribute(NamedTuple):
         return self.at(math.sqrt(first * last) if self.by_logarithm else (first + last) / 2)
 
     def at(self, value: float) -> float:
-        """Return the value nearest to `value` that is in the range, rounded for whole numbers."""
+        """Return the valid value of the attribute that is nearest to `value`."""
         near = min(max(value, self.least), self.most)
         return float(round(near)) if self.whole else near
 
 
 class Space(NamedTuple):
-    """The points that can be measured: ranges of traffic attributes, and contention levels."""
+    """All points that can be measured: ranges of traffic attributes, and levels of contention.
+
+    A level of contention is one of several given combinations of competitors.
+    """
 
     attributes: Sequence[Attribute]
     levels: Floats  # features of levels, `[level, feature]`, such as logarithms of counters
@@ -84,14 +88,14 @@ class Space(NamedTuple):
 
     @property
     def drawn_from(self) -> int:
-        """The first contention level that is drawn at random: 0 (no contention) or 1.
+        """First contention level that random points can have: 0 (no contention) or 1.
 
         It is 1 if each measurement also gives solo throughput, so that level 0 need not be drawn.
         """
         return NO_CONTENTION + 1 if self.with_alone else NO_CONTENTION
 
     def default(self) -> dict[str, float]:
-        """Return the default traffic: the default value of each attribute."""
+        """Default value of each traffic attribute, by name."""
         return {one.name: one.default for one in self.attributes}
 
     def level(self, draw: np.random.Generator) -> int:
@@ -99,24 +103,27 @@ class Space(NamedTuple):
         return int(draw.integers(self.drawn_from, len(self.levels)))
 
     def drawn(self, draw: np.random.Generator) -> "Point":
-        """Return a random point; all contention levels and attribute values are equally likely."""
+        """Return a random point.
+
+        All contention levels and all positions in the ranges are equally likely.
+        """
         level = self.level(draw)
         return point(level, {one.name: one.inside(draw.random()) for one in self.attributes})
 
 
 class Point(NamedTuple):
-    """A level of contention (0: none) and values of traffic attributes, to measure together."""
+    """A point to measure: a level of contention (0: none) and the values of traffic attributes."""
 
     level: int  # level of contention
     traffic: tuple[tuple[str, float], ...]  # values of attributes by name, in order
 
     def values(self) -> dict[str, float]:
-        """Return the traffic of the point as a dictionary from attribute to value."""
+        """Return the values of the traffic attributes, by name."""
         return dict(self.traffic)
 
 
 def point(level: int, traffic: Mapping[str, float]) -> Point:
-    """Return the point with this contention level and these traffic attributes."""
+    """Return the point with a contention level and the values of traffic attributes, by name."""
     return Point(level, tuple(traffic.items()))
 
 
@@ -129,19 +136,20 @@ class Sample(NamedTuple):
 
 Result = TypeVar("Result")
 Asking = Generator[Point, Sequence[Sample], Result]
-"""A generator that yields the next point to measure. It is sent samples of that point, and of other
-points that the same measurement covers."""
+"""A generator that yields the next point to measure. The caller sends it the samples of that point,
+and of other points that the same measurement covers.
+"""
 
 Plan = Asking[None]
 Measure = Callable[[Point], float]
-"""Function that returns the throughput at a point: a test bed, a simulation, or a table."""
+"""Function that returns the throughput at a point, by a measurement, a simulation or a table."""
 
 
 def ask(plan: Plan, results: Sequence[Sample] | None = None) -> Point | None:
-    """Send a plan the results for its last point, and return its next point; None at its end.
+    """Send a plan the results for its last point, and return the next point; None at the end.
 
     Args:
-        plan: the plan.
+        plan: the plan, a generator of points.
         results: samples for its last point; None before the first point.
     """
     try:
@@ -151,7 +159,7 @@ def ask(plan: Plan, results: Sequence[Sample] | None = None) -> Point | None:
 
 
 def measured(plan: Plan, measure: Measure) -> list[Sample]:
-    """Call `measure` for all points that a plan asks for, and return the samples in order."""
+    """Call `measure` for all points that a plan chooses, and return the samples in order."""
     samples = list[Sample]()
     requested = ask(plan)
     while requested is not None:
@@ -161,11 +169,11 @@ def measured(plan: Plan, measure: Measure) -> list[Sample]:
 
 
 class QuotaError(Exception):
-    """Raised if all measurements that the quota allows have been made."""
+    """All measurements that the quota allows have been made."""
 
 
 class Budget:
-    """Measured points and remaining quota (`profile_one` in Algorithm 1 of the Tomur paper)."""
+    """Quota of measurements, and their results (`profile_one` in the paper's Algorithm 1)."""
 
     def __init__(self, quota: int) -> None:
         if quota < 1:
@@ -173,7 +181,7 @@ class Budget:
         self._quota = quota
         self._known = dict[Point, list[float]]()
         self.spent = 0
-        """Number of measurements; each can cover several points."""
+        """Number of measurements made; one can cover several points."""
 
     @property
     def left(self) -> int:
@@ -185,7 +193,9 @@ class Budget:
         return point in self._known
 
     def throughput(self, point: Point) -> Asking[float]:
-        """Return the mean throughput at a point; ask for a measurement if it is unknown.
+        """Return the mean throughput at a point.
+
+        If it is unknown, yield the point to have it measured.
 
         Raises:
             QuotaError: if it is unknown, and the quota is spent.
@@ -199,7 +209,7 @@ class Budget:
         return fmean(self._known[point])
 
     def samples(self) -> list[Sample]:
-        """Return all known points with their mean throughputs, in order of measurement."""
+        """Return all measured points with their mean throughputs, in order of measurement."""
         return [Sample(point, fmean(values)) for point, values in self._known.items()]
 
 
@@ -207,9 +217,9 @@ _MISSES = 1000
 
 
 def full(space: Space, steps: int) -> Plan:
-    """Choose every contention level at each point of a grid of traffic.
+    """Plan: all contention levels at each point of a grid of traffic.
 
-    The grid has `steps` values on each axis.
+    The grid has `steps` values for each attribute.
     """
     shares = [at / (steps - 1) if steps > 1 else 0.5 for at in range(steps)]
     axes = [dict.fromkeys(one.inside(share) for share in shares) for one in space.attributes]
@@ -224,7 +234,10 @@ def full(space: Space, steps: int) -> Plan:
 
 
 def random(space: Space, quota: int, seed: int = 0) -> Plan:
-    """Choose random points until the quota is spent."""
+    """Plan: random points until `quota` measurements are made.
+
+    The same `seed` gives the same points.
+    """
     yield from spend(space, Budget(quota), np.random.default_rng(seed))
 
 
@@ -233,7 +246,7 @@ def spend(space: Space, budget: Budget, draw: np.random.Generator, until: float 
 
     Args:
         space: attributes and levels of contention.
-        budget: the quota.
+        budget: the quota and the known points.
         draw: random source.
         until: total number of measurements at which to stop.
     """
@@ -270,9 +283,9 @@ class _Run(NamedTuple):
 
 
 class _Region(NamedTuple):
-    """A box of traffic to profile, between its smallest and largest corner.
+    """A box of traffic between its smallest and its largest corner, which can be halved.
 
-    Corners have a value for each attribute that changes throughput.
+    Corners have a value for each relevant attribute: one that changes throughput.
     """
 
     low: list[float]
@@ -287,14 +300,14 @@ def adaptive(
     seed: int = 0,
     on_relevant: Callable[[Sequence[Attribute]], None] = lambda _: None,
 ) -> Plan:
-    """Choose points by Algorithm 1 of the paper, then at random, until the quota is spent.
+    """Plan: points chosen by Algorithm 1 of the paper, then random ones, until the quota is spent.
 
     Args:
         space: attributes and levels of contention.
         quota: number of points.
         settings: thresholds and the order of regions.
         seed: seed of random draws.
-        on_relevant: called with the relevant attributes.
+        on_relevant: called with the attributes that change throughput.
     """
     settings = settings or Settings()
     budget = Budget(quota)
@@ -312,7 +325,9 @@ def adaptive(
 
 
 def relevant(space: Space, budget: Budget, least: float) -> Asking[list[Attribute]]:
-    """Find attributes that change solo throughput by at least `least` (Algorithm 1, lines 7 to 11).
+    """Return the attributes that change solo throughput by at least `least`.
+
+    These are lines 7 to 11 of Algorithm 1. Points are measured as needed, within the budget.
 
     Raises:
         QuotaError: if the quota is spent.
@@ -331,7 +346,10 @@ def relevant(space: Space, budget: Budget, least: float) -> Asking[list[Attribut
 
 
 def _regions(run: _Run) -> Plan:
-    """Run `RANGE_PROFILE` of Algorithm 1, with a list of regions instead of recursion."""
+    """Measure the centres of regions, and halve regions in which throughput varies.
+
+    This is `RANGE_PROFILE` of Algorithm 1, with a list of regions instead of recursion.
+    """
     start = [one.least for one in run.relevant], [one.most for one in run.relevant]
     regions = [(yield from _region(run, *start))]
     while regions:
@@ -362,9 +380,9 @@ def _is_narrow(run: _Run, low: Sequence[float], high: Sequence[float]) -> bool:
 
 
 def _next(run: _Run, regions: Sequence[_Region]) -> int:
-    """Return the index of the next region to halve.
+    """Return the index of the region to halve next.
 
-    By default, this is the last region in the list: the upper half of the region halved before.
+    By default, this is the last one in the list: the upper half of the region halved before.
     """
     if run.settings.widest_first:
         return max(range(len(regions)), key=lambda at: regions[at].difference)
@@ -372,13 +390,13 @@ def _next(run: _Run, regions: Sequence[_Region]) -> int:
 
 
 def _at(run: _Run, level: int, values: Sequence[float]) -> Point:
-    """Return a point with these values of relevant attributes, and defaults of the others."""
+    """Return the point with these values of the relevant attributes, and defaults of the others."""
     traffic = {one.name: value for one, value in zip(run.relevant, values, strict=True)}
     return point(level, run.space.default() | traffic)
 
 
 class ActiveSettings(NamedTuple):
-    """Settings of profiling by active learning."""
+    """Parameters of active learning."""
 
     first: int = 8  # number of random points at the start
     candidates: int = 256  # number of random candidates for each point
@@ -386,12 +404,12 @@ class ActiveSettings(NamedTuple):
 
 
 def active(space: Space, quota: int, settings: ActiveSettings | None = None, seed: int = 0) -> Plan:
-    """Choose points by active learning: the one with the least certain prediction is next.
+    """Plan by active learning: the next point is the one with the least certain prediction.
 
     Args:
         space: attributes and levels of contention.
         quota: number of points; the throughput of each must be positive.
-        settings: settings of the search.
+        settings: parameters of the search.
         seed: seed of random draws.
     """
     settings = settings or ActiveSettings()
@@ -416,7 +434,7 @@ def active(space: Space, quota: int, settings: ActiveSettings | None = None, see
 
 
 def features_of(space: Space, points: Sequence[Point]) -> Floats:
-    """Return the inputs of the Gaussian process: attributes and levels, each scaled to 0 to 1."""
+    """Return the Gaussian process's inputs for points: attributes and levels, scaled to 0 to 1."""
     shares = [[one.share(at.values()[one.name]) for one in space.attributes] for at in points]
     levels = space.levels
     low, high = levels.min(axis=0), levels.max(axis=0)
@@ -430,9 +448,9 @@ def _candidates(space: Space, budget: Budget, draw: np.random.Generator, count: 
 
 
 def _learnt(before: Any, x: Floats, y: Floats, *, anew: bool) -> Any:  # noqa: ANN401 - of scikit-learn
-    """Fit a Gaussian process to all points.
+    """Fit a Gaussian process to all measured points.
 
-    Unless `anew`, reuse the kernel parameters of `before`.
+    Unless `anew` is true, the kernel parameters of the earlier process `before` are reused.
     """
     from sklearn.gaussian_process import GaussianProcessRegressor
     from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel

@@ -1,6 +1,7 @@
-"""The setup of a profile (function, traffic, competitors, effort), and the schema of its record.
+"""Classes for the setup of a profile, and the type of the record that is stored with the profile.
 
-The folder's `environment.json` describes the machine (`measure/environment.py`).
+A setup has the function, its traffic, competitors, and the effort for measuring. The file
+`environment.json` of the profile describes the machine (`measure/environment.py`).
 """
 
 from collections.abc import Mapping
@@ -13,14 +14,14 @@ if TYPE_CHECKING:
 
 
 Stage = str | Mapping[str, Mapping[str, int]]
-"""A stage that processes headers, as in `slowpath_neighbours::HeaderStage`."""
+"""A header-processing stage of a function, as in `slowpath_neighbours::HeaderStage`."""
 Service = Literal["regex", "compression"]
 Pattern = Literal["pipeline", "run-to-completion"]
 Plan = Literal["random", "grid", "adaptive", "active"]
 PLANS: tuple[Plan, ...] = get_args(Plan)
-"""Plans, which choose the mixes to measure; the first is the default."""
+"""Names of the plans that choose the mixes to measure; the first is the default."""
 ASKING: tuple[Plan, ...] = ("adaptive", "active")
-"""Plans that use earlier measurements to choose the rows of the memory model."""
+"""Names of the plans that choose the rows of the memory model by earlier measurements."""
 NOTHING_TO_CHOOSE = "needs competitors for memory in the description; add some"
 """Error text for a plan in `ASKING` if the description has no competitors for memory."""
 
@@ -42,7 +43,11 @@ class Program(NamedTuple):
 
 
 class Function(NamedTuple):
-    """A network function: a program, or stages and an accelerator in user space."""
+    """The network function to measure: an XDP program, or a sequence of stages in user space.
+
+    Stages process headers on a CPU. `service` is the kind of accelerator that they use; None: no
+    accelerator.
+    """
 
     name: str
     stages: tuple[Stage, ...]
@@ -61,7 +66,7 @@ class TrafficRange(NamedTuple):
 
 
 class MemoryRange(NamedTuple):
-    """The ranges in which the parameters of the competitor `mem-bench` vary."""
+    """Ranges from which the parameters of the memory competitor `mem-bench` are drawn."""
 
     working_set: Span  # size, bytes
     rate: Span | None  # accesses per second; None: unlimited
@@ -70,7 +75,7 @@ class MemoryRange(NamedTuple):
 
 
 class ClientRange(NamedTuple):
-    """Ranges for parameters of `regex-bench` or `compression-bench`, clients of the accelerator."""
+    """Ranges of parameters for `regex-bench` or `compression-bench`, clients of the accelerator."""
 
     size: int  # packet size, bytes
     mtbr: Span
@@ -79,7 +84,7 @@ class ClientRange(NamedTuple):
 
 
 class Effort(NamedTuple):
-    """Number and length of measurements, and the plan that chooses their points."""
+    """Number and length of measurements, and the plan that chooses the points to measure."""
 
     mixes: int  # points of traffic and competitors: the quota
     pairs: int  # blocks alone and with competitors at each point
