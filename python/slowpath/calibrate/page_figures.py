@@ -63,7 +63,7 @@ def _places(low: float, high: float, *, logarithmic: bool) -> Iterator[float]:
 
 
 def residuals(result: ModelDocument) -> list[Residual]:
-    """Return the deviation of each measured point from the model."""
+    """Return the relative deviation of each measured point from the model."""
     model, points = result["model"], result["points"]
     if model is None or not points:
         return []

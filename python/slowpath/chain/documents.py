@@ -119,9 +119,10 @@ class Rehearsal(TypedDict):
 
 
 def must_not_load(rehearsal: Rehearsal | None) -> bool:
-    """Return true if the kernel rejects the rewritten program or runs it differently.
+    """Return true if a rewritten program must not be loaded, according to its test in the kernel.
 
-    Such a program must not be loaded.
+    This is so if the kernel rejects it or runs it differently. None stands for a program without a
+    test.
     """
     if rehearsal is None:
         return False

@@ -1,4 +1,7 @@
-"""Describes facts about packets as text, with their origins and the changes that they allow."""
+"""Formats facts about packets as text, with their origins and the changes that they justify.
+
+A fact is a property of all packets that reach a program in a chain, such as a protocol field.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -11,11 +14,11 @@ from slowpath.core.programs.packet import find_headers
 _SHOWN = 3  # maximum number of source lines shown per fact
 _DIGITS = 32  # maximum number of hexadecimal digits shown of a value
 ASSUMED = "assumed"
-"""Text that reports show in place of source lines if the user assumed the fact."""
+"""Text in place of source lines for facts that the user assumed (`--fact`)."""
 
 
 def fact_text(fact: Fact) -> str:
-    """Format a fact about packets: `bytes 12-13 = 86dd`, `60 to 1514 bytes`."""
+    """Format a fact about packets, such as `bytes 12-13 = 86dd` or `60 to 1514 bytes`."""
     there = ", if the packet has these bytes" if fact.get("if_there") else ""
     return f"{_plain_text(fact)}{there}"
 
@@ -43,12 +46,12 @@ def _plain_text(fact: Fact) -> str:
 
 
 def range_text(first: int, length: int) -> str:
-    """Format a range of packet bytes: `byte 23`, `bytes 12-13`."""
+    """Format a range of packet bytes, such as `byte 23` or `bytes 12-13`."""
     return f"byte {first}" if length == 1 else f"bytes {first}-{first + length - 1}"
 
 
 def headers_text(facts: Sequence[Fact]) -> str:
-    """Return the protocol headers that follow from the facts: `Ethernet at 0, IPv6 at 14`."""
+    """Return the protocol headers that the facts imply, such as `Ethernet at 0, IPv6 at 14`."""
     known = dict[int, int]()
     for fact in facts:
         if fact["kind"] == "bytes":
@@ -61,7 +64,7 @@ def headers_text(facts: Sequence[Fact]) -> str:
 
 
 def lines_text(lines: Sequence[SourceLine]) -> str:
-    """Format source lines: `firewall.c:41, 52; 2 more`."""
+    """Format source lines, such as `firewall.c:41, 52; 2 more`."""
     files = dict[str, list[str]]()
     for line in lines[:_SHOWN]:
         files.setdefault(Path(line["file"]).name, []).append(str(line["line"]))
@@ -71,9 +74,9 @@ def lines_text(lines: Sequence[SourceLine]) -> str:
 
 
 def decided_branches(dropped: Iterable[Dropped]) -> Iterator[Dropped]:
-    """Yield the changes that decide a branch: always taken, or never taken.
+    """Yield the changes of a rewritten program that make a branch always taken or never taken.
 
-    Changes with the same source line and outcome are yielded once.
+    Of several changes with the same source line and outcome, only the first is yielded.
     """
     seen = set[tuple[str, int, str]]()
     for one in dropped:
@@ -87,7 +90,10 @@ def decided_branches(dropped: Iterable[Dropped]) -> Iterator[Dropped]:
 
 
 def because(dropped: Dropped) -> str:
-    """Return the packet properties that justify a change, such as `bytes 12-13, 20; length`."""
+    """Return the packet bytes and other properties that justify a change: `bytes 12-13, 20.
+
+    Length`.
+    """
     ranges = list[str]()
     offsets = dropped["bytes"]
     start = 0
@@ -104,7 +110,10 @@ def because(dropped: Dropped) -> str:
 
 
 def used(fact: Fact, dropped: Iterable[Dropped]) -> Iterator[Dropped]:
-    """Yield the changes to instructions that a fact justifies, alone or with other facts."""
+    """Yield the changes of a rewritten program that a fact justifies, alone or with other facts.
+
+    `dropped` has all changes.
+    """
     if fact["kind"] == "length":
         yield from (one for one in dropped if one["length"])
         return
@@ -121,17 +130,17 @@ def used(fact: Fact, dropped: Iterable[Dropped]) -> Iterator[Dropped]:
 
 
 def is_branch(dropped: Dropped) -> bool:
-    """Return true if the change makes a branch always taken or never taken."""
+    """Return true if a change makes a branch always taken or never taken."""
     return dropped["change"] in {"always taken", "never taken"}
 
 
 def maps_text(names: Sequence[str]) -> str:
-    """Format map names: `map rules`, `maps blocked, rules`."""
+    """Format names of maps, such as `map rules` or `maps blocked, rules`."""
     return f"map{'s' if len(names) > 1 else ''} {', '.join(names)}"
 
 
 def loop_text(loop: LoopRounds) -> str:
-    """Describe how often a loop begins: `loop at a.c:12: begins exactly 3 times`."""
+    """Describe how often a loop runs, as in `loop at a.c:12: begins exactly 3 times`."""
     line = loop["line"]
     where = lines_text([line]) if line else f"instruction {loop['slot']}"
     least, most = loop["least"], loop["most"]
@@ -142,7 +151,7 @@ def loop_text(loop: LoopRounds) -> str:
 
 
 def result_text(result: CallResult) -> str:
-    """Describe the known result of a helper call, with its source line."""
+    """Describe the known result of a helper call, such as `map_lookup_elem at a.c:12 returns 0`."""
     line = result["line"]
     where = lines_text([line]) if line else f"instruction {result['slot']}"
     returns = result["returns"]

@@ -1,10 +1,10 @@
-"""Computes the guarantee of each program before and after the chain was rewritten.
+"""Computes performance guarantees for the programs of a chain, before and after rewriting.
 
 A guarantee counts the work of one program for packets that reach it in the chain. There are two
 kinds of targets. If a target runs BPF instructions directly, the whole chain is analysed, and only
 the work of this program counts. If programs are compiled for the target, the program is analysed
-alone, under the facts about packets that arrive. If `--fact` or `--maps` is given, both
-guarantees hold only for the assumed packets and the given content of maps.
+alone, under the facts about packets that arrive. If `--fact` or `--maps` is given, both guarantees
+hold only for the assumed packets and the given content of maps.
 """
 
 import time
@@ -35,7 +35,7 @@ _UNITS = {"bitrate": "bit/s", "packetrate": "packets/s"}
 
 
 class GuaranteeRequest(NamedTuple):
-    """A request for guarantees: a chain with rewritten programs, and options of the analyses."""
+    """Inputs of guarantees: a chain, its rewritten programs, and options of the analyses."""
 
     subject: chains.ChainSubject
     loaded: LoadedChain
@@ -50,7 +50,7 @@ class GuaranteeRequest(NamedTuple):
 
     @property
     def restrictions(self) -> list[str]:
-        """Restrictions on packets and map content under which the guarantees hold, in words."""
+        """Assumptions about packets and map content under which the guarantees hold, as texts."""
         members = self.loaded.chain.members
         names = [
             name if len(members) == 1 else f"{members[member][0]}:{name}"
@@ -69,7 +69,8 @@ def known_facts(
 ) -> chains.ChainKnowledge:
     """Return what the analyses may assume: facts about packets, and given content of maps.
 
-    The given content is that of the maps that rewritten programs can rely on.
+    `assumed` and `maps` are the arguments of `--fact` and `--maps`. The content is only that of
+    maps on which rewritten programs may rely.
     """
     frozen, generations = set[tuple[int, str]](), list[tuple[int, str]]()
     for member, program in enumerate(programs):
@@ -81,7 +82,7 @@ def known_facts(
 
 
 def find_guarantees(request: GuaranteeRequest, stopping: Stopping) -> list[list[Guarantee]]:
-    """Return the guarantees of each program; an empty list for a program that stays unchanged.
+    """Return the guarantees of each program; an empty list for a program that was not rewritten.
 
     Raises:
         InputError: if the description names an invalid target.
@@ -104,10 +105,10 @@ def find_guarantees(request: GuaranteeRequest, stopping: Stopping) -> list[list[
 
 
 def _time_shares(seconds: float | None, analyses: int) -> Iterator[float | None]:
-    """Yield a time limit in seconds for each analysis: an even share of the time that is left.
+    """Yield the time limit of each analysis in seconds: an even share of the time that is left.
 
-    The total time starts at the call of this function. Each limit is computed when the iterator is
-    advanced. None means no limit.
+    `seconds` is the total time, which starts at the call; None: no limit. Each limit is computed
+    when the iterator is advanced.
     """
     until = None if seconds is None else time.monotonic() + seconds
     return (
@@ -119,7 +120,11 @@ def _time_shares(seconds: float | None, analyses: int) -> Iterator[float | None]
 def _targets(
     request: GuaranteeRequest, device_targets: dict[str, str], member: int
 ) -> Sequence[str]:
-    """Return the target of the device that runs the program, else the requested targets."""
+    """Return the targets for the guarantees of a program.
+
+    This is the target that the description states for the program's device, else the requested
+    targets.
+    """
     chain = request.loaded.chain
     for device in chain.devices:
         if device in device_targets and member in chain.on_device(device):
@@ -130,7 +135,10 @@ def _targets(
 def _on_target(
     request: GuaranteeRequest, member: int, name: str, seconds: float | None, stopping: Stopping
 ) -> Iterator[Guarantee]:
-    """Yield a program's guarantees on a target, and its times if the target estimates any."""
+    """Yield the guarantees of a program on the target `name`.
+
+    Also yield its estimated times if the target has them.
+    """
     loaded, about = request.loaded, request.restrictions
     written = WrittenOptions(target=name, memory=request.memory)
     if choose_target(name).counters is not None:
@@ -165,7 +173,7 @@ def _on_target(
 def _combine(
     request: GuaranteeRequest, member: int, target: Target, *, rewritten: bool
 ) -> tuple[Object, ProgramInfo]:
-    """Combine the original or the rewritten programs into one object to analyse.
+    """Combine the programs of the chain, rewritten or original ones, into one object to analyse.
 
     Return the object and its only program, whose cost includes only the work of program `member`.
 
@@ -187,9 +195,9 @@ def _combine(
 
 
 def _replaced(file: str, original: tuple[Object, int], data: bytes | None) -> tuple[Object, int]:
-    """Return the rewritten object, or else the original, with the program's index in the object.
+    """Return a program after rewriting: its object, and its index in the object.
 
-    `data` is the rewritten object, or None if the program stays unchanged.
+    `data` is the rewritten object; None if the program stays unchanged.
 
     Raises:
         InputError: if the rewritten object cannot be read.
@@ -204,7 +212,7 @@ def _replaced(file: str, original: tuple[Object, int], data: bytes | None) -> tu
 
 
 def _unknown(target: str, metric: str, why: str, about: list[str]) -> Guarantee:
-    """Return a guarantee without values, with the reason `why` the values are unknown."""
+    """Return a guarantee without values; `why` is the reason why they are unknown."""
     return {
         "target": target,
         "unit": _UNITS.get(metric, metric),
@@ -235,7 +243,7 @@ def _guarantee(
 
 
 def _value(result: Result, metric: str) -> float | None:
-    """Return the guaranteed value of a metric; None if there is no guarantee."""
+    """Return the guaranteed value of a metric, such as a packet rate; None without a guarantee."""
     guarantee = result["guarantee"]
     if guarantee is None:
         return None
@@ -246,7 +254,7 @@ def _value(result: Result, metric: str) -> float | None:
 
 
 def _estimate(target: str, before: Result, after: Result, about: list[str]) -> Guarantee:
-    """Return the estimated times of a program's slowest path, before and after rewriting."""
+    """Return the estimated time of a program's slowest path, before and after rewriting."""
     both = [result["estimate"] for result in (before, after)]
     notes = [note for result in (before, after) for note in result["notes"] or []]
     why = [note.removeprefix("estimates: ") for note in notes if note.startswith("estimates:")]
@@ -261,9 +269,9 @@ def _estimate(target: str, before: Result, after: Result, about: list[str]) -> G
 
 
 def _reasons(before: Result, after: Result) -> list[str]:
-    """Return reasons why a guarantee is unknown or not exact, for the program before and after.
+    """Return the reasons why the guarantees before and after rewriting are unknown or not exact.
 
-    A reason that holds for both programs is returned once.
+    A reason for both is returned once.
     """
     first, second = (_why_not(result) for result in (before, after))
     if first == second:
@@ -299,7 +307,7 @@ def guarantee_lines(program: ChainProgram) -> Iterator[str]:
 
 
 def _sentence(one: Guarantee) -> str:
-    """Format a guarantee as in `on ebpf, at most 941 instructions before, 57 after (exact)`."""
+    """Format a guarantee: `on ebpf, at most 941 instructions before, 57 after (exact)`."""
     if one["before"] is None and one["after"] is None:
         return f"on {one['target']}, {metric_words(one['unit'])} unknown before and after"
     values = zip((one["before"], one["after"]), one["bottlenecks"], strict=True)
@@ -310,14 +318,14 @@ def _sentence(one: Guarantee) -> str:
 
 
 def certainty_words(one: Guarantee) -> list[str]:
-    """Return words for how certain a value is, such as `at most` and `exact`, or `estimated`."""
+    """Return words for the certainty of a guarantee: `at most` and `exact`, or `estimated`."""
     relation = "at least" if one["unit"] in _RATES else "at most"
     certainty = "exact" if one["exact"] else "under conditions" if one["assumptions"] else ""
     return [relation if one["guaranteed"] else "estimated", *([certainty] if certainty else [])]
 
 
 def unit_words(one: Guarantee) -> str:
-    """Return the quantity that a guarantee measures: `memory accesses`, `time in the program`."""
+    """Return the quantity that a guarantee is about, such as `memory accesses`."""
     if one["unit"] == "ns":
         return "time in the program"
     return one["unit"] if one["unit"] in _RATES else metric_words(one["unit"])
@@ -330,7 +338,10 @@ def _value_with_unit(one: Guarantee, value: float | None, bottleneck: str | None
 
 
 def value_text(one: Guarantee, value: float | None, bottleneck: str | None) -> str:
-    """Format a value of a guarantee, such as `57` or `20.9 Gbit/s (dram)`, with the bottleneck."""
+    """Format a value of a guarantee, such as `57` or `20.9 Gbit/s (dram)`.
+
+    `bottleneck` is the component of the target in brackets.
+    """
     if value is None:
         return "unknown"
     unit = one["unit"]

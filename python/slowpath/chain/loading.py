@@ -1,4 +1,4 @@
-"""Loads chain descriptions, the objects that they name, and the target of each device.
+"""Loads descriptions of chains, the BPF objects that they name, and the targets of their devices.
 
 This module also runs the rewriting of programs in worker processes, and writes object files.
 """
@@ -28,7 +28,7 @@ from slowpath.core.programs.sources import Clang, advice_for, is_source
 
 
 class LoadedChain(NamedTuple):
-    """A chain of programs, with the object file of each."""
+    """A chain of programs with the BPF objects of the programs."""
 
     file: str
     chain: chains.Chain
@@ -44,14 +44,17 @@ class LoadedChain(NamedTuple):
         return Path(self.file).stem
 
     def subject(self, btf: objects.Btf | None = None) -> chains.ChainSubject:
-        """Return the chain for an analysis; `btf` has the kernel's types, if programs need them."""
+        """Return the chain in the form that the engine analyses.
+
+        `btf` has the kernel's types; None if no program needs them.
+        """
         return chains.ChainSubject(self.file, self.chain, self.members, btf)
 
 
 def load_chain(
     file: str, clang: Clang, variables: Sequence[str] = (), maps: str | None = None
 ) -> LoadedChain:
-    """Load the chain that a file describes, or a chain of one program if the file is an object.
+    """Load the chain that `file` describes; a BPF object or C source is a chain of one program.
 
     `variables` and read-only sections of `maps` set variables as a loader does
     (`chains.configured`).
@@ -76,15 +79,15 @@ def load_chain(
 
 
 class ProgramDescription(Protocol):
-    """The common interface of descriptions of chains and topologies."""
+    """Common interface of descriptions of chains and of network topologies."""
 
     @property
     def members(self) -> list[tuple[str, str, str | None]]:
-        """For each program: its name, its file, and its name in the file (None if not stated)."""
+        """For each program: its name, its file, and its name in the file (None: not stated)."""
 
     @property
     def lines(self) -> list[int]:
-        """For each program, its line number in the chain description."""
+        """Line of each program in the description."""
 
 
 class LoadedMember(NamedTuple):
@@ -97,7 +100,7 @@ class LoadedMember(NamedTuple):
 
 
 def load_members(file: str, description: ProgramDescription, clang: Clang) -> list[LoadedMember]:
-    """Load the programs that the description in `file` names.
+    """Load the programs that a description names; `file` is the description.
 
     Raises:
         InputError: if an object cannot be read or lacks the program.
@@ -123,7 +126,7 @@ def load_members(file: str, description: ProgramDescription, clang: Clang) -> li
 
 
 def _read_description(file: str) -> str:
-    """Return the text of a chain or topology description.
+    """Read the text of a description of a chain or a topology.
 
     Raises:
         InputError: if the file cannot be read or has another known format.
@@ -136,21 +139,21 @@ def _read_description(file: str) -> str:
 
 
 def _is_description(file: str) -> bool:
-    """Return true if a file is a description, which means that its suffix is not `.o` or `.c`."""
+    """Return true if a file is a description: its suffix is neither `.o` nor `.c`."""
     return Path(file).suffix not in {".o", ".c"}
 
 
 def _describe_object(file: str) -> str:
-    """Return a chain description in YAML whose only program is that of the object `file`."""
+    """Return a description in YAML of a chain whose only program is in the object `file`."""
     path = Path(file)
     name = re.sub(r"[^A-Za-z0-9_.-]", "_", path.name.split(".")[0]) or "program"
     return f"schema: 1\nprograms:\n  - name: {name}\n    object: {json.dumps(path.name)}\n"
 
 
 def plan_for(loaded: LoadedChain, request: Request, known: chains.KnownStart | None = None) -> Plan:
-    """Return the analyses of a chain on one target, one for each device that runs its programs.
+    """Return the analyses of a chain on the target of a request, one for each device of the chain.
 
-    If `known` is given, the analyses assume what it says about arriving packets and map content.
+    If `known` is given, the analyses assume these facts about arriving packets and map content.
 
     Raises:
         InputError: if the programs do not fit together.
@@ -167,9 +170,10 @@ def _task(
     compiled: Sequence[int],
     known: chains.KnownStart | None = None,
 ) -> Task:
-    """Return the analysis of a chain's programs on one device, for the target of the request.
+    """Return the analysis of the programs on one device, on the target of the request.
 
     `compiled` has the indices of the programs that run compiled for a SmartNIC instead of as BPF.
+    `known` has assumptions about arriving packets and map content.
 
     Raises:
         InputError: if the programs do not fit together.
@@ -202,17 +206,17 @@ def _choose_program(
     path: str,
     content: tuple[bytes, objects.Object],
 ) -> objects.ProgramInfo:
-    """Return the program in an object that a member of a chain or topology names.
+    """Return the program of an object that a description names.
 
     Args:
         file: Description, for errors.
-        member: Name of the member, file, and name of the program if given.
-        line: Line of the member in the description.
+        member: Name of the program in the chain, file, and name in the file if given.
+        line: Line of the program in the description.
         path: File of the object, for errors.
         content: The file's bytes, and the object read from them.
 
     Raises:
-        InputError: if the object lacks the program, or has several and the member names none.
+        InputError: if the object lacks the program, or has several and none is named.
     """
     (name, _, program) = member
     # A chain of a single object was generated, so line numbers would mislead the user.
@@ -227,9 +231,9 @@ def _choose_program(
 
 
 def plans_of(file: str, written: WrittenOptions, request: Request) -> list[tuple[Request, Plan]]:
-    """Return the analyses of a chain, each with the request that has its target and options.
+    """Return the analyses of a chain, each with the request for its target.
 
-    `written` has the options that `request` was read from. Devices without a target in the
+    `written` has the options from which `request` was read. Devices without a target in the
     description use the target of `request`.
 
     Raises:
@@ -257,7 +261,9 @@ def plans_of(file: str, written: WrittenOptions, request: Request) -> list[tuple
 
 
 def targets_of(loaded: LoadedChain) -> dict[str, str]:
-    """Return the name or file of the target of each device with a target in the description.
+    """Return the targets that the description states, by device.
+
+    A target is the name of a built-in one or a file.
 
     Raises:
         InputError: if a target is invalid, or several programs run on a target that runs only one.
@@ -285,7 +291,7 @@ def targets_of(loaded: LoadedChain) -> dict[str, str]:
 
 
 def compiled_of(loaded: LoadedChain) -> list[int]:
-    """Return the indices of the programs that are compiled for the target of their device.
+    """Return the indices of programs that are compiled for the target of their device.
 
     Raises:
         InputError: if the description names an invalid target.
@@ -295,7 +301,7 @@ def compiled_of(loaded: LoadedChain) -> list[int]:
 
 
 def conditions_of(loaded: LoadedChain) -> list[list[str]]:
-    """Return, for each program, the conditions under which it is equivalent after rewriting.
+    """Return the conditions under which each rewritten program is equivalent to the original.
 
     See `chains.equivalence_conditions`.
 
@@ -310,7 +316,10 @@ def conditions_of(loaded: LoadedChain) -> list[list[str]]:
 
 
 def _compiled(loaded: LoadedChain, devices: Iterable[tuple[str | None, Target]]) -> list[int]:
-    """Return the indices of the programs that are compiled for the target of their device."""
+    """Return the indices of programs that are compiled for the target of their device.
+
+    `devices` has the target of each device.
+    """
     return [
         member
         for device, target in devices
@@ -326,9 +335,10 @@ def run_watched(
     seconds: float | None,
     memory: int | None,
 ) -> tuple[Message | None, str | None]:
-    """Run `work` in a worker process, and show its stages.
+    """Run `work` in a worker process, and show its stages with `watch`.
 
-    The work is limited to `seconds` and `memory` bytes.
+    The work is limited to `seconds` and to `memory` bytes; None: no limit. Return its last result,
+    and the reason why it was stopped early, if it was.
 
     Raises:
         InputError: if the work cannot be done.
@@ -348,7 +358,7 @@ def run_watched(
 
 
 def check_folder(output: Path | None) -> None:
-    """Check that the value of `--output` is a folder, or can become one.
+    """Check that the argument of `--output` is a folder, or that such a folder can be created.
 
     Raises:
         OptionError: if it, or what it is in, is an existing file.
@@ -365,12 +375,14 @@ def check_folder(output: Path | None) -> None:
 
 
 def object_file(folder: Path, name: str) -> Path:
-    """Return the path in `folder` of the object file for a program of this name."""
+    """Return the path of the object file for the program `name` in `folder`."""
     return folder / f"{name}.bpf.o"
 
 
 def write_object(folder: Path, name: str, data: bytes) -> str:
-    """Write an object file, creating its folder if necessary, and return its path.
+    """Write the object file of the program `name` to `folder`, and return its path.
+
+    The folder is created if necessary.
 
     Raises:
         InputError: if the file cannot be written.

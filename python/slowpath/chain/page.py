@@ -1,4 +1,4 @@
-"""Writes an HTML page about a chain, with its programs, facts, guarantees and maps."""
+"""Writes the HTML page about a chain: its programs, facts about packets, guarantees and maps."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -37,7 +37,7 @@ _MAPS = [Column("map"), Column("entries", number=True), Column("the program")]
 
 
 def _known_content(program: ChainProgram) -> Iterator[Html]:
-    """Yield a table of the maps whose content the user gave, and conditions on this content."""
+    """Yield a table of the maps whose content the user gave, and the conditions on this content."""
     facts_with = program["facts_with"]
     if not (program["frozen"] or facts_with):
         return
@@ -109,9 +109,9 @@ def _anchor(number: int) -> str:
 
 
 def _program_section(number: int, program: ChainProgram, pair: Pair | None) -> Html:
-    """Return the page's section about program `number`, counted from 1.
+    """Return the page's section about a program; `number` counts from 1.
 
-    `pair` has the program's control-flow graphs before and after rewriting, if there are any.
+    `pair` has the program's control-flow graphs before and after rewriting; None if there are none.
     """
     name = _anchor(number)
     parts: list[Content] = [
@@ -136,9 +136,9 @@ def _program_section(number: int, program: ChainProgram, pair: Pair | None) -> H
 
 
 def _graph_parts(name: str, pair: Pair, reasons: Reasons) -> Iterator[Html]:
-    """Yield a program's control-flow graphs before and after rewriting, and the changes.
+    """Yield the control-flow graphs of a program before and after rewriting, and the changes.
 
-    `name` is the HTML id of the section.
+    `name` is the HTML id of the section, `reasons` has texts for the facts that justify changes.
     """
     both = "before and after" if pair["after"] else "and what facts decide in it"
     yield element("h3", f"Control flow {both}")
@@ -186,7 +186,7 @@ def _facts_table(known: Sequence[Fact]) -> Html:
 
 
 def _source_lines(lines: Sequence[SourceLine]) -> Html:
-    """Format source lines as HTML, each with the program that it belongs to."""
+    """Format source lines as HTML, each with the name of its program."""
     shown = (
         element(
             "div",
@@ -206,7 +206,7 @@ def _dropped_row(one: Dropped, reasons: Reasons) -> list[Content]:
 
 
 def _proof_parts(proof: Proof | None, conditions: Sequence[str]) -> Iterator[Html]:
-    """Yield the effort of a program's equivalence proof, if any, and its conditions."""
+    """Yield the effort of a program's equivalence proof, and the conditions of its result."""
     if proof is not None:
         yield element("h3", "Proof")
         yield facts(
@@ -230,7 +230,7 @@ _PROGRAM_COLUMNS = [
 
 
 class WrittenFiles(NamedTuple):
-    """Object files of the rewritten programs, for the overview of the page."""
+    """Paths of the object files of rewritten programs, for the overview of the page."""
 
     files: list[str | None]  # file of each rewritten program; None: the program stays unchanged
     fused: str | None  # file of the fused program, if any
@@ -239,7 +239,11 @@ class WrittenFiles(NamedTuple):
 def chain_page(
     label: str, report: ChainReport, graphs: Graphs, written: WrittenFiles | None
 ) -> str:
-    """Return the HTML page about a chain; `written` is None for `slowpath chain facts`."""
+    """Return the HTML page about a chain.
+
+    `label` is the name of the chain. `written` has the object files; it is None for `slowpath chain
+    facts`.
+    """
     title = f"{'Chain' if len(report['programs']) > 1 else 'Program'}: {label}"
     parts: list[Content] = [_head(title, report), _overview(report, written)]
     both = zip(report["programs"], graphs["programs"], strict=True)
@@ -286,7 +290,7 @@ def _overview(report: ChainReport, written: WrittenFiles | None) -> Html:
 
 
 def _fused_section(report: ChainReport, graphs: Graphs, file: str | None) -> Iterator[Html]:
-    """Yield the page's section about the fused program, if there is one.
+    """Yield the page's section about the fused program; nothing without one.
 
     `file` is the path of its object file, or None.
     """

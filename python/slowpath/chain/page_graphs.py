@@ -13,7 +13,7 @@ from slowpath.core.printable import one_line
 
 
 class Reasons:
-    """Texts of the facts about packets, by the packet byte or property that they concern."""
+    """Texts of the facts that justify changes, by packet byte or other property of packets."""
 
     def __init__(self, facts: Sequence[Fact]) -> None:
         self._bytes = dict[int, str]()  # value of each constant byte, in hexadecimal
@@ -44,9 +44,9 @@ class Reasons:
                             self._others.setdefault(byte, []).append(fact_text(fact))
 
     def of(self, dropped: Dropped) -> str:
-        """Return the facts that justify a change to an instruction, or `-` if there are none.
+        """Return the facts that justify a change, such as `bytes 12-13 = 86dd; 106 to 3768 bytes`.
 
-        For example, `bytes 12-13 = 86dd; 106 to 3768 bytes`.
+        Return `-` if there are none.
         """
         parts = list(dict.fromkeys(self._of_bytes(list(dropped["bytes"]))))
         if dropped["length"]:
@@ -58,7 +58,10 @@ class Reasons:
         return "; ".join(parts) or "-"
 
     def _of_bytes(self, offsets: list[int]) -> Iterator[str]:
-        """Yield the facts about these packet bytes; a fact about several bytes may be repeated."""
+        """Yield the facts about packet bytes at these offsets.
+
+        A fact about several bytes may be repeated.
+        """
         while offsets:
             first = offsets.pop(0)
             if first not in self._bytes:
@@ -78,7 +81,7 @@ class Reasons:
             yield f"{where} = {value}{' (assumed)' if is_assumed else ''}"
 
     def _marked(self, fact: str) -> str:
-        """Append `(assumed)` to the text of a fact that the user assumed."""
+        """Append `(assumed)` to the text of a fact if the user assumed it."""
         return f"{fact} (assumed)" if fact in self._assumed else fact
 
 
@@ -98,12 +101,18 @@ _AFTER = {
 
 
 def _block_id(name: str, side: str, number: int) -> str:
-    """Return the HTML id of a basic block; `name` is the section's id, `side` before or after."""
+    """Return the HTML id of a basic block.
+
+    `name` is the id of the section, `side` is `before` or `after` rewriting.
+    """
     return f"{name}-{side}-{number}"
 
 
 def _arrows(graph: Graph) -> list[Arrow]:
-    """Convert the edges of a control-flow graph for drawing; mark edges that no packet takes."""
+    """Return the edges of a control-flow graph for drawing.
+
+    Edges that no packet takes are marked.
+    """
     return [
         Arrow(number, way["to"], way["never"] or block["part"] == "unreached")
         for number, block in enumerate(graph["blocks"])
@@ -112,9 +121,10 @@ def _arrows(graph: Graph) -> list[Arrow]:
 
 
 def flow_of(graph: Graph, name: str | None, side: str) -> Flow:
-    """Convert a control-flow graph for drawing, with links to the listing in section `name`.
+    """Return a control-flow graph in the form that can be drawn.
 
-    If `name` is None, the boxes have no links.
+    Boxes are links to the listing in the section `name`; None: no links. `side` is `before` or
+    `after` rewriting.
     """
     boxes = [
         Box(
@@ -134,14 +144,14 @@ def _box_title(number: int, block: Block) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """Format a count with its noun: `1 block`, `2 blocks`."""
+    """Format a count with its noun, such as `1 block` or `2 blocks`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def shapes(name: str, pair: Pair) -> list[Html]:
-    """Return pictures of the graphs before and after rewriting, at the same scale.
+    """Return pictures of the control-flow graphs before and after rewriting, at the same scale.
 
-    Without a rewritten program, return the picture of the original alone.
+    If the program was not rewritten, return only the picture of the original.
     """
     drawn = [(side, shape(flow_of(graph, name, side))) for side, graph in _sides(pair)]
     tallest = max(one.size[1] for _, one in drawn)
@@ -150,16 +160,16 @@ def shapes(name: str, pair: Pair) -> list[Html]:
 
 
 def _sides(pair: Pair) -> list[tuple[str, Graph]]:
-    """Return the graph of the original and, if there is one, of the rewritten program."""
+    """Return the graphs before and, if the program was rewritten, after rewriting."""
     sides = [("before", pair["before"]), ("after", pair["after"])]
     return [(side, graph) for side, graph in sides if graph is not None]
 
 
 def heading(side: str, graph: Graph) -> str:
-    """Return the heading of a graph with its numbers of instructions and blocks.
+    """Return the heading of a graph, with its numbers of instructions and blocks.
 
-    A program with a guard also contains a copy of the original. The copy is mentioned, but its
-    instructions and blocks are not counted.
+    A program with a guard also contains a copy of the original. The heading mentions the copy, but
+    does not count its instructions and blocks.
     """
     blocks = [block for block in graph["blocks"] if block["part"] != "original"]
     slots = sum(block["slots"] for block in blocks)
@@ -181,12 +191,15 @@ _DECISIONS = {"always taken", "never taken", "decided by the way there"}
 
 
 def listings(name: str, pair: Pair, reasons: Reasons) -> list[Html]:
-    """Return the block-by-block listings of both programs, or of the original alone."""
+    """Return the listings of a program's basic blocks before and after rewriting.
+
+    If the program was not rewritten, return only the first one.
+    """
     return [_Listing(name, side, graph, pair, reasons).column() for side, graph in _sides(pair)]
 
 
 class _Listing:
-    """The block-by-block listing of the original (`before`) or the rewritten program (`after`)."""
+    """The listing of a program's basic blocks, before or after rewriting."""
 
     def __init__(self, name: str, side: str, graph: Graph, pair: Pair, reasons: Reasons) -> None:
         self._name, self._side, self._graph = name, side, graph
@@ -225,7 +238,10 @@ class _Listing:
         return element("div", listing, self._end(block), id=block_id, class_=kind)
 
     def _source_range(self, block: Block) -> str:
-        """Return the source lines of a block, such as ` · a.c:12`; empty for several files."""
+        """Return the range of a block's source lines, such as ` · a.c:12`.
+
+        Empty for several files.
+        """
         lines = [
             self._lines[one["line"]] for one in block["instructions"] if one["line"] is not None
         ]
@@ -238,7 +254,10 @@ class _Listing:
         return f" · {Path(files.pop()).name}:{span}"
 
     def _end(self, block: Block) -> Html | None:
-        """Return the branch condition and successors of a block, if it ends in a branch."""
+        """Return the condition and the successors of a block that ends in a branch.
+
+        None for others.
+        """
         successors = {edge["way"]: edge["to"] for edge in block["next"]}
         if "taken" not in successors:
             return None
@@ -264,7 +283,7 @@ class _Listing:
         return element("a", f"#{number}", href=f"#{_block_id(self._name, self._side, number)}")
 
     def _body(self, instructions: Sequence[Instruction]) -> Iterator[Html]:
-        """Yield instructions, grouped under their source lines."""
+        """Yield the instructions of a block, grouped under their source lines."""
         for line, group in groupby(instructions, key=lambda one: one["line"]):
             if line is not None:
                 yield _source(self._lines[line])
@@ -272,7 +291,7 @@ class _Listing:
             yield element("pre", join(*chain.from_iterable(rows)))
 
     def _row(self, one: Instruction) -> Html:
-        """Format one line of a listing: slot number, instruction, and notes.
+        """Format an instruction of a listing: slot number, instruction, and notes.
 
         Notes are the change to the instruction, or its slot number in the original program.
         """
@@ -296,6 +315,6 @@ def _source(line: SourceLine) -> Html:
 
 
 def _change_text(one: Dropped, reasons: Reasons) -> str:
-    """Format the change to an instruction, with the facts that justify it."""
+    """Format a change to an instruction, with the facts that justify it."""
     why = reasons.of(one)
     return one["change"] if why == "-" else f"{one['change']}: {why}"

@@ -1,4 +1,4 @@
-"""Runs the command `slowpath chain plan`."""
+"""Runs the command `slowpath chain plan`, which plans program variants for a network topology."""
 
 import hashlib
 import json
@@ -34,7 +34,10 @@ _NAMES = 4  # maximum number of nodes in a cell
 
 
 def plan_report(report: PlanReport) -> Iterator[Line | str]:
-    """Yield the text report: program variants by decreasing gain, then unchanged programs."""
+    """Yield the lines of a text report: variants by decreasing gain, then unchanged programs.
+
+    A variant is a program that is rewritten for some of the packets that arrive at a node.
+    """
     spots = report["hot_spots"]
     if spots:
         numbers = ("traffic", "before", "after", "left", "executes", "now", "gain")
@@ -122,7 +125,7 @@ def _as_is(one: AsIs) -> str:
 
 
 def _first_lines(lines: Sequence[str]) -> Iterator[str]:
-    """Yield the first `_SHOWN` lines, then the number of omitted ones."""
+    """Yield the first `_SHOWN` lines, then the number of omitted lines."""
     yield from (one_line(text) for text in lines[:_SHOWN])
     if len(lines) > _SHOWN:
         yield f"{len(lines) - _SHOWN} more; --format json lists all"
@@ -131,7 +134,7 @@ def _first_lines(lines: Sequence[str]) -> Iterator[str]:
 _DEADLINE, _UNLIMITED = 60.0, 1e9
 """Default deadline in seconds, and the deadline in place of `--deadline 0` (no limit)."""
 _GRACE = 2.0
-"""Seconds that a worker gets after the deadline to send the results found so far."""
+"""Time in seconds that a worker gets after the deadline to send the results found so far."""
 
 
 class PlanOptions(NamedTuple):
@@ -151,6 +154,8 @@ class PlanOptions(NamedTuple):
 
 def plan(options: Namespace, reporter: Reporter) -> ExitCode:
     """Plan variants of the programs of a topology, write their objects, and print the report.
+
+    A variant is a program that is rewritten for some of the packets that arrive at a node.
 
     Raises:
         OptionError: if an option is invalid.
@@ -174,7 +179,7 @@ def plan(options: Namespace, reporter: Reporter) -> ExitCode:
 
 
 def _find_variants(options: PlanOptions) -> tuple[PlanReport, list[bytes]] | None:
-    """Return the plan, and the object of each program variant; None if there is no result.
+    """Return the report, and the object of each program variant; None if there is no result.
 
     Raises:
         InputError: if the description or an object cannot be read.

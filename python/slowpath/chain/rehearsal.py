@@ -1,4 +1,4 @@
-"""Tests rewritten programs against their originals in the running kernel, called rehearsal.
+"""Tests rewritten programs against their originals in the running kernel (rehearsal).
 
 Test packets are mutations of the packet that takes the slowest path through the whole chain, with
 the map content of this path. If the search does not find the path in time, they are mutations of
@@ -51,11 +51,13 @@ _COMMON_PACKETS = [
         "0f1011121314"
     ),
 ]
-"""Packets with correct checksums: the seeds of test packets if the search finds no witness."""
+"""Common packets with correct checksums, from which test packets are made if the search finds no
+slowest path.
+"""
 
 
 class RehearsalOptions(NamedTuple):
-    """Options for testing rewritten programs in the kernel."""
+    """Chain and options for testing rewritten programs in the kernel."""
 
     subject: chains.ChainSubject
     loaded: LoadedChain
@@ -69,7 +71,7 @@ class RehearsalOptions(NamedTuple):
 
 
 class RewrittenPrograms(NamedTuple):
-    """The rewritten programs of a chain to test in the kernel."""
+    """The rewritten programs of a chain that are tested in the kernel."""
 
     # For each program, its rewritten object (None: not rewritten), and its test packets
     # (`Rehearsed.covers`).
@@ -83,10 +85,10 @@ def rehearse(
     rewritten: RewrittenPrograms,
     stopping: Stopping,
 ) -> tuple[list[Rehearsal | None], Rehearsal | None]:
-    """Test each rewritten program, and the fused one, against its original in the kernel.
+    """Test each rewritten program, and the fused one, against the originals in the kernel.
 
-    Programs that are not rewritten have the result None. If the kernel cannot run a program, the
-    result has the reason.
+    Return a result for each program, and one for the fused program. A program that was not
+    rewritten has the result None. If the kernel cannot run a program, the result has the reason.
     """
     fused = rewritten.fused
     if fused is None and not any(data for data, _ in rewritten.programs):
@@ -106,7 +108,7 @@ def rehearse(
 
 
 def _find_witness(options: RehearsalOptions, stopping: Stopping) -> Witness | None:
-    """Return the witness packet of the slowest path through the chain; None if none is found.
+    """Search for the packet of the slowest path through the chain; return None if it is not found.
 
     The search ends after `_SEARCH` seconds.
     """
@@ -126,7 +128,7 @@ def _find_witness(options: RehearsalOptions, stopping: Stopping) -> Witness | No
 
 
 class _Stage:
-    """The running kernel, and the packets and map content that all tests of a chain start from."""
+    """The running kernel, and the packets and map content from which the tests of a chain start."""
 
     def __init__(
         self,
@@ -145,9 +147,9 @@ class _Stage:
     def rehearse_program(
         self, number: int, program: ChainProgram, rewritten: bytes, covers: str
     ) -> Rehearsal:
-        """Test the rewritten object of program `number` in the kernel.
+        """Test a rewritten program in the kernel; `number` is its index in the chain.
 
-        `covers` is JSON with test packets, each with the map content under which it runs.
+        `covers` has test packets as JSON, each with the map content under which it runs.
         """
         subject = self._options.subject
         stages = [
@@ -172,7 +174,7 @@ class _Stage:
         return self._compare(chain, size, look, guard["generation"] if guard else None)
 
     def rehearse_fused(self, fused: chains.FusedObject) -> Rehearsal:
-        """Test the fused program against the original programs, which tail calls connect."""
+        """Test the fused program against the original programs, which use tail calls."""
         look = self._progress("fused program")
         if fused.separate is None:
             return self._load(fused.data, fused.entry, look)
@@ -210,19 +212,22 @@ class _Stage:
         )
 
     def _progress(self, name: str) -> Callable[[StageProgress], None]:
-        """Return a callback that reports progress of work on the program called `name`."""
+        """Return a callback that shows the progress of work on the program `name`."""
         return lambda stage: self._options.watch.see(stage._replace(subject=name))
 
     def _maps_of(self, member: int) -> str:
-        """Return the content of a program's maps for the test, as JSON.
+        """Return the content of a program's maps for its test, as JSON.
 
-        Maps have the given content if the program relies on it, else the content that the path of
-        the witness packet needs.
+        Maps have the content that the user gave, if the program relies on it. Other maps have the
+        content that the slowest path needs.
         """
         return json.dumps(self._rename(member, self._maps))
 
     def _rename(self, member: int, maps: dict[str, object]) -> dict[str, object]:
-        """Return the content of the maps that a program uses, by their names in its object."""
+        """Select the content of the maps that a program uses, by their names in its object.
+
+        `member` is the index of the program in the chain.
+        """
         (name, _, _) = self._options.loaded.chain.members[member]
         (found, _) = self._options.subject.objects[member]
         used = set(objects.map_names(found))
@@ -232,7 +237,7 @@ class _Stage:
     def _load(self, data: bytes, why: str, look: Callable[[StageProgress], None]) -> Rehearsal:
         """Check that the kernel loads the fused program, without comparing it with the originals.
 
-        `why` is the reason for which it cannot be compared; the result contains it.
+        `why` is the reason why they cannot be compared, for the result. `look` shows progress.
         """
         fused = objects.read_object("fused program", data)
         chain = kernel.Rehearsed([], (fused, 0), data, _COMMON_PACKETS)
@@ -250,10 +255,11 @@ class _Stage:
         look: Callable[[StageProgress], None],
         generation: str | None = None,
     ) -> Rehearsal:
-        """Run the packets through two programs in the kernel and compare the results.
+        """Run packets through two programs in the kernel, and compare the results.
 
-        With a map `generation`, compare again after the number in this map was raised. The control
-        plane raises it before it changes the content of maps that the rewritten program relies on.
+        If `generation` is the name of a map, compare again after the number in this map was raised.
+        The control plane raises it before it changes the content of maps that the rewritten program
+        relies on.
         """
         raised = None
         try:
@@ -276,28 +282,30 @@ class _Stage:
 
 
 _NEXT = "slowpath_next"
-"""Name of the program array by which the original programs call each other in comparisons with the
-fused program."""
+"""Name of the program array through which the original programs call each other when they are
+compared with the fused program.
+"""
 
 
 def _name_in_object(names: dict[str, str], name: str) -> str:
-    """Return the name that a map has in a written object file.
+    """Return the name of a map in a written object file.
 
-    A name that ends in `.inner` stands for the inner maps of a map of maps.
+    `names` has the new names of renamed maps. A name that ends in `.inner` stands for the inner
+    maps of a map of maps.
     """
     outer = name.removesuffix(".inner")
     return names.get(outer, outer) + name[len(outer) :]
 
 
 def _find_program(data: bytes, name: str) -> tuple[objects.Object, int]:
-    """Read an object; return it with the index of the program of this name in it."""
+    """Read an object; return it with the index of the program `name` in it."""
     read = objects.read_object("the programs of the chain", data)
     numbers = (one.number for one in objects.programs(read) or [] if one.name == name)
     return read, next(numbers, 0)
 
 
 def _rehearsal(report: RehearsalReport, *, raised: bool | None) -> Rehearsal:
-    """Convert the engine's report on a comparison into the form of the JSON document.
+    """Convert the engine's report on a test to the form of the JSON document.
 
     A program with a guard reads a map with a generation, a number that is raised before content of
     other maps changes. `raised` is true if the programs agree even then; None without such a map.
@@ -349,7 +357,7 @@ def _on_device(report: RehearsalOnDevice) -> OnDevice:
 
 
 def _raise_generation(chain: kernel.Rehearsed, generation: str) -> kernel.Rehearsed:
-    """Return a comparison of the same programs after the map `generation` was raised.
+    """Return a copy of a comparison in which the number in the map `generation` is raised.
 
     The content of all other maps is changed, because the rewritten program must not rely on it
     then.
@@ -374,7 +382,10 @@ def _change_entries(entries: list[dict[str, object]]) -> list[dict[str, object]]
 
 
 def _not_compared(reason: str, *, refused: bool = False) -> Rehearsal:
-    """Return a result without a comparison; `refused` is true if the kernel rejects the program."""
+    """Return the result of a test without comparison.
+
+    `refused` is true if the kernel rejects the rewritten program.
+    """
     return {
         "paths": 0,
         "packets": 0,

@@ -1,4 +1,4 @@
-"""Prints the results of `slowpath chain facts` and `slowpath chain optimize` as text."""
+"""Formats the results of `slowpath chain facts` and `slowpath chain optimize` as text."""
 
 from collections.abc import Iterator, Sequence
 
@@ -35,11 +35,11 @@ COLUMNS = ("program", "before", "after", "left", "guard", "proved", "rate", "obj
 """Columns of the table of rewritten programs."""
 _COUNTED = ("branches", "others")
 RIGHT = ("before", "after", "left", "rate")
-"""Names of the columns with numbers, which are aligned to the right."""
+"""Columns with numbers, which are aligned to the right."""
 
 
 def facts_report(report: ChainReport) -> Iterator[Line | str]:
-    """Yield the report of facts about packets that arrive at each program."""
+    """Yield the lines of a text report on the facts about packets that arrive at each program."""
     for index, program in enumerate(report["programs"]):
         if index:
             yield ""
@@ -61,7 +61,10 @@ def facts_report(report: ChainReport) -> Iterator[Line | str]:
 
 
 def _first_lines(lines: Sequence[str], things: str) -> Iterator[str]:
-    """Yield the first `_LISTED` lines, indented, then the number of omitted lines."""
+    """Yield the first `_LISTED` lines, indented, then the number of omitted lines.
+
+    `things` is a word for what the lines show.
+    """
     yield from (f"  {line}" for line in lines[:_LISTED])
     if len(lines) > _LISTED:
         yield f"  {len(lines) - _LISTED} more {things}"
@@ -95,7 +98,7 @@ def _ending(report: ChainReport) -> Iterator[str]:
 
 
 def duration_line(report: ChainReport) -> str:
-    """Return the duration of the whole command, and of the part in the engine."""
+    """Return a line with the time of the whole command, and that of the analysis in it."""
     part = f"{report['engine_seconds']:.2f} s for facts, rewriting and proofs"
     return f"{report['seconds']:.2f} s in all ({part})"
 
@@ -103,7 +106,7 @@ def duration_line(report: ChainReport) -> str:
 def optimized_report(
     report: ChainReport, files: list[str | None], fused_file: str | None
 ) -> Iterator[Line | str]:
-    """Yield the text report on the programs of a chain before and after rewriting.
+    """Yield the lines of a text report on the programs of a chain before and after rewriting.
 
     `files` has the object file of each program, or None if the program stays unchanged.
     `fused_file` is the object file of the fused program, if any.
@@ -133,9 +136,9 @@ def optimized_report(
 
 
 def _omitted_work(program: ChainProgram) -> Iterator[Line | str]:
-    """Yield a table of the reasons for omitted work, with the instructions that each reason saves.
+    """Yield a table of the facts that allow changes, with the instructions that each saves.
 
-    Reasons are facts about packets, and maps of known content.
+    Facts are about packets, or about maps with known content.
     """
     if not program["proved"]:
         return
@@ -157,13 +160,16 @@ def _omitted_work(program: ChainProgram) -> Iterator[Line | str]:
 
 
 def _counts(changes: list[Dropped]) -> tuple[str, ...]:
-    """Return texts with the number of decided branches, and of other changed instructions."""
+    """Return two texts: the number of decided branches, and that of other changed instructions."""
     branches = sum(map(is_branch, changes))
     return str(branches), str(len(changes) - branches)
 
 
 def rehearsal_lines(name: str, rehearsal: Rehearsal | None) -> Iterator[str]:
-    """Yield the results of testing a rewritten program in the kernel, as lines with its name."""
+    """Yield the results of testing a rewritten program in the kernel.
+
+    Each line starts with its name.
+    """
     if rehearsal is not None:
         yield from (one_line(f"{name}: {line}") for line in _kernel_lines(rehearsal))
 
@@ -213,7 +219,10 @@ def _device_lines(devices: Sequence[OnDevice]) -> Iterator[str]:
 
 
 def fused_lines(report: ChainReport, file: str | None) -> Iterator[str]:
-    """Yield the report on the fused program; `file` is its object file."""
+    """Yield the lines about the fused program, or the reason why there is none.
+
+    `file` is its object file.
+    """
     if report["not_fused"]:
         yield one_line(f"not fused: {report['not_fused']}")
     fused = report["fused"]
@@ -234,7 +243,7 @@ def fused_lines(report: ChainReport, file: str | None) -> Iterator[str]:
 
 
 def _checks(guard: Guard) -> str:
-    """Format the number of checks at a program's entry: `3 comparisons, 14 bytes`."""
+    """Format the effort of the checks at a program's entry, such as `3 comparisons, 14 bytes`."""
     packet = f"{guard['comparisons']} comparisons, {guard['bytes']} bytes"
     if not guard["comparisons"]:
         packet = f"length of {guard['length']} bytes"
@@ -244,7 +253,7 @@ def _checks(guard: Guard) -> str:
 
 
 def _content(program: ChainProgram) -> Iterator[str]:
-    """Yield lines about maps with content from `--maps`: their entries, and use by the program."""
+    """Yield lines about the maps whose content `--maps` gives: entries, and use by the program."""
     for one in program["frozen"]:
         entries = "1 entry" if one["entries"] == 1 else f"{one['entries']} entries"
         use = "used" if one["used"] else "not used"
@@ -255,7 +264,7 @@ def _content(program: ChainProgram) -> Iterator[str]:
 
 
 def map_conditions(program: ChainProgram) -> Iterator[str]:
-    """Yield conditions on changes of map content under which a rewritten program is correct."""
+    """Yield lines with the conditions on map content under which a rewritten program is correct."""
     guard, facts_with = program["guard"], program["facts_with"]
     if guard and guard["generation"]:
         yield (
@@ -272,7 +281,7 @@ def map_conditions(program: ChainProgram) -> Iterator[str]:
 
 
 def program_row(program: ChainProgram, file: str | None) -> tuple[str, ...]:
-    """Return a program's row in the table of rewritten programs, with the columns `COLUMNS`.
+    """Return a program's row for a table with `COLUMNS`.
 
     `file` is the object file of the rewritten program; None if the program stays unchanged.
     """

@@ -72,7 +72,7 @@ class ChainOptions(NamedTuple):
 
 
 def _read_options(options: Namespace) -> ChainOptions:
-    """Read the options that `slowpath chain facts` and `slowpath chain optimize` share.
+    """Read the options that `slowpath chain facts` and `slowpath chain optimize` have in common.
 
     Raises:
         OptionError: if an option is invalid.
@@ -98,7 +98,7 @@ def _read_options(options: Namespace) -> ChainOptions:
 
 
 def _read_targets(names: str | None) -> tuple[str, ...]:
-    """Return the names of the targets in the value of `--target`, separated by commas.
+    """Parse the argument of `--target`: names of targets, separated by commas.
 
     Raises:
         OptionError: if a name is not a target, or occurs twice.
@@ -113,7 +113,7 @@ def _read_targets(names: str | None) -> tuple[str, ...]:
 
 
 def find_facts(options: Namespace, reporter: Reporter) -> ExitCode:
-    """Find facts about packets that arrive at each program of a chain, and print the report.
+    """Run `slowpath chain facts`: find facts about packets that reach each program.
 
     Raises:
         OptionError: if an option is invalid.
@@ -133,7 +133,7 @@ def find_facts(options: Namespace, reporter: Reporter) -> ExitCode:
 
 
 def optimize(options: Namespace, reporter: Reporter) -> ExitCode:
-    """Rewrite the programs of a chain, write their objects, and print the report.
+    """Run `slowpath chain optimize`: rewrite the programs, write their objects, and report.
 
     Raises:
         OptionError: if an option is invalid.
@@ -154,9 +154,9 @@ def optimize(options: Namespace, reporter: Reporter) -> ExitCode:
         return ExitCode.UNDECIDED
 
     def written(name: str, data: bytes | None) -> str | None:
-        """Write an object, and return the path of its file for the report.
+        """Write an object, and return its path for the report.
 
-        Return `not written` without `--output`, and None without an object.
+        Return `not written` without `--output`, and None if there is no object.
         """
         if data is None or request.output is None:
             return None if data is None else "not written"
@@ -200,7 +200,7 @@ def _load(options: ChainOptions) -> LoadedChain:
 
 
 class _Rewritten(NamedTuple):
-    """The report on a chain, and the objects of the rewritten programs."""
+    """The report on a chain, and the objects of its rewritten programs."""
 
     report: ChainReport
     objects: list[bytes | None]  # one per program; None: unchanged
@@ -211,7 +211,7 @@ class _Rewritten(NamedTuple):
 def _rewrite(options: ChainOptions, loaded: LoadedChain) -> _Rewritten | None:
     """Rewrite the programs of a chain; return the report and the objects.
 
-    Return None after an error message if there is no result.
+    If there is no result, print an error and return None.
 
     Raises:
         InputError: if a program cannot be linked.
@@ -283,9 +283,9 @@ def _rewrite(options: ChainOptions, loaded: LoadedChain) -> _Rewritten | None:
 
 
 def _conditions_of_fused(report: ChainReport, fused: Fused) -> list[str]:
-    """Return the conditions under which the fused program is correct, without repetitions.
+    """Return the conditions under which the fused program is correct, each once.
 
-    They are the conditions of all its programs and of all proofs.
+    They are those of all programs of the chain and of all proofs.
     """
     proofs = [fused["proof"], *(program["proof"] for program in report["programs"])]
     assumptions = [program["assumptions"] for program in report["programs"]]
@@ -299,9 +299,9 @@ def _rehearse(
     rewritten: RewrittenPrograms,
     stopping: Stopping,
 ) -> bytes | None:
-    """Add the results of testing in the kernel to the report.
+    """Test rewritten programs in the kernel, and add the results to the report.
 
-    Return the object of the fused program; None if there is none or it must not be written.
+    Return the object of the fused program; None if there is none, or it must not be written.
     """
     rehearsed = rewritten
     if not rehearsing.packets:
@@ -330,10 +330,10 @@ def _write_page(
     found: _Rewritten,
     written: tuple[list[str | None], str | None] | None,
 ) -> None:
-    """Write the HTML page, if requested.
+    """Write the HTML page, if it was requested.
 
-    `written` has the object file of each program and of the fused one; None if only facts were
-    requested.
+    `written` has the object files of all programs, and that of the fused one; None if only facts
+    were requested.
 
     Raises:
         InputError: if the file cannot be written.
@@ -348,14 +348,17 @@ def _write_page(
 
 
 def bound(file: str, written: WrittenOptions, output: Output) -> ExitCode:
-    """Analyse a chain as one program for each target, and report the results; see `sessions_of`."""
+    """Analyse a chain as one program for each target, and report the results.
+
+    `written` has the options of the analysis.
+    """
     return report(sessions_of(file, written), output)
 
 
 def sessions_of(file: str, written: WrittenOptions) -> list[tuple[Request, Session]]:
-    """Return the analyses of a chain as one program for each target.
+    """Return the analyses of a chain as one program, one for each target, with their requests.
 
-    Devices may have their own target.
+    The description can state a target for each device, which replaces `--target`.
 
     Raises:
         OptionError: if an option is invalid for the target.

@@ -1,4 +1,4 @@
-"""Runs the command `slowpath chain verify`."""
+"""Runs the command `slowpath chain verify`, which proves that two programs are equivalent."""
 
 import json
 from argparse import Namespace
@@ -69,7 +69,7 @@ def make_verify_options(options: Namespace) -> VerifyOptions:
 
 
 def verify(options: Namespace, reporter: Reporter) -> ExitCode:
-    """Compare two programs for equivalence and print the report.
+    """Run `slowpath chain verify`: compare two programs for equivalence, and print the report.
 
     Raises:
         OptionError: if an option is invalid.
@@ -126,7 +126,7 @@ def compare(options: VerifyOptions) -> VerifyReport:
 
 
 class _ReplacedProgram(NamedTuple):
-    """The program of a chain that both of the compared programs could replace."""
+    """The program of a chain in whose place the two programs are compared."""
 
     loaded: LoadedChain
     member: int  # index of the program in the chain
@@ -135,7 +135,9 @@ class _ReplacedProgram(NamedTuple):
 
 
 def _replaced(options: VerifyOptions, file: str, clang: Clang) -> _ReplacedProgram:
-    """Return the program with the requested name in the chain of `file`, or the last program.
+    """Return the program of the chain in `file` in whose place two programs are compared.
+
+    It has the requested name; without a name, it is the last program.
 
     Raises:
         InputError: if the chain cannot be read or lacks the program.
@@ -154,9 +156,9 @@ def _replaced(options: VerifyOptions, file: str, clang: Clang) -> _ReplacedProgr
 
 
 def _program(file: str, name: str | None, clang: Clang) -> tuple[objects.Object, int, bool]:
-    """Return the object, the program's index in it, and true if it needs the kernel's types.
+    """Return a program: its object, its index in it, and whether it needs the kernel's types.
 
-    Without a name, the program is the only XDP program of the object.
+    Without a name, it is the only XDP program of the object.
 
     Raises:
         InputError: if the file cannot be read or lacks the program.
@@ -170,7 +172,10 @@ def _program(file: str, name: str | None, clang: Clang) -> tuple[objects.Object,
 
 
 def _undecided(stopped: str | None) -> dict[str, object]:
-    """Return an undecided result; `stopped` is the reason why the proof ended early, if it did."""
+    """Return the result of a comparison that ended without a decision.
+
+    `stopped` is the reason why the proof ended early; None if it did not.
+    """
     return {
         "outcome": "undecided",
         "assumptions": [],
@@ -211,6 +216,6 @@ def verify_report(report: VerifyReport) -> Iterator[str]:
 
 
 def _state_lines(name: str, state: FinalState) -> Iterator[str]:
-    """Yield a program's result, packet and maps after it ran on the counterexample."""
+    """Yield lines with a program's result, packet and maps after the counterexample."""
     yield f"  {name}: returns {state['result']}, packet {state['packet']}"
     yield from (one_line(f"    {element}") for element in state["maps"])

@@ -165,7 +165,7 @@ def _has_columns(x: object, names: Sequence[str]) -> bool:
 
 File = str | os.PathLike[str]
 DATA = "data"
-"""Stands for the file name in error messages about columns that were passed from Python."""
+"""Stands for the file name in errors about columns that were passed from Python."""
 
 
 class Columns(Protocol):

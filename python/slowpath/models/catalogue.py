@@ -1,9 +1,8 @@
-"""Lists all templates (functions to fit), and defines those of functions with a constant limit.
+"""Lists all templates (kinds of functions to fit), and defines those with a constant limit.
 
-The hyperbola describes caches. The limited templates describe benchmarks whose bottleneck changes:
-throughput grows with cores until it reaches line rate; the packet rate is constant until packets
-fill the line. Their fit tries each point at which limit and function may meet, and fits both sides
-by least squares.
+An example is min(a, b x). They describe benchmarks whose bottleneck changes: throughput grows with
+cores until it reaches line rate; the packet rate is constant until packets fill the line. Their fit
+tries each point at which limit and function may meet, and fits both sides by least squares.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,22 +16,23 @@ from slowpath.models.polynomial import DEGREES, Polynomial
 from slowpath.models.template import Batch, Template
 
 _FAR = 5.0
-"""Minimum distance of the points of one side from the function of the other side, in standard
-deviations. It applies to a side that has no more points than parameters, and so fits exactly.
+"""Minimum distance, in standard deviations, of the points of one side from the function of the
+other side. It applies to a side that has no more points than parameters, and so fits exactly.
 """
 _PLACES = 96
-"""Maximum number of meeting points that one search tries. Long curves need several searches: at
-even distances, then around the best point."""
+"""Maximum number of meeting points of limit and function that one search tries. Long curves need
+several searches: at even distances, then around the best point.
+"""
 
 
 class Side(NamedTuple):
-    """The function f in min(a, f) or max(a, f): a sum of terms, each times a parameter."""
+    """The function f in min(a, f) or max(a, f): a sum of terms of x, each times a parameter."""
 
     name: str
     formula: str
     terms: Callable[[Floats], Sequence[Floats]]
     powers: tuple[int, ...]
-    """Power of x in each term, for conversions of units."""
+    """Power of x in each term, by which parameters are converted to other units."""
 
 
 def _reciprocal(x: Floats) -> Floats:
@@ -45,7 +45,7 @@ LINE = Side("line", "b + c*x", lambda x: [np.ones_like(x), x], (0, 1))
 
 
 class Limited:
-    """The template `min(a, f)` or `max(a, f)`, where `a` is a constant and `f` a function."""
+    """Template `min(a, f)` or `max(a, f)` with a constant `a` and a function `f` of x."""
 
     origin_at_start = False
     exact = False
@@ -65,27 +65,27 @@ class Limited:
         return self.value(np.repeat(self.each(batch), batch.lengths, axis=1), batch.x)
 
     def each(self, batch: Batch) -> Floats:
-        """Return the fitted parameters of each piece, as an array `[parameter, piece]`."""
+        """Return the fitted parameters of each piece of a curve, `[parameter, piece]`."""
         ends = batch.starts + batch.lengths
         pieces = [slice(*one) for one in zip(batch.starts, ends, strict=True)]
         found = [self._solved(batch.x[at], batch.y[at], batch.scale[at]) for at in pieces]
         return np.array(found).T
 
     def value(self, parameters: Floats, x: Floats) -> Floats:
-        """Return the values of the function at x; with 1/x, they are NaN for x <= 0."""
+        """Return the values of the function at x; NaN for x <= 0 if it contains 1/x."""
         return self._combined(parameters[0], self._other(parameters, x))
 
     def slopes(self, parameters: Floats, x: Floats) -> Floats:
-        """Return the derivatives of the value at x with respect to each parameter.
+        """Return the derivatives of the function by each parameter at x.
 
-        They are those of the constant or of the function, whichever determines the value at x.
+        At each x, they are those of the constant or of f, whichever determines the value.
         """
         limited = (parameters[0] <= self._other(parameters, x)) == self._least
         terms = self._side.terms(x)
         return np.column_stack([limited, *(np.where(limited, 0.0, term) for term in terms)])
 
     def scaled(self, parameters: Floats, x: float, y: float) -> Floats:
-        """Convert parameters to units in which x and y are larger by the factors `x` and `y`."""
+        """Convert parameters to units in which x is `x` times, and y is `y` times as large."""
         powers = np.array([0, *self._side.powers])
         return np.asarray((parameters.T * (y / x**powers)).T)
 
@@ -102,9 +102,9 @@ class Limited:
         return np.asarray(found)
 
     def _solved(self, x: Floats, y: Floats, scale: Floats) -> Floats:
-        """Return the least-squares parameters of a piece; NaN if there is no fit.
+        """Return the parameters of the least-squares fit to a piece; NaN if there is no fit.
 
-        The search covers the points at which the constant and the function can meet.
+        The search covers the points at which the constant and f can meet.
         """
         size = len(x)
         nothing = np.full(self.rank, np.nan)
@@ -125,10 +125,10 @@ class Limited:
     def _best(
         self, x: Floats, y: Floats, scale: Floats, places: range, *, limit_first: bool
     ) -> tuple[float, int, Floats]:
-        """Return the least loss over the points at which the constant and the function can meet.
+        """Find the best point of `places` at which the constant and f can meet.
 
-        The other results are the index of the best such point, and the parameters. If `limit_first`
-        is true, the constant determines the values before the point, otherwise those after it.
+        The results are its loss, its index, and the parameters. If `limit_first` is true, the
+        constant determines the values before the point, otherwise those after it.
         """
         terms = self._side.terms(x)
         few = len(terms)
@@ -162,7 +162,7 @@ def _mean(y: Floats, weight: Floats) -> Floats:
 def _regressed(terms: Sequence[Floats], y: Floats, weight: Floats) -> list[Floats]:
     """Fit y by least squares with one term, or with a constant and a term; return the factors.
 
-    Each row of `weight` is a separate fit.
+    Each row of `weight` has the weights of the points for a separate fit.
     """
     *constant, slope = terms
     if not constant:
@@ -187,8 +187,9 @@ _INVERTED: tuple[Template, ...] = tuple(
 TEMPLATES: tuple[Template, ...] = tuple(
     sorted((*_PLAIN, *_INVERTED), key=lambda template: template.rank)
 )
-"""Templates of functions for segments of a curve, simple ones first. The inverse of a constant is
-missing, because it would be a constant."""
+"""Templates for segments of a curve, simple ones first. There is no inverse of a constant, because
+it would be a constant.
+"""
 _KINDS: tuple[Literal["min", "max"], ...] = ("min", "max")
 _LIMITED: tuple[Template, ...] = tuple(
     Limited(kind, side) for side in (PROPORTIONAL, RECIPROCAL, LINE) for kind in _KINDS
@@ -197,7 +198,8 @@ WHOLE: tuple[Template, ...] = (
     *_LIMITED,
     *(Inverse(one) for one in _LIMITED if one.name.endswith(LINE.name)),
 )
-"""Templates of functions for whole curves. The inverse of a limited proportion is a limited
-reciprocal, and vice versa."""
+"""Templates that are only fitted to whole curves. The inverse of a limited proportion is a limited
+reciprocal, and vice versa.
+"""
 BY_NAME = {template.name: template for template in (*TEMPLATES, *WHOLE)}
-"""Templates of functions by their names in documents."""
+"""All templates, by the names that documents use."""

@@ -1,4 +1,4 @@
-"""Computes how well each permitted function fits each segment, and where curves may be cut.
+"""Computes how well each template (kind of function) fits each segment, and where to cut curves.
 
 Residuals are noise in some segments; in others, they are steps too small for segments of their own.
 With one spread for all segments, the worst segment would set the tolerance of all others. So the
@@ -21,22 +21,25 @@ from slowpath.models.options import Metric
 from slowpath.models.template import Batch, Curve, ParameterFloor, Template, pieces_of
 
 FEWEST = 3
-"""Minimum number of points of a segment, unless all its points are in transition (`in_transition`).
+"""Minimum number of points of a segment, unless all its points are in transition between two levels
+(`in_transition`).
 """
 FEWEST_MET = 5
-"""Minimum number of points of a curve to which a function with a constant limit is fitted."""
+"""Minimum number of points of a curve for fitting a template with a constant limit."""
 _SIMPLE = 2
-"""Maximum number of parameters (rank) of a template that needs only one more point than parameters.
-Templates of a higher rank need two, so that their shape is visible."""
+"""Maximum number of parameters (rank) of a template that needs only one point more than parameters.
+A template of a higher rank needs two more, so that its shape is visible.
+"""
 _FLAT = 1e-9
 _STEEP = 8.0
-"""Ratio of a change between two points to the median change above which the points are in
-transition."""
+"""Ratio of the change between two points to the median change, above which the points are in
+transition between two levels.
+"""
 _LEAST_STEEP = 0.02
 
 
 class Restrictions(NamedTuple):
-    """Restrictions that fitted functions must obey, and the error metric."""
+    """Restrictions that fitted functions must obey, and the metric of their errors."""
 
     metric: Metric | None = None  # compute errors by this metric; None: no errors
     sign: int = 0  # 1: functions only rise, -1: they only fall, 0: both
@@ -49,15 +52,15 @@ class Restrictions(NamedTuple):
         return self.raised(template, found)
 
     def raised(self, template: Template, values: Floats) -> Floats:
-        """Raise the values of a constant template to zero if negative values are forbidden.
+        """Raise the values of a constant function to zero if negative values are forbidden.
 
-        So at least the constant is always allowed.
+        Values of other functions are unchanged. So at least the constant is always allowed.
         """
         constant = template.rank == 1
         return np.maximum(values, 0.0) if self.non_negative and constant else values
 
     def allows(self, batch: Batch, fitted: Floats) -> Mask:
-        """Return, for each piece, true if its fitted values obey the restrictions at all points."""
+        """For each piece, return true if its fitted values obey the restrictions at all points."""
         good = np.ones(len(batch.starts), dtype=bool)
         if self.non_negative:
             good &= batch.lowest(fitted) >= 0
@@ -70,9 +73,9 @@ class Restrictions(NamedTuple):
 
 
 def enough(template: Template, batch: Batch, points: int) -> Mask:
-    """Return, for each piece, true if it has enough points to fit the template to it.
+    """For each piece, return true if it has enough points for fitting the template.
 
-    `points` is the number of points of the whole curve. Few points lower the required length.
+    `points` is the number of points of the whole curve; if it is small, fewer points are enough.
     """
     if template.rank == 1:
         return batch.lengths >= 1
@@ -84,7 +87,7 @@ def enough(template: Template, batch: Batch, points: int) -> Mask:
 
 
 def in_transition(curve: Curve) -> Mask:
-    """Return, for each point, true if it lies in a transition between two levels of the curve.
+    """For each point, return true if it lies in a transition between two levels of the curve.
 
     Such points may form a segment by themselves. A change between two points is a transition, not
     noise, if it is much larger than the median of all changes.
@@ -100,19 +103,22 @@ def in_transition(curve: Curve) -> Mask:
 
 
 FINEST = 1e-6
-"""Minimum relative difference between values that counts, because values are not measured or
-printed more precisely."""
+"""Smallest relevant relative difference between values; they are not measured or printed more
+precisely.
+"""
 USUAL = 12.0
-"""Number of points that the usual spread of a curve counts as in the spread of a segment. With many
-more, all segments have the same spread; with fewer, segments of few points seem to be free of
-noise."""
+"""Weight of the usual spread of a curve in the spread of a segment, as a number of points. With a
+much larger weight, all segments have the same spread; with a smaller one, segments of few points
+seem to be free of noise.
+"""
 DETAILED = 1.0
-"""Value that replaces `USUAL` if only predictions count: each segment then has the spread of its
-own points."""
+"""Weight in place of `USUAL` if only predictions count: each segment then has the spread of its own
+points.
+"""
 _NORMAL = 1.4826
 """Standard deviation of a normal distribution whose median absolute deviation is one."""
 _FEWEST = 5
-"""Minimum number of points of a curve to estimate the spread from neighbouring points."""
+"""Minimum number of points of a curve for estimating the spread from neighbouring points."""
 
 
 def deviance(
@@ -133,10 +139,10 @@ def deviance(
 
 
 def usual_spread(curve: Curve) -> float | None:
-    """Return the usual distance of a curve's points from the lines through their neighbours.
+    """Return the usual relative distance of a curve's points from lines through their neighbours.
 
-    It follows from the median deviation, so single steps have no effect. The result is None for few
-    points or several columns.
+    It follows from the median distance, so single steps have no effect. The result is None for few
+    points or several x columns.
     """
     x, y = curve.x, curve.y
     if len(x) < _FEWEST or curve.others is not None:
@@ -148,20 +154,22 @@ def usual_spread(curve: Curve) -> float | None:
 
 
 _EQUAL = 1e-9
-"""Relative difference of losses below which they count as equal; the earlier template is then
-preferred."""
+"""Relative difference of losses below which two templates count as equally good; the first is then
+preferred.
+"""
 _MANY = 2_000_000
-"""Maximum number of points in a batch of pieces of a curve, to limit the memory."""
+"""Maximum number of points in all pieces that are fitted at once, to limit the memory."""
 
 
 _INSIDE = 2
-"""Maximum number of cuts from an earlier search that a segment may contain, some of them near its
-ends."""
+"""Maximum number of cuts from an earlier search that a segment may contain, because some are near
+its ends.
+"""
 _NO_RESTRICTIONS = Restrictions()
 
 
 class Piece(NamedTuple):
-    """A segment with its template (function to fit): the points from `begin` to `end` - 1."""
+    """A segment of a curve (points `begin` to `end` - 1) with its template."""
 
     begin: int
     end: int
@@ -169,7 +177,7 @@ class Piece(NamedTuple):
 
 
 class Costs:
-    """The losses of every template on every segment between two candidate cuts of a curve.
+    """Losses of all templates on all segments between two candidate cuts of a curve.
 
     `cuts` are indices of points, ascending from 0 to the number of points.
     """
@@ -212,13 +220,13 @@ class Costs:
         self.losses: Floats = np.concatenate([loss for loss, _ in rows], axis=1)
         self.errors: Floats = np.concatenate([error for _, error in rows], axis=1)
         self.usual = usual_spread(curve)
-        """Usual spread of the curve's points; None to estimate it from segments."""
+        """Usual spread of the curve's points; None: it is estimated from segments."""
         self.known = USUAL
-        """Number of points that the usual spread counts as in the spread of a segment."""
+        """Weight of the usual spread in the spread of a segment, as a number of points."""
         self.ranks = sorted({template.rank for template in templates})
 
     def _parts(self) -> list[list[tuple[int, int]]]:
-        """Divide the segments, given as pairs of cuts, into batches of at most `_MANY` points."""
+        """Divide all segments (pairs of cuts) into batches of at most `_MANY` points."""
         parts: list[list[tuple[int, int]]] = [[]]
         points = 0
         for at, to in self.pairs:
@@ -233,7 +241,7 @@ class Costs:
     def _losses_and_errors(
         self, curve: Curve, pieces: Sequence[tuple[int, int]]
     ) -> tuple[Floats, Floats]:
-        """Return the loss of each template on each piece and, with a metric, the error.
+        """Return the losses of all templates on all pieces, and their errors by the metric, if any.
 
         Rows are templates, columns are pieces.
         """
@@ -254,9 +262,9 @@ class Costs:
         return np.array(losses), np.array(errors) if errors else np.zeros((0, len(pieces)))
 
     def _fitted(self, template: Template, batch: Batch) -> Floats:
-        """Fit a template to each piece, and return its values at the points.
+        """Fit a template to each piece, and return the fitted values at the points.
 
-        Some templates fit only the whole curve. Their values on shorter pieces are NaN.
+        Some templates fit only the whole curve. On shorter pieces, their values are NaN.
         """
         if not template.whole_curve:
             return self._rules.fitted(template, batch)
@@ -268,20 +276,20 @@ class Costs:
         return values
 
     def forbid(self, piece: Piece) -> None:
-        """Exclude the piece's template from this segment, by an infinite loss."""
+        """Exclude the template of a piece from this segment: set its loss to infinity."""
         pair = self._pair(piece)
         self.losses[piece.template, self._place[pair]] = np.inf
         if len(self.errors):
             self.errors[piece.template, self._place[pair]] = np.inf
 
     def whole(self) -> Floats:
-        """Return the loss of each template, fitted to the whole curve."""
+        """Return the losses of all templates, each fitted to the whole curve."""
         return self.losses[:, self._place[0, len(self.cuts) - 1]]
 
     def spread(self, pieces: Sequence[Piece] | None = None) -> float:
-        """Return the root mean square of the residuals of `pieces`.
+        """Return the root mean square of the residuals of all `pieces`.
 
-        By default, the whole curve is one segment with the best template.
+        By default, the whole curve is one piece with the best template.
         """
         if pieces is None:
             loss = float(self.whole().min())
@@ -297,8 +305,8 @@ class Costs:
     def cheapest(self) -> tuple[Floats, Indices]:
         """Return the least deviance of each segment, and the template that achieves it.
 
-        The first index of both arrays is that of the number of parameters in `ranks`. The other two
-        are the indices of the segment's cuts.
+        The axes of both arrays are the number of parameters (index in `ranks`), and the segment's
+        first and last cut.
         """
         size = len(self.cuts)
         usual = self.spread() if self.usual is None else self.usual
@@ -316,16 +324,16 @@ class Costs:
 
 
 _WORK = 900_000
-"""Limit on the work of a search, as the square of the number of cuts, times the number of points.
-"""
+"""Limit on the work of a search: the squared number of cuts, times the number of points."""
 _CUTS_FEWEST = 12
 _EXTREMA = 8
-"""Maximum number of extrema of the second derivative that are used from each smoothed curve."""
+"""Maximum number of extrema of the second derivative that become cuts, from each smoothed curve."""
 _SMOOTHED = 0, 2, 5
-"""Number of neighbours on each side over which each smoothed curve averages; 0 for the original
-curve."""
+"""Numbers of neighbours on each side over which smoothed curves average; 0 stands for the original
+curve.
+"""
 _NEAR = 2
-"""Number of points on each side of an extremum that are also candidate cuts (j in the paper)."""
+"""Number of points on each side of an extremum that become candidate cuts, too (j in the paper)."""
 _AROUND = 2  # number of new cuts on each side of a found cut
 
 
@@ -335,18 +343,18 @@ def all_cuts(curve: Curve) -> list[int]:
 
 
 def most_cuts(points: int) -> int:
-    """Return the maximum number of candidate cuts in one search, for a number of points."""
+    """Return the maximum number of candidate cuts in one search of a curve of `points` points."""
     return max(_CUTS_FEWEST, int((_WORK / points) ** 0.5))
 
 
 def spread_out(cuts: Sequence[int], number: int) -> list[int]:
-    """Return `number` of the candidate cuts, evenly spaced, including both ends of the curve."""
+    """Return `number` of the candidate cuts, evenly spaced, with both ends of the curve."""
     places = np.linspace(0, len(cuts) - 1, min(number, len(cuts))).round().astype(int)
     return [cuts[at] for at in np.unique(places)]
 
 
 def extrema(curve: Curve, cuts: Sequence[int], near: int = _NEAR) -> list[int]:
-    """Return the cuts where the curve's slope changes most, their neighbours, and both ends."""
+    """Return the cuts where the curve's slope changes most, `near` neighbours, and both ends."""
     inner = np.array(cuts[:-1])
     x, y = curve.x[inner], curve.y[inner]
     found = {0, len(cuts) - 1}
@@ -362,7 +370,7 @@ def extrema(curve: Curve, cuts: Sequence[int], near: int = _NEAR) -> list[int]:
 
 
 def closer(cuts: Sequence[int], found: Iterable[int], step: int) -> list[int]:
-    """Return the found cuts, other cuts around them at multiples of `step`, and both ends."""
+    """Return the cuts `found`, both ends, and cuts around `found` at multiples of `step`."""
     last = len(cuts) - 1
     places = {0, last}
     for cut in found:
@@ -372,7 +380,7 @@ def closer(cuts: Sequence[int], found: Iterable[int], step: int) -> list[int]:
 
 
 def _relative(x: Floats) -> Floats:
-    """Return x, or its logarithm if x has a wide range, so that values are more evenly spaced."""
+    """Return x, or its logarithm if x has a wide range: distances are then more even."""
     return np.log(x) if x[0] > 0 and x[-1] > 50 * x[0] else x
 
 

@@ -1,7 +1,8 @@
-"""Defines templates (functions to fit): logarithm, hyperbola, exponential and inverses.
+"""Defines templates (kinds of functions to fit): logarithm, hyperbola, exponential and inverses.
 
-For a given c, least squares yields a and b (variable projection, Golub and Pereyra 1973). So only c
-is searched: first on a grid, then by steps from the best grid point.
+Each has the form a + b g(x; c), or is the inverse of a template. For a given c, least squares
+yields a and b (variable projection, Golub and Pereyra 1973). So only c is searched: first on a
+grid, then by steps from the best grid point.
 
 The hyperbola describes caches. If x is the size of a table, and a part c of it fits into a cache, a
 share c/x of lookups in random order hit, so their mean time is linear in 1/x. The time for each
@@ -21,10 +22,9 @@ from slowpath.core.arrays import Floats
 from slowpath.models.template import Batch, Template
 
 _STEPS = 6
-"""Number of Gauss-Newton steps by which the best c of the grid is improved."""
+"""Number of Gauss-Newton steps that improve the best c of the grid."""
 _SHORTER = 0.2
-"""Fraction of each Gauss-Newton step that is tried as well, because the full step may be too long.
-"""
+"""Fraction of a Gauss-Newton step that is tried, too, because the full step may be too long."""
 
 
 class _Moments(NamedTuple):
@@ -45,7 +45,10 @@ def _moments(batch: Batch) -> _Moments:
 
 
 def straight(batch: Batch, basis: Floats, y: Floats | None = None) -> tuple[Floats, Floats]:
-    """Return a and b of the best fit a + b g(x) for each piece; b is 0 where g is constant."""
+    """Return the a and b with which a + b g(x) fits each piece best; b is 0 where g is constant.
+
+    `basis` has g(x) at all points. `y` replaces the measured values.
+    """
     y = batch.y if y is None else y
     weight = 1 / batch.scale**2
     total = batch.sums(weight)
@@ -60,7 +63,7 @@ def straight(batch: Batch, basis: Floats, y: Floats | None = None) -> tuple[Floa
 
 
 class Linear(ABC):
-    """A template a + b g(x), whose parameters a and b follow by least squares."""
+    """Template of the form a + b g(x), whose parameters a and b follow by least squares."""
 
     name: str
     rank: int
@@ -72,17 +75,17 @@ class Linear(ABC):
 
     @abstractmethod
     def basis(self, batch: Batch, c: Floats) -> Floats:
-        """Return g(x) at all points, where each piece has its own parameter c.
+        """Return g(x; c) at all points; each piece has its own c.
 
         The value is not finite where g is undefined.
         """
 
     @abstractmethod
     def in_units(self, batch: Batch, found: Floats) -> Floats:
-        """Convert the a, b and c of a + b g(x; c), found for each piece, to units of the data."""
+        """Convert the a, b and c found for each piece to parameters in the units of the data."""
 
     def chosen(self, batch: Batch) -> Floats:
-        """Return the parameter c of g for each piece; here 0, because g has no parameter."""
+        """Return the parameter c of g for each piece: 0 here, because this g has no parameter."""
         return np.zeros(len(batch.starts))
 
     def solve(self, batch: Batch) -> tuple[Floats, Floats, Floats]:
@@ -96,20 +99,23 @@ class Linear(ABC):
         return batch.spread(level) + batch.spread(slope) * self.basis(batch, c)
 
     def each(self, batch: Batch) -> Floats:
-        """Return the fitted parameters of each piece, as an array `[parameter, piece]`."""
+        """Return the fitted parameters of each piece of a curve, `[parameter, piece]`."""
         return self.in_units(batch, np.array(self.solve(batch)))
 
 
 class Separable(Linear):
-    """A template a + b g(x; c), whose parameter c is found by a search."""
+    """Template of the form a + b g(x; c), whose parameter c is found by a search."""
 
     @abstractmethod
     def grids(self, batch: Batch) -> Sequence[Sequence[Floats]]:
-        """Return rows of candidates for c, ascending. Each candidate has a value for each piece."""
+        """Return grids of candidates for c, ascending.
+
+        Each candidate has a value for each piece.
+        """
 
     @abstractmethod
     def change(self, batch: Batch, basis: Floats) -> Floats:
-        """Return the derivative of g(x; c) with respect to c at all points."""
+        """Return the derivative of g(x; c) by c at all points. `basis` has g(x; c)."""
 
     def chosen(self, batch: Batch) -> Floats:
         """Return the c with which a + b g(x; c) fits each piece best."""
@@ -129,9 +135,9 @@ class Separable(Linear):
         return chosen
 
     def _step(self, batch: Batch, c: Floats) -> Floats:
-        """Return the change of c by a step of the Gauss-Newton method, in Kaufman's form (1975).
+        """Return the change of c in a step of the Gauss-Newton method, in Kaufman's form (1975).
 
-        It uses the part of the derivative by c that changes of a and b cannot reproduce.
+        It uses only the part of the derivative by c that changes of a and b cannot reproduce.
         """
         basis = self.basis(batch, c)
         level, slope = straight(batch, basis)
@@ -145,7 +151,7 @@ class Separable(Linear):
         return np.where((square > 0) & np.isfinite(move), move, 0.0)
 
     def _loss(self, batch: Batch, c: Floats) -> Floats:
-        """Return each piece's sum of squared residuals for this c, with the best a and b."""
+        """Return the sum of squared residuals of each piece for this c, with the best a and b."""
         moments = batch.keep("moments", _moments)
         assert isinstance(moments, _Moments)  # noqa: S101 - result of `_moments`
         basis = self.basis(batch, c)
@@ -158,13 +164,16 @@ class Separable(Linear):
 
 
 def _better(best: Floats, chosen: Floats, loss: Floats, c: Floats) -> tuple[Floats, Floats]:
-    """Return the smaller of `best` and `loss` for each piece, and the c that achieves it."""
+    """Return the smaller of the losses `best` and `loss` for each piece, with its parameter c.
+
+    `chosen` has the parameters of `best`, and `c` those of `loss`.
+    """
     better = loss < best
     return np.where(better, loss, best), np.where(better, c, chosen)
 
 
 class _OfPositive(Linear):
-    """A template a + b g(x) for x > 0, where g has no parameter c."""
+    """Template of the form a + b g(x) for x > 0, where g has no parameter."""
 
     rank: int = 2
     parameters: tuple[str, ...] = ("a", "b")
@@ -174,10 +183,10 @@ class _OfPositive(Linear):
     @staticmethod
     @abstractmethod
     def term(x: Floats) -> Floats:
-        """Return g at x; NaN for x <= 0."""
+        """Return g(x); NaN for x <= 0."""
 
     def basis(self, batch: Batch, c: Floats) -> Floats:  # noqa: ARG002 - there is no c
-        """Return g(x) at all points; c is not used."""
+        """Return g(x) at all points. `c` is not used, because g has no parameter."""
         return self.term(batch.x)
 
     def slopes(self, parameters: Floats, x: Floats) -> Floats:  # noqa: ARG002 - it is linear
@@ -185,7 +194,7 @@ class _OfPositive(Linear):
         return np.column_stack([np.ones_like(x), self.term(x)])
 
     def in_units(self, batch: Batch, found: Floats) -> Floats:  # noqa: ARG002 - no conversion
-        """Return a and b, which are already in the units of the data."""
+        """Return a and b of each piece, which are already in the units of the data."""
         return found[:2]
 
 
@@ -204,7 +213,7 @@ class Logarithm(_OfPositive):
         return np.asarray(parameters[0] + parameters[1] * self.term(x))
 
     def scaled(self, parameters: Floats, x: float, y: float) -> Floats:
-        """Convert parameters to units in which x and y are larger by the factors `x` and `y`."""
+        """Convert parameters to units in which x is `x` times, and y is `y` times as large."""
         level, slope = parameters
         return np.array([level - slope * np.log(x), slope]) * y
 
@@ -228,7 +237,7 @@ class Hyperbola(_OfPositive):
         return np.asarray(parameters[0] + parameters[1] / np.where(x > 0, x, np.nan))
 
     def scaled(self, parameters: Floats, x: float, y: float) -> Floats:
-        """Convert parameters to units in which x and y are larger by the factors `x` and `y`."""
+        """Convert parameters to units in which x is `x` times, and y is `y` times as large."""
         return np.asarray((parameters.T * np.array([y, x * y])).T)
 
     def formula(self) -> str:
@@ -238,13 +247,14 @@ class Hyperbola(_OfPositive):
 
 _SLOWEST, _FASTEST = 0.4, 300.0
 """Smallest and largest absolute exponent over a whole piece. Below the smallest, the curve is
-nearly a line. An exponent that changes by more between two neighbouring points is a step at an
-unknown place between them."""
+nearly a line. Above the largest, the curve is a step at an unknown place between two neighbouring
+points.
+"""
 _EXPONENTIAL_STEPS = 12
 
 
 class Exponential(Separable):
-    """The template a + b exp(c x), where x counts from the start of the segment."""
+    """Template a + b exp(c x), where x is counted from the start of the segment."""
 
     name = "exponential"
     rank: int = 3
@@ -253,7 +263,7 @@ class Exponential(Separable):
     simple = False
 
     def grids(self, batch: Batch) -> Sequence[Sequence[Floats]]:
-        """Return candidate exponents, falling and rising, up to the fastest that points resolve."""
+        """Return candidates for c, falling and rising, up to the fastest that points resolve."""
         ends = batch.starts + batch.lengths - 1
         two = batch.lengths > 1
         head = batch.t[np.minimum(batch.starts + 1, ends)]
@@ -272,19 +282,19 @@ class Exponential(Separable):
         return np.exp(exponent * batch.t - np.maximum(exponent, 0))
 
     def change(self, batch: Batch, basis: Floats) -> Floats:
-        """Return the derivative of the exponential by c, up to a factor that b can absorb."""
+        """Return the derivative of the exponential by c, except for a factor that b absorbs."""
         return batch.t * basis
 
     def in_units(self, batch: Batch, found: Floats) -> Floats:
         """Convert the a, b and c of each piece to parameters in the units of the data.
 
-        The parameter b becomes the value of the exponential term at the segment's start.
+        The parameter b becomes the value of the exponential term at the start of the segment.
         """
         level, slope, c = found
         return np.array([level, slope * np.exp(-np.maximum(c, 0.0)), c / batch.width])
 
     def value(self, parameters: Floats, x: Floats) -> Floats:
-        """Return the values of the function at x, which can overflow to infinity."""
+        """Return the values of the function at x; they are infinite where they overflow."""
         with np.errstate(over="ignore"):
             return np.asarray(parameters[0] + parameters[1] * np.exp(parameters[2] * x))
 
@@ -295,7 +305,7 @@ class Exponential(Separable):
         return np.column_stack([np.ones_like(x), power, parameters[1] * x * power])
 
     def scaled(self, parameters: Floats, x: float, y: float) -> Floats:
-        """Convert parameters to units in which x and y are larger by the factors `x` and `y`."""
+        """Convert parameters to units in which x is `x` times, and y is `y` times as large."""
         return np.asarray((parameters.T * np.array([y, y, 1 / x])).T)
 
     def formula(self) -> str:
@@ -304,7 +314,7 @@ class Exponential(Separable):
 
 
 class Inverse:
-    """The template 1 / f(x), where f is another template with positive values."""
+    """Template 1 / f(x), where f is another template with positive values."""
 
     exact = False
     simple = False
@@ -318,11 +328,14 @@ class Inverse:
         self.whole_curve = other.whole_curve
 
     def fitted(self, batch: Batch) -> Floats:
-        """Return the values of 1/f(x) at the points; not finite where f is not positive."""
+        """Fit f to 1/y, and return the values of 1/f(x) at all points.
+
+        Not finite unless f is positive.
+        """
         return _inverse(self.other.fitted(batch.inverted()))
 
     def each(self, batch: Batch) -> Floats:
-        """Return the fitted parameters of f in 1/f(x), as an array `[parameter, piece]`."""
+        """Return the fitted parameters of f in each piece of a curve, `[parameter, piece]`."""
         return self.other.each(batch.inverted())
 
     def value(self, parameters: Floats, x: Floats) -> Floats:
@@ -330,16 +343,16 @@ class Inverse:
         return _inverse(self.other.value(parameters, x))
 
     def slopes(self, parameters: Floats, x: Floats) -> Floats:
-        """Return the derivatives by each parameter at x, by the chain rule."""
+        """Return the derivatives of 1/f(x) by each parameter at x."""
         value = self.value(parameters, x)
         return -(value**2)[:, None] * self.other.slopes(parameters, x)
 
     def scaled(self, parameters: Floats, x: float, y: float) -> Floats:
-        """Convert parameters to units in which x and y are larger by the factors `x` and `y`."""
+        """Convert parameters to units in which x is `x` times, and y is `y` times as large."""
         return self.other.scaled(parameters, x, 1 / y)
 
     def formula(self) -> str:
-        """Return the formula of the template as text: 1 divided by the formula of f."""
+        """Return the formula of the template: 1 divided by the formula of f."""
         return f"1 / ({self.other.formula()})"
 
 

@@ -1,6 +1,7 @@
-"""Derives the segments of a model, each with a fitted function, from a measured curve.
+"""Divides a measured curve into segments, and selects a function for each of them.
 
-A search finds the best division of the curve into segments, and a rule selects one of the models.
+A search finds the best division for each number of segments, and a rule selects one of these
+models.
 
 The searches return the best segments for each number of segments and each sum of ranks; the rank of
 a segment is the number of its function's parameters. Any criterion that weighs the loss against
@@ -54,7 +55,7 @@ from slowpath.models.template import ParameterFloor
 
 
 class Segmentation(NamedTuple):
-    """A division of all points into segments, with its loss."""
+    """A division of a curve into segments, with its loss."""
 
     loss: float  # deviance of the points, or their error for the rule `margins`
     pieces: tuple[Piece, ...]
@@ -65,7 +66,7 @@ Frontier: TypeAlias = dict[tuple[int, int], Segmentation]
 
 
 def dynamic(costs: Costs, most: int) -> Frontier:
-    """Return the best segments for each number of segments up to `most` and each sum of ranks.
+    """Return the best division for each number of segments up to `most` and each sum of ranks.
 
     A rank is the number of parameters of a segment's function.
     """
@@ -101,7 +102,11 @@ def dynamic(costs: Costs, most: int) -> Frontier:
 def _trace_by_rank(
     costs: Costs, which: Indices, steps: list[tuple[Indices, Indices]], ranks: int
 ) -> tuple[Piece, ...]:
-    """Return the best segments of the whole curve with `ranks` parameters in total."""
+    """Return the best division of the whole curve with a sum of ranks of `ranks`.
+
+    `steps` has the choices of the dynamic program, `which` the best template of each segment and
+    rank.
+    """
     pieces, end = [], len(costs.cuts) - 1
     for previous_cut, last_rank in reversed(steps):
         begin, place = int(previous_cut[ranks, end]), int(last_rank[ranks, end])
@@ -116,10 +121,10 @@ MOST = 3
 
 
 def exhaustive(costs: Costs, most: int) -> Frontier:
-    """Return the best segments for each number of segments and each sum of ranks.
+    """Return the best division for each number of segments and each sum of ranks.
 
-    The number is at most `most` and at most `MOST`. A rank is the number of parameters of a
-    segment's function.
+    The number of segments is at most `most` and at most `MOST`. A rank is the number of parameters
+    of a segment's function.
     """
     loss, which = costs.cheapest()
     last = len(costs.cuts) - 1
@@ -143,7 +148,10 @@ def exhaustive(costs: Costs, most: int) -> Frontier:
 
 
 def _bounds(last: int, number: int) -> Indices:
-    """Return all divisions into `number` segments, as rows of cut indices with both ends."""
+    """Return all divisions into `number` segments: rows with the indices of cuts and both ends.
+
+    `last` is the index of the last cut.
+    """
     inner = list(combinations(range(1, last), number - 1))
     return np.array([(0, *between, last) for between in inner], dtype=np.intp)
 
@@ -157,15 +165,16 @@ def _pieces(
 
 
 CUT = 2.0
-"""Weight of a cut between segments in the criterion, as a number of parameters."""
+"""Weight of a cut between two segments in the criterion, as a number of parameters."""
 PREDICTIONS = 0.5
 """Weight of a parameter in the criterion if only predictions count, for any number of points."""
 
 
 def score(found: Segmentation, segments: int, ranks: int, points: int, price: float) -> float:
-    """Return the information criterion of a division (less is better); a parameter costs `price`.
+    """Return the information criterion of a division, which is lowest for the best one.
 
-    The value is infinite if too few points remain to estimate the spread.
+    A parameter costs `price`. The value is infinite if too few points remain to estimate the
+    spread.
     """
     size = ranks + CUT * (segments - 1)
     return found.loss + size * price if size + 2 < points else math.inf
@@ -174,11 +183,11 @@ def score(found: Segmentation, segments: int, ranks: int, points: int, price: fl
 def best_by_criterion(
     frontier: Frontier, points: int, segments: int | None, price: float | None = None
 ) -> Segmentation:
-    """Return the division with the least information criterion, with `segments` segments.
+    """Return the division with the least information criterion.
 
-    If no division has this number of segments, the closest number counts; None permits any number.
-    If there are too few points for the criterion, the division of the lowest rank is returned.
-    `price` replaces the cost of a parameter.
+    It has `segments` segments, or the closest number that exists; None permits any number. If there
+    are too few points for the criterion, it is the division of the lowest rank. `price` replaces
+    the cost of a parameter, which is the logarithm of the number of points.
     """
     price = math.log(points) if price is None else price
     counts = {number for number, _ in frontier}
@@ -194,14 +203,15 @@ def best_by_criterion(
 
 FEW = 4
 """Maximum number of points at which an F test selects the function; with more points, the criterion
-decides."""
+decides.
+"""
 _BY_CHANCE = 0.05
 
 
 def best_by_f_test(costs: Costs) -> Segmentation:
-    """Return the simplest function for the whole curve that no other function clearly improves on.
+    """Return the function with the fewest parameters that no other function clearly improves on.
 
-    An F test decides.
+    It covers the whole curve. An F test decides if an improvement is clear.
     """
     from scipy.special import fdtrc
 
@@ -227,20 +237,26 @@ def _least(losses: Floats, among: Mask) -> int:
 
 
 class Margins(NamedTuple):
-    """Amounts by which a simpler model's error may exceed the least error; the larger counts."""
+    """Margins above the least error within which a simpler model is preferred.
+
+    The larger one counts.
+    """
 
     relative: float
     least: float
 
     def above(self, error: float) -> float:
-        """Return the largest error that still counts as equal to `error`."""
+        """Return the largest error that counts as about as good as `error`."""
         return error + max(error * self.relative, self.least)
 
 
 def best_by_margins(
     costs: Costs, margins: Margins, most: int, segments: int | None
 ) -> Segmentation:
-    """Select a division with up to `most` segments by the rule `margins` of the paper."""
+    """Select a division by the rule `margins` of the paper.
+
+    It has `segments` segments, or up to `most` if that is None.
+    """
     error, chosen = _templates(costs, margins)
     found = _combined(costs, error, chosen, most)
     counts = {number for number, _ in found}
@@ -266,9 +282,10 @@ def _templates(costs: Costs, margins: Margins) -> tuple[Floats, Indices]:
 def _combined(
     costs: Costs, error: Floats, chosen: Indices, most: int
 ) -> dict[tuple[int, int], Segmentation]:
-    """Return the segments with the least error, by number of segments and sum of ranks.
+    """Return the divisions with the least error, by number of segments and sum of ranks.
 
-    Ranks are summed over points, as for Eq. 4 of the paper.
+    `error` and `chosen` have the error and the template of each segment. Ranks are summed over
+    points, as for Eq. 4 of the paper.
     """
     size, points = len(costs.cuts), costs.cuts[-1]
     ranks = [template.rank for template in costs.templates]
@@ -307,13 +324,13 @@ def _trace(costs: Costs, chosen: Indices, steps: list[Indices], rank: int) -> tu
 
 _SIGNS = {"increasing": 1, "decreasing": -1}
 _MORE = 2
-"""Number of segments that a finer search may add to the result of a rougher one."""
+"""Number of segments by which a finer search may exceed the result of a rougher one."""
 _ROUNDS = 3
-"""Maximum number of iterations, both for outliers and for the usual spread of points."""
+"""Maximum number of iterations, both for finding outliers and for the usual spread of points."""
 
 
 class Derived(NamedTuple):
-    """The derived segments of a curve, and the curve after outliers have lost weight."""
+    """The segments that were derived for a curve, and the curve with lower weights of outliers."""
 
     parts: tuple[FittedSegment, ...]
     series: Series
@@ -321,15 +338,20 @@ class Derived(NamedTuple):
 
 
 StepCallback = Callable[[], None]
-"""Function that is called between steps of a derivation, each of which takes less than a second."""
+"""Function that is called between the steps of a derivation, each of which takes less than a
+second.
+"""
 
 
 def _nothing() -> None:
-    """Do nothing: the default for callbacks that run between steps of a derivation."""
+    """Do nothing; this is the default callback between steps of a derivation."""
 
 
 def derive(series: Series, options: Options, between: StepCallback = _nothing) -> Derived:
-    """Derive the segments of a curve; `between` is called between steps."""
+    """Divide a curve into segments with fitted functions.
+
+    `between` is called between steps, which each take less than a second.
+    """
     weights = weights_by_neighbours(series)
     now = series._replace(scale=series.scale / weights)
     parts = _segments(now, options, between)
@@ -345,7 +367,10 @@ def derive(series: Series, options: Options, between: StepCallback = _nothing) -
 
 
 def _segments(series: Series, options: Options, between: StepCallback) -> tuple[FittedSegment, ...]:
-    """Return the best segments of a curve; with many points, search roughly first, then finely."""
+    """Return the best segments of a curve.
+
+    With many points, the search is first rough, then fine.
+    """
     between()
     cuts = all_cuts(series.curve)
     most = most_cuts(len(series.x))
@@ -369,11 +394,10 @@ def _segments(series: Series, options: Options, between: StepCallback) -> tuple[
 def _best(
     series: Series, cuts: Sequence[int], options: Options, found: Sequence[int] = ()
 ) -> tuple[FittedSegment, ...]:
-    """Return the best segments of a curve whose ends are among these candidate cuts.
+    """Return the best segments of a curve that start and end at the given candidate cuts.
 
-    The fitted functions must be plausible between points.
-
-    `found` are the cuts of a rougher search.
+    The fitted functions must be plausible between points. `found` are the cuts that a rougher
+    search selected.
     """
     rules = Restrictions(
         METRICS[options.metric] if options.select == "margins" else None,
@@ -408,9 +432,10 @@ def _best(
 
 
 def _floor(series: Series, least: float) -> ParameterFloor | None:
-    """Return the minimum absolute value of parameters, with the units of x and y it refers to.
+    """Return the minimum absolute value of parameters, and the units of x and y it refers to.
 
-    In these units, the largest x and the median of y are one. None if there is no minimum.
+    In these units, the largest x and the median of y are one. The result is None if there is no
+    minimum.
     """
     if least == 0:
         return None
@@ -419,7 +444,7 @@ def _floor(series: Series, least: float) -> ParameterFloor | None:
 
 
 def _select(costs: Costs, options: Options) -> Segmentation:
-    """Select the segments of a curve by the rule that the options choose.
+    """Select the segments of a curve by the rule that the options name.
 
     If the usual spread of points is not known from their neighbours, it is estimated from the
     selected segments, and the selection is repeated.

@@ -29,7 +29,7 @@ class Table(NamedTuple):
 
 
 def read_table(file: str, names: Sequence[str]) -> Table:
-    """Return the columns of a CSV file that have these names.
+    """Return the columns of a CSV file with these names.
 
     Empty lines and comments, which begin with `#`, are skipped. If the first line contains only
     numbers, the last comment before it names the columns, provided that it has as many fields;
@@ -81,7 +81,10 @@ def read_table(file: str, names: Sequence[str]) -> Table:
 
 
 def _first_lines(text: str) -> tuple[str, str | None]:
-    """Return (last comment before the first line of values, this line or None if missing)."""
+    """Return the first line of values of a CSV text, and the last comment before it.
+
+    The comment comes first in the result; the line is None if it is missing.
+    """
     comment = ""
     for line in text.split("\n"):
         if line.startswith("#"):
@@ -137,7 +140,10 @@ def _number(file: str, line: int, name: str, cells: Sequence[str], place: int) -
 def document_of(
     file: str | None, model: FittedModel, predictions: list[Predicted] | None = None
 ) -> FitDocument:
-    """Return the JSON document of a model and, if given, its predictions."""
+    """Return the JSON document of a model and of its predictions, if given.
+
+    `file` is the name of the file with the measurements.
+    """
     return {
         **engine.head("fit", "fit"),
         "file": file,
@@ -148,6 +154,8 @@ def document_of(
 
 def read(file: str, text: str) -> tuple[str | None, FittedModel]:
     """Read a model, and the name of its file of measurements, from a JSON text.
+
+    `file` is the name of the JSON file, for errors.
 
     Raises:
         InputError: when the text is not a model's document, or its parts do not fit together.
@@ -173,7 +181,7 @@ def read(file: str, text: str) -> tuple[str | None, FittedModel]:
 
 
 def _inconsistency(model: FittedModel) -> str | None:
-    """Return an error text if parts of a model contradict each other, otherwise None."""
+    """Return an error text if parts of a model contradict each other; otherwise None."""
     if not model["segments"]:
         return "the model has no segments"
     if len(model["range"]) != len(model["x"]):

@@ -1,4 +1,4 @@
-"""Derives a model from measured points."""
+"""Derives a complete model from measured points: segments, functions, errors and intervals."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -36,16 +36,17 @@ from slowpath.models.polynomial import Terms
 from slowpath.models.residuals import shares
 
 _NEAR_BEST = 1.1
-"""An error up to this multiple of the smallest error counts as about as small."""
+"""Errors up to this multiple of the smallest error count as about as small."""
 
 
 ProgressCallback = Callable[[int, int], None]
-"""Function that is called between steps of a fit, with the number of the current model and the
-number of all models."""
+"""Function that is called between steps of a fit, with the number of the model being derived, and
+the total number of models.
+"""
 
 
 class _Steps:
-    """Counter of the models derived during a fit, which reports the progress."""
+    """Counter of the models that are derived during a fit, for reports of progress."""
 
     def __init__(self, watch: ProgressCallback | None, options: Options) -> None:
         self._watch = watch
@@ -60,7 +61,7 @@ class _Steps:
         self._done += 1
 
     def report(self) -> None:
-        """Report the progress to the callback, if there is one."""
+        """Report the progress to the callback, if any."""
         if self._watch is not None:
             self._watch(self._done, self._most)
 
@@ -68,7 +69,9 @@ class _Steps:
 def fit(
     points: Points, options: Options | None = None, watch: ProgressCallback | None = None
 ) -> FittedModel:
-    """Derive a model from measured points, and return it.
+    """Derive a model from measured points.
+
+    `watch` is called with the progress.
 
     Raises:
         PointsError: when there are too few points, or options do not suit them.
@@ -98,11 +101,11 @@ def fit(
 
 
 def _is_preferred(detailed: HeldOut, plain: HeldOut, model: FittedModel) -> bool:
-    """Return true if held-out points show that the model with more segments should be used.
+    """Return true if the model with more segments (`detailed`) should be used, by held-out points.
 
-    Normally, this model must predict the held-out points clearly better. If neighbouring points
-    have deviations in common, the criterion mistakes these for noise and selects too few segments.
-    It is then enough if the predictions of the model with more segments are not clearly worse.
+    Normally, it must predict the held-out points clearly better than `plain`. If neighbouring
+    points have deviations in common, the criterion mistakes these for noise and selects too few
+    segments. It is then enough if the detailed model's predictions are not clearly worse.
     """
     if model["residuals"] is not None:
         return not plain.clearly_better(detailed)
@@ -114,8 +117,8 @@ def _judged(
 ) -> tuple[FittedModel, HeldOut | None]:
     """Return the model, and predictions at held-out points (None if there are too few points).
 
-    The model keeps its residuals if the noise is known, or if the residuals clearly improve the
-    predictions.
+    The model keeps its residuals (deviations that neighbouring points share) if the noise is known,
+    or if they clearly improve the predictions.
     """
     derive_again = partial(_model, options=options, steps=steps)
     folds = left_out(points, derive_again) if options.hold_out else None
@@ -155,7 +158,10 @@ def _model(points: Points, options: Options, steps: _Steps) -> FittedModel:
 
 
 def _may_have_residuals(options: Options, points: Points) -> bool:
-    """Return true if a model may store residuals: no option restricts its shape or segments."""
+    """Return true if a model may store residuals: deviations that neighbouring points share.
+
+    This holds if no option restricts its shape or its segments.
+    """
     free = options.monotone is None and options.segments is None
     return free and options.select == "criterion" and len(points.names) == 1
 
@@ -212,7 +218,7 @@ def _document(points: Points, options: Options, derived: Derived, spread: Spread
 
 
 def _limits(parts: Sequence[FittedSegment], options: Options) -> list[Limits]:
-    """Return, for each segment, limits on its values that keep a monotone model monotone."""
+    """Return limits on the values of each segment that keep a monotone model monotone."""
     found: list[Limits] = []
     least = 0.0 if options.non_negative else -math.inf
     most = math.inf
@@ -270,9 +276,10 @@ def _segment(
 
 
 def _segments_by_held_out(points: Points, options: Options, steps: _Steps) -> int | None:
-    """Return the number of segments that best predicts held-out points (None with too few points).
+    """Return the number of segments with which held-out points are predicted best.
 
-    A smaller number is preferred if its error is nearly as small.
+    A smaller number is preferred if its error is nearly as small. The result is None if there are
+    too few points.
     """
     found: list[float] = []
     for number in range(1, options.most_segments + 1):

@@ -29,19 +29,22 @@ from slowpath.models.points import Points, Series, usual_in
 
 Derive: TypeAlias = Callable[[Points], FittedModel]
 FOLDS = 5
-"""Number of folds. The points of each fold are held out from the derivation of one model."""
+"""Number of folds of points; the points of each fold are held out from the derivation of one model.
+"""
 _SURE = 1.64
-"""Number of standard errors by which differences exceed zero by chance in only 1 of 20 cases."""
+"""Number of standard errors that a difference exceeds by chance in only 1 of 20 cases."""
 _WORTH = 0.05
 """Minimum relative reduction of errors that justifies more segments."""
 _WIDEST = 1e6
-"""Maximum factor by which an interval is widened, because intervals of width zero need a limit."""
+"""Maximum factor by which an interval is widened; without it, an interval of width zero would have
+no limit.
+"""
 _FEWEST = 10
-"""Minimum number of different x in a table for which points are held out."""
+"""Minimum number of different x values for holding out points."""
 
 
 class HeldOut(NamedTuple):
-    """Measured values at held-out points, and predictions by models of the other points."""
+    """Measured values at held-out points, and their predictions by models of the other points."""
 
     measured: Floats
     found: Prediction
@@ -51,9 +54,9 @@ class HeldOut(NamedTuple):
         return errors(self.measured, self.found.y)
 
     def clearly_better(self, other: "HeldOut") -> bool:
-        """Return true if errors are smaller than those of `other` by more than chance explains.
+        """Return true if the errors are smaller than those of `other` by more than chance explains.
 
-        Both must predict the same points.
+        Both must have predictions for the same points.
         """
         metric = METRICS["smape"]
         own, others = (metric.each(one.measured, one.found.y) for one in (self, other))
@@ -62,7 +65,7 @@ class HeldOut(NamedTuple):
         return bool(gain.mean() > max(_SURE * chance, _WORTH * float(others.mean())))
 
     def widening(self, confidence: float) -> float:
-        """Return the factor by which intervals must be widened to contain this share of the points.
+        """Return the factor by which intervals widen to contain a share `confidence` of points.
 
         This is a split conformal interval (Papadopoulos et al. 2002) by cross-validation. The
         factor is a quantile of the points' deviations, in units of their intervals; a further point
@@ -77,7 +80,7 @@ class HeldOut(NamedTuple):
 
 
 def errors(measured: Floats, fitted: Floats) -> Errors:
-    """Return the errors of fitted values, compared with the measured values."""
+    """Return the errors of fitted values, compared with measured ones, by all metrics."""
     mape = error("mape", measured, fitted)
     return {
         "smape": error("smape", measured, fitted),
@@ -87,23 +90,22 @@ def errors(measured: Floats, fitted: Floats) -> Errors:
 
 
 class Fold(NamedTuple):
-    """A model, with the points that were held out from its derivation."""
+    """A model, and the points that were held out from its derivation."""
 
     model: FittedModel
     x: Floats
     y: Floats
 
     def without_residuals(self) -> "Fold":
-        """Return the fold with a model that has functions, but no residuals."""
+        """Return a copy whose model has no residuals (deviations from its functions)."""
         return self._replace(model=self.model | {"residuals": None})
 
 
 def left_out(points: Points, derive: Derive) -> list[Fold] | None:
-    """Derive models, each from about four fifths of the points, and return them as folds.
+    """Derive several models, each from about four fifths of the points; return them as folds.
 
-    All models use the points with the first and the last x.
-
-    Return None if there are too few points.
+    `derive` derives a model from points. All models use the points with the first and the last x.
+    The result is None if there are too few points.
     """
     column = points.x[:, 0]
     different = np.unique(column)
@@ -118,30 +120,35 @@ def left_out(points: Points, derive: Derive) -> list[Fold] | None:
 
 
 def judged(folds: Sequence[Fold]) -> HeldOut:
-    """Predict y at the held-out points of all folds, each fold by its own model."""
+    """Predict y at the held-out points of all folds, by the model of each fold."""
     found = [evaluate(fold.model, fold.x) for fold in folds]
     together = Prediction(*(np.concatenate(side) for side in zip(*found, strict=True)))
     return HeldOut(np.concatenate([fold.y for fold in folds]), together)
 
 
 def held_out(points: Points, derive: Derive) -> HeldOut | None:
-    """Derive models from parts of the points, and predict the others; None with too few points."""
+    """Predict each point by a model of other points; return None if there are too few points.
+
+    `derive` derives a model from points.
+    """
     folds = left_out(points, derive)
     return None if folds is None else judged(folds)
 
 
 _DRAWS = 1000
 _PRIOR = 4.0
-"""Number of points that the spread of the whole curve counts as in the spread of a segment."""
+"""Weight of the whole curve's spread in the spread of a segment, as a number of points."""
 _FAR = 5.0 * 1.4826
-"""Multiple of the median deviation above which a point is an outlier, see `points`."""
+"""Multiple of the median deviation above which a point is an outlier, as in the module `points`."""
 _LEVERAGE = 0.99
 _SAME = 1e-10
-"""Relative difference in effect below which two parameters cannot be told apart."""
+"""Relative difference between the effects of two parameters below which they cannot be
+distinguished.
+"""
 
 
 class Spread(NamedTuple):
-    """Noise of measurements around a model, and uncertainty of the model's parameters."""
+    """Uncertainty of a model's parameters, and noise of measurements around the model."""
 
     covariances: list[Floats]  # covariance of the parameters of each part
     noise: list[float]  # relative noise of single measurements, by part
@@ -160,7 +167,7 @@ def _clipped(residuals: Sequence["_Residuals"]) -> list["_Residuals"]:
 
 
 class _Residuals(NamedTuple):
-    """Residuals of one segment, both for its fitted points and for single measurements."""
+    """Residuals of a segment, both for its fitted points and for single measurements."""
 
     slopes: Floats  # derivatives of values by parameters, scaled like residuals; by fitted point
     of_series: Floats  # residuals of fitted points
@@ -171,7 +178,10 @@ class _Residuals(NamedTuple):
 def spread_of(
     parts: Sequence[FittedSegment], series: Series, points: Points, options: Options
 ) -> Spread:
-    """Return the uncertainty of the parameters, and the noise of single measurements."""
+    """Return the uncertainty of a model's parameters, and the noise of single measurements.
+
+    `series` are the points that the segments `parts` were fitted to, `points` the measurements.
+    """
     residuals = _clipped([_residuals(part, series, points) for part in parts])
     ranks = [part.template.rank for part in parts]
     freedom_used = sum(ranks) + len(parts) - 1
@@ -212,7 +222,7 @@ def spread_of(
 def student(confidence: float, freedom: int) -> float:
     """Return the half width of a confidence interval of Student's distribution.
 
-    It is in standard deviations; `freedom` has the degrees of freedom.
+    It is in standard deviations; `freedom` is the number of degrees of freedom.
     """
     from scipy.special import stdtrit
 
@@ -220,9 +230,10 @@ def student(confidence: float, freedom: int) -> float:
 
 
 def _noise_quantiles(pool: Floats, confidence: float, freedom: int) -> tuple[float, float]:
-    """Return the lower and the upper quantile of deviations that cover the share `confidence`.
+    """Return two quantiles of noise between which a share `confidence` of measurements lies.
 
-    They come from the pool of residuals or, if this is small, from Student's distribution.
+    They are from the pool of residuals. If the pool is small, they are from Student's distribution
+    with `freedom` degrees of freedom.
     """
     tail = (1 - confidence) / 2
     if len(pool) * tail < 1:
@@ -232,11 +243,10 @@ def _noise_quantiles(pool: Floats, confidence: float, freedom: int) -> tuple[flo
 
 
 def _shared(part: FittedSegment, series: Series, shared: Floats) -> Floats:
-    """Return the joint deviations of a segment's points, in the units of its residuals.
+    """Return the deviations that a segment's measurements have in common, scaled like residuals.
 
-    They are deviations that measurements have in common.
-
-    The rows of the result are the segment's points.
+    `shared` has the joint deviations of all measurements. The rows of the result are the segment's
+    points.
     """
     rows = range(part.piece.begin, part.piece.end)
     moved = np.array([shared[series.row == row].mean(axis=0) for row in rows])
@@ -244,7 +254,7 @@ def _shared(part: FittedSegment, series: Series, shared: Floats) -> Floats:
 
 
 def _at_least_both(one: Floats, other: Floats) -> Floats:
-    """Combine two covariance matrices into one at least as large as both in every direction.
+    """Return a covariance matrix that is at least as large as two others in every direction.
 
     In coordinates in which the first is the identity, the result has the eigenvectors of the
     second, and the larger of its eigenvalues and one.
@@ -260,7 +270,10 @@ def _at_least_both(one: Floats, other: Floats) -> Floats:
 
 
 def _solution(slopes: Floats) -> Floats:
-    """Return the matrix that maps residuals to changes of the fitted parameters."""
+    """Return the matrix that maps residuals to changes of the fitted parameters.
+
+    `slopes` has the derivatives of the values by each parameter.
+    """
     norms = np.abs(slopes).max(axis=0)
     norms = np.where(norms > 0, norms, 1.0)
     return np.asarray(np.linalg.pinv(slopes / norms, rcond=_SAME) / norms[:, None])
@@ -282,10 +295,9 @@ def _residuals(part: FittedSegment, series: Series, points: Points) -> _Residual
 
 
 def _deviation(residuals: Sequence[Floats], rank: int, usual: float, prior: float) -> float:
-    """Return the standard deviation of residuals.
+    """Return the standard deviation of residuals around a function with `rank` fitted parameters.
 
-    Count `prior` additional residuals of the size `usual`; `rank` is the number of fitted
-    parameters.
+    `prior` additional residuals of the size `usual` are included.
     """
     values = np.concatenate(residuals)
     freedom = max(len(values) - rank, 0) + prior or 1.0

@@ -1,4 +1,4 @@
-"""Options that control how a model is derived from measured points, and the metrics of its errors.
+"""Options for deriving a model from measured points, and the metrics of its errors.
 
 NumPy is imported where it is used, as the command line only needs the names of metrics.
 """
@@ -58,16 +58,16 @@ class Options(NamedTuple):
 
 
 class Metric(Protocol):
-    """A metric for the distance between fitted and measured values; it is zero if they are equal.
+    """Interface of error metrics, which compare fitted with measured values; equal values give 0.
 
-    The distance is a function of a mean over points, so that errors of segments can be combined.
+    The error is a function of a mean over points, so that errors of segments can be combined.
     """
 
     def each(self, measured: "Floats", fitted: "Floats") -> "Floats":
-        """Return the distance between measured and fitted value of each point, to be averaged."""
+        """Return the contribution of each point to the mean from which the error follows."""
 
     def whole(self, mean: float) -> float:
-        """Return the error that follows from `mean`, the mean of the points' results of `each`."""
+        """Return the error, from the mean of all results of `each`."""
 
 
 class Smape:
@@ -84,10 +84,7 @@ class Smape:
         return np.abs(fitted - measured) / np.where(size > 0, size, 1.0)
 
     def whole(self, mean: float) -> float:
-        """Return the error that follows from `mean`, the mean of the points' results of `each`.
-
-        It is equal to the mean.
-        """
+        """Return the error, from the mean of all results of `each`: the mean itself."""
         return mean
 
 
@@ -103,10 +100,7 @@ class Mape:
         return np.where(nonzero, distance / np.where(nonzero, size, 1.0), undefined)
 
     def whole(self, mean: float) -> float:
-        """Return the error that follows from `mean`, the mean of the points' results of `each`.
-
-        It is equal to the mean.
-        """
+        """Return the error, from the mean of all results of `each`: the mean itself."""
         return mean
 
 
@@ -118,7 +112,7 @@ class Rmse:
         return (fitted - measured) ** 2
 
     def whole(self, mean: float) -> float:
-        """Return the error that follows from `mean`, the mean of squared errors: its root."""
+        """Return the error, from the mean of all results of `each`: its square root."""
         return math.sqrt(mean)
 
 
@@ -126,6 +120,6 @@ METRICS: Mapping[str, Metric] = {"smape": Smape(), "mape": Mape(), "rmse": Rmse(
 
 
 def error(name: str, measured: "Floats", fitted: "Floats") -> float:
-    """Return the error of fitted values by the metric of this name."""
+    """Return the error of fitted values by the metric `name`."""
     metric = METRICS[name]
     return metric.whole(float(metric.each(measured, fitted).mean()))

@@ -1,4 +1,4 @@
-"""Segments with fitted functions: checks that they are sensible, and computes their values."""
+"""Segments of models with their fitted functions: fits, checks of plausibility, and predictions."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -14,19 +14,21 @@ from slowpath.models.polynomial import Terms
 from slowpath.models.template import Batch, Curve, Template, pieces_of
 
 _BETWEEN = 8
-"""Number of intervals into which each gap between two points is divided to check a function there.
+"""Number of intervals into which each gap between two points is divided, to check a function there.
 """
 _BEYOND = 0.5
-"""Allowed distance of a function from the range of the four nearest points, as a share of this
-range."""
+"""Maximum distance of a function from the range of the four nearest points, as a share of this
+range.
+"""
 
 
 _FLAT = 1e-9
 _FAR = 1e9
-"""Limit of residuals in a fit; it also replaces residuals that are not finite."""
+"""Limit of residuals in a fit; residuals that are not finite get this value."""
 _CALLS = 200
 _FURTHEST = 10.0
-"""Growth factor above which a parameter counts as diverging because the points do not determine it.
+"""Growth factor above which a parameter counts as diverging, because the points do not determine
+it.
 """
 _NO_RESTRICTIONS = Restrictions()
 
@@ -42,13 +44,19 @@ class FittedSegment(NamedTuple):
     last: float  # x of the last point
 
     def value(self, x: Floats, others: Floats | None = None) -> Floats:
-        """Return the values of the function at x. They are not finite where it is undefined."""
+        """Return the values of the function at x; they are not finite where it is undefined.
+
+        `others` has the values of further x columns.
+        """
         if isinstance(self.template, Terms):
             return self.template.value(self.parameters, x, others)
         return self.template.value(self.parameters, x - self.origin)
 
     def slopes(self, x: Floats, others: Floats | None = None) -> Floats:
-        """Return the derivatives of the function by each parameter; rows are x."""
+        """Return the derivatives of the function by each parameter, `[x, parameter]`.
+
+        `others` has the values of further x columns.
+        """
         if isinstance(self.template, Terms):
             return self.template.slopes(self.parameters, x, others)
         return self.template.slopes(self.parameters, x - self.origin)
@@ -57,7 +65,7 @@ class FittedSegment(NamedTuple):
 def part_of(
     series: Series, piece: Piece, template: Template, rules: Restrictions = _NO_RESTRICTIONS
 ) -> FittedSegment:
-    """Fit a template to the points of a segment, and return the result.
+    """Fit a template to the points of a segment, and return the fitted segment.
 
     The fit uses units in which numbers are around one, so that units of the data do not affect the
     result.
@@ -86,7 +94,10 @@ def part_of(
 
 
 def _polished(template: Template, parameters: Floats, batch: Batch, x: Floats) -> Floats:
-    """Refine fitted parameters by the Levenberg-Marquardt algorithm, if it improves them."""
+    """Refine fitted parameters by the Levenberg-Marquardt algorithm.
+
+    If this does not improve the fit, the parameters are returned unchanged.
+    """
     if len(x) < len(parameters) or not np.isfinite(parameters).all():
         return parameters
     from scipy.optimize import least_squares
@@ -102,7 +113,10 @@ def _polished(template: Template, parameters: Floats, batch: Batch, x: Floats) -
 
 
 def sensible(part: FittedSegment, series: Series, rules: Restrictions) -> bool:
-    """Return true if the function is finite and obeys the restrictions, at and between points."""
+    """Return true if a segment's function is finite and obeys the restrictions.
+
+    It must do so at all points and between them.
+    """
     if series.others is not None:
         return bool(np.isfinite(part.parameters).all())
     values = _between_points(part, series)
@@ -114,7 +128,7 @@ def sensible(part: FittedSegment, series: Series, rules: Restrictions) -> bool:
 
 
 def stays_near(part: FittedSegment, series: Series) -> bool:
-    """Return true if the function stays near the four nearest points everywhere between points."""
+    """Return true if a segment's function stays near the four nearest points everywhere."""
     if series.others is not None:
         return True
     y = series.y[part.piece.begin : part.piece.end]
@@ -126,13 +140,13 @@ def stays_near(part: FittedSegment, series: Series) -> bool:
 
 
 def _between_points(part: FittedSegment, series: Series) -> Floats:
-    """Return the values of the function at the points and at positions between them."""
+    """Return the values of a segment's function at the points, and at positions between them."""
     with np.errstate(all="ignore"):
         return part.value(between(series.x[part.piece.begin : part.piece.end]))
 
 
 def _nearby(y: Floats, extreme: "np.ufunc") -> Floats:
-    """Return the minimum or maximum of the four nearest y, at each position that `between` returns.
+    """Return the minimum or maximum of the four nearest y, at each position from `between`.
 
     `extreme` is `numpy.minimum` or `numpy.maximum`.
     """
@@ -152,23 +166,23 @@ def between(x: Floats) -> Floats:
 
 
 def at_points(part: FittedSegment, series: Series) -> tuple[Floats, Floats | None]:
-    """Return the x values that a segment was fitted to, and the values of other x columns there."""
+    """Return the x that a segment was fitted to, and the values of further x columns."""
     inside = slice(part.piece.begin, part.piece.end)
     return series.x[inside], None if series.others is None else series.others[inside]
 
 
 def fitted_at_points(parts: Sequence[FittedSegment], series: Series) -> Floats:
-    """Return the values of all segments' functions at the points that they were fitted to."""
+    """Return the values of all segments' functions at the points to which they were fitted."""
     return np.concatenate([part.value(*at_points(part, series)) for part in parts])
 
 
 _TABLE = 2  # dimensions
 EXACT = 1e-9
-"""Errors up to this share are errors of the arithmetic."""
+"""Relative errors up to this value are errors of the arithmetic."""
 
 
 class Prediction(NamedTuple):
-    """Predicted values of y with intervals, one for each x; all numbers are finite."""
+    """Predicted y with intervals, one for each x; all numbers are finite."""
 
     y: Floats
     low: Floats  # lower end of the interval of a single measurement
@@ -188,7 +202,7 @@ def error_known(model: FittedModel) -> bool:
 
 
 def evaluate(model: FittedModel, x: Sequence[float] | Floats) -> Prediction:
-    """Predict y at every x; with several x columns, each row is one x.
+    """Predict y at every x; with several x columns, each row of `x` has their values.
 
     Raises:
         PointsError: when rows and model differ in the number of columns, or a value is too large
@@ -221,13 +235,16 @@ def evaluate(model: FittedModel, x: Sequence[float] | Floats) -> Prediction:
 
 
 def bends(model: FittedModel, low: float, high: float) -> list[float]:
-    """Return the x between `low` and `high` at which the model's residuals change their slope."""
+    """Return the x between `low` and `high` at which the slope of the model's residuals changes.
+
+    Residuals are deviations from the functions that neighbouring points share.
+    """
     knots = [] if model["residuals"] is None else model["residuals"]["x"]
     return [x for x in knots if low < x < high]
 
 
 class _Evaluated:
-    """A segment of a model, ready for evaluation."""
+    """A segment of a model, prepared for computing values and intervals."""
 
     def __init__(self, segment: Segment, model: FittedModel) -> None:
         self.segment, self.model = segment, model
@@ -242,10 +259,10 @@ class _Evaluated:
         )
 
     def at(self, x: Floats, others: Floats, extend: tuple[bool, bool]) -> Floats:
-        """Return the segment's values at x, with their intervals.
+        """Return the values of the segment at x, and both ends of their intervals.
 
-        `extend` permits extrapolation before the first and beyond the last x of the segment.
-        Without it, the value at the end continues.
+        `others` has the values of further x columns. `extend` permits extrapolation before the
+        first and beyond the last x of the segment. Without it, the value at the end continues.
         """
         extrapolates = self.segment["extrapolates"]
         low = x.min(initial=self.part.first) if extrapolates and extend[0] else self.part.first
@@ -282,8 +299,8 @@ class _Evaluated:
 def _joined(left: _Evaluated, right: _Evaluated, rows: Floats) -> Floats:
     """Interpolate between the last point of a segment and the first point of the next one.
 
-    The change of function may be anywhere between these points, so the interval of each value
-    covers those of both points.
+    `rows` has the x, one for each result. The change of function may be anywhere between these
+    points, so the interval of each value covers those of both points.
     """
     x, others = rows[:, 0], rows[:, 1:]
     ones = np.ones_like(x)

@@ -1,4 +1,4 @@
-"""Represents measured points and their weights, prepares them for fits, and finds outliers.
+"""Measured points with their weights: checks, preparation for fits, and detection of outliers.
 
 An outlier has the same effect as a point at the edge of the usual range. Before there is a model, a
 point is an outlier if it is far from each line through two of its neighbours: both on the left,
@@ -17,35 +17,40 @@ from slowpath.models.residuals import Noise
 from slowpath.models.template import Curve
 
 FEWEST = 3
-"""Minimum number of points with different x that a model needs."""
+"""Minimum number of points with different x for a model."""
 _NEAR = 2
-"""Number of neighbours on each side over which the level of a value, a running median, is taken."""
+"""Number of neighbours on each side for the running median that gives the level of y around a
+point.
+"""
 _SMALL = 0.05
-"""Minimum divisor of relative differences, as a share of the median of y, if values are zero or
-change sign."""
+"""Minimum divisor of relative differences, as a share of the median of y. It is used if values are
+zero or change sign.
+"""
 
 
 _SURER = 0.5
-"""Minimum spread of a point, as a share of the usual spread, because few measurements can agree by
-chance."""
+"""Minimum spread of a point, as a share of the usual spread; a few measurements can agree by
+chance.
+"""
 _UNSURE = 1e6
 """Relative spread of a point above which it contains no information."""
 LARGEST = 1e60
-"""Largest allowed value of a point. Values below its inverse become zero, so that products do not
-overflow."""
+"""Largest allowed absolute value of a point. Values below its inverse become zero, so that products
+do not overflow.
+"""
 
 
 class PointsError(ValueError):
-    """Raised if no model can be derived from points; the text has the reason."""
+    """No model can be derived from the points; the text has the reason."""
 
 
 class Points(NamedTuple):
-    """A table of measured points, one row each, in any order.
+    """A table of measured points, one in each row, in any order.
 
-    `x` has one row for each point, and one column for each of `names`; the name of `y` is `y_name`.
-    `weight` is the relative weight of a point, `spread` the standard deviation of its y. Rows with
-    the same x are repeated measurements. `shared` has the joint deviations of rows that were
-    measured together. Its product with its transpose is the covariance of y; rows are points.
+    `x` has one column for each of `names`; the name of `y` is `y_name`. `weight` is the relative
+    weight of a point, `spread` the standard deviation of its y. Rows with the same x are repeated
+    measurements. `shared` has the joint deviations of rows that were measured together; rows are
+    points. Its product with its transpose is the covariance of y.
     """
 
     names: tuple[str, ...]
@@ -57,7 +62,7 @@ class Points(NamedTuple):
     shared: Floats | None = None
 
     def rows(self, which: Mask | Indices) -> "Points":
-        """Return the selected rows of the table, in the order of the indices."""
+        """Return the points that a mask or indices select, in the order of the indices."""
         return self._replace(
             x=self.x[which],
             y=self.y[which],
@@ -75,7 +80,9 @@ def points_of(
     weight: str | None = None,
     spread: str | None = None,
 ) -> Points:
-    """Create points from named columns of a table.
+    """Create points from the columns of a table, by their names.
+
+    `weight` and `spread` are names of columns, too.
 
     Raises:
         PointsError: when a value is not a finite number, or there are too few values.
@@ -104,7 +111,7 @@ def points_of(
 
 
 def ordered(points: Points) -> Points:
-    """Return the points ordered by x, so that results do not depend on the order of rows.
+    """Return the points in the order of x, so that results do not depend on the order of rows.
 
     Tiny values become zero.
     """
@@ -134,7 +141,7 @@ def check(points: Points) -> None:
 
 
 def check_sizes(name: str, values: Floats) -> None:
-    """Check that the values of a column can be used.
+    """Check that the values of the column `name` can be used.
 
     Raises:
         PointsError: when a value is too large or not a finite number.
@@ -150,7 +157,7 @@ def check_sizes(name: str, values: Floats) -> None:
 
 
 class Series(NamedTuple):
-    """Points of one curve: one for each different x, in ascending order of the first x column."""
+    """The points of a curve, one for each different x, in ascending order of the first x column."""
 
     x: Floats
     y: Floats  # median of the measurements at each x
@@ -167,7 +174,10 @@ class Series(NamedTuple):
 
 
 def series_of(points: Points) -> Series:
-    """Combine repeated measurements of the same x into a series, ordered by the first x column."""
+    """Combine repeated measurements of the same x into one point each, by the median of y.
+
+    The points are in ascending order of the first x column.
+    """
     rows, row, count = np.unique(points.x, axis=0, return_inverse=True, return_counts=True)
     row = row.ravel()
     order = np.lexsort((points.y, row))
@@ -209,7 +219,7 @@ def noise_is_known(points: Points) -> bool:
 
 
 def noise_of(series: Series, points: Points) -> Noise:
-    """Return each point's variance, relative to the square of the typical value near the point."""
+    """Return the variance of each point, relative to the square of the usual y around the point."""
     if points.spread is None or not noise_is_known(points):
         square = (series.scale / series.level) ** 2
         return Noise(square / square.mean(), known=False)
@@ -220,9 +230,9 @@ def noise_of(series: Series, points: Points) -> Noise:
 
 
 def value_floor(y: Floats) -> float:
-    """Return the minimum by which differences of values are divided to get relative differences.
+    """Return the minimum divisor of differences of y, for relative differences.
 
-    The minimum is zero if all values have the same sign; then each value itself is the divisor.
+    It is zero if all y have the same sign; then each value itself is the divisor.
     """
     if (y > 0).all() or (y < 0).all():
         return 0.0
@@ -231,7 +241,7 @@ def value_floor(y: Floats) -> float:
 
 
 def _level(y: Floats) -> Floats:
-    """Return the typical size of values near each point: a running median of |y|."""
+    """Return the usual size of y around each point: a running median of |y|."""
     size = np.abs(y)
     last = len(y) - 1
     near = [min(_NEAR, at, last - at) for at in range(len(y))]
@@ -243,13 +253,13 @@ _FAR = 5.0
 _NORMAL = 1.4826
 """Standard deviation of a normal distribution whose median absolute deviation is one."""
 _FEWEST_JUDGED = 7
-"""Minimum number of points of a curve to judge outliers."""
+"""Minimum number of points of a curve for finding outliers."""
 _LEAST_DEVIATION = 0.01
 """Relative deviation below which no point is an outlier."""
 
 
 def weights_by_neighbours(series: Series) -> Floats:
-    """Return the weight of each point, judged by its neighbours: 1 except for outliers."""
+    """Return the weight of each point: 1, or less if it is far from its neighbours (an outlier)."""
     x, y, size = series.x, series.y, len(series.x)
     if size < _FEWEST_JUDGED or series.others is not None:
         return np.ones(size)
@@ -263,9 +273,10 @@ def weights_by_neighbours(series: Series) -> Floats:
 
 
 def weights_by_model(fitted: Floats, series: Series, lengths: Sequence[int]) -> Floats:
-    """Return the weight of each point, judged by a model with segments of these lengths.
+    """Return the weight of each point: 1, or less for outliers, which are far from a model.
 
-    A larger spread of a whole segment does not make its points outliers.
+    `fitted` has the model's values, and `lengths` the number of points of each segment. A larger
+    spread of a whole segment does not make its points outliers.
     """
     if len(fitted) < _FEWEST_JUDGED:
         return np.ones(len(fitted))
@@ -274,10 +285,11 @@ def weights_by_model(fitted: Floats, series: Series, lengths: Sequence[int]) -> 
 
 
 def usual_in(distance: Floats, lengths: Sequence[int]) -> Floats:
-    """Return, for each point, the usual distance of points from the curve.
+    """Return the usual distance of points from the curve, for each point.
 
-    It is the median over the whole curve or over the point's segment, whichever is larger. Segments
-    with few points use the median of the curve.
+    It is the median of `distance` over the whole curve or over the point's segment, whichever is
+    larger. `lengths` has the number of points of each segment. Segments with few points use the
+    median of the curve.
     """
     middle = np.full(len(distance), float(np.median(distance)))
     for end, length in zip(np.cumsum(lengths), lengths, strict=True):
@@ -288,7 +300,10 @@ def usual_in(distance: Floats, lengths: Sequence[int]) -> Floats:
 
 
 def _line(x: Floats, y: Floats, one: int, other: int, at: int) -> float:
-    """Return the value of the line through points `one` and `other` at the x of point `at`."""
+    """Return the value at point `at` of the line through two points near it.
+
+    `one` and `other` are the positions of these points relative to `at`.
+    """
     begin, end = at + one, at + other
     share = (x[at] - x[begin]) / (x[end] - x[begin])
     return float(y[begin] + (y[end] - y[begin]) * share)

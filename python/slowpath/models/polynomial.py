@@ -1,7 +1,8 @@
-"""Fits polynomials and sums of products of several columns, by orthogonal least squares.
+"""Fits polynomials in x, and sums of products of several x columns, by orthogonal least squares.
 
-A term is a product of simple functions, one for each column. A template is a sum over all such
-products (the columns interact), or over the functions of single columns (the columns add up).
+A term is a product of simple functions, one for each column. A template for several columns is a
+sum over all such products (the columns interact), or over the functions of single columns (the
+columns add up).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -14,22 +15,24 @@ from slowpath.core.arrays import Floats
 from slowpath.models.template import Batch
 
 _TINY = 1e-12
-"""Relative norm of an orthogonalised column below which it adds nothing, because earlier columns
-determine its values."""
+"""Relative norm of an orthogonalised column below which it is a linear combination of earlier
+columns.
+"""
 
 
 class Projection(NamedTuple):
-    """The result of a least-squares fit of y by a linear combination of columns."""
+    """The least-squares fit of y by a linear combination of columns."""
 
     fitted: Floats
     factors: Floats  # factor of each column in each piece, `[column, piece]`
 
 
 def orthogonal(batch: Batch, columns: Sequence[Floats]) -> list[Projection]:
-    """Fit y by least squares with the first column, the first two columns, and so on.
+    """Fit y by least squares with the first column, with the first two columns, and so on.
 
-    Columns are scaled like residuals. Each is orthogonalised twice (Kahan's and Parlett's "twice is
-    enough"); a linear combination of earlier columns adds nothing.
+    The result has one fit for each number of columns. Columns are scaled like residuals. Each is
+    orthogonalised twice (Kahan's and Parlett's "twice is enough"); a linear combination of earlier
+    columns adds nothing.
     """
     known: list[tuple[Floats, Floats]] = []  # directions, and their factors for each column
     residual = batch.y / batch.scale
@@ -57,12 +60,13 @@ def orthogonal(batch: Batch, columns: Sequence[Floats]) -> list[Projection]:
 
 DEGREES = range(6)
 _STRAIGHT = 1
-"""Maximum degree of polynomials in x itself instead of the distance from the segment's start. They
-lose no digits and are easier to read."""
+"""Maximum degree of polynomials in x itself; others are in the distance from the segment's start.
+Polynomials in x are easier to read, but lose digits at higher degrees.
+"""
 
 
 class Polynomial:
-    """The template p0 + p1 x + p2 x² and so on."""
+    """Template p0 + p1 x + p2 x² and so on, of one degree."""
 
     exact = True
     whole_curve = False
@@ -76,20 +80,20 @@ class Polynomial:
         self.simple = degree <= _STRAIGHT
 
     def fitted(self, batch: Batch) -> Floats:
-        """Return the values of the least-squares fit at the points of each piece."""
+        """Fit the polynomial to each piece of a curve, and return its values at all points."""
         return self._projection(batch).fitted
 
     def each(self, batch: Batch) -> Floats:
-        """Return the fitted parameters of each piece, as an array `[parameter, piece]`."""
+        """Return the fitted parameters of each piece of a curve, `[parameter, piece]`."""
         found = self._projection(batch).factors / batch.width ** np.arange(self.rank)[:, None]
         if not self.origin_at_start and self.degree == _STRAIGHT:
             found[0] -= found[1] * batch.first
         return found
 
     def _projection(self, batch: Batch) -> Projection:
-        """Return the least-squares fit of this polynomial to each piece.
+        """Return the least-squares fit of this polynomial to each piece of a curve.
 
-        `_nested` computes the fits of all degrees together.
+        The fits of all degrees are computed together, by `_nested`, and cached.
         """
         projections = batch.keep("polynomials", _nested)
         assert isinstance(projections, list)  # noqa: S101 - result of `_nested`
@@ -104,11 +108,11 @@ class Polynomial:
         return found
 
     def slopes(self, parameters: Floats, x: Floats) -> Floats:  # noqa: ARG002 - it is linear
-        """Return the powers of x, which are the derivatives by the parameters."""
+        """Return the derivatives by each parameter at x: the powers of x."""
         return np.vander(x, self.rank, increasing=True)
 
     def scaled(self, parameters: Floats, x: float, y: float) -> Floats:
-        """Convert parameters to units in which x and y are larger by the factors `x` and `y`."""
+        """Convert parameters to units in which x is `x` times, and y is `y` times as large."""
         return np.asarray((parameters.T * (y / x ** np.arange(self.rank))).T)
 
     def formula(self) -> str:
@@ -118,7 +122,7 @@ class Polynomial:
 
 
 def _nested(batch: Batch) -> list[Projection]:
-    """Return the least-squares fits of polynomials of all degrees, computed together."""
+    """Return the least-squares fits of polynomials of all degrees to each piece of a curve."""
     return orthogonal(batch, [batch.t**degree / batch.scale for degree in DEGREES])
 
 
@@ -137,13 +141,13 @@ FUNCTIONS: dict[str, Callable[[Floats], Floats]] = {
     "ln(x)": lambda x: np.log(_positive(x)),
     "1/x": lambda x: 1 / _positive(x),
 }
-"""Functions that a term may apply to a column, by their names."""
+"""Functions of a column that a term can contain, by name."""
 _FIRST = (), ("x",), ("ln(x)",), ("1/x",), ("x", "x^2")
 _OTHER = (), ("x",), ("ln(x)",), ("1/x",)
 
 
 class Terms:
-    """A template for several columns: a sum of terms, each multiplied by a parameter."""
+    """Template for several x columns: a sum of terms, each times a parameter."""
 
     name = NAME
     origin_at_start = False
@@ -157,7 +161,10 @@ class Terms:
         self.simple = not any("x^2" in term for term in self.terms)
 
     def columns(self, x: Floats, others: Floats) -> list[Floats]:
-        """Return the value of each term at each row of x values."""
+        """Return the values of each term.
+
+        `x` is the first x column, `others` has the further ones.
+        """
         values = [x, *others.T]
         return [
             np.prod([FUNCTIONS[name](at) for name, at in zip(term, values, strict=True)], axis=0)
@@ -165,11 +172,11 @@ class Terms:
         ]
 
     def fitted(self, batch: Batch) -> Floats:
-        """Return the values of the least-squares fit at the points of each piece."""
+        """Fit the sum to each piece of a curve, and return the fitted values at all points."""
         return self._projection(batch).fitted
 
     def each(self, batch: Batch) -> Floats:
-        """Return the fitted parameters of each piece, as an array `[parameter, piece]`."""
+        """Return the fitted parameters of each piece of a curve, `[parameter, piece]`."""
         return self._projection(batch).factors
 
     def _projection(self, batch: Batch) -> Projection:
@@ -177,16 +184,19 @@ class Terms:
         return orthogonal(batch, [column / batch.scale for column in columns])[-1]
 
     def value(self, parameters: Floats, x: Floats, others: Floats | None = None) -> Floats:
-        """Return the sum of the terms, times their parameters, at each row of x values."""
+        """Return the values of the sum.
+
+        `x` is the first x column, `others` has the further ones.
+        """
         columns = self.columns(x, np.zeros((len(x), 0)) if others is None else others)
         return np.asarray(np.sum([p * c for p, c in zip(parameters, columns, strict=True)], axis=0))
 
     def slopes(self, parameters: Floats, x: Floats, others: Floats | None = None) -> Floats:  # noqa: ARG002 - it is linear
-        """Return the value of each term at each row: the derivatives by the parameters."""
+        """Return the derivatives by each parameter: the values of the terms."""
         return np.column_stack(self.columns(x, np.zeros((len(x), 0)) if others is None else others))
 
     def scaled(self, parameters: Floats, x: float, y: float) -> Floats:  # noqa: ARG002 - none
-        """Return the parameters unchanged, because they are always in the units of the data."""
+        """Return the parameters unchanged, because the fit uses the units of the data."""
         return parameters
 
     def formula(self) -> str:
@@ -205,7 +215,7 @@ def _written(term: Sequence[str]) -> Iterator[str]:
 
 
 def templates_over(columns: int) -> tuple[Terms, ...]:
-    """Return all templates for this number of x columns, simple ones first."""
+    """Return all templates for `columns` x columns, simple ones first."""
     found: dict[tuple[tuple[str, ...], ...], None] = {}
     for choice in product(_FIRST, *[_OTHER] * (columns - 1)):
         with_one = [("1", *functions) for functions in choice]

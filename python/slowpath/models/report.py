@@ -1,4 +1,4 @@
-"""Prints and plots models of `slowpath fit`, as text, CSV and pictures."""
+"""Formats models of `slowpath fit` as text and CSV, and plots them."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,14 +19,17 @@ _WORDS = {"smape": "sMAPE", "mape": "MAPE", "rmse": "RMSE"}
 
 
 def text_report(document: FitDocument) -> Iterator[Line]:
-    """Yield a table of segments and a summary or, if there are predictions, only these as CSV."""
+    """Yield the lines of a text report: segments and a summary.
+
+    If there are predictions, yield only these, as CSV.
+    """
     if document["predictions"] is None:
         return _model(document["file"], document["model"])
     return _predictions(document["model"], document["predictions"])
 
 
 def csv_report(document: FitDocument) -> Iterator[Line | str]:
-    """Yield the predictions as CSV lines or, if there are none, the segments of the model."""
+    """Yield the lines of a CSV report: predictions if there are any, else the segments."""
     if document["predictions"] is None:
         return _segments(document["model"])
     return _predictions(document["model"], document["predictions"])
@@ -67,12 +70,15 @@ def _model(file: str | None, model: FittedModel) -> Iterator[Line]:
 
 
 def _shown(metric: str) -> tuple[str, ...]:
-    """Return the error metrics to report: the chosen one, and MAPE, which most people know."""
+    """Return the error metrics to report: `metric`, sMAPE, and MAPE, which most people know."""
     return ("smape", "mape") if metric in {"smape", "mape"} else (metric, "smape", "mape")
 
 
 def written(segment: Segment, names: Sequence[str]) -> str:
-    """Format a segment's formula with the values of its parameters and the names of columns."""
+    """Format the formula of a segment with the values of its parameters.
+
+    `names` are the names of the x columns.
+    """
     columns = {f"x{number}": name for number, name in enumerate(names, 1)} | {"x": names[0]}
     values = {one["name"]: one["value"] for one in segment["parameters"]}
     origin = segment["origin"]
@@ -90,7 +96,7 @@ def written(segment: Segment, names: Sequence[str]) -> str:
 
 
 def sentences(model: FittedModel) -> Iterator[str]:
-    """Summarise a model in sentences about its changes between segments, errors and intervals."""
+    """Yield sentences about a model: changes between segments, errors and intervals."""
     x, y = model["x"][0], model["y"]
     for left, right in pairwise(model["segments"]):
         yield (
@@ -106,7 +112,7 @@ def sentences(model: FittedModel) -> Iterator[str]:
 
 
 def _no_accuracy(model: FittedModel) -> Iterator[str]:
-    """Yield sentences about a model whose error is unknown."""
+    """Yield sentences about a model whose error is unknown: why, and what to do."""
     count = sum(segment["rank"] for segment in model["segments"])
     yield (
         f"The error is unknown, because all {model['points']} points lie exactly on the model, "
@@ -116,7 +122,7 @@ def _no_accuracy(model: FittedModel) -> Iterator[str]:
 
 
 def _accuracy(model: FittedModel) -> Iterator[str]:
-    """Yield sentences about the errors of a model, and about intervals."""
+    """Yield sentences about the errors of a model, and about its intervals."""
     shown = _shown(model["metric"])
     fitted = _errors(model["errors"], shown)
     held = model["held_out"]
@@ -161,7 +167,7 @@ def _beyond(model: FittedModel, x: str, y: str) -> str:
 
 
 def _errors(errors: Errors, metrics: Sequence[str]) -> str:
-    """Format the errors of these metrics, such as `sMAPE 1.2 %, MAPE 2.4 %`."""
+    """Format errors by several metrics, such as `sMAPE 1.2 %, MAPE 2.4 %`."""
     return ", ".join(f"{_WORDS[metric]} {_error(errors, metric)}" for metric in metrics)
 
 
@@ -184,7 +190,7 @@ def _signed(share: float) -> str:
 
 
 def _n(value: float) -> str:
-    """Format a number with four significant digits, but whole numbers with all digits."""
+    """Format a number with four significant digits; whole numbers have all digits."""
     if value == int(value) and abs(value) < 1e12:  # noqa: PLR2004 - maximum number of readable digits
         return f"{int(value):,}"
     return f"{value:.{_DIGITS}g}"
@@ -196,7 +202,10 @@ _CSV = ("from", "to", "points", "template", "rank", "formula", "origin", "smape"
 def prediction_rows(
     model: FittedModel, values: Mapping[str, Sequence[float]], found: Prediction
 ) -> Iterator[Predicted]:
-    """Yield the prediction for each row of x values, as an entry of the JSON document."""
+    """Yield the predictions as entries of the JSON document, one for each row of x values.
+
+    `values` has the x columns by name, and `found` the predicted y.
+    """
     known, columns = error_known(model), model["x"]
     for at, row in enumerate(zip(*(values[name] for name in columns), strict=True)):
         yield {
@@ -209,7 +218,7 @@ def prediction_rows(
 
 
 def _segments(model: FittedModel) -> Iterator[str]:
-    """Yield a CSV line for each segment, with numbered columns for parameters and intervals."""
+    """Yield the lines of a CSV report: one for each segment, with parameters and intervals."""
     most = max(len(segment["parameters"]) for segment in model["segments"])
     numbers = range(1, most + 1)
     names = [f"{part}{at}" for at in numbers for part in ("parameter", "low", "high")]
@@ -230,11 +239,13 @@ def _segments(model: FittedModel) -> Iterator[str]:
 _WIDTH, _HEIGHT = 7.0, 4.0  # inches
 _PLACES = 400
 _WIDE = 50.0
-"""Ratio of the largest to the smallest value above which an axis is logarithmic."""
+"""Ratio of the largest to the smallest value above which the axis is logarithmic."""
 
 
 def draw(file: str, model: FittedModel, points: Points) -> None:
-    """Plot a model and its points as SVG or PNG, by the file's ending; equal data give equal files.
+    """Plot a model and its points to a file.
+
+    The format is SVG or PNG, by the ending of the file. The same data always gives the same file.
 
     Raises:
         OSError: when the file cannot be written.

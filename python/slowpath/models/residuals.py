@@ -1,8 +1,9 @@
-"""Models residuals of a fitted curve as a random walk with noise (local level model).
+"""Models the residuals of a fitted curve as a random walk with noise (local level model).
 
-Noise and structure finer than the distance of points look alike, unless the precision of each point
-is known. If it is known, deviations beyond the noise belong to the curve. If not, the likelihood
-decides, and predictions at held-out points must confirm the result.
+The walk describes structure of the curve that its functions lack. Noise and structure finer than
+the distance of points look alike, unless the precision of each point is known. If it is known,
+deviations beyond the noise belong to the curve. If not, the likelihood decides, and predictions at
+held-out points must confirm the result.
 
 See Harvey, Forecasting, Structural Time Series Models and the Kalman Filter, 1989, ch. 2; in terms
 of kriging, the model is a linear variogram with a nugget. Between two points, the expected walk is
@@ -18,14 +19,16 @@ import numpy as np
 from slowpath.core.arrays import Floats
 
 FINEST = 1e-6
-"""Minimum relative standard deviation of noise, because values are not measured or printed more
-precisely."""
+"""Minimum relative standard deviation of noise; values are not measured or printed more precisely.
+"""
 _LEAST_VARIANCE = 1e-10
-"""Minimum ratio of a variance to the largest variance; below it, matrices lose all digits."""
+"""Minimum ratio of a variance to the largest one; with smaller ratios, matrices lose all digits."""
 _STEPS = np.geomspace(1e-4, 4.0, 48)
-"""Candidate variances of a step, in units of the variance of differences between neighbours."""
+"""Candidate variances of a step of the walk, in units of the variance of differences between
+neighbours.
+"""
 _RATIOS = np.geomspace(1e-3, 1e3, 48)
-"""Candidate variances of the noise, in units of the variance of a step."""
+"""Candidate variances of the noise, in units of the variance of a step of the walk."""
 
 
 class Noise(NamedTuple):
@@ -36,7 +39,7 @@ class Noise(NamedTuple):
 
 
 class Walk(NamedTuple):
-    """A random walk with noise, as a model of residuals."""
+    """A random walk with noise that models residuals."""
 
     step: float  # variance of a step between neighbouring points; zero without a walk
     noise: Floats  # variance of the noise at each point
@@ -44,7 +47,7 @@ class Walk(NamedTuple):
 
 
 def most_likely(residuals: Floats, noise: Noise) -> Walk:
-    """Return the random walk with noise under which the residuals are most likely."""
+    """Return the random walk with noise that makes the residuals most likely."""
     variance = np.maximum(noise.variance, _LEAST_VARIANCE * float(noise.variance.max()))
     if noise.known:
         return _of_known_noise(residuals, np.maximum(variance, FINEST**2))
@@ -66,9 +69,10 @@ def _of_unknown_noise(residuals: Floats, shape: Floats) -> Walk:
     size = len(differences)
 
     def scaled(ratio: float, step: float) -> tuple[float, float]:
-        """Return the least deviance over all scales of noise and step variance, and the best scale.
+        """Return the least deviance over all scales of the variances, and the best scale.
 
-        `ratio` is the variance of the noise relative to that of a step.
+        `ratio` is the variance of the noise relative to that of a step of the walk, `step` the
+        variance of a step.
         """
         root = _root(ratio * shape, step)
         factor = max(float((_whitened(root, differences) ** 2).mean()), FINEST**2 / 2)
@@ -85,7 +89,7 @@ def _of_unknown_noise(residuals: Floats, shape: Floats) -> Walk:
 
 
 def expected(residuals: Floats, walk: Walk) -> Floats:
-    """Return the expected value of the walk at each point, given the residuals at all points.
+    """Return the expected value of the walk at each point, given all residuals.
 
     The walk is a weighted mean of residuals, so it lies between the smallest and the largest.
     """
@@ -113,10 +117,9 @@ def _deviance(differences: Floats, noise: Floats, step: float) -> float:
 
 
 def _root(noise: Floats, step: float) -> Floats:
-    """Return the Cholesky factor of the covariance matrix of the residuals' differences.
+    """Return the Cholesky factor of the covariance of differences between neighbour residuals.
 
-    The differences are those between neighbouring residuals.
-
+    `noise` has the variance of the noise at each point, `step` is that of a step of the walk.
     Neighbouring differences are correlated because they share a point.
     """
     from scipy.linalg import cholesky_banded
@@ -128,7 +131,10 @@ def _root(noise: Floats, step: float) -> Floats:
 
 
 def _whitened(root: Floats, differences: Floats) -> Floats:
-    """Transform the differences between residuals to uncorrelated numbers of variance one."""
+    """Transform differences between residuals to uncorrelated numbers of variance one.
+
+    `root` is the Cholesky factor of their covariance matrix.
+    """
     from scipy.linalg import solve_banded
 
     # Transpose the upper factor: the lower one stores its diagonal first.
@@ -137,18 +143,19 @@ def _whitened(root: Floats, differences: Floats) -> Floats:
 
 
 FEWEST = 10
-"""Minimum number of points of a curve to distinguish a walk from noise."""
+"""Minimum number of points of a curve for distinguishing a walk from noise."""
 _LEAST, _MOST = -0.5, 1.0
-"""Limits of relative residuals: a curve is between half of its function and twice its function."""
+"""Limits of relative residuals: a curve lies between half of its function and twice its function.
+"""
 _ROUNDING = 1e-9
-"""Largest relative residual that counts as a rounding error."""
+"""Relative residual up to which all residuals count as rounding errors."""
 
 
 def shares(y: Floats, fitted: Floats, noise: Noise) -> Floats | None:
     """Return the expected residual at each point of a curve, relative to the fitted value.
 
-    The result is None if residuals are only noise, or if a measured and a fitted value differ in
-    sign.
+    The result is None if residuals are only noise, or if a measured and a fitted value have
+    different signs.
     """
     if len(y) < FEWEST or (np.sign(y) != np.sign(fitted[0])).any() or (fitted * y <= 0).any():
         return None

@@ -23,7 +23,7 @@ _SHOWN = 3
 
 
 def fit(given: Namespace, reporter: Reporter) -> ExitCode:
-    """Read measurements from a file, fit a model to them and write it.
+    """Run the command `slowpath fit`: fit a model to measurements in a file, and report it.
 
     Raises:
         InputError: when a file or its content cannot be used.
@@ -100,7 +100,7 @@ def _derive(
 
 
 def _watched(given: Namespace, points: "Points", options: "Options") -> FittedModel:
-    """Derive the model, and show the progress on standard error."""
+    """Derive the model, and show progress on standard error."""
     from slowpath.models.fitting import fit as derive
 
     progress = ProgressLines(given.file)
@@ -142,9 +142,10 @@ def _predicted(model: FittedModel, columns: Sequence[str], query: Table) -> list
 def _warnings(
     file: str, columns: Sequence[str], outside: Sequence[Sequence[float]], all_: int
 ) -> list[Coded]:
-    """Return a warning about predictions for rows beyond the measured range of x, if any.
+    """Return a warning about predictions beyond the measured range of x; empty if there are none.
 
-    The JSON document marks these rows; the other formats are CSV.
+    `outside` has the x values of these predictions, `all_` is the number of all predictions. The
+    JSON document marks the predictions; the other formats are CSV.
     """
     if not outside:
         return []

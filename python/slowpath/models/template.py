@@ -1,4 +1,4 @@
-"""The interface of function templates, which are fitted to all candidate segments of a curve.
+"""Interface of templates: kinds of functions that are fitted to all candidate segments of a curve.
 
 A template is a function of x with free parameters, such as a line or an exponential. Its rank is
 the number of these parameters (Scholz et al., ANCS 2021, § 2.2; "the paper"). Parameters are in the
@@ -22,7 +22,7 @@ import numpy as np
 from slowpath.core.arrays import Floats, Indices
 
 _LONG = 100
-"""Number of points that suffice to search for a parameter of a piece's shape."""
+"""Number of points of a piece that suffice to search for a parameter of its shape."""
 
 
 class Curve(NamedTuple):
@@ -38,7 +38,7 @@ class Curve(NamedTuple):
 
 
 class Batch:
-    """Pieces of a curve, with the points of all pieces in flat arrays.
+    """Pieces of a curve that are fitted at once, with the points of all pieces in flat arrays.
 
     Residuals of a fit are differences of y, divided by `scale`; with a scale proportional to y,
     they are relative differences. In each piece, `t` grows from 0 at the first point to 1 at the
@@ -57,31 +57,34 @@ class Batch:
         self._kept: dict[str, object] = {}
 
     def sums(self, values: Floats) -> Floats:
-        """Return the sum of the values in each piece."""
+        """Return the sum of `values` (one for each point) over each piece."""
         return np.add.reduceat(values, self.starts)
 
     def spread(self, values: Floats) -> Floats:
-        """Return an array with each piece's value repeated for all points of the piece."""
+        """Repeat the value of each piece for all points of the piece."""
         return np.repeat(values, self.lengths)
 
     def losses(self, fitted: Floats) -> Floats:
-        """Return the sum of squared residuals of each piece; infinite if a value is not finite."""
+        """Return the sum of squared residuals of each piece.
+
+        Infinite if a fitted value is not finite.
+        """
         with np.errstate(over="ignore", invalid="ignore"):
             found = self.sums(((fitted - self.y) / self.scale) ** 2)
         return np.where(np.isfinite(found), found, np.inf)
 
     def lowest(self, values: Floats) -> Floats:
-        """Return the smallest of the values in each piece."""
+        """Return the minimum of `values` (one for each point) over each piece."""
         return np.minimum.reduceat(values, self.starts)
 
     def keep(self, name: str, make: Callable[["Batch"], object]) -> object:
-        """Return the result of `make` for this batch; cache it under `name` for all templates."""
+        """Return the result of `make` for this batch, cached under `name` for all templates."""
         if name not in self._kept:
             self._kept[name] = make(self)
         return self._kept[name]
 
     def thinned(self) -> "Batch":
-        """Return a batch with fewer points in each piece, for a faster search.
+        """Return a copy with at most `_LONG` points in each piece, for a faster search.
 
         Long pieces keep both ends and evenly spaced points.
         """
@@ -92,7 +95,7 @@ class Batch:
         return found
 
     def inverted(self) -> "Batch":
-        """Return a batch with 1/y in place of y.
+        """Return a copy with 1/y in place of y, for fits of inverse templates.
 
         Scales are divided by y squared, so that small residuals stay nearly the same.
         """
@@ -117,9 +120,9 @@ def _thinned(batch: Batch) -> Batch:
 
 
 def pieces_of(curve: Curve, cuts: Sequence[tuple[int, int]]) -> Batch:
-    """Return the pieces of a curve as a batch.
+    """Return pieces of a curve as a batch.
 
-    A cut is a pair of indices of points: the first point of a piece, and the end (exclusive).
+    Each cut has the index of the first point of a piece, and that of the first point after it.
     """
     begins = np.array([begin for begin, _ in cuts])
     lengths = np.array([end - begin for begin, end in cuts])
@@ -130,14 +133,14 @@ def pieces_of(curve: Curve, cuts: Sequence[tuple[int, int]]) -> Batch:
 
 
 class Template(Protocol):
-    """A function of x with free parameters.
+    """Interface of templates: functions of x with free parameters.
 
     If `origin_at_start` is true, x in `value` and `formula` is the distance from an `origin`, the
     start of the segment. Polynomials of high degree and exponentials then lose no digits.
     """
 
     name: str
-    """Name in documents."""
+    """Name of the template in documents."""
     rank: int
     """Number of free parameters."""
     parameters: tuple[str, ...]
@@ -149,55 +152,58 @@ class Template(Protocol):
     whole_curve: bool
     """True if the template is for whole curves only, not for one of several segments."""
     simple: bool
-    """True if the template may extrapolate; otherwise the last value continues."""
+    """True if the function may extrapolate beyond the measured x; otherwise the last value
+    continues.
+    """
 
     def fitted(self, batch: Batch) -> Floats:
-        """Fit the template to each piece and return its values; not finite if no fit exists.
+        """Fit the template to each piece of a curve, and return the fitted values at all points.
 
-        The sum of squared residuals is minimal or nearly so.
+        The sum of squared residuals is minimal or nearly so. Values are not finite if no fit
+        exists.
         """
 
     def each(self, batch: Batch) -> Floats:
-        """Return the template's parameters for each piece, as an array `[parameter, piece]`.
+        """Return the fitted parameters of each piece of a curve, `[parameter, piece]`.
 
-        The origin of x is the first x of the piece if `origin_at_start` is true, else zero.
+        If `origin_at_start` is true, x is the distance from the first x of the piece.
         """
 
     def value(self, parameters: Floats, x: Floats) -> Floats:
-        """Return the template's values at x, counted from the origin.
+        """Return the values of the function at x, counted from the origin.
 
-        Each x may have its own parameters.
+        `parameters` are the same for all x, or have a column for each x.
         """
 
     def slopes(self, parameters: Floats, x: Floats) -> Floats:
-        """Return the derivatives of the values with respect to each parameter, `[x, parameter]`."""
+        """Return the derivatives of the function by each parameter at x, `[x, parameter]`."""
 
     def scaled(self, parameters: Floats, x: float, y: float) -> Floats:
-        """Convert parameters to units in which x and y are larger by the factors `x` and `y`.
+        """Convert parameters to units in which x is `x` times, and y is `y` times as large.
 
         The parameters are those of one piece, or of many pieces, `[parameter, piece]`.
         """
 
     def formula(self) -> str:
-        """Return the template's formula as text, with the names of the parameters and `x`."""
+        """Return the formula of the template, with `x` and the names of the parameters."""
 
 
 class ParameterFloor(NamedTuple):
-    """Minimum absolute value of parameters, to which smaller ones are raised."""
+    """Minimum absolute value of parameters; smaller ones are raised to it."""
 
     least: float
     x: float  # unit of x in which the limit is stated
     y: float  # unit of y in which the limit is stated
 
     def parameters(self, template: Template, found: Floats) -> Floats:
-        """Raise absolute values to the limit, and keep their signs; zeros stay zero."""
+        """Raise the absolute values of a template's parameters to the minimum; zeros stay zero."""
         scaled = template.scaled(found, 1 / self.x, 1 / self.y)
         small = np.abs(scaled) < self.least
         scaled = np.where(small, np.sign(scaled) * self.least, scaled)
         return np.where(small.any(axis=0), template.scaled(scaled, self.x, self.y), found)
 
     def fitted(self, template: Template, batch: Batch) -> Floats:
-        """Return the values of a template that is fitted to each piece, with limited parameters."""
+        """Fit a template to each piece, raise small parameters, and return the fitted values."""
         found = self.parameters(template, template.each(batch))
         origin = batch.spread(batch.first) if template.origin_at_start else 0.0
         return template.value(np.repeat(found, batch.lengths, axis=1), batch.x - origin)
