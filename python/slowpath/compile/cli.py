@@ -22,11 +22,11 @@ _FORMATS = Formats("slowpath.compile.report", listing="listing", json=JSON)
 
 
 _SUFFIXES = {"nfp": ".asm", "xdp-c": ".bpf.c", "swx": ".spec"}
-"""Suffixes of the files that --to writes."""
+"""Suffixes of output files, by the argument of `--to`."""
 
 
 def _file_name(args: Namespace) -> str:
-    """Return the name of the output file in a folder: the program's name with another suffix."""
+    """Return the name of the output file in a folder: the source's name with another suffix."""
     from pathlib import Path
 
     stem = Path(args.file).stem.removesuffix(".bpf")

@@ -1,4 +1,4 @@
-"""Prints listings of compiled programs and the results of their verification as text."""
+"""Formats listings of compiled programs, and the results of their verification, as text."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -20,12 +20,15 @@ _OWN = "; code around the program, which the driver adds"
 
 
 def listing(compiled: Compiled, *, source: bool) -> Iterable[str]:
-    """Return the lines of the listing, with `source` between source lines as comments."""
+    """Return the lines of the listing of a compiled program.
+
+    If `source` is true, the source lines are inserted as comments.
+    """
     return _interleaved(compiled) if source else compiled["listing"].splitlines()
 
 
 def _interleaved(compiled: Compiled) -> Iterator[str]:
-    """Yield the listing with sources, in the style of `objdump -S`.
+    """Yield the listing with source lines and BPF instructions as comments, as `objdump -S` does.
 
     A source line precedes its first BPF instruction, and a BPF instruction precedes the first card
     instruction that was compiled from it.
@@ -59,9 +62,9 @@ def _rest(left: Sequence[BpfInstruction], shown: Line | None) -> Iterator[str]:
 
 
 def _origin(bpf: BpfInstruction, shown: Line | None) -> Iterator[str]:
-    """Yield a BPF instruction as a comment, after its source line if that is not `shown`.
+    """Yield a BPF instruction as a comment, after its source line.
 
-    `shown` is the source line printed last.
+    The source line is omitted if it is `shown`, the one printed last.
     """
     source = bpf["source"]
     if source is not None and source != shown:
@@ -75,14 +78,14 @@ _INDENT = "  "
 
 
 def judge(verification: Verification) -> ExitCode:
-    """Return the exit code for the result of a verification."""
+    """Return the exit code that corresponds to the result of a verification."""
     if verification["counterexample"] is not None:
         return ExitCode.FAILED
     return ExitCode.FINE if verification["proved"] else ExitCode.UNDECIDED
 
 
 def undecided(reason: str) -> Verification:
-    """Return an undecided result for a verification that ended before it proved a path."""
+    """Return the result of a verification that ended early, without a proof; `reason` says why."""
     return {
         "proved": False,
         "paths_proved": 0,
@@ -98,7 +101,7 @@ def undecided(reason: str) -> Verification:
 
 
 def verdict(verification: Verification) -> Iterator[str]:
-    """Yield the result of a verification as text, with its conditions or a counterexample."""
+    """Yield the result of a verification as lines of text, with conditions or a counterexample."""
     proved, total = verification["paths_proved"], verification["paths_total"]
     known = count_of(proved, "path") if total is None else f"{proved} of {count_of(total, 'path')}"
     do = "does" if (total or proved) == 1 else "do"
@@ -129,9 +132,10 @@ def _difference(example: Counterexample) -> Iterator[str]:
 
 
 def _final_state(name: str, state: FinalState, other: FinalState) -> Iterator[str]:
-    """Yield the final state after a run of the program, on the card or in the kernel.
+    """Yield lines about the final state of a program after the counterexample.
 
-    Packet and maps are shown only if they differ from those in `other`.
+    `name` is `card` or `kernel`. Packet and maps are shown only if they differ from those in
+    `other`, the final state on the other side.
     """
     result = _RESULTS.get(state["result"], f"{state['result']:#x}")
     moved = f", the packet's start moved by {state['start']} bytes" if state["start"] else ""

@@ -1,4 +1,4 @@
-"""Runs the command `slowpath compile`: listings of BPF programs, translations of P4 programs."""
+"""Runs the command `slowpath compile`: compiles BPF programs, and translates P4 programs."""
 
 import json
 from argparse import Namespace
@@ -50,7 +50,7 @@ from slowpath.core.terminal import Line, complain, error, note
 
 
 class Job(NamedTuple):
-    """A request to compile one program for a SmartNIC."""
+    """A request to compile one BPF program for a SmartNIC."""
 
     file: str
     selection: Selection
@@ -67,7 +67,7 @@ class Job(NamedTuple):
 
 
 def compile_object(job: Job) -> ExitCode:
-    """Compile one program, and verify it if requested.
+    """Compile a BPF program for a SmartNIC, verify it if requested, and print the results.
 
     Raises:
         OptionError: if an option is invalid, or does not select exactly one program.
@@ -110,21 +110,24 @@ def compile_object(job: Job) -> ExitCode:
 
 
 class _Kept:
-    """Stores the messages of a compilation and its verification in the cache, and finds them.
+    """Cache of the results of a compilation and its verification, in the form of messages.
 
     A finished compilation is always stored. A verification is stored only if it proved the program:
     otherwise time limits may have ended single proofs.
     """
 
     def __init__(self, job: Job, subject: Sequence[object]) -> None:
-        """Store everything that the messages depend on; `subject` identifies the program."""
+        """Prepare the cache for a job; `subject` identifies the program.
+
+        Results are found again only if everything that they depend on is equal.
+        """
         self._cache = job.cache
         self._kinds = ("compiled", "verified") if job.verify else ("compiled",)
         target = [as_text(job.description.name), job.description.text]
         self._parts = [as_text(job.file), subject, target, without_limits(job.options)]
 
     def take(self, take: Callable[[Message], None]) -> bool:
-        """Pass the cached messages to `take`; return false if one is missing."""
+        """Pass the cached results to `take` and return true; return false if one is missing."""
         if self._cache is None:
             return False
         found = list[Message]()
@@ -138,7 +141,7 @@ class _Kept:
         return True
 
     def keeping(self, take: Callable[[Message], None]) -> Callable[[Message], None]:
-        """Return a function that passes messages to `take`, and caches complete messages."""
+        """Return a function that passes results to `take`, and caches complete ones."""
 
         def taking(message: Message) -> None:
             take(message)
@@ -161,7 +164,7 @@ def _is_json(text: str) -> bool:
 
 
 class _Results:
-    """Collects the results of compilation and verification, which arrive as messages."""
+    """Collector of the results of compilation and verification, which arrive as messages."""
 
     def __init__(self, job: Job) -> None:
         self.compiled: Compiled | None = None
@@ -169,7 +172,7 @@ class _Results:
         self._job = job
 
     def take(self, message: Message) -> None:
-        """Store the result that a message contains; if it is a listing, write it at once."""
+        """Store the result in a message. A listing is printed at once."""
         match message:
             case ("compiled", text):
                 self.compiled = compiled = _compiled(text)
@@ -193,7 +196,9 @@ def _work(
     stopping: Stopping,
     take: Callable[[Message], None],
 ) -> str | None:
-    """Compile and verify in a worker process; return the reason if the work ended early.
+    """Compile and verify in a worker process, and pass results to `take`.
+
+    Return the reason if the work ended early, else None.
 
     Raises:
         InputError: if the object cannot be read, or the card cannot run the program.
@@ -209,7 +214,7 @@ def _work(
 
 
 def _check_target(target: targets.Target) -> None:
-    """Check that a target is valid, and that programs have to be compiled for it.
+    """Check that a target is valid, and that it is a SmartNIC for which slowpath can compile.
 
     Raises:
         OptionError: if the target runs BPF instructions directly.
@@ -229,7 +234,9 @@ def _check_target(target: targets.Target) -> None:
 def _one_program(
     job: Job, data: bytes, found: objects.Object
 ) -> tuple[objects.ProgramInfo, list[str]]:
-    """Return the program of the object that the options select, and notes on the choice.
+    """Return the program of an object that the options select, and the notes printed about it.
+
+    `data` is the content of the file.
 
     Raises:
         OptionError: if no program or several programs are selected.
@@ -269,7 +276,7 @@ def _document(
 
 
 class Output(NamedTuple):
-    """Format and destination of the output of `slowpath compile`."""
+    """Options of `slowpath compile` about its output."""
 
     file: str | None
     report: Reporter
@@ -282,7 +289,7 @@ def _card(named: str | None) -> str:
 
 
 def make_job(file: str, written: WrittenOptions, output: Output, cache: Cache | None = None) -> Job:
-    """Turn the options of `slowpath compile` into a request.
+    """Read the options of `slowpath compile` into a request.
 
     Raises:
         OptionError: if an option is invalid.
@@ -315,14 +322,15 @@ def make_job(file: str, written: WrittenOptions, output: Output, cache: Cache | 
 
 
 _FOR_LISTINGS = ("target", "section", "prog_name", "map_abi", "btf", "mtu", "source")
-"""Options that apply only to listings, as attributes of the arguments.
-
-Each is false if the user omits the option.
+"""Options that apply only to listings, by their names in the parsed arguments. Each is false if the
+user omits the option.
 """
 
 
 def write_translation(args: Namespace) -> ExitCode:
-    """Write C for XDP or an SWX pipeline to standard output or to the file of `--output`.
+    """Translate a P4 program to C for XDP or to an SWX pipeline, and write the result.
+
+    It is written to standard output, or to the file of `--output`.
 
     Raises:
         OptionError: if the file is not P4, or an option has no effect.
@@ -355,12 +363,12 @@ def write_translation(args: Namespace) -> ExitCode:
 
 
 def _lines(text: str) -> list[Line]:
-    """Return the lines of a text, which end only at newlines, as C and SWX have it."""
+    """Return the lines of a C or SWX text, which end only at newlines."""
     return [Line(one) for one in text.removesuffix("\n").split("\n")]
 
 
 def _write_pipeline(args: Namespace, flags: Sequence[str]) -> ExitCode:
-    """Write a pipeline, and beside it a file with the entries of each table.
+    """Write the SWX pipeline of a P4 program, and files with the entries of its tables.
 
     Raises:
         OptionError: if there are entries of `--maps`, but no file name for the pipeline.

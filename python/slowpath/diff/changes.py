@@ -1,4 +1,4 @@
-"""Changes between two results: the columns of a comparison, and source lines whose cost differs.
+"""Computes the changes between two results: table columns, and source lines whose cost differs.
 
 A quantity has four columns: `_a` is the old value, `_b` the new value, `_diff` is b - a, `_pct` is
 100 (b - a) / a. A text has `_a`, `_b` and `_diff`, which is MATCH or MISMATCH. None means N/A: a
@@ -37,44 +37,48 @@ NUMBERS = (
     "min_packet_size",
     *TIMES,
 )
-"""Quantities with columns in every comparison; some targets add further quantities."""
+"""Names of the quantities that every comparison has; some targets add others."""
 TEXTS = ("verdict", "bottleneck", "error")
 NAMES = ("file", "section", "program", "target", "metric")
-"""Columns that identify a program; the values are those of its new version, or of the old one if it
-is gone."""
+"""Names of the columns that identify a program. The values are those of its new version; if there
+is none, those of the old one.
+"""
 NUMBER_SUFFIXES = ("_a", "_b", "_diff", "_pct")
 TEXT_SUFFIXES = ("_a", "_b", "_diff")
 _PERCENT = 100
 
 
 class Row(NamedTuple):
-    """A row of the comparison: a program before and after the change, with all column values."""
+    """A row of the comparison: the old and the new result of a program, with all column values."""
 
     pair: Pair
     values: dict[str, Value]
 
     @property
     def metric(self) -> str:
-        """Name of the guaranteed rate or count, as in the names of its columns."""
+        """Name of the guaranteed rate or count, as in names of columns."""
         return self.pair.measured["metric"].replace("-", "_")
 
     def known(self, column: str) -> Value:
-        """Return the value in a column; None for N/A, and for columns that the row lacks."""
+        """Return the value in a column; None for N/A, or if the row lacks the column."""
         return self.values.get(column)
 
     def number(self, column: str) -> float | None:
-        """Return the value in a column if it is a number, else None."""
+        """Return the number in a column.
+
+        None if it is a text or N/A, or the row lacks the column.
+        """
         value = self.values.get(column)
         return None if isinstance(value, str) else value
 
 
 def more_is_better(column: str) -> bool:
-    """Return true if a higher value is better: true for rates, false for costs and counts."""
+    """Return true if a higher value in a column is better: for rates, not for costs and counts."""
     return as_metric(column) is not None
 
 
 def make_row(pair: Pair) -> Row:
-    """Compute the values of all columns for a program before and after the change."""
+    """Compute all column values for the old and the new result of a program."""
     values = dict[str, Value]()
     for name in NAMES:
         source = pair.measured if name in {"target", "metric"} else pair.present
@@ -102,7 +106,7 @@ def make_row(pair: Pair) -> Row:
 
 
 def _percent(a: float, b: float) -> float | None:
-    """Return the change from a to b in percent; None if it is infinite or too large."""
+    """Return the change from `a` to `b` in percent; None if it is infinite."""
     if a == 0:
         return 0.0 if b == 0 else None
     percent = _PERCENT * (b - a) / a
@@ -110,7 +114,10 @@ def _percent(a: float, b: float) -> float | None:
 
 
 def numbers_of(result: Result) -> dict[str, float | None]:
-    """Return the numbers of a result by column name; guarantees need not be exact."""
+    """Return the numbers of a result by the name of the quantity: guarantees, costs and estimates.
+
+    Guarantees need not be exact. Return nothing if the result has no guarantee.
+    """
     guarantee, profile = result["guarantee"], result["profile"]
     if guarantee is None:
         return {}
@@ -130,7 +137,7 @@ def numbers_of(result: Result) -> dict[str, float | None]:
 
 
 def text_of(result: Result, name: str) -> str | None:
-    """Return the text of a result for the column `name`: error, bottleneck or verdict.
+    """Return the text of a result for a column: `name` is `error`, `bottleneck` or `verdict`.
 
     Return None if the result lacks the text. Without a guarantee, the verdict is `error`.
     """
@@ -145,7 +152,7 @@ def text_of(result: Result, name: str) -> str | None:
 
 
 def within_error(pair: Pair) -> list[str]:
-    """Return the estimated times whose change lies within the interval of their error.
+    """Return the names of estimated times whose change may be only the error of the estimates.
 
     This holds if the old time is in the interval of the new one, or the new time in that of the old
     one.
@@ -163,7 +170,7 @@ def within_error(pair: Pair) -> list[str]:
 
 
 def change_of(row: Row) -> Change:
-    """Return the change of the guarantee between the old and the new program."""
+    """Return how the guarantee of a program changed, such as `better`, `worse` or `new`."""
     if row.pair.old is None:
         return "new"
     if row.pair.new is None:
@@ -180,7 +187,10 @@ NOT_AVAILABLE = "N/A"
 
 
 def cell(row: Row, column: str) -> str:
-    """Format the value in a column; inexact guarantees are marked with `>=`, `<=` or `(if)`."""
+    """Format a value of a row for the table. Guarantees that are not exact have a mark.
+
+    Marks are `>=`, `<=` and `(if)`.
+    """
     value = row.known(column)
     if value is None or isinstance(value, str):
         return NOT_AVAILABLE if value is None else value
@@ -199,7 +209,7 @@ def cell(row: Row, column: str) -> str:
 
 
 def _rate(row: Row, column: str, value: float) -> str:
-    """Format a rate with enough digits to distinguish the old from the new program's rate."""
+    """Format a rate of a row, with enough digits to distinguish the old rate from the new one."""
     base, _, suffix = column.rpartition("_")
     metric = as_metric(base) or "bitrate"
     other = row.number(f"{base}_{'b' if suffix == 'a' else 'a'}")
@@ -215,7 +225,10 @@ def _mark(row: Row, base: str, suffix: str) -> str:
 
 
 def _condition(row: Row, base: str, suffix: str) -> str:
-    """Return the mark `(if)` for a guarantee that is exact only under conditions."""
+    """Return the mark ` (if)` for a guarantee that is exact under conditions; else an empty text.
+
+    `base` and `suffix` are the parts of the column's name.
+    """
     conditional = base == row.metric and row.known(f"verdict_{suffix}") == "conditional"
     return " (if)" if conditional else ""
 
@@ -229,7 +242,7 @@ def format_percent(value: float) -> str:
 
 
 def also_changed(row: Row) -> str:
-    """Describe in short how the old and the new program differ apart from the guarantee."""
+    """Return a short text on the changes of a program other than that of the guarantee."""
     parts = [
         f"{name} {row.known(f'{name}_a') or 'N/A'} -> {row.known(f'{name}_b') or 'N/A'}"
         for name in ("verdict", "bottleneck")
@@ -242,7 +255,7 @@ def also_changed(row: Row) -> str:
 
 
 def summary(rows: list[Row]) -> str:
-    """Return how many programs became better, worse and so on: `1 worse, 2 same`."""
+    """Count the programs by change, as a text such as `1 worse, 2 same`."""
     changes = [change_of(row) for row in rows]
     words = ("worse", "better", "same", "new", "gone", "unknown")
     counts = [f"{changes.count(word)} {word}" for word in words if word in changes]
@@ -250,7 +263,7 @@ def summary(rows: list[Row]) -> str:
 
 
 class Place(NamedTuple):
-    """A line, or an instruction, on the slowest path of one program, and its cost."""
+    """A source line (or instruction) on the slowest path of a program, with its cost."""
 
     file: str | None  # None: an instruction
     line: int
@@ -264,7 +277,7 @@ class Place(NamedTuple):
 
 
 class LineChange(NamedTuple):
-    """A line whose cost differs between the old and the new slowest path."""
+    """A source line whose cost on the slowest path changed."""
 
     function: str | None  # on the new side, if the line exists there
     text: str
@@ -273,24 +286,24 @@ class LineChange(NamedTuple):
 
     @property
     def diff(self) -> float:
-        """Increase of the line's cost from the old to the new program; negative for a decrease."""
+        """Increase of the line's cost from the old to the new program; negative if it decreased."""
         costs = [0 if place is None else place.cost for place in (self.new, self.old)]
         return round(costs[0] - costs[1], 9)
 
 
 class Changes(NamedTuple):
-    """All lines whose cost differs between the old and the new slowest path."""
+    """All source lines whose cost on the slowest path changed."""
 
     component: str  # component that the costs refer to
     lines: list[LineChange]
 
     def dearer(self, limit: int) -> list[LineChange]:
-        """Return the `limit` lines with the largest increase of cost, the largest first."""
+        """Return at most `limit` lines whose cost increased, the largest increase first."""
         rising = [line for line in self.lines if line.diff > 0]
         return sorted(rising, key=lambda line: -line.diff)[:limit]
 
     def cheaper(self, limit: int) -> list[LineChange]:
-        """Return the `limit` lines with the largest decrease of cost, the largest first."""
+        """Return at most `limit` lines whose cost decreased, the largest decrease first."""
         falling = [line for line in self.lines if line.diff < 0]
         return sorted(falling, key=lambda line: line.diff)[:limit]
 
@@ -305,7 +318,10 @@ class _Item(NamedTuple):
 
 
 def changed_lines(pair: Pair) -> Changes | None:
-    """Return the lines whose cost differs between the two programs; None if one has no profile."""
+    """Return the source lines whose cost differs between the old and the new slowest path.
+
+    Return None if one of the results lacks these costs.
+    """
     old, new = pair
     if old is None or new is None or old["profile"] is None or new["profile"] is None:
         return None
@@ -339,16 +355,20 @@ def _by_key(
 
 
 def _comparable(item: _Item) -> str:
-    """Return a line's text without indentation and jump targets, so that moved lines match."""
+    """Return the text by which lines are matched: without indentation and jump targets.
+
+    So a line matches if it only moved.
+    """
     if item.place.file is None:
         return re.sub(r"\.\d+\b|\bpc[+-]\d+|[+-]0x[0-9a-f]+ ?<", ".", item.text.strip())
     return item.text.strip() or f"{PurePosixPath(item.place.file).name}:{item.place.line}"
 
 
 def _items(profile: Profile, component: str, *, sourced: bool) -> Iterator[_Item]:
-    """Yield the source lines of a profile, and the instructions that have no source line.
+    """Yield the source lines of a profile, and the instructions without a source line.
 
-    If not `sourced`, yield all instructions and no lines.
+    A profile has the costs on the slowest path; those of `component` are used. If `sourced` is
+    false, yield all instructions instead.
     """
     if sourced:
         for line in profile["lines"]:

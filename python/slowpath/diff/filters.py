@@ -1,7 +1,7 @@
-"""Parses and evaluates the expressions of `--filter`, `--sort` and `--fail-on`.
+"""Parses and evaluates the conditions of `--filter`, `--sort` and `--fail-on`.
 
-The syntax is veristat's: `[!]COLUMN OPERATOR VALUE`, or `[!]GLOB` on names. A column without suffix
-stands for the value of the new program.
+The syntax is that of the tool veristat: `[!]COLUMN OPERATOR VALUE`, or `[!]GLOB` on names. A column
+without suffix stands for the value of the new program.
 """
 
 import re
@@ -23,21 +23,21 @@ _COMPARISON = re.compile(
     re.ASCII,
 )
 _OLD_TIME = "estimated_ns"
-"""Former name of the column with the estimated time."""
+"""Former name of the column `cold_ns`, which older scripts still use."""
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?\s*%?", re.ASCII)
 _SYNONYMS = {"=": "==", "<>": "!="}
 _COMPARE = {"==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 
 
 class Comparison(NamedTuple):
-    """A comparison of a column with a value, such as `bitrate_pct < -5`."""
+    """A condition that compares a column with a value, such as `bitrate_pct < -5`."""
 
     column: str
     operator: str  # ==, !=, <, <=, >, >=
     value: Value  # None: N/A
 
     def holds(self, row: Row) -> bool | None:
-        """Return true if the comparison holds; None if it depends on an N/A value of the row."""
+        """Return true if the row meets the condition; None if it depends on a value that is N/A."""
         found = row.known(full_name(self.column, row.values))
         if self.value is None:
             return (found is None) is (self.operator == "==")
@@ -49,7 +49,7 @@ class Comparison(NamedTuple):
 
 
 class Glob(NamedTuple):
-    """A pattern for the name of a program or file, or for `FILE/PROGRAM`."""
+    """A condition on names: a pattern for the program, or `FILE/PROGRAM` with patterns for both."""
 
     pattern: str
 
@@ -70,14 +70,14 @@ class Glob(NamedTuple):
 
 
 class Filter(NamedTuple):
-    """A condition (`--filter`) that selects the programs to show, or if negated those to hide."""
+    """A condition of `--filter`: programs that meet it are shown or, if negated, hidden."""
 
     negated: bool
     condition: Comparison | Glob
 
 
 def parse_filter(text: str) -> Filter:
-    """Parse `[!]COLUMN OPERATOR VALUE` or `[!]GLOB`.
+    """Parse the argument of `--filter`: `[!]COLUMN OPERATOR VALUE` or `[!]GLOB`.
 
     Raises:
         ValueError: if the text is neither.
@@ -139,15 +139,18 @@ def _base(column: str) -> str:
 
 
 def full_name(column: str, known: Collection[str]) -> str:
-    """Return the full name of a column: a name without suffix gets `_b`, for the new program."""
+    """Return the full name of a column: without a suffix, `_b` for the new program is added.
+
+    `known` are the names of all columns.
+    """
     return column if column in known else f"{column}_b"
 
 
 def check_column(column: str, rows: Sequence[Row]) -> None:
-    """Check that a column exists in the table.
+    """Check that at least one row has the column.
 
     Raises:
-        ValueError: if no row has this column.
+        ValueError: if no row has it.
     """
     known = [_base(name) for row in rows for name in row.values]
     values = {name for row in rows for name in row.values}
@@ -156,13 +159,13 @@ def check_column(column: str, rows: Sequence[Row]) -> None:
 
 
 def check_base(column: str, known: Collection[str], *, cycles: bool) -> None:
-    """Check before the analyses that a column can exist in the table.
+    """Check before the analyses that the table can have this column.
 
-    `known` has the additional columns of this comparison, without suffix. With `cycles`, any column
-    such as `dram_cycles` can exist, because the components of the target are not known yet.
+    `known` has the additional columns of this comparison, without suffix. If `cycles` is true, the
+    components of a target are not known yet, so any column such as `dram_cycles` is possible.
 
     Raises:
-        ValueError: if no row can have this column.
+        ValueError: if the table cannot have the column.
     """
     base = _base(column)
     if base in {*NAMES, *NUMBERS, *TEXTS, *known} or (cycles and base.endswith("_cycles")):
@@ -179,7 +182,10 @@ def _unknown_column(column: str, known: Iterable[str]) -> ValueError:
 
 
 def keep_rows(rows: Sequence[Row], filters: Sequence[Filter]) -> list[Row]:
-    """Return the rows that match any positive filter, if there is one, and no negated filter."""
+    """Return the rows to show: they meet at least one plain filter, and no negated filter.
+
+    Without plain filters, only the second condition applies.
+    """
     positive = [f.condition for f in filters if not f.negated]
     negative = [f.condition for f in filters if f.negated]
     kept = []
@@ -192,7 +198,7 @@ def keep_rows(rows: Sequence[Row], filters: Sequence[Filter]) -> list[Row]:
 
 
 class Order(NamedTuple):
-    """A column to sort by, and the direction of sorting."""
+    """A column by which rows are sorted, and the direction."""
 
     column: str
     descending: bool | None  # None: descending for numbers, ascending for texts
@@ -203,7 +209,7 @@ _ORDER = re.compile(r"(?P<bar>\|?)(?P<column>[A-Za-z][\w-]*?)(?P=bar)(?P<way>[\^
 
 
 def parse_sort(text: str) -> list[Order]:
-    """Parse columns to sort by: `COLUMN[^|v],...`, or `|COLUMN|` to sort by magnitude.
+    """Parse the argument of `--sort`: `COLUMN[^|v],...`, or `|COLUMN|` to sort by absolute value.
 
     Raises:
         ValueError: if the text has another form.
@@ -222,7 +228,7 @@ def parse_sort(text: str) -> list[Order]:
 
 
 def sort_rows(rows: Sequence[Row], orders: Sequence[Order]) -> list[Row]:
-    """Sort the rows; N/A comes last and equal rows keep their order."""
+    """Sort rows by one or more columns; N/A comes last, and equal rows keep their order."""
     ordered = list(rows)
     for order in reversed(orders):
         numbers = dict[int, float]()
@@ -241,7 +247,7 @@ def sort_rows(rows: Sequence[Row], orders: Sequence[Order]) -> list[Row]:
 
 
 class Gate(NamedTuple):
-    """A condition (`--fail-on`) that must not hold for any program, and its text."""
+    """A condition of `--fail-on`, which no program may meet, and its text."""
 
     text: str
     condition: Comparison
@@ -251,9 +257,9 @@ _ALLOW = ("--allow-new", "--allow-gone")
 
 
 class AllowOptions(NamedTuple):
-    """Options that let programs that are only in OLD, or only in NEW, pass `--fail-on` conditions.
+    """Options that let programs pass conditions of `--fail-on` although OLD or NEW lacks them.
 
-    Only conditions that need a value of the missing program are passed.
+    They only apply to conditions that need a value of the missing program.
     """
 
     new: bool = False
@@ -261,17 +267,20 @@ class AllowOptions(NamedTuple):
     unread: str | None = None  # unreadable file of OLD, which may have had any program
 
     def words(self) -> list[str]:
-        """Return the options as written on the command line."""
+        """Return the options as on the command line, such as `--allow-new`."""
         return [option for option, value in zip(_ALLOW, self[:2], strict=True) if value]
 
     def lets_pass(self, row: Row) -> bool:
-        """Return true if a program only in OLD or only in NEW passes despite missing values."""
+        """Return true if a program that OLD or NEW lacks passes despite missing values."""
         if row.pair.old is None:
             return self.new and self.unread is None
         return row.pair.new is None and self.gone
 
     def hint(self, row: Row) -> str:
-        """Return a hint for the error: the option that would let the program pass; else empty."""
+        """Return a hint for the error: the option that would let the program pass.
+
+        Empty without one.
+        """
         if row.pair.old is None and self.new:
             return f"; --allow-new does not apply, because {self.unread} could not be read"
         if row.pair.old is None:
@@ -285,7 +294,7 @@ _NONE = AllowOptions()
 
 
 class Failure(NamedTuple):
-    """A program that fails a gate (`--fail-on` or `--require`), and the reason."""
+    """A program that fails a condition of `--fail-on` or `--require`, and the reason."""
 
     row: Row
     option: str
@@ -297,7 +306,7 @@ class Failure(NamedTuple):
 def failures(
     rows: Sequence[Row], gates: Sequence[Gate], allowed: AllowOptions = _NONE
 ) -> list[Failure]:
-    """Return the programs for which a `--fail-on` condition holds or has no known value."""
+    """Return the programs that meet a condition of `--fail-on`, or for which it is unknown."""
     found = []
     for row in rows:
         for gate in gates:
@@ -332,7 +341,7 @@ def _unknown(row: Row, gate: Gate) -> str:
 
 
 def missing_reason(row: Row, column: str) -> str:
-    """Return the reason why a pair of programs has no value in a column."""
+    """Return the reason why a row has no value in a column."""
     old, new = row.pair
     if old is None:
         return "OLD lacks the program"

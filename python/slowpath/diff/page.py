@@ -1,4 +1,4 @@
-"""Writes a comparison as an HTML page."""
+"""Writes the comparison of two versions as an HTML page."""
 
 from collections.abc import Iterator, Sequence
 
@@ -22,11 +22,11 @@ _STYLE = """
 .worse { color: var(--c4); font-weight: 600; } .better { color: var(--c2); font-weight: 600; }
 """
 _NUMBERS = 5
-"""Number of leading columns with numbers in a table of source lines."""
+"""Number of columns with numbers in a table of source lines; they come first."""
 
 
 def diff_page(report: Report, version: str) -> str:
-    """Return the text of the page; `version` is that of slowpath."""
+    """Return the HTML page of a comparison; `version` is that of slowpath."""
     title = f"{report.old} \u2192 {report.new}"
     about = f"Written by slowpath {version}. The page needs no network."
     largest = _largest(report.rows)
@@ -36,7 +36,7 @@ def diff_page(report: Report, version: str) -> str:
 
 
 def diff_view(report: Report) -> Html:
-    """Return the content of the page, which notebooks show too."""
+    """Return the content of the page without its head, for the page and for notebooks."""
     parts: list[Content] = [element("p", summary_words(report))]
     for failure, command in zip(report.failures, report.reproduce, strict=True):
         words = element("p", f"{failure.row.pair.label}: {failure.reason}")
@@ -55,19 +55,22 @@ def diff_view(report: Report) -> Html:
 
 
 def _share(row: Row) -> float:
-    """Return the absolute change of a program's bound, in per cent; -1 if it is not known."""
+    """Return the absolute change of a program's guarantee in percent; -1 if it is unknown."""
     change = row.number(f"{row.metric}_pct")
     return -1.0 if change is None else abs(change)
 
 
 def _largest(rows: Sequence[Row]) -> int | None:
-    """Return the index of the program whose bound changed most; None without a known change."""
+    """Return the index of the program whose guarantee changed most; None if no change is known."""
     known = [at for at, row in enumerate(rows) if _share(row) >= 0]
     return max(known, key=lambda at: _share(rows[at]), default=None)
 
 
 def _cards(report: Report, at: int) -> Iterator[Html]:
-    """Yield the first screen: the largest change of a bound, its values, and its line."""
+    """Yield boxes with key figures: the largest change, its values, and the line that caused it.
+
+    `at` is the index of the row with this change.
+    """
     row, metric = report.rows[at], report.rows[at].metric
     words = metric.replace("_", " ")
     change = element("span", cell(row, f"{metric}_pct"), class_=change_of(row))
@@ -121,7 +124,10 @@ def _has_lines(row: Row, changes: Changes | None) -> bool:
 
 
 def _changed(at: int, row: Row, changes: Changes | None, limit: int) -> Iterator[Html]:
-    """Yield a section with the lines of a program whose cost changed, if there are any."""
+    """Yield a section with the source lines of a program whose cost changed; nothing without any.
+
+    `at` is the index of the row, `limit` the maximum number of lines for each direction.
+    """
     parts = list[Content]()
     columns = [Column(name, number=place < _NUMBERS) for place, name in enumerate(LINE_COLUMNS)]
     for title, lines in titled_lines(row, changes, limit):

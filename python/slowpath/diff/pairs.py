@@ -1,4 +1,4 @@
-"""Reads the old and the new results of a comparison or computes them, and pairs the programs."""
+"""Gets the results of OLD and NEW, from saved files or new analyses, and pairs their programs."""
 
 import json
 from collections import Counter
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
 
 def looks_saved(data: bytes) -> bool:
-    """Return true if the data looks like JSON instead of a program."""
+    """Return true if the content of a file looks like saved results (JSON), not like a program."""
     return data.lstrip()[:1] in (b"{", b"[")
 
 
 def read_saved(file: str, data: bytes) -> list[Result]:
-    """Read saved results from `data`, the content of `file`.
+    """Read the results of `slowpath bound` from `data`, the content of `file`.
 
     Raises:
         InputError: if the data is not output of `slowpath bound`.
@@ -74,9 +74,9 @@ def read_saved(file: str, data: bytes) -> list[Result]:
 
 
 def _drop_old_estimates(result: object) -> None:
-    """Remove estimates of versions before 0.2 from a result, with a note.
+    """Remove the estimated times of versions before 0.2 from a saved result, and add a note.
 
-    Such an estimate is a single time that includes the loop of test runs, so it cannot be compared.
+    Such a time includes the loop of test runs, so it cannot be compared.
     """
     if not isinstance(result, dict):
         return
@@ -94,9 +94,9 @@ def _drop_old_estimates(result: object) -> None:
 
 
 def _other_command(document: object) -> str | None:
-    """Return the command that wrote a document with another schema; None for results of `bound`.
+    """Return the command that wrote a saved document; None if it was `slowpath bound`.
 
-    Documents of older versions have no schema and can be results.
+    Documents of older versions have no schema; they count as output of `bound`.
     """
     found = document.get("schema") if isinstance(document, dict) else None
     if found is None or str(found).partition("/")[0] == "bound":
@@ -105,7 +105,7 @@ def _other_command(document: object) -> str | None:
 
 
 def _fill_in(result: Result) -> None:
-    """Add the verdicts that results of older versions lack, and correct their key `exact`.
+    """Add the verdicts that saved results of older versions lack, and correct their key `exact`.
 
     In older versions, `exact` was true even for guarantees that depend on assumptions.
     """
@@ -121,14 +121,14 @@ def _fill_in(result: Result) -> None:
 
 
 class Pair(NamedTuple):
-    """The results of a program before and after a change; None if OLD or NEW lacks the program."""
+    """The old and the new result of a program; None if OLD or NEW lacks the program."""
 
     old: Result | None
     new: Result | None
 
     @property
     def present(self) -> Result:
-        """The new result of the program, or the old one if there is no new one."""
+        """The new result of the program; the old one if NEW lacks the program."""
         result = self.old if self.new is None else self.new
         if result is None:
             raise ValueError("a pair has a program")
@@ -136,15 +136,15 @@ class Pair(NamedTuple):
 
     @property
     def measured(self) -> Result:
-        """The new result if it has a guarantee, else the old one if it has one, else `present`."""
+        """The result with a guarantee, the new one if both have one; `present` if none has."""
         known = (result for result in (self.new, self.old) if result is not None)
         return next((result for result in known if result["guarantee"] is not None), self.present)
 
     @property
     def same_machine(self) -> bool:
-        """True if the old and the new time were estimated for the same machine and settings.
+        """True if both times were estimated for the same machine and with the same settings.
 
-        Otherwise a difference need not come from the programs. Targets with the same name may
+        Otherwise, the difference may not come from the programs. Targets with the same name can
         describe different machines, because `slowpath calibrate` keeps the name of the target.
         """
         old, new = (None if side is None else side["estimate"] for side in self)
@@ -156,17 +156,17 @@ class Pair(NamedTuple):
 
     @property
     def names(self) -> list[str]:
-        """Names of the program: one, or the old and the new name."""
+        """Names of the program: one, or the old and the new one if they differ."""
         return list(dict.fromkeys(result["program"] for result in self if result is not None))
 
     @property
     def name(self) -> str:
-        """Name of the program, or both names if they differ."""
+        """Name of the program; `OLD -> NEW` if the names differ."""
         return " -> ".join(self.names)
 
     @property
     def label(self) -> str:
-        """Name of the program for messages, with its file if there is only one name."""
+        """Name of the program for messages: with its file, or `OLD -> NEW` if the names differ."""
         return program_label(self.present) if len(self.names) == 1 else self.name
 
 
@@ -176,15 +176,17 @@ _KEYS: tuple[Callable[[Result], Hashable], ...] = (
     lambda result: (result["section"], result["program"]),
     lambda result: result["program"],
 )
-"""Keys for matching old and new versions of a program, the most specific key first."""
+"""Keys by which old and new versions of a program are matched, the most specific one first."""
 
 
 def match_programs(old: Sequence[Result], new: Sequence[Result]) -> list[Pair]:
-    """Pair programs by path, file name and name, then by section and name, then by name alone.
+    """Pair the old and the new results of each program.
 
-    If OLD and NEW have one program each, these are a pair whatever their names. Programs without a
-    partner form a pair with None. Pairs are in the order of `old`; programs only in `new` follow.
-    If OLD or NEW has results for several targets, each target has its own pairs.
+    Programs are matched by path, section and name; then by file name, section and name; then by
+    section and name; then by name alone. If OLD and NEW have one program each, these are a pair
+    whatever their names. Programs without a partner form a pair with None. Pairs are in the order
+    of `old`; programs only in `new` follow. If OLD or NEW has results for several targets, each
+    target has its own pairs.
 
     Raises:
         InputError: if the results of a pair are for different targets, metrics or numbers of cores.
@@ -200,7 +202,7 @@ def match_programs(old: Sequence[Result], new: Sequence[Result]) -> list[Pair]:
 
 
 def _match_programs(old: Sequence[Result], new: Sequence[Result]) -> list[Pair]:
-    """Pair the programs of one target."""
+    """Pair the old and the new results of each program on one target; see `match_programs`."""
     partners = dict[int, int]()
     if len(old) == len(new) == 1:
         partners[0] = 0
@@ -222,9 +224,10 @@ def _match(
     key: Callable[[Result], Hashable],
     partners: dict[int, int],
 ) -> None:
-    """Add to `partners` the pairs of unpaired programs whose key is unique in both `old` and `new`.
+    """Pair the programs without a partner that have a unique `key` in both `old` and `new`.
 
-    `partners` maps the index of an old program to the index of its new version.
+    `partners` has the index of the new version for the index of an old program; new pairs are
+    added.
     """
     taken = set(partners.values())
     left = {at: key(result) for at, result in enumerate(old) if at not in partners}
@@ -256,11 +259,11 @@ def _setting(result: Result) -> str:
 
 
 SELECTING = frozenset({"--section", "--prog-name"})
-"""Options that select programs."""
+"""Options that select programs of a file."""
 
 
 class DiffInputs(NamedTuple):
-    """The files OLD and NEW to compare, and the analysis options as the user typed them."""
+    """The files OLD and NEW, and the options of their analysis as the user typed them."""
 
     old: str | None  # None: NEW has no counterpart in the folder OLD
     new: str | None
@@ -270,7 +273,7 @@ class DiffInputs(NamedTuple):
 
 
 class Side(NamedTuple):
-    """The results of one of the two compared files, OLD or NEW."""
+    """The results of one of the compared files, OLD or NEW."""
 
     file: str | None  # None: missing
     saved: bool  # read from a file, not analysed now
@@ -282,7 +285,7 @@ class Side(NamedTuple):
 
 
 class Opened(NamedTuple):
-    """The file OLD or NEW before its analysis: saved results, or programs to analyse."""
+    """One of the files OLD and NEW before its analysis: saved results, or programs to analyse."""
 
     file: str
     results: list[Result] | None  # saved results; None: to be analysed
@@ -298,18 +301,20 @@ class Opened(NamedTuple):
 
 
 class OpenedSides(NamedTuple):
-    """The files OLD and NEW before their analysis; None: missing."""
+    """Both files OLD and NEW before their analysis; None: missing."""
 
     old: Opened | None
     new: Opened | None
 
 
 Analyses = Callable[[Opened], Iterator[tuple[int, Analysed]]]
-"""Function that analyses the programs of a file; yields each with the index of its request."""
+"""Function that analyses the programs of a file; it yields each result with the index of its
+request.
+"""
 
 
 def load_sides(sides: DiffInputs, stopping: Stopping) -> tuple[Side, Side]:
-    """Get the results of OLD and of NEW: read saved results, or analyse programs.
+    """Get the results of OLD and of NEW: read saved ones, or analyse programs.
 
     Raises:
         OptionError: if an option makes no sense for the files.
@@ -342,7 +347,7 @@ def open_sides(sides: DiffInputs) -> OpenedSides:
 
 
 def analyses_here(stopping: Stopping) -> Analyses:
-    """Return the function that analyses programs one after the other, on this machine."""
+    """Return a function that analyses programs one after the other, in this process."""
 
     def analysed(opened: Opened) -> Iterator[tuple[int, Analysed]]:
         for at, session in enumerate(opened.sessions):
@@ -353,7 +358,10 @@ def analyses_here(stopping: Stopping) -> Analyses:
 
 
 def analyses_in(pool: "Pool", files: Sequence[Opened], stopping: Stopping) -> Analyses:
-    """Return the function that analyses programs in a pool; call it for `files` in their order."""
+    """Return a function that analyses programs in a pool of processes.
+
+    It must be called for all `files` in their order.
+    """
     from slowpath.bounds.bulk import analyse_all
 
     parts = [part for one in files for part in zip(one.requests, one.sessions, strict=False)]
@@ -370,7 +378,7 @@ def analyses_in(pool: "Pool", files: Sequence[Opened], stopping: Stopping) -> An
 
 
 def results_of(sides: OpenedSides, analyses: Analyses) -> tuple[Side, Side]:
-    """Return the results of OLD and of NEW: saved ones, or those of analyses that run now."""
+    """Return the results of OLD and of NEW: saved ones, or those of the analyses, which run now."""
     unmatched = Unmatched()
     old = _load(sides.old, _remark, unmatched, analyses)
     new = _load(sides.new, error, unmatched, analyses)
@@ -382,7 +390,7 @@ def results_of(sides: OpenedSides, analyses: Analyses) -> tuple[Side, Side]:
 
 
 class _Content(NamedTuple):
-    """The files of one side of a comparison (OLD or NEW): saved results, or programs."""
+    """The content of OLD or NEW: the names of its files, and saved results if it has these."""
 
     files: list[str]
     saved: list[Result]  # empty: the files are programs
@@ -390,9 +398,9 @@ class _Content(NamedTuple):
 
 
 def _content(name: str) -> _Content:
-    """Return the content of OLD or NEW.
+    """Read OLD or NEW, a file or a folder.
 
-    A folder stands for the programs below it, or without programs, for the saved results.
+    A folder stands for the programs below it; without programs, for the saved results in it.
 
     Raises:
         InputError: if a file cannot be read, or the folder has neither.
@@ -413,9 +421,9 @@ def _content(name: str) -> _Content:
 
 
 def _target(contents: Collection[_Content]) -> str:
-    """Return the default targets: built-in targets of saved results, or else that of the files.
+    """Return the default targets: those of saved results, or else the default for the files.
 
-    Print a note to standard error if a listing determines the target of other files.
+    If the type of some files determines the target of others, print a note to standard error.
     """
     names = dict.fromkeys(result["target"] for content in contents for result in content.saved)
     if names and names.keys() <= set(targets.target_names()):
@@ -428,7 +436,7 @@ def _target(contents: Collection[_Content]) -> str:
 
 
 def _read(file: str) -> bytes:
-    """Return the content of the file OLD or NEW.
+    """Read the file OLD or NEW.
 
     Raises:
         InputError: if the file cannot be read or is empty, as after a run that failed to save
@@ -468,11 +476,14 @@ def _open(file: str, content: _Content, written: WrittenOptions, cache: Cache | 
 
 
 Say = Callable[[str | None, str, str], None]
-"""Function that reports a code, a file and the reason for a program's missing guarantee."""
+"""Function that reports why a program has no guarantee: error code, file and reason."""
 
 
 def _load(opened: Opened | None, say: Say, unmatched: Unmatched, analyses: Analyses) -> Side:
-    """Return the results of OLD or NEW: saved ones, or those of an analysis that runs now."""
+    """Return the results of OLD or NEW: saved ones, or those of the analyses, which run now.
+
+    `say` reports programs without a guarantee.
+    """
     if opened is None:
         return Side(None, True, {}, [], [], [])
     targets_now = {
@@ -504,14 +515,16 @@ def _remark(code: str | None, file: str, message: str) -> None:
 
 
 _OF_RESULTS = frozenset({"selection", "require", "accept_assumptions"})
-"""Names of the options that also apply to saved results."""
+"""Names of the options that also make sense for saved results."""
 
 
 def _refuse_options(written: WrittenOptions, outside: frozenset[str]) -> None:
-    """Reject analysis options on the command line, which have no effect on saved results.
+    """Reject options of the analysis, which have no effect on saved results.
+
+    Options in `outside`, which are from settings and not from the command line, are ignored.
 
     Raises:
-        OptionError: with the name of the first analysis option that the user gave.
+        OptionError: if there is one; it has the name of the first.
     """
     for name, (value, default) in zip(
         written._fields, zip(written, WrittenOptions(), strict=True), strict=True

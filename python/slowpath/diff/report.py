@@ -1,4 +1,4 @@
-"""Prints a comparison as text, Markdown, JSON or CSV."""
+"""Formats the comparison of two versions as text, Markdown, JSON or CSV."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -40,7 +40,7 @@ _STYLES = {"worse": "red", "better": "green", "unknown": "red"}
 
 
 class Report(NamedTuple):
-    """The compared programs and all settings from which a report of a comparison is written."""
+    """A comparison of OLD and NEW with everything that reports show."""
 
     old: str  # file
     new: str
@@ -53,14 +53,14 @@ class Report(NamedTuple):
 
 
 def column_names(metric: str) -> tuple[str, ...]:
-    """Return the column names of the table of programs."""
+    """Return the names of the columns in the table of programs."""
     return ("program", *(f"{metric}{suffix}" for suffix in _SUFFIXES), "change", "also changed")
 
 
 def row_cells(rows: Sequence[Row]) -> list[list[str]]:
-    """Return the cells of each row.
+    """Return the cells of each row for the table of programs.
 
-    If several programs have the same name, the cells contain the file, too.
+    If several programs have the same name, the cell also has the file.
     """
     names = Counter(row.pair.name for row in rows)
     cells = []
@@ -72,7 +72,7 @@ def row_cells(rows: Sequence[Row]) -> list[list[str]]:
 
 
 def row_groups(rows: Sequence[Row]) -> dict[tuple[str, str], list[int]]:
-    """Return the indices of rows by target and metric; each such group gets its own table."""
+    """Return the indices of rows by target and metric; each group gets its own table."""
     groups = dict[tuple[str, str], list[int]]()
     for at, row in enumerate(rows):
         groups.setdefault((row.pair.measured["target"], row.metric), []).append(at)
@@ -80,12 +80,12 @@ def row_groups(rows: Sequence[Row]) -> dict[tuple[str, str], list[int]]:
 
 
 def summary_words(report: Report) -> str:
-    """Return the numbers of better, worse and other programs as words."""
+    """Return a text with the number of programs by change, such as `1 worse, 2 same`."""
     return summary(report.rows) + ("" if report.compared else "; nothing was compared")
 
 
 def table(report: Report) -> Iterator[Line]:
-    """Yield the lines of the comparison for a terminal."""
+    """Yield the lines of the comparison as text."""
     yield Line(f"{report.old} -> {report.new}: {summary_words(report)}", "bold")
     for (target, metric), members in row_groups(report.rows).items():
         rows = [report.rows[at] for at in members]
@@ -103,7 +103,7 @@ def table(report: Report) -> Iterator[Line]:
 
 
 def remarks(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield notes that explain the values in the table, one sentence each."""
+    """Yield sentences that explain the values in the table."""
     yield from _lonely(rows)
     yield from _bounds(rows)
     yield from _machines(rows)
@@ -112,7 +112,7 @@ def remarks(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _lonely(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield notes on programs that only OLD or only NEW has, with the name that is missing."""
+    """Yield a sentence for each program that only OLD or only NEW has."""
     for row in rows:
         program = f"{row.pair.name} of {row.pair.present['file']}"
         if row.pair.old is None:
@@ -122,7 +122,7 @@ def _lonely(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _bounds(rows: Sequence[Row]) -> Iterator[str]:
-    """Explain the `>=` and `<=` marks, with the reasons why searches stopped."""
+    """Yield a sentence that explains the marks `>=` and `<=`, and why the searches stopped."""
     stopped = dict[str, None]()
     for row in rows:
         for side, result in (("OLD", row.pair.old), ("NEW", row.pair.new)):
@@ -137,7 +137,7 @@ def _bounds(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _machines(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield notes on programs whose estimated times come from different machines or settings."""
+    """Yield a sentence for each program whose times are for different machines or settings."""
     for row in rows:
         old, new = (None if side is None else side["estimate"] for side in row.pair)
         if old is None or new is None or row.pair.same_machine:
@@ -150,7 +150,7 @@ def _machines(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _errors(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield notes on estimated times whose change lies within the interval of their error."""
+    """Yield a sentence for each estimated time that changed by no more than its error."""
     for row in rows:
         for name in within_error(row.pair):
             old, new = (
@@ -165,7 +165,10 @@ def _errors(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _assumptions(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield the assumptions of each pair's guarantees; those of both OLD and NEW come first."""
+    """Yield the assumptions of all guarantees.
+
+    Those of both OLD and NEW come first for each program.
+    """
     verdicts = [verdict_of(side) for row in rows for side in row.pair if side is not None]
     if "conditional" in verdicts:
         yield "(if) marks guarantees that are exact under their assumptions"
@@ -196,7 +199,10 @@ def _line_tables(row: Row, changes: Changes | None, limit: int) -> Iterator[Line
 def titled_lines(
     row: Row, changes: Changes | None, limit: int
 ) -> Iterator[tuple[str, list[LineChange]]]:
-    """Yield lines with higher cost, then those with lower cost, each list with a title."""
+    """Yield the source lines with higher cost, then those with lower cost, each list with a title.
+
+    A list has at most `limit` lines.
+    """
     if changes is None or not limit:
         return
     what = cost_words(changes.component, row.pair.measured["metric"])
@@ -212,7 +218,7 @@ def titled_lines(
 
 
 def line_cells(line: LineChange) -> list[str]:
-    """Return the cells of a changed line, for the columns `LINE_COLUMNS`."""
+    """Return the cells of a changed source line for a table with `LINE_COLUMNS`."""
     sides = (line.old, line.new)
     return [
         *("-" if side is None else format_cycles(side.cost) for side in sides),
@@ -228,7 +234,7 @@ def _place(place: Place | None) -> str:
 
 
 def markdown(report: Report) -> Iterator[Line]:
-    """Yield the lines of the comparison as a pull request comment in GitHub's Markdown."""
+    """Yield the lines of the comparison in GitHub's Markdown, for a comment on a pull request."""
     verdict = "gate failed, " if report.failures else ""
     yield Line(f"### slowpath: {verdict}{summary_words(report)}")
     yield Line("")
@@ -253,7 +259,7 @@ def markdown(report: Report) -> Iterator[Line]:
 
 
 def _details(report: Report) -> Iterator[Line]:
-    """Yield the lines whose cost changed, in collapsed sections."""
+    """Yield the source lines whose cost changed as Markdown, in collapsed sections."""
     for row, changes in zip(report.rows, report.changes, strict=True):
         for title, lines in titled_lines(row, changes, report.limit):
             yield Line("")
@@ -291,7 +297,7 @@ CSV_COLUMNS = (
 
 
 def json_lines(report: Report) -> Iterator[str]:
-    """Return the lines of the JSON document, one for each program."""
+    """Return the lines of the JSON document; each program is on its own line."""
     head = {**engine.head("diff", "diff"), "old": report.old, "new": report.new}
     programs = map(_program, report.rows, report.changes)
     failures: list[StoppedProgram] = [
@@ -340,7 +346,7 @@ def _line(line: LineChange) -> ChangedLine:
 
 
 def csv_lines(report: Report) -> Iterator[str]:
-    """Yield a header and one row for each program."""
+    """Yield the lines of a CSV report: a header and one row for each program."""
     yield csv_line(CSV_COLUMNS)
     for row in report.rows:
         values: dict[str, Value] = {"change": change_of(row)} | row.values

@@ -1,6 +1,6 @@
-"""Reports a comparison for code reviews: SARIF, GitHub, JUnit.
+"""Reports a comparison for code reviews, as SARIF, GitHub annotations or JUnit.
 
-A finding is shown at the line whose cost rose most, else at the costliest line.
+A finding is shown at the source line whose cost rose most, else at the costliest line.
 """
 
 from collections.abc import Iterator, Sequence
@@ -45,9 +45,9 @@ def junit(report: Report) -> Iterator[str]:
 
 
 def review(report: Report) -> Review:
-    """Return the findings of a comparison.
+    """Return the findings about a comparison for a code review.
 
-    They cover the shown programs, and all programs that fail a gate.
+    They cover the shown programs, and all programs that fail a gate (`--fail-on` or `--require`).
     """
     names = Names()
     stopped = list(zip(report.failures, report.reproduce, strict=True))
@@ -72,7 +72,7 @@ def _case(row: Row, names: Names, findings: Sequence[Finding]) -> Case:
 
 
 class _Findings:
-    """Makes the findings about one compared program."""
+    """Maker of the findings about one compared program."""
 
     def __init__(self, row: Row, changes: Changes | None, names: Names) -> None:
         self._row = row
@@ -85,10 +85,10 @@ class _Findings:
         self._component = "" if changes is None else changes.component
 
     def all(self, stopped: Sequence[tuple[Failure, str]], most: int) -> Iterator[Finding]:
-        """Yield the findings: failed gates, or else the change; then lines with higher cost.
+        """Yield the findings: failed gates or else the change, then source lines with higher cost.
 
-        `most` is the maximum number of lines with higher cost, including the line of the first
-        finding.
+        `stopped` has the failed gates, each with the command that reproduces it. `most` is the
+        maximum number of lines with higher cost, including the line of the first finding.
         """
         new = self._row.pair.new
         if new is not None and new["error"] is not None:
@@ -102,7 +102,10 @@ class _Findings:
             yield from self._lines(most)
 
     def _plain(self) -> Iterator[Finding]:
-        """Yield the finding about the change of a program that fails no gate."""
+        """Yield the finding about the change of a program that fails no gate.
+
+        Nothing if it has an error.
+        """
         change = change_of(self._row)
         if change in {"new", "gone"}:
             rule = "new-program" if change == "new" else "gone-program"
@@ -113,13 +116,20 @@ class _Findings:
             yield self._at_costliest("guarantee", self._change())
 
     def _at_risen(self, rule: str, lines: Sequence[str], *key: str) -> Finding:
-        """Return a finding at the line whose cost rose most, else at the costliest line."""
+        """Return a finding of a rule at the line whose cost rose most, else at the costliest line.
+
+        `lines` are the lines of its message. `key` is part of its identity, by which reviews
+        recognise it.
+        """
         found = self._at_costliest(rule, "\n".join(lines), *key)
         place = self._place(self._risen[0]) if self._risen else None
         return found if place is None else found._replace(place=place)
 
     def _at_costliest(self, rule: str, message: str, *key: str) -> Finding:
-        """Return a finding at the costliest line; for a removed program, at its file."""
+        """Return a finding of a rule at the costliest line; for a removed program, at its file.
+
+        `key` is part of its identity, by which reviews recognise it.
+        """
         level, identity_of = rule_of(rule).level, (*self._key, *key)
         if self._row.pair.new is None:
             place = file_place(self._result, self._names)
@@ -128,7 +138,7 @@ class _Findings:
         return Finding(rule, level, message, place, identity_of, steps)
 
     def _change(self) -> str:
-        """Return a sentence about the change of the guarantee."""
+        """Return a line about the change of the guarantee: old and new value, and percentage."""
         row, column = self._row, self._row.metric
         change, guarantee = change_of(row), guarantee_words(self._result)
         if change in {"new", "gone"}:
@@ -140,18 +150,18 @@ class _Findings:
         return f"{column.replace('_', ' ')} {old} -> {new} ({percent}), {change}"
 
     def _risen_most(self) -> list[str]:
-        """Return a sentence about the line whose cost rose most, if there is one."""
+        """Return a sentence about the source line whose cost rose most; empty if no cost rose."""
         return [f"The cost of this line rose most: {self._line(one)}." for one in self._risen[:1]]
 
     def _line(self, line: LineChange) -> str:
-        """Describe the old and the new cost of a line, with their unit."""
+        """Format the old and the new cost of a source line, with their unit."""
         old = "not on the path" if line.old is None else amount(line.old.cost)
         new = "not on the path" if line.new is None else amount(line.new.cost)
         unit = cost_words(self._component, self._row.pair.measured["metric"])
         return f"{old} -> {new} {unit}"
 
     def _lines(self, most: int) -> Iterator[Finding]:
-        """Yield findings about lines with higher cost, except the line of the main finding."""
+        """Yield a finding for each line with higher cost, except the line of the main finding."""
         seen = dict[tuple[str, ...], int]()
         for line in self._risen[1:most]:
             place = self._place(line)

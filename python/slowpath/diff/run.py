@@ -56,7 +56,7 @@ T = TypeVar("T")
 
 
 class DiffOptions(NamedTuple):
-    """Options of `slowpath diff`: the content of the report, and the `--fail-on` conditions."""
+    """Options of `slowpath diff` for its report and its exit code."""
 
     report: Reporter
     filters: Sequence[Filter]
@@ -72,10 +72,12 @@ class DiffOptions(NamedTuple):
     def of_words(
         report: Reporter, keep: Sequence[str], sort: str | None, fail_on: Sequence[str], lines: int
     ) -> "DiffOptions":
-        """Parse the options.
+        """Parse the arguments of `--filter`, `--sort` and `--fail-on`.
+
+        `lines` is the maximum number of changed lines to show.
 
         Raises:
-            OptionError: if an option is invalid.
+            OptionError: if an argument is invalid.
         """
         filters = [_read("--filter", parse_filter, text) for text in keep]
         orders = [] if sort is None else _read("--sort", parse_sort, sort)
@@ -91,7 +93,7 @@ def _read(option: str, read: Callable[[str], T], text: str) -> T:
 
 
 def diff(sides: DiffInputs, options: DiffOptions) -> ExitCode:
-    """Compare two files, or the files of two folders by name, and print the differences.
+    """Compare two files, or the files of two folders by name, and print the report.
 
     Raises:
         OptionError: if an option is invalid, or does not fit the files.
@@ -156,7 +158,7 @@ def diff(sides: DiffInputs, options: DiffOptions) -> ExitCode:
 
 
 def _requirement(sides: DiffInputs) -> Requirement | None:
-    """Read the requirement of `--require`, which also applies to saved results.
+    """Read the argument of `--require`, which also applies to saved results; None without it.
 
     Raises:
         OptionError: if it is invalid, or `--accept-assumptions` is given without it.
@@ -170,14 +172,16 @@ def _requirement(sides: DiffInputs) -> Requirement | None:
 
 
 class _Judged(NamedTuple):
-    """The judgement whether a program of NEW meets the requirement."""
+    """The decision whether a program of NEW meets the requirement of `--require`."""
 
     code: ExitCode
     failure: Failure | None  # None: it meets the requirement
 
 
 def _judge(rows: Sequence[Row], requirement: Requirement, written: WrittenOptions) -> list[_Judged]:
-    """Judge every analysed program of NEW, and print the conditions of met requirements.
+    """Decide for each analysed program of NEW whether it meets the requirement.
+
+    Conditions under which it is met are printed.
 
     Raises:
         InputError: if saved results are for another metric.
@@ -201,10 +205,10 @@ def _judge(rows: Sequence[Row], requirement: Requirement, written: WrittenOption
 
 
 def _check_metric(result: Result, requirement: Requirement) -> None:
-    """Check that a result is for the metric of a requirement, or has estimates to compare with.
+    """Check that a result can be compared with a requirement: it has the same metric.
 
     Raises:
-        InputError: if it is not, which only saved results can be.
+        InputError: if it cannot, which is only possible for saved results.
     """
     estimated = isinstance(requirement, Rate) and is_count(result)
     if requirement.metric == ("packetrate" if estimated else result["metric"]):
@@ -218,7 +222,7 @@ def _check_metric(result: Result, requirement: Requirement) -> None:
 
 
 class _Files(NamedTuple):
-    """A compared pair of files, and the rows of its programs."""
+    """A pair of compared files, with the rows of their programs."""
 
     inputs: DiffInputs
     old: Side
@@ -227,14 +231,14 @@ class _Files(NamedTuple):
 
 
 class _Pair(NamedTuple):
-    """Two files to compare, before their analysis."""
+    """A pair of files to compare, before their analysis."""
 
     inputs: DiffInputs
     sides: OpenedSides
 
 
 def _open_all(sides: DiffInputs) -> list[_Pair]:
-    """Open each pair of files, without those in which no program is selected.
+    """Open all pairs of files to compare; pairs in which no program is selected are left out.
 
     Raises:
         OptionError: if an option makes no sense for the files, or selects no program of any file.
@@ -257,7 +261,7 @@ def _open_all(sides: DiffInputs) -> list[_Pair]:
 
 @contextmanager
 def _analyses(opened: Sequence[_Pair], jobs: int | None, stopping: Stopping) -> Iterator[Analyses]:
-    """Yield the function that analyses programs: in `jobs` processes, or one after the other."""
+    """Yield the function that analyses programs: in `jobs` processes, or else in this process."""
     files = [side for one in opened for side in one.sides if side is not None]
     if min(jobs or 1, sum(side.tasks for side in files)) <= 1:
         yield analyses_here(stopping)
@@ -269,7 +273,7 @@ def _analyses(opened: Sequence[_Pair], jobs: int | None, stopping: Stopping) -> 
 
 
 def _compare(pair: _Pair, analyses: Analyses) -> _Files:
-    """Return the results of two files, and their comparison.
+    """Get the results of two files, and compare them.
 
     Raises:
         InputError: if the results cannot be compared.
@@ -280,7 +284,7 @@ def _compare(pair: _Pair, analyses: Analyses) -> _Files:
 
 
 def _files_of(failure: Failure, compared: Sequence[_Files]) -> _Files:
-    """Return the compared files that contain the program of a failure."""
+    """Return the pair of files that contains the program of a failure."""
     return next(one for one in compared if any(row is failure.row for row in one.rows))
 
 
@@ -290,7 +294,7 @@ def _compared(rows: Sequence[Row]) -> bool:
 
 
 def _check_columns(options: DiffOptions, rows: Sequence[Row]) -> None:
-    """Check that every column in an option exists.
+    """Check that the columns which options name exist.
 
     Raises:
         OptionError: if a column does not exist; the error names the option.
@@ -300,7 +304,7 @@ def _check_columns(options: DiffOptions, rows: Sequence[Row]) -> None:
 
 
 def _check_bases(options: DiffOptions, opened: Sequence[_Pair]) -> None:
-    """Check before the analyses that every column in an option can exist.
+    """Check before the analyses that the columns which options name can exist.
 
     Raises:
         OptionError: if a column cannot exist; the error names the option.
@@ -318,7 +322,7 @@ def _check_bases(options: DiffOptions, opened: Sequence[_Pair]) -> None:
 
 
 def _named_columns(options: DiffOptions) -> list[tuple[str, str]]:
-    """Return the columns that options name, each with its option."""
+    """Return the columns that options name, as pairs of option and column."""
     conditions = [one.condition for one in options.filters]
     named = [("--filter", c.column) for c in conditions if isinstance(c, Comparison)]
     named += [("--sort", order.column) for order in options.orders]
@@ -327,9 +331,10 @@ def _named_columns(options: DiffOptions) -> list[tuple[str, str]]:
 
 
 def _reproduce(sides: DiffInputs, files: _Files, failure: Failure, flags: Sequence[str]) -> str:
-    """Return the shell command that reproduces a failure.
+    """Return a shell command that reproduces a failure.
 
-    It compares the two files with the program, or the folders if one of them lacks the file.
+    It compares only the two files with the program; if one of two folders lacks the file, it
+    compares the folders.
     """
     pair, options = failure.row.pair, list[str]()
     written = sides.written
@@ -355,9 +360,9 @@ def _reproduce(sides: DiffInputs, files: _Files, failure: Failure, flags: Sequen
 
 
 def _only(pair: Pair, selection: Selection) -> Selection:
-    """Return a selection of the programs of this pair only, if possible, else `selection`.
+    """Return a selection of only the programs of this pair; `selection` if this is impossible.
 
-    This is possible if both programs have the same name, without glob characters.
+    It is possible if both programs have the same name, without glob characters.
     """
     plain = len(pair.names) == 1 and pair.names[0].isidentifier()
     return Selection(names=tuple(pair.names)) if plain else selection

@@ -62,10 +62,11 @@ apply {
 
 @contextmanager
 def as_pipelines(files: Sequence[str], flags: Sequence[str]) -> Iterator[dict[str, str]]:
-    """Yield the name of each given file by the name of its pipeline file.
+    """Return a context manager that translates P4 programs to pipelines; other files are pipelines.
 
-    P4 programs are translated. The translated pipelines exist until the iterator ends. Conditions
-    under which a translation is correct are printed as notes to standard error.
+    Its value has, for the name of each pipeline file, the name of the given file. The translations
+    exist until the context ends. Conditions under which a translation is correct are printed as
+    notes to standard error.
 
     Raises:
         InputError: if a P4 program cannot be read, or has an error.

@@ -1,1 +1,1 @@
-"""The command `slowpath reproduce`: published figures, recomputed and compared."""
+"""The command `slowpath reproduce`, which recomputes published figures and compares the values."""

@@ -1,4 +1,4 @@
-"""Compares a rewritten chain with the example of Krude et al., NetPL 2019.
+"""Compares a rewritten chain of programs with the example in a talk (Krude et al., NetPL 2019).
 
 The talk states the size and packet rate of a load balancer that runs after a firewall, before and
 after its redundant code is removed (slides `Removing Redundancies`). Our programs are written after
@@ -20,12 +20,12 @@ from slowpath.reproduce.documents import ComparedValue
 from slowpath.reproduce.registry import Source
 
 _SLOT = 8
-"""Bytes of a BPF instruction."""
+"""Number of bytes of a BPF instruction."""
 _SECONDS = 60.0
 _PROGRAM = "load_balancer"
 _BEFORE, _AFTER, _LEFT, _RATIO = 7.6, 0.9, 12.0, 2.3
-"""Values that the talk prints: KiB of the program before and after rewriting, percentage of the
-program that remains, and ratio of the packet rates.
+"""Values that the talk prints: size of the program in KiB before and after rewriting, percentage of
+the program that remains, and ratio of the packet rates.
 """
 _SIZE = Quantity("size of the load balancer", "KiB")
 _PART = Quantity("part of the load balancer that is left", "%")
@@ -33,14 +33,16 @@ _RATE = Quantity("ratio of packet rates, after to before")
 
 
 class Sizes(NamedTuple):
-    """Instruction counts of the load balancer before and after rewriting."""
+    """Numbers of instructions of the load balancer before and after rewriting."""
 
     before: int
     after: int
 
 
 def example(source: Source) -> Plan:
-    """Return the plan for the example of the talk.
+    """Return the work that recomputes the example of the talk.
+
+    `source` is the folder with the chain.
 
     Raises:
         InputError: if the description of the chain is missing.
@@ -55,7 +57,9 @@ def example(source: Source) -> Plan:
 
 
 def rewritten(_common: None, file: str, stop_requested: StopRequested) -> Sizes | None:
-    """Rewrite the load balancer of a chain; None if stopped, or without a proof in time.
+    """Rewrite the load balancer of the chain that `file` describes, and return its sizes.
+
+    Return None if a stop was requested, or without a proof in time.
 
     Raises:
         InputError: if the chain cannot be read, or has no load balancer.

@@ -1,7 +1,8 @@
 """Compares published values with recomputed ones, and summarises the deviations.
 
-A figure is a `Plan`: independent items, which a pool of processes works on, and a function that
-turns their results into rows. Work that was stopped leaves items without a result.
+The work for a figure is a `Plan`: independent items, which a pool of processes works on, and a
+function that turns their results into rows of the comparison. If the work is stopped, some items
+have no result.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +16,7 @@ from slowpath.core.jobs.pool import StopRequested
 from slowpath.reproduce.documents import ComparedValue, Deviations
 
 NOT_COMPUTED = "not computed"
-"""Note of a row whose item has no result, because the work was stopped."""
+"""Note in the row of an item that has no result, because the work was stopped."""
 
 
 class Plan(NamedTuple):
@@ -26,18 +27,18 @@ class Plan(NamedTuple):
     work: Callable[[Any, Any, StopRequested], Any]  # see `Pool.each`; a module-level function
     common: Any  # first argument of `work`
     rows: Callable[[Sequence[tuple[Any, Any | None]]], list[ComparedValue]]
-    """Returns the rows of the comparison for pairs of an item and its result (None if not
-    computed).
+    """Function that returns the rows of the comparison, for pairs of an item and its result (None
+    if not computed).
     """
     conditions: Sequence[str]  # circumstances that the reader of a deviation has to know
     warnings: Sequence[Coded] = ()
     repeat: Callable[[int], "Plan"] | None = None
-    """Returns the plan with a given number of repetitions of its cross-validation; None if the
-    plan has no cross-validation.
+    """Function that returns the plan with a given number of repetitions of its cross-validation;
+    None if the plan has no cross-validation.
     """
 
     def repeated(self, repetitions: int) -> "Plan":
-        """Return the plan with `repetitions` repetitions of its cross-validation.
+        """Return the plan with this number of repetitions of its cross-validation.
 
         Raises:
             OptionError: if repetitions are requested, but the plan has no cross-validation.
@@ -51,7 +52,7 @@ class Plan(NamedTuple):
         return self.repeat(repetitions)
 
     def only(self, patterns: Sequence[str]) -> "Plan":
-        """Return the plan with the items that match one of these globs."""
+        """Return the plan with only the items whose label matches one of these globs."""
         kept = [
             at
             for at, label in enumerate(self.labels)
@@ -63,7 +64,7 @@ class Plan(NamedTuple):
 
 
 class Quantity(NamedTuple):
-    """A compared quantity with its unit; the unit is empty for a plain number."""
+    """A compared quantity, such as a packet rate; the unit is empty for a plain number."""
 
     name: str
     unit: str = ""
@@ -76,7 +77,11 @@ def compared(
     ours: float | None,
     note: str | None = None,
 ) -> ComparedValue:
-    """Return a row of the comparison, with the deviation of our value from the published one."""
+    """Return a row of the comparison, with the deviation of our value from the published one.
+
+    `item` is the subject of the values. A value that is not known is None. `note` is shown in the
+    row.
+    """
     both = published is not None and ours is not None
     deviation = ours - published if published is not None and ours is not None else None
     percent = 100 * deviation / abs(published) if deviation is not None and published else None
@@ -95,7 +100,7 @@ def compared(
 
 
 def quantities(rows: Sequence[ComparedValue]) -> Iterator[tuple[Quantity, list[ComparedValue]]]:
-    """Yield each quantity with its rows, in the order of their first rows."""
+    """Yield each quantity with all its rows, in the order in which quantities first occur."""
     found = dict[Quantity, list[ComparedValue]]()
     for row in rows:
         found.setdefault(Quantity(row["quantity"], row["unit"]), []).append(row)
@@ -103,7 +108,10 @@ def quantities(rows: Sequence[ComparedValue]) -> Iterator[tuple[Quantity, list[C
 
 
 def summary(rows: Sequence[ComparedValue], within: float) -> list[Deviations]:
-    """Summarise the deviations of each quantity; `within` is a limit in percent."""
+    """Summarise the deviations of each quantity.
+
+    The summary counts the deviations of at most `within` percent.
+    """
     return [_deviations(*one, within) for one in quantities(rows)]
 
 

@@ -1,8 +1,8 @@
-"""Recomputes errors of predictions for published rows of FlowMonitor (Wu et al., Tomur).
+"""Recomputes the errors of throughput predictions for the function FlowMonitor (Wu et al., Tomur).
 
-The paper states errors for other rows. Ours are by nested cross-validation on the published
-training rows: neither training nor the choice of a model sees the rows that are predicted. Besides
-our models, our versions of the two methods of the paper are judged.
+The paper states errors for rows that are not published. Ours are by nested cross-validation on the
+published training rows: neither training nor the choice of a model sees the rows that are
+predicted. Besides our models, our versions of the two methods of the paper are judged.
 """
 
 import math
@@ -30,7 +30,7 @@ _FILES = ("memory-train.csv", "profile/flowmon/yala_mem_train", "profile/flowmon
 
 
 class _Printed(NamedTuple):
-    """Errors for FlowMonitor that the paper prints in Table 5, in percent."""
+    """Errors of a method for FlowMonitor, as the paper prints them in Table 5, in percent."""
 
     mape: float
     within_5: float  # predictions with an error of at most 5 %
@@ -45,7 +45,9 @@ _MODELS = {
     "average": (_TOMUR, "the mean of four Gaussian processes"),
     CHOSEN: (_TOMUR, "slowpath contention train chooses a model by its errors on training rows"),
 }
-"""Models by name: the numbers that the paper prints for the method, and a description."""
+"""Models that are compared, by name: errors that the paper prints for the method, and a
+description.
+"""
 _MAPE = Quantity("mean absolute error of predicted throughput", "%")
 _WITHIN = "predictions with an error of at most {} %"
 
@@ -56,7 +58,7 @@ class _Common(NamedTuple):
 
 
 def flow_monitor(source: Source) -> Plan:
-    """Return the plan for the row FlowMonitor of Table 5.
+    """Return the work that recomputes the row FlowMonitor of Table 5.
 
     Raises:
         InputError: if the rows are missing or damaged.
@@ -82,10 +84,10 @@ def flow_monitor(source: Source) -> Plan:
 
 
 def _plain(source: Source, file: Path) -> Rows:
-    """Read the authors' table: columns of numbers without names, in the order of the paper.
+    """Read the table of the authors: columns of numbers without names, in the order of the paper.
 
     Raises:
-        InputError: if it is not such a table.
+        InputError: if `file` is not such a table.
     """
     names = [one.name for one in (*TRAFFIC, *COUNTERS, THROUGHPUT)]
     lines = read_text(str(file)).splitlines()
@@ -107,7 +109,10 @@ def _numbers(words: Sequence[str]) -> bool:
 
 
 def judge(common: _Common, name: str, stop_requested: StopRequested) -> Evaluated | None:
-    """Return the errors of a model for rows that its training did not see; None if stopped."""
+    """Return the errors of the model `name` on rows that its training did not see.
+
+    Return None if a stop was requested.
+    """
     if stop_requested():
         return None
     recipe: Recipe | None = None if name == CHOSEN else RECIPES[name]

@@ -1,4 +1,4 @@
-"""Recomputes results of Krude et al., CoNEXT 2021, from the published programs.
+"""Recomputes guarantees of Krude et al., CoNEXT 2021, from the published programs.
 
 The published tool analyses listings of programs for a Netronome Agilio CX; slowpath analyses the
 same listings with the published numbers of cores and loop limits. Rates are for 50 cores: a program
@@ -43,23 +43,23 @@ if TYPE_CHECKING:
     from slowpath.core.schema.compiled import Compiled
 
 CORES, CLOCK_HZ = 50, 800_000_000
-"""Cores of the card for programs, and the clock of cores and memory engine."""
+"""Number of the card's cores for programs, and clock frequency of cores and memory engine."""
 _PORTS_MPPS = 54.4
 """Maximum packet rate of the ports of the card (section 4.1 of the paper)."""
 _DEADLINE = 60.0
-"""Seconds for the analysis of one program."""
+"""Time limit for the analysis of a program, in seconds."""
 _LISTINGS = "data-paper/programs/*.asm"
 _REPORTS = "data-paper/predictions/*.k.ereport"
 _LOGS = "data-paper/measured-throughput/measure-xdp-ereport-*.log.bz2"
 _SKETCH = "xdp-count-min."
 _WORKAROUND = "workaround-"
 _INCOMPLETE = ("xdp-alaw2ulaw", "xdp-alaw2ulaw-opt", "xdp-quic-lb-ipv6-options")
-"""Programs of which the published analysis ended before it had found all paths."""
+"""Programs whose published analysis ended before it had found all paths."""
 _DIGITS = 2  # decimals of DRAM cycles; the published files round to six digits
 
 
 class Item(NamedTuple):
-    """A published program: its listing and the files with its results."""
+    """A published program, with its listing and the files that have its results."""
 
     name: str
     listing: str
@@ -67,14 +67,14 @@ class Item(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """Options with which slowpath analyses the programs of a figure."""
+    """Options of slowpath for analysing the programs of a figure."""
 
     metric: str
     paths: int | str = 1
 
 
 class Recomputed(NamedTuple):
-    """Published results of a program, and the result of slowpath."""
+    """Published results of a program, and those of slowpath."""
 
     published: PublishedProgram
     result: Result
@@ -82,7 +82,7 @@ class Recomputed(NamedTuple):
 
 
 def _items(source: Source, prefix: str = "") -> list[Item]:
-    """Return the programs of the artefact whose names begin with a prefix.
+    """Return the programs of the artefact whose names begin with `prefix`.
 
     Raises:
         InputError: if listings or results are missing.
@@ -119,12 +119,12 @@ def _listing(source: Source, listings: dict[str, Path], name: str) -> str:
 
 
 def _natural(name: str) -> list[tuple[int, str]]:
-    """Return a sort key for a name, by which numbers in names are compared as numbers."""
+    """Return a sort key that compares numbers in names by value: `hash-2` before `hash-10`."""
     return [(int(one), "") if one.isdigit() else (0, one) for one in re.split(r"(\d+)", name)]
 
 
 def _logs(source: Source) -> dict[str, str]:
-    """Return, by program name, the path of the log of its measurement at full rate.
+    """Return the path of the log of each program's measurement at full rate, by program name.
 
     The rates of some programs are limited by the ports of the card. These were measured once more
     at fixed packet rates, in files that slowpath does not read.
@@ -140,7 +140,9 @@ def _logs(source: Source) -> dict[str, str]:
 
 
 def recompute(settings: Settings, item: Item, stop_requested: StopRequested) -> Recomputed | None:
-    """Read the published results of a program and analyse it; None if the work was stopped.
+    """Read the published results of a program, and analyse it.
+
+    Return None if a stop was requested.
 
     Raises:
         InputError: if a file cannot be read, or the program cannot be analysed.
@@ -183,14 +185,20 @@ def _plan(source: Source, settings: Settings, rows: "Rows", prefix: str = "") ->
 
 
 class Rows:
-    """Converts results to rows of a comparison; a function makes the rows of one program."""
+    """Function object that converts the results of programs to rows of the comparison."""
 
     def __init__(self, rows_of: "RowsOf", quantity: Quantity) -> None:
-        """Store the function, and the quantity named in rows of programs that were not analysed."""
+        """Store the function that makes the rows of one program.
+
+        `quantity` is the quantity in the rows of programs that were not analysed.
+        """
         self._rows_of, self._quantity = rows_of, quantity
 
     def __call__(self, pairs: Sequence[tuple[Item, Recomputed | None]]) -> list[ComparedValue]:
-        """Return the rows of all programs."""
+        """Return the rows of all programs.
+
+        The result of a program is None if it was not analysed.
+        """
         found = list[ComparedValue]()
         for item, result in pairs:
             if result is None:
@@ -204,7 +212,7 @@ RowsOf = Callable[[Item, Recomputed], list[ComparedValue]]
 
 
 def _bit_rate(cost: float) -> float:
-    """Return the bit rate of all cores in Gbit/s, given the cycles of one core per byte."""
+    """Return the bit rate of all cores in Gbit/s; `cost` is a core's number of cycles per byte."""
     return 8 * CORES * CLOCK_HZ / cost / 1e9
 
 
@@ -223,7 +231,7 @@ _ON_CARD = Quantity("slowest measured path", "Gbit/s")
 
 
 def bit_rates(source: Source) -> Plan:
-    """Return the plan for Table 2: bit rates of each program."""
+    """Return the work that recomputes Table 2: bit rates of each program."""
     found = _plan(source, Settings("bitrate"), Rows(_bit_rate_rows, _NAIVE))
     return found._replace(
         conditions=[
@@ -255,13 +263,13 @@ def _bit_rate_rows(item: Item, found: Recomputed) -> list[ComparedValue]:
 
 
 def _paths(published: PublishedProgram) -> Sequence[PublishedPath]:
-    """Return all published paths of a program, or the slowest one if only this is known."""
+    """Return all published paths of a program, or the slowest one if only this is published."""
     slowest = published.slowest
     return published.paths or ([] if slowest is None else [slowest])
 
 
 def _ours(result: Result, cores: int) -> float | None:
-    """Return the bit rate in Gbit/s on the slowest path that slowpath found."""
+    """Return the bit rate in Gbit/s on the slowest path that slowpath found; None without one."""
     if not result["paths"]:
         return None
     path = result["paths"][0]
@@ -270,7 +278,7 @@ def _ours(result: Result, cores: int) -> float | None:
 
 
 def _naive(result: Result, cores: int) -> float | None:
-    """Return the naive bound in Gbit/s, which includes paths that no packet can take.
+    """Return the naive bound of slowpath in Gbit/s, which includes paths that no packet can take.
 
     Limits that do not depend on the program, such as the line rate, do not count.
     """
@@ -289,7 +297,7 @@ _UNTIL_SLOWEST = Quantity("time until the slowest satisfiable path", "s")
 
 
 def seconds(source: Source) -> Plan:
-    """Return the plan for Table 3: times of the analysis until the slowest path."""
+    """Return the work that recomputes Table 3: times until the analysis finds the slowest path."""
     found = _plan(source, Settings("bitrate"), Rows(_seconds_rows, _UNTIL_SLOWEST))
     return found._replace(
         conditions=[
@@ -312,7 +320,7 @@ _PACKETS = Quantity("packet rate on the card, slowest measured path", "Mpps")
 
 
 def count_min(source: Source) -> Plan:
-    """Return the plan for Figure 8: packet rates of a count-min sketch, by number of hashes."""
+    """Return the work that recomputes Figure 8: packet rates of a sketch, by number of hashes."""
     rows = Rows(_count_min_rows, _ESTIMATED)
     found = _plan(source, Settings("packetrate"), rows, _SKETCH)
     return found._replace(
@@ -348,7 +356,7 @@ _RATE = Quantity("guaranteed and measured rate of a path, median of the paths", 
 
 
 def paths(source: Source) -> Plan:
-    """Return the plan that compares the sets of all satisfiable paths."""
+    """Return the work that compares the sets of all paths that packets can take."""
     found = _plan(source, Settings("bitrate", "all"), Rows(_path_rows, _NUMBER))
     whole = [
         at
@@ -402,7 +410,7 @@ def _plain(one: PublishedPath) -> tuple[int, float, int]:
 def _common(
     theirs: Sequence[tuple[int, float, int]], ours: Sequence[tuple[int, float, int]]
 ) -> int:
-    """Return the number of equal elements of two sorted lists."""
+    """Return the number of elements that two sorted lists have in common."""
     left = list(ours)
     count = 0
     at = 0
@@ -422,7 +430,7 @@ _OBJECTS = "data-paper/programs/*.bpf.o"
 
 
 class Pair(NamedTuple):
-    """A published BPF object, and the listing that the driver of the card made of it."""
+    """A published BPF object, and the listing of it for the card, which the driver compiled."""
 
     name: str
     object: str
@@ -430,7 +438,7 @@ class Pair(NamedTuple):
 
 
 class Lines(NamedTuple):
-    """Lines of a published listing and of ours, and the number of equal lines."""
+    """Number of lines of a published listing and of ours, and number of equal lines."""
 
     published: int
     ours: int
@@ -438,7 +446,7 @@ class Lines(NamedTuple):
 
 
 def listings(source: Source) -> Plan:
-    """Return the plan for the listings of compiled programs."""
+    """Return the work that compiles the published programs, and compares the listings."""
     known = {path.stem: str(path) for path in source.needed(_LISTINGS)}
     pairs = [
         Pair(name, str(path), known[name])
@@ -454,7 +462,9 @@ def listings(source: Source) -> Plan:
 
 
 def compile_pair(_common: None, pair: Pair, stop_requested: StopRequested) -> Lines | None:
-    """Compile a published object, and compare the listing with the published one.
+    """Compile a published object, and compare our listing with the published one.
+
+    Return None if a stop was requested.
 
     Raises:
         InputError: if a file cannot be read, or the object cannot be compiled.

@@ -1,8 +1,9 @@
 """Recomputes results of Clara (Qiu et al., SOSP 2021) from its published tables.
 
-The tables are those of docs/reference/insights-files.md, with the numbers of the authors'
-repository. Predictions are judged by cross-validation: models do not see the rows that they
-predict. All six pairs of each group of four functions were measured.
+Clara advises numbers of cores, and pairs of network functions that run well together on a NIC. The
+tables are those of docs/reference/insights-files.md, with the numbers of the authors' repository.
+Predictions are judged by cross-validation: models do not see the rows that they predict. All six
+pairs of each group of four functions were measured.
 """
 
 import warnings
@@ -36,18 +37,18 @@ from slowpath.reproduce.registry import Source
 # --- deviations of predictions from measurements --------------------------------------------------
 
 COUNTS = (1, 2, 3)
-"""Numbers of best pairs for which the overlap of prediction and measurement is computed."""
+"""Numbers of best pairs for which the overlap of predicted and measured pairs is computed."""
 
 
 class Agreement(NamedTuple):
-    """Agreement of a predicted co-location score with the measured score, by group."""
+    """Agreement of predicted scores of pairs with measured ones, for each group of functions."""
 
     overlap: Array  # see `overlap`, for each of COUNTS, shape (groups, 3)
     loss: Array  # see `loss`, shape (groups,)
 
 
 def groups_at(groups: Groups, pairs: Paired, places: np.ndarray) -> tuple[Groups, Paired]:
-    """Return the groups and pairs whose group indices are in `places`."""
+    """Return only the groups with the indices `places`, and their pairs."""
     members = (places[:, None] * FUNCTIONS + np.arange(FUNCTIONS)).ravel()
     part = Groups(
         groups.file,
@@ -60,24 +61,24 @@ def groups_at(groups: Groups, pairs: Paired, places: np.ndarray) -> tuple[Groups
 
 
 def without_solo(groups: Groups) -> Groups:
-    """Return the groups without the measurements of functions that run alone."""
+    """Return a copy of the groups without the measurements of functions that run alone."""
     unmeasured = np.full(groups.alone.throughput.shape, np.nan)
     return groups._replace(alone=Alone(unmeasured, unmeasured))
 
 
 def truth(groups: Groups, pairs: Paired) -> Scores:
-    """Return the co-location scores that follow from measured throughput and latency."""
+    """Return the scores of pairs that follow from measured throughput and latency."""
     return scores(groups.alone.throughput, groups.alone.latency, *pairs)
 
 
 def higher_is_better(found: Scores, name: str) -> Array:
-    """Return the score with this name such that higher is better: latency scores are negated."""
+    """Return the score `name` such that a higher value is better: latency scores are negated."""
     score: Array = getattr(found, name)
     return -score if name.startswith("latency") else score
 
 
 def overlap(true: Array, predicted: Array, count: int) -> Array:
-    """Return, by group, the share of the `count` best pairs that are among the predicted best.
+    """Return the share of the `count` best pairs that are among the predicted best, by group.
 
     Args:
         true: measured scores, higher is better, shape (groups, 6).
@@ -90,9 +91,9 @@ def overlap(true: Array, predicted: Array, count: int) -> Array:
 
 
 def loss(true: Array, predicted: Array) -> Array:
-    """Return, by group, the score lost by choosing the pair that is predicted to be best.
+    """Return the share of the best score that the predicted best pair loses, by group.
 
-    The loss is a share of the measured score of the best pair.
+    `true` has the measured scores, `predicted` the predicted ones, with the axes `[group, pair]`.
     """
     best = true.max(1)
     chosen = true[np.arange(len(true)), predicted.argmax(1)]
@@ -100,7 +101,7 @@ def loss(true: Array, predicted: Array) -> Array:
 
 
 def agreement(true: Scores, found: Scores, name: str) -> Agreement:
-    """Compare measured and predicted values of the score named `name`."""
+    """Compare predicted with measured values of the score `name`, for each group."""
     one, other = higher_is_better(true, name), higher_is_better(found, name)
     return Agreement(
         np.stack([overlap(one, other, count) for count in COUNTS], 1), loss(one, other)
@@ -108,7 +109,10 @@ def agreement(true: Scores, found: Scores, name: str) -> Agreement:
 
 
 class Outcome(NamedTuple):
-    """Errors of predicted throughput curves and advised numbers of cores, by function."""
+    """Errors of predicted throughput curves, and of advised numbers of cores, by function.
+
+    The knee is the number of cores beyond which throughput hardly grows.
+    """
 
     knee: Array  # |predicted - measured| in cores
     plain: Array  # |knee of the predicted curve - measured knee| in cores
@@ -120,26 +124,29 @@ class Outcome(NamedTuple):
 
 
 def curves_of(curves: Curves, places: np.ndarray) -> Curves:
-    """Return the curves of the functions with the given indices."""
+    """Return only the curves of the functions with the indices `places`."""
     names = tuple(curves.names[at] for at in places)
     functions = curves.functions.selected(places)
     return Curves(names, functions, curves.throughput[places], curves.latency[places])
 
 
 def at_cores(throughput: Array, cores: Array) -> Array:
-    """Return the throughput of each curve at a number of cores, by linear interpolation."""
+    """Return the throughput of each curve at its number of cores, interpolated linearly."""
     return np.array(
         [np.interp(at, CORES, curve) for at, curve in zip(cores, throughput, strict=True)]
     )
 
 
 def inside(low: np.ndarray, high: np.ndarray, measured: np.ndarray) -> Array:
-    """Return 1 for each measured value that lies in its interval, else 0."""
+    """Return 1 for each measured value that is in its interval, and 0 for others."""
     return np.asarray((low <= measured) & (measured <= high), float)
 
 
 def compared_curves(model: CoresModel, curves: Curves, confidence: float) -> Outcome:
-    """Predict the throughput curves of functions, and compare them with the measured curves."""
+    """Predict the throughput curves of functions, and compare them with the measured ones.
+
+    `confidence` is that of the intervals for the advised numbers of cores.
+    """
     points = predict(model, curves.functions, CORES)
     advice = advised(model, curves.functions, confidence).advice
     truth = knees(curves.throughput)
@@ -166,8 +173,8 @@ _HELD_OUT = (
 # --- Figure 11: numbers of cores ------------------------------------------------------------------
 
 _SCRIPT = {"hit": 2.45, "miss": 2.47}
-"""Mean error of the published script (GBDT) in cores, as the script prints it for its own division
-of the data.
+"""Mean error in cores that the published script prints for its boosted trees, with its own division
+of the data, by traffic.
 """
 _KNEE = Quantity("error of the advised number of cores, mean", "cores")
 _SHARE = Quantity("measured throughput at the advised cores, of the highest", "%")
@@ -180,7 +187,7 @@ _WIDTH = Quantity("width of these intervals, mean", "cores")
 
 
 class Fold(NamedTuple):
-    """A part of the published functions that a model predicts without having seen it."""
+    """A part of the published functions that is predicted by a model trained on the other parts."""
 
     traffic: str
     seed: int
@@ -188,7 +195,7 @@ class Fold(NamedTuple):
 
 
 class CoresOfFold(NamedTuple):
-    """Errors for the functions of a fold: of slowpath, and of boosted trees as in the paper."""
+    """Errors of advised cores for the functions of a fold, by slowpath and the paper's method."""
 
     ours: Outcome
     trees: Array  # |advised - measured|, cores
@@ -196,7 +203,7 @@ class CoresOfFold(NamedTuple):
 
 
 def cores(source: Source) -> Plan:
-    """Return the plan for Figure 11: advised numbers of cores.
+    """Return the work that recomputes Figure 11: advised numbers of cores.
 
     Raises:
         InputError: if the tables are missing or damaged.
@@ -237,7 +244,10 @@ def cores(source: Source) -> Plan:
 def cores_of_fold(
     common: dict[str, Curves], fold: Fold, stop_requested: StopRequested
 ) -> CoresOfFold | None:
-    """Train on all other folds, and judge the predictions for a fold; None if stopped."""
+    """Train on all other folds, and judge the predictions for this fold.
+
+    `common` has the curves for each traffic. Return None if a stop was requested.
+    """
     if stop_requested():
         return None
     curves = common[fold.traffic]
@@ -255,7 +265,10 @@ def cores_of_fold(
 
 
 def _trees(seen: Curves, held_out: Curves) -> Array:
-    """Return numbers of cores as the paper predicts them: boosted trees over amounts of work."""
+    """Return numbers of cores as the paper predicts them: by boosted trees over amounts of work.
+
+    The trees are trained on the curves `seen`, and predict `held_out`.
+    """
     from sklearn.ensemble import HistGradientBoostingRegressor
 
     trees = HistGradientBoostingRegressor(
@@ -267,14 +280,14 @@ def _trees(seen: Curves, held_out: Curves) -> Array:
 
 
 def _amounts(curves: Curves) -> Array:
-    """Return the amount of each kind of work of functions, without a queueing network."""
+    """Return the amount of each kind of work of functions, `[function, kind]`."""
     known = works(curves.functions)
     names = [name for name in known if name != "packet" and ">=" not in name]
     return np.stack([known[name] for name in names], 1)
 
 
 class _Mean(NamedTuple):
-    """Mean over functions, and a note on its standard deviation over divisions into folds."""
+    """Mean of a value over functions, and a note on its spread between divisions into folds."""
 
     value: float
     note: str | None
@@ -289,7 +302,10 @@ class _Known:
         self._partly = _partly(len(self._found), len(every))
 
     def mean(self, values: Callable[[CoresOfFold], Array]) -> _Mean | None:
-        """Return the mean of a value over all predicted functions; None without results."""
+        """Return the mean of a value over all predicted functions; None without results.
+
+        `values` returns the values of the functions in a fold.
+        """
         seeds = sorted({seed for seed, _ in self._found})
         means = [
             float(np.concatenate([values(one) for of, one in self._found if of == seed]).mean())
@@ -350,7 +366,7 @@ _OTHERS: Mapping[Quantity, Callable[[CoresOfFold], Array]] = {
     _INSIDE: lambda one: 100 * one.ours.covered,
     _WIDTH: lambda one: one.ours.width,
 }
-"""Quantities that the paper does not state."""
+"""Compared quantities that the paper does not state, with a function for their values."""
 
 
 def _partly(done: int, count: int) -> str | None:
@@ -360,14 +376,18 @@ def _partly(done: int, count: int) -> str | None:
 # --- Figure 14: pairs -----------------------------------------------------------------------------
 
 _OVERLAP = {"throughput_total": (0.60, 0.76, 0.88)}
-"""Shares of the best pairs that are among the predicted ones, as the published script prints them.
+"""Shares of the best pairs that are among the predicted ones, as the published script prints them,
+by score.
 """
 _BEST = "share of the {} best pairs among the {} predicted ones"
 _LOSS = Quantity("score lost by the predicted best pair", "%")
 
 
 class PairsOfFold(NamedTuple):
-    """Agreement for the groups of a fold, by score: without and with measured solo throughput."""
+    """Agreement of predicted with measured pairs in a fold, by score.
+
+    Predictions are made both without and with measured solo throughput.
+    """
 
     overlap: dict[str, Array]  # see COUNTS, shape (groups, 3)
     loss: dict[str, Array]  # shape (groups,)
@@ -376,7 +396,7 @@ class PairsOfFold(NamedTuple):
 
 
 def colocation(source: Source) -> Plan:
-    """Return the plan for Figure 14: best pairs of functions.
+    """Return the work that recomputes Figure 14: best pairs of functions.
 
     Raises:
         InputError: if the table is missing or damaged.
@@ -406,7 +426,10 @@ def colocation(source: Source) -> Plan:
 def pairs_of_fold(
     common: tuple[Groups, Paired], fold: Fold, stop_requested: StopRequested
 ) -> PairsOfFold | None:
-    """Train on all other groups, and judge the predicted order of pairs; None if stopped."""
+    """Train on all other groups, and judge the predicted order of pairs in this fold.
+
+    Return None if a stop was requested.
+    """
     if stop_requested():
         return None
     groups, pairs = common

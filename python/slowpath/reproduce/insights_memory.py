@@ -1,6 +1,6 @@
-"""Recomputes placements and orders of state of Clara (Qiu et al., SOSP 2021).
+"""Recomputes Clara's advice on the memory of network functions (Qiu et al., SOSP 2021).
 
-The problems are placements of structures in memories, and orders of variables, in the form of
+The problems are placements of data structures in memories, and orders of variables, in the form of
 docs/reference/insights-files.md. slowpath proves that its placement or order is the best one.
 """
 
@@ -33,18 +33,18 @@ _COST = Quantity("cost of the accesses of a packet")
 _ACCESSES = "memory accesses for each packet, with windows of {} bytes"
 WIDTHS = (8, 16, 32)
 _SECONDS = 30.0
-"""Limit of the search for the best placement of one case."""
+"""Time limit of the search for the best placement in one case, in seconds."""
 
 
 class Found(NamedTuple):
-    """The best value that was found; `proved` is true if no better value exists."""
+    """The best value that a search found; `proved` is true if no better value exists."""
 
     value: float
     proved: bool
 
 
 def placement(source: Source) -> Plan:
-    """Return the plan that compares the costs of published placements.
+    """Return the work that compares the costs of published placements with those of the best ones.
 
     Raises:
         InputError: if the file is missing, damaged, or has no published placement.
@@ -70,7 +70,7 @@ def placement(source: Source) -> Plan:
 def best_placement(
     _common: None, described: DescribedCase, stop_requested: StopRequested
 ) -> Found | None:
-    """Find the placement of least cost; None if stopped."""
+    """Find the placement with the least cost; return None if a stop was requested."""
     if stop_requested():
         return None
     found = place(described.case, COST, free=True, seconds=_SECONDS)
@@ -95,14 +95,16 @@ def _proof(*, proved: bool) -> str:
 
 
 class Laid(NamedTuple):
-    """A network function whose variables are ordered, and the bytes that one access fetches."""
+    """A network function whose variables are ordered, and the bytes that an access fetches."""
 
     described: DescribedElement
     width: int
 
 
 def coalescing(source: Source) -> Plan:
-    """Return the plan that compares the accesses of published orders of variables.
+    """Return the work that compares published orders of variables with the best ones.
+
+    They are compared by the number of memory accesses.
 
     Raises:
         InputError: if the file is missing, damaged, or has no published order.
@@ -123,7 +125,7 @@ def coalescing(source: Source) -> Plan:
 
 
 def best_layout(_common: None, item: Laid, stop_requested: StopRequested) -> Found | None:
-    """Find the order of variables with the fewest accesses; None if stopped."""
+    """Find the order of variables with the fewest accesses; return None if a stop was requested."""
     if stop_requested():
         return None
     known: list[Order] = [] if item.described.published is None else [item.described.published]
@@ -154,14 +156,14 @@ _FASTER, _FACTORS = "imem", (1, 2, 4)
 
 
 class Spread(NamedTuple):
-    """A placement problem in which one memory is faster by a factor."""
+    """A placement problem in which one memory is faster by this factor."""
 
     case: Case
     factor: int
 
 
 def spreading(source: Source) -> Plan:
-    """Return the plan for Figure 15: throughput gained by spreading state over memories.
+    """Return the work that recomputes Figure 15: throughput gained by spreading state.
 
     Raises:
         InputError: if the file is missing or damaged.
@@ -188,7 +190,10 @@ def _bandwidth(item: Spread) -> str:
 
 
 def gain(_common: None, item: Spread, stop_requested: StopRequested) -> Found | None:
-    """Compare the placement of highest throughput with that of least cost; None if stopped."""
+    """Return by how much the placement of highest throughput is faster than that of least cost.
+
+    The value is in percent. Return None if a stop was requested.
+    """
     rates = item.case.rates
     if stop_requested() or rates is None:
         return None

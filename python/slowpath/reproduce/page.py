@@ -1,7 +1,7 @@
-"""Writes a comparison as an HTML page, with a chart of published and own values.
+"""Writes a comparison as an HTML page, with charts of published and recomputed values.
 
-If items are numbers, published values are points, and own values a curve. Other items get a pair of
-bars each, on a logarithmic axis if the values differ much.
+If items are numbers, published values are points, and ours a curve. Other items get a pair of bars
+each, on a logarithmic axis if the values differ much.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -28,7 +28,7 @@ _BAR, _GAP = 7.0, 6.0
 _LETTER = 7.0  # width of a letter of a label
 _LONGEST = 26  # letters of a label
 Place = Callable[[float], float]
-"""Function that converts a value to its x position."""
+"""Function that converts a value to its x position in a chart."""
 _STYLE = """
 svg .published { fill: var(--c0); } svg .ours { fill: var(--c1); }
 svg .point { fill: var(--c0); }
@@ -37,7 +37,10 @@ svg .point { fill: var(--c0); }
 
 
 def comparison_page(document: Reproduction, axis: str | None) -> str:
-    """Return the text of the page; `axis` names the x-axis if items are numbers."""
+    """Return the HTML page of a comparison.
+
+    `axis` is the name of the x-axis if items are numbers, else None.
+    """
     [figure] = document["paper"]["figures"]
     artefact = figure["artefact"]
     about = facts(
@@ -98,7 +101,10 @@ def _values(rows: Sequence[ComparedValue], series: str) -> list[float | None]:
 
 
 def _curve(name: str, rows: Sequence[ComparedValue], axis: str) -> Html:
-    """Draw published values as points, and own values as a curve, over items that are numbers."""
+    """Draw published values as points, and our values as a curve, for items that are numbers.
+
+    `name` is the title, `axis` the name of the x-axis.
+    """
     points, own = (
         [
             (float(row["item"]), value)
@@ -118,7 +124,7 @@ def _curve(name: str, rows: Sequence[ComparedValue], axis: str) -> Html:
 
 
 def _bars(name: str, rows: Sequence[ComparedValue]) -> Html:
-    """Draw two bars for each item: the published value and our value."""
+    """Draw two bars for each item: the published value and ours. `name` is the title."""
     known = [one for series in _SERIES for one in _values(rows, series) if one is not None]
     positive = all(one > 0 for one in known)
     scale = scale_of(known, from_zero=True)

@@ -1,4 +1,4 @@
-"""Reads published predictions and measurements of NFP programs.
+"""Reads the published predictions and measurements of NFP programs (Krude et al., CoNEXT 2021).
 
 Two forms are known. The authors' repository has a report for each program
 (`data-paper/predictions/NAME.k.ereport`, compressed with bzip2) and logs of the measurements
@@ -22,7 +22,7 @@ from slowpath.core.errors import InputError
 from slowpath.core.inputs import read_program, text_of
 
 UNROLL = {"xdp-alaw2ulaw": 160, "xdp-alaw2ulaw-opt": 160, "xdp-quic-lb-ipv6-options": 10}
-"""Loop limits of the published analyses; reports do not state them."""
+"""Loop limits of the published analyses, by program; reports do not state them."""
 _BZIP2 = b"BZh"
 _PATH = "#### ->"
 _BLOCK = "####"
@@ -34,7 +34,7 @@ _MEAN = re.compile(r"\S+ mean: +([0-9.]+)")
 
 
 class PublishedPath(NamedTuple):
-    """A satisfiable path with its published costs for a packet."""
+    """A path that packets can take, with its published costs for a packet."""
 
     cycles: float  # of one core
     dram: float  # cycles of the memory engine
@@ -43,7 +43,7 @@ class PublishedPath(NamedTuple):
 
 
 class PublishedProgram(NamedTuple):
-    """Published results of the analysis of a program."""
+    """Published results of analysing a program."""
 
     cores: int
     naive_per_byte: float  # cycles of one core per byte on the slowest path, possible or not
@@ -63,12 +63,16 @@ class PublishedFiles(NamedTuple):
 
 
 def per_byte(cycles: float, dram: float, size: int, cores: int) -> float:
-    """Return the cycles of one core per byte, of the slower component: cores or memory."""
+    """Return the cycles of one core per byte, for the component that limits the rate.
+
+    `cycles` are those of one core for a packet, `dram` those of the memory engine, `size` is the
+    packet size. Either the cores or the memory are the limit.
+    """
     return max(cycles, dram * cores) / size
 
 
 def read_published(files: PublishedFiles) -> PublishedProgram:
-    """Read the published results of a program.
+    """Read the published results of a program from its files.
 
     Raises:
         InputError: if a file is damaged.
@@ -89,7 +93,7 @@ def _path(record: Mapping[str, Any]) -> PublishedPath:
 
 
 def read_summary(file: Path) -> Mapping[str, Any]:
-    """Read `summary.json`, with a record for each program.
+    """Read `summary.json`, which has a record of published results for each program.
 
     Raises:
         InputError: if it is not such a summary.
@@ -106,7 +110,11 @@ def read_summary(file: Path) -> Mapping[str, Any]:
 
 
 def _check(record: Mapping[str, Any]) -> None:
-    """Raise KeyError or TypeError unless a record has the numbers that are read from it."""
+    """Check that a record has all numbers that are read from it.
+
+    Raises:
+        KeyError, TypeError: if it does not.
+    """
     numbers = ("cores", "naive_cycles_per_byte", "naive_dram_cycles_per_byte", "naive_seconds")
     ssp = ("cycles", "dram_cycles", "min_packet_size", "seconds")
     for value in (*(record[key] for key in numbers), *(record["ssp"][key] for key in ssp)):
@@ -164,7 +172,7 @@ def _text(file: str) -> str:
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[list[str]]:
-    """Yield the head of a report, and then each block of a path."""
+    """Yield the head of a report as lines, and then each of its blocks."""
     block = list[str]()
     for line in lines:
         if line.startswith(_BLOCK):
@@ -183,7 +191,7 @@ def _value(lines: Sequence[str], key: str) -> str:
 
 
 class _Block:
-    """A block of a report: a path, or a set of paths with a bound."""
+    """A block of a report: the results for a path, or a bound for a set of paths."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self._lines = lines
@@ -194,7 +202,7 @@ class _Block:
 
     @property
     def seconds(self) -> float:
-        """Seconds between the start of the analysis and this block of the report."""
+        """Time in seconds from the start of the analysis to this block of the report."""
         found = (_SECONDS.match(line) for line in self._lines)
         return float(next(one[1] for one in found if one))
 
@@ -209,7 +217,10 @@ class _Block:
         )
 
     def _key(self, size: int) -> str:
-        """Return the name of this path in logs: a digest of its packet and map content."""
+        """Return the name by which logs call this path: a digest of its packet and map content.
+
+        `size` is the size of the packet.
+        """
         known, words = dict[int, str](), dict[int, str]()
         for line in self._lines:
             if match := _BYTES.match(line):
@@ -229,7 +240,10 @@ class _Block:
 
 
 def _map_text(words: Mapping[int, str]) -> str:
-    """Return the map content as the published tool writes it: a text for each run of bytes."""
+    """Return map content as the published tool writes it; consecutive bytes form one text.
+
+    `words` has the bytes by address.
+    """
     runs = list[tuple[int, list[str]]]()
     for at, byte in sorted(words.items()):
         if runs and runs[-1][0] + len(runs[-1][1]) == at:
@@ -241,7 +255,7 @@ def _map_text(words: Mapping[int, str]) -> str:
 
 
 def _measured(log: str) -> dict[str, float]:
-    """Return the mean measured cycles in a log, by the name of the path."""
+    """Return the mean measured cycles of each path in a log, by the name of the path."""
     found = dict[str, float]()
     key = None
     for line in _text(log).splitlines():

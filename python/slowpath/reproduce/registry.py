@@ -1,8 +1,9 @@
-"""Lists the papers and figures that the documentation compares with, and finds their artefacts.
+"""Lists the papers and figures that can be reproduced, and finds their artefacts on disk.
 
-Each figure has the function that recomputes it, or the reason why this command cannot. The registry
-holds no published data: functions read them from the user's copy of the artefact. Numbers that a
-paper prints stand beside the function that compares them, with their place in the paper.
+An artefact is published data or programs. Each figure has the function that recomputes it, or the
+reason why this command cannot. The registry holds no published data: functions read them from the
+user's copy of the artefact. Numbers that a paper prints stand beside the function that compares
+them, with their place in the paper.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,7 +16,7 @@ from slowpath.core.inputs import NO_SUCH_FILE
 
 
 class Artefact(NamedTuple):
-    """Published data or programs, and the place to get them."""
+    """Published data or programs, and where to get them."""
 
     title: str
     address: str
@@ -24,7 +25,7 @@ class Artefact(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """A published figure, table or file that the documentation compares with."""
+    """A figure or table, or a file of an artefact, that the documentation compares with."""
 
     name: str  # as in the paper; a plain word for a file of the artefact that no figure prints
     title: str
@@ -37,7 +38,7 @@ class Figure(NamedTuple):
 
 
 class Paper(NamedTuple):
-    """A paper with its compared figures."""
+    """A paper with the figures that the documentation compares with."""
 
     name: str
     authors: str  # with venue and year
@@ -46,7 +47,7 @@ class Paper(NamedTuple):
     figures: tuple[Figure, ...]
 
     def figure_names(self) -> list[str]:
-        """Return the names of the figures."""
+        """Return the names of the paper's figures."""
         return [one.name for one in self.figures]
 
 
@@ -292,10 +293,10 @@ _REF = "ref: "
 
 
 class Source:
-    """The user's copy of an artefact: folders, or single files."""
+    """The user's copy of an artefact (published data or programs), as folders or single files."""
 
     def __init__(self, paths: Sequence[str], figure: Figure) -> None:
-        """Store the paths of the data for a figure.
+        """Store the paths of the copy, and the figure that is recomputed from it.
 
         Raises:
             OptionError: if no path is given.
@@ -312,10 +313,10 @@ class Source:
                 raise InputError(codes.NO_SUCH_FILE, str(path), NO_SUCH_FILE)
 
     def files(self, *patterns: str) -> list[Path]:
-        """Return the files that match the first glob with a match; the last part is the name.
+        """Return the files that match the first of these globs with any match.
 
-        A folder is searched for the whole glob and for the name alone. A single file matches by its
-        name.
+        A folder is searched for the whole glob, and for its last part alone. A single file matches
+        by its name.
         """
         for pattern in patterns:
             found = sorted(set(self._matching(pattern)))
@@ -337,11 +338,11 @@ class Source:
                         break
 
     def file(self, *patterns: str) -> Path | None:
-        """Return the first file that `files` finds; None without one."""
+        """Return the first file that `files` finds for these globs; None without one."""
         return next(iter(self.files(*patterns)), None)
 
     def needed(self, *patterns: str) -> list[Path]:
-        """Return the files that match a glob.
+        """Return the files that match the first of these globs with any match.
 
         Raises:
             InputError: if there are none; the error says where the artefact is published.
@@ -352,22 +353,25 @@ class Source:
         return found
 
     def missing(self, what: str) -> InputError:
-        """Return the error for missing files; `what` describes the files."""
+        """Return the error about files that the copy lacks; `what` describes them."""
         where = ", ".join(map(str, self.paths))
         reason = f"has no {what}; name the local path of {wanted(self.figure)}"
         return InputError(codes.ARTEFACT_INCOMPLETE, where, reason)
 
     def damaged(self, file: Path, reason: str) -> InputError:
-        """Return the error for a file whose content is not that of the artefact."""
+        """Return the error about a file whose content is not that of the artefact.
+
+        `reason` says what is wrong.
+        """
         again = f"{reason}; get it again from {place(self.figure)}"
         return InputError(codes.ARTEFACT_DAMAGED, str(file), again)
 
     def revisions(self) -> list[str]:
-        """Return the commits of the paths that are Git checkouts."""
+        """Return the commit of each path that is a Git checkout."""
         return [one for path in self.paths if (one := _commit(path)) is not None]
 
     def warnings(self) -> list[Coded]:
-        """Return a warning for each checkout at another commit than that of the registry."""
+        """Return a warning for each Git checkout at another commit than the one in the registry."""
         artefact = self.figure.artefact
         if artefact is None or artefact.revision is None:
             return []
@@ -383,13 +387,13 @@ class Source:
 
 
 def wanted(figure: Figure) -> str:
-    """Describe the data of a figure and the place to get them, for error messages."""
+    """Describe the data that a figure needs and where to get them, for error messages."""
     at = "" if figure.artefact is None else f", from {place(figure)}"
     return f"the data: {figure.needs}{at}"
 
 
 def place(figure: Figure) -> str:
-    """Return the address of a figure's artefact with its revision."""
+    """Return the address of a figure's artefact, with the commit."""
     artefact = figure.artefact
     if artefact is None:
         return figure.needs
@@ -398,7 +402,7 @@ def place(figure: Figure) -> str:
 
 
 def _commit(folder: Path) -> str | None:
-    """Return the commit of a Git checkout; None for other folders, or if the state is unknown."""
+    """Return the commit of a Git checkout; None for other folders, or if it is unknown."""
     git = folder / ".git"
     if not git.is_dir():
         return None

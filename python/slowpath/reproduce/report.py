@@ -1,4 +1,4 @@
-"""Prints lists of figures, and comparisons, as text and CSV."""
+"""Formats lists of figures, and comparisons with published values, as text and CSV."""
 
 import math
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ _COLUMNS = ("item", "published", "ours", "deviation", "%", "")
 
 
 def table(document: FigureList | Reproduction) -> Iterator[Line]:
-    """Yield the text report of a list of figures, or of a comparison."""
+    """Yield the lines of a text report: a list of figures, or a comparison."""
     papers = _papers(document)
     if papers is None:
         yield from _comparison(cast("Reproduction", document))
@@ -32,7 +32,7 @@ def table(document: FigureList | Reproduction) -> Iterator[Line]:
 
 
 def _papers(document: FigureList | Reproduction) -> list[PaperFigures] | None:
-    """Return the papers of a list of figures; None for a comparison."""
+    """Return the papers if the document is a list of figures; None if it is a comparison."""
     return cast("FigureList", document)["papers"] if "papers" in document else None
 
 
@@ -48,7 +48,7 @@ def _paper_lines(paper: PaperFigures) -> Iterator[Line]:
 
 
 def _place(paper: PaperFigures) -> dict[str, str]:
-    """Return the place of each figure's artefact: address, revision and licence."""
+    """Return address, revision and licence of a paper's artefacts, by the name of the figure."""
     places = dict[str, str]()
     for figure in paper["figures"]:
         artefact = figure["artefact"]
@@ -60,7 +60,7 @@ def _place(paper: PaperFigures) -> dict[str, str]:
 
 
 def reference(paper: PaperFigures) -> str:
-    """Return authors, title and identifier of a paper."""
+    """Return a bibliographic reference: authors, title and DOI."""
     doi = "" if paper["doi"] is None else f", doi.org/{paper['doi']}"
     return f"{paper['authors']}, {paper['title']}{doi}"
 
@@ -85,7 +85,7 @@ def _comparison(document: Reproduction) -> Iterator[Line]:
 
 
 def revisions(document: Reproduction) -> str:
-    """Return a text with the Git commits of the data."""
+    """Return a text with the Git commits of the user's copy of the data: ` at commit 1a2b3c4`."""
     known = [one[:7] for one in document["revisions"]]
     if known:
         return f" at commit {', '.join(known)}"
@@ -95,12 +95,12 @@ def revisions(document: Reproduction) -> str:
 
 
 def title(quantity: Quantity) -> str:
-    """Return the name of a quantity with its unit."""
+    """Return the name of a quantity with its unit, for the head of a table."""
     return f"{quantity.name}, {quantity.unit}" if quantity.unit else quantity.name
 
 
 def cells(row: ComparedValue) -> list[str]:
-    """Return the cells of a row of a table."""
+    """Return the cells of a compared value for a table: item, both values, and deviation."""
     values = [row["published"], row["ours"]]
     whole = all(one is None or float(one).is_integer() for one in values)
     digits = [0 if whole or one is None else _decimals(one) for one in values]
@@ -117,7 +117,7 @@ def cells(row: ComparedValue) -> list[str]:
 
 
 def _decimals(value: float) -> int:
-    """Return the number of decimals that give a value four digits."""
+    """Return the number of decimals with which a value has four significant digits."""
     shown = 4
     size = math.floor(math.log10(abs(value))) if value else 0
     return min(max(shown - 1 - size, 0), 6)
@@ -128,7 +128,7 @@ def _fixed(value: float | None, digits: int) -> str:
 
 
 def _signed(value: float | None, digits: int) -> str:
-    """Format a deviation; one that rounds to zero has no sign."""
+    """Format a deviation with its sign; if it rounds to zero, without a sign."""
     if value is None:
         return ""
     plain = f"{value:+,.{digits}f}"
@@ -136,7 +136,7 @@ def _signed(value: float | None, digits: int) -> str:
 
 
 def summary_text(one: Deviations) -> str:
-    """Describe the deviations of a quantity in a line."""
+    """Return a line that summarises the deviations of a quantity."""
     if one["median_percent"] is None or one["largest_percent"] is None:
         return "no deviation in percent"
     visible = 0.005  # a smaller deviation is shown as 0.00
@@ -149,7 +149,7 @@ def summary_text(one: Deviations) -> str:
 
 
 def csv_report(document: FigureList | Reproduction) -> Iterator[str]:
-    """Yield a list of figures, or a comparison, as CSV."""
+    """Yield the lines of a CSV report: a list of figures, or a comparison."""
     papers = _papers(document)
     if papers is None:
         yield from _comparison_csv(cast("Reproduction", document))

@@ -27,11 +27,11 @@ from slowpath.reproduce.documents import (
 from slowpath.reproduce.registry import PAPERS, Figure, Paper, Source
 
 _SOON = 1.0
-"""Seconds until the progress line appears."""
+"""Time in seconds before the progress line appears."""
 
 
 def reproduce(args: Namespace, reporter: Reporter) -> ExitCode:
-    """Run `slowpath reproduce`: list figures, or recompute one and write the comparison.
+    """Run `slowpath reproduce`: list figures, or recompute one and report the comparison.
 
     Raises:
         OptionError: if a paper, figure or option is wrong.
@@ -106,7 +106,7 @@ def _figure(paper: Paper, name: str) -> Figure:
 
 
 def _list(args: Namespace, reporter: Reporter) -> None:
-    """Write the list of figures: of all papers, or of the named one.
+    """Print the list of figures: of all papers, or of the named one.
 
     Raises:
         OptionError: if the paper is unknown, or an option needs a figure.
@@ -126,7 +126,7 @@ def _list(args: Namespace, reporter: Reporter) -> None:
 
 
 def paper_document(paper: Paper, figures: Sequence[Figure]) -> PaperFigures:
-    """Convert a paper with these figures to an entry of the JSON document."""
+    """Return the entry of the JSON document for a paper with these figures."""
     return {
         "name": paper.name,
         "authors": paper.authors,
@@ -156,7 +156,7 @@ def _figure_document(figure: Figure) -> PublishedFigure:
 
 
 def _selected(plan: Plan, patterns: Sequence[str]) -> Plan:
-    """Return the plan with the items that `--only` selects.
+    """Return the plan with only the items that `--only` selects by these globs.
 
     Raises:
         OptionError: if there are none.
@@ -170,7 +170,7 @@ def _selected(plan: Plan, patterns: Sequence[str]) -> Plan:
 
 
 class _Refused(NamedTuple):
-    """Picklable copy of an `InputError` in an item, which a worker process can send back."""
+    """Copy of an `InputError` that a worker process can send back, because it can be pickled."""
 
     code: Code
     file: str
@@ -178,16 +178,16 @@ class _Refused(NamedTuple):
 
 
 class _Guarded:
-    """Wraps the work on an item, and returns input errors as values.
+    """Wrapper of the function that computes an item; it returns input errors as values.
 
-    It is a class, so that it can be pickled.
+    It is a class, so that it can be pickled and sent to worker processes.
     """
 
     def __init__(self, work: Callable[[Any, Any, StopRequested], Any]) -> None:
         self._work = work
 
     def __call__(self, common: object, item: object, stop: StopRequested) -> Any:  # noqa: ANN401
-        """Call the wrapped function; return `_Refused` if it raises InputError."""
+        """Call the wrapped function. If it raises an InputError, return it as a `_Refused`."""
         try:
             return self._work(common, item, stop)
         except InputError as problem:
@@ -195,7 +195,9 @@ class _Guarded:
 
 
 def _computed(plan: Plan, args: Namespace, stopping: Stopping, subject: str) -> list[Any | None]:
-    """Return the result of each item; None for items that were not computed.
+    """Compute the items of a plan in parallel; return the result of each, None if not computed.
+
+    `subject` is the name of the figure for the progress line.
 
     Raises:
         InputError: if the data of an item are damaged, or a worker died.

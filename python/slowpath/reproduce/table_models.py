@@ -1,8 +1,8 @@
-"""Compares models of an exact-match table with those of Scholz et al., ANCS 2021, Figure 2.
+"""Compares models of an exact-match table with Figure 2 of Scholz et al., ANCS 2021.
 
-The figure shows cycles per packet for t4p4s on DPDK. The text of section 3 states the ends of the
-segments, the error of the model, and the numbers of entries that fill the caches by equation 5.
-Our models are fitted to points of `slowpath calibrate`.
+The figure shows cycles per packet for t4p4s on DPDK, by the number of table entries. The text of
+section 3 states the ends of the segments, the error of the model, and the numbers of entries that
+fill the caches by equation 5. Our models are fitted to points of `slowpath calibrate`.
 """
 
 from collections.abc import Sequence
@@ -18,27 +18,28 @@ from slowpath.reproduce.registry import Source
 
 _ENTRIES, _COST = "entries", "cost"
 _ENDS = (100.0, 1000.0, 100_000.0)
-"""Approximate numbers of entries at which the published model changes its function."""
+"""Approximate numbers of entries at which the function of the published model changes."""
 _ERROR = 0.730
 """Error of the published model in percent (equation 1)."""
 _SEGMENTS = 4
 _KEY_BYTES, _ACTION_BYTES = 16, 64
 _CACHES = {"L2, 256 kB": (256e3, 1.68e3), "L3, 20 MB": (20e6, 1.32e5)}
-"""Caches of the published machine: bytes, and the published number of entries that fill them."""
+"""Caches of the published machine: size in bytes, and the published number of entries that fill it.
+"""
 _CHANGE = Quantity("entries at the end of a segment", "entries")
 _FILLED = Quantity("entries that fill a cache, by equation 5", "entries")
 _MODEL = Quantity("error of the model (sMAPE)", "%")
 
 
 class Fitted(NamedTuple):
-    """A model with four segments, fitted to measured points."""
+    """A model with four segments that was fitted to measured points."""
 
     ends: list[float]  # last measured number of entries of each segment but the last
     error: float  # percent
 
 
 def table_entries(source: Source) -> Plan:
-    """Return the plan for Figure 2.
+    """Return the work that recomputes Figure 2.
 
     Raises:
         InputError: if the points are missing.
@@ -58,7 +59,9 @@ def table_entries(source: Source) -> Plan:
 
 
 def fitted(_common: None, file: str, stop_requested: StopRequested) -> Fitted | None:
-    """Fit a model with four segments to measured points; None if stopped.
+    """Fit a model with four segments to the measured points in `file`.
+
+    Return None if a stop was requested.
 
     Raises:
         InputError: if the points cannot be read.
@@ -88,5 +91,5 @@ def _rows(pairs: Sequence[tuple[str, Fitted | None]]) -> list[ComparedValue]:
 
 
 def entries_in(size: float) -> float:
-    """Return the number of entries of a table that fills `size` bytes (equation 5 of the paper)."""
+    """Return the number of table entries that fill `size` bytes, by equation 5 of the paper."""
     return (size - 128) / (_KEY_BYTES + _ACTION_BYTES + 72)

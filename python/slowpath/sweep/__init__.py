@@ -1,1 +1,1 @@
-"""The command `slowpath sweep`, which computes guarantees for each value of a C macro."""
+"""The command `slowpath sweep`, which computes guarantees for many values of a C macro."""

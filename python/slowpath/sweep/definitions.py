@@ -1,4 +1,7 @@
-"""Reads the macro definitions to sweep (`-D`), and builds the request for each target."""
+"""Parses the macros and values of a sweep (options `-D`), and its requests to the analysis.
+
+A sweep compiles a program with each combination of macro values, and analyses it for each target.
+"""
 
 import re
 from argparse import Namespace
@@ -31,18 +34,18 @@ from slowpath.core.schema.rates import METRICS
 _NAME = r"[A-Za-z_]\w*"
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 _MOST = 10_000
-"""Maximum number of programs in a sweep."""
+"""Maximum number of programs (combinations of values) in a sweep."""
 
 
 class Definition(NamedTuple):
-    """A C macro to sweep (`-D`), with its values in order."""
+    """A C macro that is swept (`-D`), with its values in order."""
 
     name: str
     values: tuple[str, ...]
 
     @property
     def numbers(self) -> list[float] | None:
-        """Values as numbers; None if a value is not a number."""
+        """The values as numbers; None if a value is not a number."""
         try:
             return [float(value) for value in self.values]
         except ValueError:
@@ -50,11 +53,13 @@ class Definition(NamedTuple):
 
 
 Point = tuple[tuple[str, str], ...]
-"""A combination of values: for each macro, its name and one of its values."""
+"""A combination of values: the name of each macro, with one of its values."""
 
 
 def parse_definition(text: str) -> Definition:
-    """Parse `NAME=VALUES`; values are `1..20`, `1..20+2`, `1..1024*2`, or words with commas.
+    """Parse the argument of `-D`: `NAME=VALUES`.
+
+    Values are `1..20`, `1..20+2`, `1..1024*2`, or words with commas.
 
     Raises:
         ValueError: if the text has another form.
@@ -96,7 +101,10 @@ def _values(piece: str, name: str) -> list[str]:
 
 
 def _multiples(piece: str, first: int, last: int, factor: int) -> list[str]:
-    """Return values up to `last`, each the product of the one before and `factor`."""
+    """Return the values `first`, `first` x `factor`, and so on, up to `last`.
+
+    `piece` is their text, for errors.
+    """
     if first < 1 or factor < 2:  # noqa: PLR2004 - no other factor makes values grow
         raise ValueError(f"{piece!r} does not grow; write for example 1..1024*2")
     numbers = [first]
@@ -106,11 +114,11 @@ def _multiples(piece: str, first: int, last: int, factor: int) -> list[str]:
 
 
 def check_definitions(definitions: Sequence[Definition]) -> None:
-    """Check that macro names differ, and that the number of programs is within the limit.
+    """Check that the macros have different names, and that the sweep is not too large.
 
     Raises:
         OptionError: if a name occurs twice.
-        ValueError: if the limit is exceeded.
+        ValueError: if there are too many combinations of values.
     """
     names = [one.name for one in definitions]
     for name in names:
@@ -123,28 +131,28 @@ def check_definitions(definitions: Sequence[Definition]) -> None:
 
 
 def points(definitions: Sequence[Definition]) -> Iterator[Point]:
-    """Yield all combinations of values; the last definition varies fastest."""
+    """Yield all combinations of values; the values of the last macro change fastest."""
     names = [one.name for one in definitions]
     for values in product(*(one.values for one in definitions)):
         yield tuple(zip(names, values, strict=True))
 
 
 def flags(point: Point) -> tuple[str, ...]:
-    """Return the `-D` flags of clang for a combination of values."""
+    """Return the compiler flags (`-DNAME=VALUE`) for a combination of values."""
     return tuple(f"-D{name}={value}" for name, value in point)
 
 
 def words(point: Point) -> str:
-    """Format a combination of values for messages."""
+    """Format a combination of values for messages, such as `HASHES=3, SIZE=64`."""
     return ", ".join(f"{name}={value}" for name, value in point)
 
 
 _DEFAULT_RATE = "packetrate"
-"""Default metric of targets with rates."""
+"""Default metric of targets whose guarantees are rates."""
 
 
 class SweepRequest(NamedTuple):
-    """The sweep that the command line requests."""
+    """A sweep to run: source file, macros, and a request to the analysis for each target."""
 
     file: str
     definitions: Sequence[Definition]
@@ -153,7 +161,7 @@ class SweepRequest(NamedTuple):
 
 
 def read_sweep_request(args: Namespace) -> SweepRequest:
-    """Build the sweep from the options.
+    """Read the options of `slowpath sweep` into a request.
 
     Raises:
         OptionError: if an option is invalid.
@@ -192,7 +200,7 @@ def read_sweep_request(args: Namespace) -> SweepRequest:
 
 
 def _on(written: WrittenOptions, name: str, target: Target) -> WrittenOptions:
-    """Return the options for one target, without options that only other targets support."""
+    """Return the options for the target `name`, without those that only other targets support."""
     if target.machine is None:
         written = written._replace(entries=None)
     counters = target.counters

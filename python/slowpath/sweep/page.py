@@ -1,4 +1,4 @@
-"""Writes the HTML page of `slowpath sweep`: the growth of costs, charts and a table."""
+"""Writes the HTML page of `slowpath sweep`: how costs grow with the values of a macro."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -27,15 +27,15 @@ from slowpath.sweep.documents import Sweep, SweptProgram
 from slowpath.sweep.report import MEASURED, Series, csv_report, panels, table_cells
 
 _CARDS = 3
-"""Maximum number of cards on the first screen."""
+"""Maximum number of cards (boxes with a key figure) at the top of the page."""
 _REMARK = 24
-"""Maximum length of a remark inside the table; longer remarks follow the table."""
+"""Maximum length of a remark in the table; longer ones are below the table."""
 _CURVES = 12
 """Maximum number of curves in a chart."""
 
 
 class _Growth(NamedTuple):
-    """The change of a cost from the first to the last value of the definition."""
+    """The change of a cost from the first to the last value of the swept macro."""
 
     unit: str
     label: str
@@ -45,7 +45,7 @@ class _Growth(NamedTuple):
 
 
 def sweep_page(sweep: Sweep, definitions: Sequence[Definition]) -> str:
-    """Return the HTML page of a sweep with these definitions."""
+    """Return the HTML page of a sweep. `definitions` are the swept macros."""
     file = PurePath(sweep["file"]).name
     names = " and ".join(one.name for one in definitions)
     title = f"{file}: cost by {names}"
@@ -81,7 +81,10 @@ def _extent(sweep: Sweep) -> str:
 
 
 def _growths(definition: Definition, unit: str, series: Sequence[Series]) -> Iterator[_Growth]:
-    """Yield the growth of each series that has results for at least two values."""
+    """Yield the growth of each series that has results for at least two values of the macro.
+
+    `unit` is the unit of all series.
+    """
     for one in series:
         known = [(at, one.values[at][0]) for at in definition.values if at in one.values]
         if len(known) < 2:  # noqa: PLR2004 - a single value shows no growth
@@ -117,14 +120,17 @@ _RATES = ("Mpps", "Gbit/s")
 
 
 def _axis(unit: str) -> str:
-    """Return the label of the y-axis: costs per packet, in this unit."""
+    """Return the label of the y-axis for costs in this unit, such as `nanoseconds per packet`."""
     if unit.endswith(_RATES):
         return unit
     return f"{'nanoseconds' if unit == 'ns' else unit} per packet"
 
 
 def _figure(definition: Definition, unit: str, series: Sequence[Series]) -> Html:
-    """Draw all series with the unit `unit` as curves over the values of a macro definition."""
+    """Draw series of costs as curves over the values of a macro.
+
+    `unit` is the unit of all series.
+    """
     numbers = definition.numbers
     places = numbers or [float(at) for at in range(len(definition.values))]
     where = dict(zip(definition.values, places, strict=True))
@@ -191,7 +197,7 @@ def _results(sweep: Sweep) -> Html:
 
 
 def _only_code(program: SweptProgram) -> str | None:
-    """Return the common code of all errors of a program; None if there is none, or several."""
+    """Return the error code of a program's results; None if there is none, or several."""
     found = {one["code"] for one in program["results"]} - {None}
     return found.pop() if len(found) == 1 else None
 

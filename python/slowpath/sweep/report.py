@@ -1,7 +1,7 @@
-"""Prints and plots sweeps, as text, CSV and pictures.
+"""Formats sweeps as text and CSV, and plots them.
 
-The x-axis of a plot is the first definition. A plot has a panel for each unit, and a line for each
-target, program and combination of values of the other definitions.
+The x-axis of a plot is the first macro. A plot has a panel for each unit, and a line for each
+target, program and combination of values of the other macros.
 """
 
 from collections.abc import Iterator, Sequence, Set
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _EXACT = {"exact": "yes", "conditional": "if", "bound": "no"}
 _MEASURED = "measured ns"
 MEASURED = "measured in this kernel"
-"""Label of measured times in plots."""
+"""Label of the curve of measured times in plots."""
 _RESULT = ("target", "metric", "packetrate_pps", "bitrate_bps")
 _REST = ("verdict", "bottleneck", "stopped", "error")
 _TIME = ("ns", "low_ns", "high_ns", "program_ns")
@@ -32,18 +32,22 @@ _ESTIMATED = ("warm ns", "cold ns")
 _WARM = ("warm_ns", "warm_low_ns", "warm_high_ns")
 _COLD = ("cold_ns", "cold_low_ns", "cold_high_ns")
 ESTIMATE = ("warm_ns", *_COLD, *_WARM[1:])
-"""Keys of a target's estimated times and of the ends of their intervals, as names of CSV columns.
+"""CSV columns with a target's estimated times and the ends of their intervals; also the keys in
+results.
 """
 
 
 def text_report(sweep: Sweep) -> Iterator[Line]:
-    """Yield a row for each program, with each target's result or the reason for its absence."""
+    """Yield the lines of a text report: a row for each program, with the results for all targets.
+
+    If a result is missing, the row has the reason.
+    """
     yield from _table(sweep)
     yield from provenance_lines(sweep)
 
 
 class Cells(NamedTuple):
-    """The table of a sweep: a row for each program."""
+    """The table of a sweep with one row for each program, for text and HTML."""
 
     columns: list[str]
     right: set[str]  # columns of numbers
@@ -60,7 +64,10 @@ def _table(sweep: Sweep) -> Iterator[Line]:
 
 
 def table_cells(sweep: Sweep) -> Cells:
-    """Return the table of a sweep with each target's result or the reason for its absence."""
+    """Return the table of a sweep: the results of each program for all targets.
+
+    If a result is missing, the row has the reason.
+    """
     programs = sweep["results"]
     if not programs:
         return Cells([], set(), [], [])
@@ -81,7 +88,7 @@ def table_cells(sweep: Sweep) -> Cells:
 
 
 def _heading(result: SweptResult) -> str:
-    """Return the heading of the column with a target's guarantee."""
+    """Return the heading of the column with the guarantees for a target."""
     rate = as_metric(result["metric"])
     return result["target"] + ("" if rate else f" {metric_words(result['metric'])}")
 
@@ -120,7 +127,10 @@ def _row(
 
 
 def _cells(result: SweptResult, estimating: Set[str]) -> Iterator[str]:
-    """Yield the table cells for a target: its guarantee, and its estimate if it has one."""
+    """Yield the table cells of a program for one target: guarantee, certainty, and estimated times.
+
+    `estimating` are the targets with estimated times.
+    """
     verdict, metric = result["verdict"], result["metric"]
     yield "not analysed" if verdict is None else guaranteed_text(result)
     yield "" if verdict is None else _EXACT[verdict]
@@ -132,7 +142,7 @@ def _cells(result: SweptResult, estimating: Set[str]) -> Iterator[str]:
 
 
 def guaranteed(result: SweptResult) -> float | None:
-    """Return the guaranteed value of a result's metric; None if there is no guarantee."""
+    """Return the guaranteed value of a result, in its metric; None without a guarantee."""
     if result["verdict"] is None:
         return None
     if as_metric(result["metric"]) is None:
@@ -141,7 +151,7 @@ def guaranteed(result: SweptResult) -> float | None:
 
 
 def guaranteed_text(result: SweptResult) -> str:
-    """Format the guaranteed value of a result; the text is empty without a guarantee."""
+    """Format the guaranteed value of a result; the text is empty without one."""
     value, rate = guaranteed(result), as_metric(result["metric"])
     if value is None:
         return ""
@@ -157,7 +167,7 @@ def _time(measured: SweptTime) -> str:
 
 
 def _remarks(program: SweptProgram) -> Iterator[str]:
-    """Yield the reasons why results of a program are missing, each reason once."""
+    """Yield the reasons why results of a program are missing; each reason is yielded once."""
     results, measured = program["results"], program["measured"]
     errors = {one["error"] for one in results}
     if len(errors) == 1 and None not in errors:
@@ -174,7 +184,10 @@ def _remarks(program: SweptProgram) -> Iterator[str]:
 
 
 def csv_report(sweep: Sweep) -> Iterator[str]:
-    """Yield a CSV line for each program and target; measured times are repeated for each target."""
+    """Yield the lines of a CSV report: one for each program and target.
+
+    Measured times do not depend on the target, so they are repeated.
+    """
     names = [one["name"] for one in sweep["definitions"]]
     counts = dict.fromkeys(
         name
@@ -205,7 +218,7 @@ def _identifier(name: str) -> str:
 
 
 def number_or_text(value: str) -> int | str:
-    """Return the value of a definition as an integer if it is one, so that CSV has a number."""
+    """Return a macro value as an integer if it is one, else as text, so that CSV has numbers."""
     try:
         return int(value)
     except ValueError:
@@ -215,20 +228,21 @@ def number_or_text(value: str) -> int | str:
 _WIDTH, _HEIGHT = 7.0, 3.2  # inches, of each panel
 _UNITS = {"packetrate": ("guaranteed Mpps", 1e6), "bitrate": ("guaranteed Gbit/s", 1e9)}
 _MANY = 12
-"""If there are more non-numeric values than this, their labels are rotated."""
+"""Number of text labels of values above which the labels are rotated."""
 
 
 class Series(NamedTuple):
-    """The results for one target, program, and combination of values of other definitions."""
+    """Results by the first macro's value, for one target, program, and values of other macros."""
 
     label: str
     values: dict[str, tuple[float, float, float]]  # value, low, high by value of the definition
 
 
 def draw(file: str, definitions: Sequence[Definition], programs: Sequence[SweptProgram]) -> None:
-    """Write the plot of a sweep as SVG or PNG, by the suffix of the file name.
+    """Plot a sweep to a file; `definitions` are the swept macros.
 
-    The same data gives the same file.
+    The format is SVG or PNG, by the suffix of the file name. The same data always gives the same
+    file.
 
     Raises:
         OSError: if the file cannot be written.
@@ -245,7 +259,7 @@ def draw(file: str, definitions: Sequence[Definition], programs: Sequence[SweptP
 def panels(
     definitions: Sequence[Definition], programs: Sequence[SweptProgram]
 ) -> dict[str, list[Series]]:
-    """Return the curves to draw, for each unit (a panel)."""
+    """Return the curves of a plot by unit; each unit has its own panel."""
     found: dict[str, dict[str, Series]] = {}
     several = len({one["program"] for one in programs if one["program"] is not None}) > 1
     first, others = definitions[0].name, [one.name for one in definitions[1:]]
@@ -260,7 +274,7 @@ def panels(
 
 
 def _values(program: SweptProgram) -> Iterator[tuple[str, str, tuple[float, float, float]]]:
-    """Yield unit, label, and value with both ends of its interval for each result of a program."""
+    """Yield the results of a program as unit, label, and value with both ends of its interval."""
     for result in program["results"]:
         value, rate = guaranteed(result), as_metric(result["metric"])
         if value is None:

@@ -29,11 +29,11 @@ from slowpath.sweep.sweeping import (
 )
 
 _SECONDS = 20.0
-"""Default time to measure all programs together, in seconds."""
+"""Default time for measuring all programs together, in seconds."""
 
 
 def sweep(args: Namespace, reporter: Reporter) -> ExitCode:
-    """Run `slowpath sweep` and write its report; an error for one value does not end the sweep.
+    """Run `slowpath sweep` and print its report. An error for one value does not end the sweep.
 
     Raises:
         OptionError: if an option is invalid.
@@ -63,7 +63,7 @@ def sweep(args: Namespace, reporter: Reporter) -> ExitCode:
 
 
 class _Run:
-    """A run of the command, which collects the document and the exit codes."""
+    """A run of `slowpath sweep`, which collects the document and the exit codes."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class _Run:
         """Prepare the sweep.
 
         Args:
-            seconds: maximum time of all measurements; None for the default.
+            seconds: time limit for measuring all programs; None: default.
             request: programs, targets and options.
             stopping: requests to stop, such as Ctrl-C.
             measured: opened measurement; None if nothing is measured.
@@ -100,7 +100,7 @@ class _Run:
         }
 
     def sweep(self) -> None:
-        """Analyse and measure the programs for all values."""
+        """Compile, analyse and, if requested, measure the programs for all values."""
         with LiveLine(len(self._points)) as line:
             sweeping = SweepRun(self._request, self._stopping, line, self._measuring)
             found = list(self._swept(sweeping))
@@ -120,7 +120,7 @@ class _Run:
         self.document["complete"] = True
 
     def _measure(self, found: Sequence[Swept], line: LiveLine) -> None:
-        """Measure the prepared programs, and store the times in their records."""
+        """Measure the prepared programs, and store their times in the document."""
         if self._unavailable is not None:
             for one in found:
                 one.record["measured"] = unmeasured(self._unavailable, self._unavailable.code)
@@ -145,9 +145,9 @@ class _Run:
             self._codes.append(ExitCode.UNDECIDED if stopped else ExitCode.INPUT)
 
     def code(self) -> ExitCode:
-        """Return the exit code, and print the number of failed programs for each target.
+        """Return the exit code, and print the number of programs that failed on each target.
 
-        The report has the reasons of the failures.
+        The report has the reasons.
         """
         programs = self.document["results"]
         for number, request in enumerate(self._request.requests):
@@ -166,7 +166,7 @@ class _Run:
 
 
 def _without_effect(document: Sweep) -> Iterator[str]:
-    """Yield the names of definitions that never change a result."""
+    """Yield the names of macros whose values never change a result."""
     for definition in document["definitions"]:
         name, seen = definition["name"], dict[str, list[object]]()
         for program in document["results"]:
@@ -179,7 +179,10 @@ def _without_effect(document: Sweep) -> Iterator[str]:
 
 @contextmanager
 def _opened(args: Namespace, stopping: Stopping) -> Iterator[tuple[Measuring | None, Coded | None]]:
-    """Open the measurement if it is requested; yield it, or the reason why it is unavailable."""
+    """Open the measurement if `--measure` is given.
+
+    Yield the measurement and the reason why it is unavailable; each is None if it does not apply.
+    """
     if not args.measure:
         for name, value in (("--cpu", args.cpu), ("--total-seconds", args.total_seconds)):
             if value is not None:
@@ -197,7 +200,9 @@ def _opened(args: Namespace, stopping: Stopping) -> Iterator[tuple[Measuring | N
 
 
 def _check_picture(file: str, source: str) -> None:
-    """Check before the work that the plot can be drawn.
+    """Check that the plot can be drawn to `file`, before the sweep starts.
+
+    `source` is the program, which must not be overwritten.
 
     Raises:
         OptionError: if the file is not a picture file.

@@ -1,8 +1,8 @@
-"""Compiles a source for each value of a macro, analyses it for each target, and times it.
+"""Compiles a program with each combination of macro values, analyses it, and times it.
 
-An error for one value is recorded with the value, and the sweep continues. The slowest paths of all
-programs are loaded into the kernel together and timed in turns, so that disturbances of the machine
-affect all of them alike.
+An error for one combination is recorded, and the sweep continues. The slowest paths of all programs
+are loaded into the kernel together and timed in turns, so that disturbances of the machine affect
+all of them alike.
 """
 
 import time
@@ -30,20 +30,23 @@ from slowpath.sweep.definitions import Point, SweepRequest, flags, words
 from slowpath.sweep.documents import SweptProgram, SweptResult, SweptTime
 
 _PRECISION = 0.01
-"""Measuring ends early once intervals are this narrow: half width as a share of the time."""
+"""Half width of the intervals, as a share of the time, at which measuring ends early."""
 Say = Callable[[str], None]
-"""Function that shows progress to the user."""
+"""Function that shows a text about the progress to the user."""
 
 
 class Measuring:
-    """Measures programs in the kernel; the function `measuring` creates instances."""
+    """An open measurement of programs in the kernel; the function `measuring` opens it."""
 
     def __init__(self, station: kernel.Station, cpu: int, stopping: Stopping) -> None:
         self._station, self._cpu, self._stopping = station, cpu, stopping
         self._pace = kernel.load_pace(station)
 
     def prepare(self, analysed: Analysed, maps: str | None) -> PreparedProgram:
-        """Run the slowest path of an analysed program once, and prepare to measure it."""
+        """Run the slowest path of an analysed program once, and prepare it for timing.
+
+        `maps` is the argument of `--maps`.
+        """
         return prepare_program(
             self._station, analysed, lambda paths: slowest(paths, 1), self._going, maps
         )
@@ -54,9 +57,9 @@ class Measuring:
     def measure(
         self, programs: Sequence[PreparedProgram], seconds: float, say: Say
     ) -> Environment | None:
-        """Measure all programs for at most `seconds`, and return the environment.
+        """Measure all programs together for at most `seconds`, and return the environment.
 
-        The times are stored in the records of the programs.
+        The times are stored in the records of the programs. `say` shows progress.
 
         Raises:
             InputError: if the kernel no longer accepts a path.
@@ -78,7 +81,7 @@ class Measuring:
 
 @contextmanager
 def measuring(cpu: int | None, stopping: Stopping) -> Iterator[Measuring]:
-    """Open a measurement on a CPU.
+    """Open a measurement on a CPU; None: the last CPU that this process may use.
 
     Raises:
         OptionError: if this process may not run on the CPU.
@@ -91,13 +94,16 @@ def measuring(cpu: int | None, stopping: Stopping) -> Iterator[Measuring]:
 
 
 def unmeasured(reason: str, code: str | None) -> SweptTime:
-    """Return the record of a program that was not measured, with the reason and its code."""
+    """Return the record of a program that was not measured.
+
+    `code` is the error code of the reason.
+    """
     nothing = dict.fromkeys(("ns", "low_ns", "high_ns", "program_ns", "instructions"))
     return {**nothing, "error": str(reason), "code": code}  # type: ignore[typeddict-item]
 
 
 def time_of(program: PreparedProgram) -> SweptTime:
-    """Return the record of a program's measured time, or of the reason for its absence."""
+    """Return the record of a program's measured time, or of the reason why it is missing."""
     record = program.record
     path = record["paths"][0] if record["paths"] else None
     if path is None or path["measured_ns"] is None:
@@ -117,20 +123,20 @@ def time_of(program: PreparedProgram) -> SweptTime:
 
 
 class LiveLine(terminal.LiveLine):
-    """A progress line while programs are analysed and measured."""
+    """Line on the terminal that shows the progress of a sweep."""
 
     def __init__(self, count: int) -> None:
-        """Create the progress line for a sweep of `count` values."""
+        """Create the line for a sweep of `count` combinations of values."""
         super().__init__()
         self._count = count
         self._started = time.monotonic()
 
     def place(self, done: int) -> str:
-        """Format the progress after `done` values, such as `3 of 20`, with the time left."""
+        """Format the progress after `done` combinations: `3 of 20`, with the time left."""
         return f"{done + 1} of {self._count}{self._left(done)}"
 
     def show(self, text: str) -> None:
-        """Show a description of the current work."""
+        """Show `text`, the current step of the work, in place of the previous text."""
         self.draw(text)
 
     def _left(self, done: int) -> str:
@@ -141,14 +147,17 @@ class LiveLine(terminal.LiveLine):
 
 
 class Swept(NamedTuple):
-    """A program for one combination of values, prepared for measurement if requested."""
+    """A program for one combination of values: its record, and itself ready for timing.
+
+    `prepared` is None if it is not measured.
+    """
 
     record: SweptProgram
     prepared: PreparedProgram | None
 
 
 class SweepRun:
-    """Compiles and analyses the programs of a sweep, and collects their exit codes."""
+    """Compiles and analyses the programs of a sweep, and collects the exit codes."""
 
     def __init__(
         self, request: SweepRequest, stopping: Stopping, line: LiveLine, measuring: Measuring | None
@@ -163,9 +172,10 @@ class SweepRun:
         self.refusal: OptionError | None = None  # the selection matches no program for some value
 
     def programs(self, done: int, point: Point) -> Iterator[Swept]:
-        """Yield the programs for a combination of values, after `done` other combinations.
+        """Yield the programs for a combination of values.
 
-        Programs are omitted if an interrupt prevented all their results.
+        `done` is the number of earlier combinations. If the user interrupts the sweep, programs
+        without any result are omitted.
         """
         self._place = f"{self._line.place(done)}, {words(point)}"
         self._line.show(f"{self._place}: compiling")
@@ -200,7 +210,10 @@ class SweepRun:
             yield Swept(record, prepared[number] if prepared else None)
 
     def _found(self, point: Point) -> tuple[Plan, list[list[Analysed]]]:
-        """Compile the programs once, and return them with their results on each target."""
+        """Compile the programs for a combination of values, and analyse them for each target.
+
+        Return the programs, and their results for each target.
+        """
         plan: Plan | None = None
         found = []
         for request in self._request.requests:
@@ -223,7 +236,7 @@ class SweepRun:
         )
 
     def _prepared(self, point: Point, plan: Plan) -> Iterator[PreparedProgram]:
-        """Yield the programs for a combination of values, prepared for measurement."""
+        """Yield the programs for a combination of values, prepared for timing."""
         if self._measuring is None or self._stopping.asked:
             return
         request = self._request.counting
@@ -240,13 +253,16 @@ class SweepRun:
                 self.codes.append(code_of(failure))
 
     def _remark(self, plan: Plan) -> None:
-        """Print remarks on the compiled programs, except those printed for earlier values."""
+        """Print the remarks on compiled programs that were not printed for earlier values."""
         new = [remark for remark in plan.remarks if remark not in self._remarks]
         self._remarks.update(new)
         note_remarks(plan._replace(remarks=new))
 
     def _unknown_program(self, point: Point, reason: Coded) -> SweptProgram:
-        """Return the record for macro values that yield no program, with the reason."""
+        """Return the record for a combination of values without a program.
+
+        `reason` is the error.
+        """
         requests = self._request.requests
         known = [unknown(one.target.name, one.metric, reason, reason.code) for one in requests]
         timed = None if self._measuring is None else unmeasured(reason, reason.code)
@@ -255,7 +271,7 @@ class SweepRun:
 
 
 def swept_result(result: Result) -> SweptResult:
-    """Convert the result of an analysis into the record of a sweep."""
+    """Convert the result of an analysis to the record for a sweep."""
     guarantee = result["guarantee"]
     known = unknown(result["target"], result["metric"], _reasons(result), result["code"])
     if guarantee is None:
@@ -282,7 +298,10 @@ def swept_result(result: Result) -> SweptResult:
 
 
 def unknown(target: str, metric: str, reason: str | None, code: str | None) -> SweptResult:
-    """Return the record of a program without a result, with the reason."""
+    """Return the record of a missing result for a target.
+
+    `code` is the error code of the reason.
+    """
     return {
         "target": target,
         "metric": metric,
@@ -305,7 +324,7 @@ def unknown(target: str, metric: str, reason: str | None, code: str | None) -> S
 
 
 def _reasons(result: Result) -> str | None:
-    """Return the first error of a result with the number of other errors; None without errors."""
+    """Return the first error of a result, and the number of others; None without errors."""
     more = len(result["refusals"] or []) - 1
     if result["error"] is None or more < 1:
         return result["error"]

@@ -247,7 +247,8 @@ def candidates(rows: Rows) -> list[Recipe]:
 def candidates_and_baselines(rows: Rows) -> list[Recipe]:
     """Return the recipes that can be chosen for these rows, and the published baselines.
 
-    Recipes with features of DMA traffic can only be chosen if its values vary.
+    If the rows have DMA traffic that varies, only recipes with features of it can be chosen;
+    otherwise, only recipes without.
     """
     devices = bool(np.ptp(rows.columns.get("dma_mb", np.zeros(1))) > 0)
     known = [one for one in RECIPES.values() if not one.retired]
