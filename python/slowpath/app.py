@@ -109,7 +109,7 @@ def app(words: Sequence[str]) -> int:
 
 
 def _names_file(words: Sequence[str]) -> bool:
-    """Return true if the first argument of a group of commands is a file rather than a command.
+    """Return true if the first argument of a command group is a file, not the name of a command.
 
     A word counts as a file if it exists, if it cannot be the name of a command, or if it is an
     option other than help. A misspelt command does not count as a file.
@@ -129,7 +129,7 @@ def _of_suffix(group: Group, words: Sequence[str]) -> str | None:
 
 
 def _no_command(path: str, group: Group, words: Sequence[str]) -> int:
-    """Handle arguments without a command: execute a flag of the group, or report wrong usage."""
+    """Handle a command group without a command: execute its flag, or report wrong usage."""
     parser = Parser(path, group)
     leading, rest = split_general(words)
     if rest and not rest[0].startswith("-"):
@@ -142,7 +142,7 @@ def _no_command(path: str, group: Group, words: Sequence[str]) -> int:
 
 
 def _use_settings(name: str, command: Command, args: Namespace) -> None:
-    """Set options that the command line lacks, from variables and the project's settings file."""
+    """Set options that the command line lacks from environment variables and the settings file."""
     from slowpath.core.settings import USED
 
     if name not in USED:

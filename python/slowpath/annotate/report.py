@@ -29,7 +29,7 @@ Place = tuple[str, int]
 
 
 def add_costs(parts: Iterable[Mapping[str, float]], like: Mapping[str, float]) -> Costs:
-    """Return the sum of costs by component; components in `like` that have no cost get 0."""
+    """Add up costs by component. Components that occur only in `like` get the cost 0."""
     total: Costs = dict.fromkeys(like, 0)
     for part in parts:
         for name, cost in part.items():
@@ -43,7 +43,10 @@ def _tidy(cost: float) -> float:
 
 
 def annotation(result: Result, detail: Detail) -> Annotation:
-    """Return the costs of a program's lines and instructions; no rows without a guarantee."""
+    """Return the costs of a program's source lines and instructions.
+
+    Without a guarantee, both lists are empty.
+    """
     guarantee, profile = result["guarantee"], result["profile"]
     component = main_component(result)
     annotated: Annotation = {
@@ -73,7 +76,7 @@ def annotation(result: Result, detail: Detail) -> Annotation:
 
 
 def share_of(cost: Mapping[str, float], total_cost: Mapping[str, float], component: str) -> float:
-    """Return the share of a cost in the total cost, from 0 to 1, for one component."""
+    """Return the fraction of the total cost that `cost` makes up for one component, from 0 to 1."""
     total = total_cost[component]
     return cost.get(component, 0) / total if total else 0.0
 
@@ -99,9 +102,9 @@ def _instructions(profile: Profile, detail: Detail, component: str) -> list[Anno
 
 
 def _lines(profile: Profile, detail: Detail, component: str) -> list[AnnotatedLine]:
-    """Return a row for each source line, by file and number.
+    """Return a row for each source line, sorted by file and line number.
 
-    Files without code on the slowest path come last.
+    Files that the slowest path does not execute come last.
     """
     rows = dict[Place, AnnotatedLine]()
     for line in profile["lines"]:
@@ -135,7 +138,7 @@ def _unused(file: str, line: int, text: str) -> AnnotatedLine:
 
 
 def find_sources(annotated: Annotation) -> dict[str, Source]:
-    """Return the source files of a program, by their names in the debug information."""
+    """Return the source files of a program, with their names in the debug information as keys."""
     known = dict[str, dict[int, str]]()
     for line in annotated["lines"]:
         known.setdefault(line["file"], {})[line["line"]] = line["text"]
@@ -155,7 +158,7 @@ _INDENT = "        "
 
 
 class _Row(NamedTuple):
-    """A row of the table: a line of code with its cost, or a line without one, such as `...`."""
+    """A row of the printed table: a line of code with its cost, or a line without cost as `...`."""
 
     text: str
     place: str = ""
@@ -165,7 +168,7 @@ class _Row(NamedTuple):
 
 
 def headline(result: Result) -> Iterator[Line]:
-    """Yield the lines about a program and its guarantee, as `slowpath bound` writes them."""
+    """Yield the lines above the table: program and guarantee, as `slowpath bound` prints them."""
     guarantee = result["guarantee"]
     if guarantee is None:
         return
@@ -216,7 +219,7 @@ def _cells(row: _Row, annotated: Annotation, component: str, used: Sequence[str]
 
 
 def _style(row: _Row, annotated: Annotation, component: str) -> str:
-    """Return the colour of a row, as in `perf annotate`."""
+    """Return the colour of a row: red for a large share of the cost, green for a medium one."""
     if not row.runs or row.cost is None:
         return "dim" if row.runs == 0 else ""
     share = share_of(row.cost, annotated["cost"], component)
@@ -262,7 +265,11 @@ def _source_row(line: AnnotatedLine, sources: Mapping[str, Source]) -> _Row:
 def _between(
     before: AnnotatedLine, after: AnnotatedLine, sources: Mapping[str, Source]
 ) -> Iterator[_Row]:
-    """Yield the source lines between two lines with code, or `...` in place of many lines."""
+    """Yield the source lines between two lines that have instructions.
+
+    If there are too many or their text is unknown, yield `...`, and only the last lines before
+    `after`.
+    """
     numbers = range(before["line"] + 1, after["line"])
     source = sources.get(before["file"])
     texts = [None if source is None else source.text(number) for number in numbers]
@@ -277,7 +284,7 @@ def _between(
 def _leading(line: int, above: int, source: Source | None) -> Iterator[_Row]:
     """Yield up to `_LEAD` source lines directly above `line`, such as the head of a function.
 
-    They end at the nearest blank line, and are all below the line `above`.
+    Only lines below the line `above` are included, and none beyond the nearest blank line.
     """
     texts = list[tuple[int, str]]()
     while source is not None and len(texts) < _LEAD and line - 1 > above:
@@ -296,7 +303,7 @@ def _instruction_row(entry: AnnotatedInstruction) -> _Row:
 
 
 def _joined(entries: Sequence[AnnotatedInstruction]) -> Iterator[_Row]:
-    """Yield one row for each group of adjacent instructions that are executed equally often."""
+    """Yield a row for each group of consecutive instructions with equal execution counts."""
     group = list[AnnotatedInstruction]()
     for entry in entries:
         last = group[-1] if group else entry
@@ -318,7 +325,10 @@ def _group_row(group: Sequence[AnnotatedInstruction]) -> _Row:
 
 
 def _bare(entries: Sequence[AnnotatedInstruction]) -> Iterator[_Row]:
-    """Yield the rows of a program without source lines, one for each instruction."""
+    """Yield a row for each instruction of a program without debug information.
+
+    Instructions that the path does not execute are joined.
+    """
     idle = list[AnnotatedInstruction]()
     for entry in entries:
         if not entry["runs"]:

@@ -27,10 +27,11 @@ def annotate(
     instructions: bool,
     html: str | None = None,
 ) -> ExitCode:
-    """Annotate every program for each request; an error in one does not end the work.
+    """Print the source lines of every program with their costs on the slowest path.
 
-    The requests have the same files, which are read once. With `instructions`, text reports show
-    the instructions below each source line. `html` is the file of a page with all programs.
+    The requests name the same files, for example for several targets; each file is read once. An
+    error in one program does not stop the others. With `instructions`, text reports show the
+    instructions below each source line. `html` is the path of an HTML page to write, or None.
 
     Raises:
         OptionError: if an option does not fit the files.
@@ -72,14 +73,14 @@ def annotate(
 def annotations_json(
     head: Mapping[str, object], annotated: _Annotated, **_unused: object
 ) -> Iterator[str]:
-    """Return the lines of the JSON document, one for each program."""
+    """Yield the lines of the JSON document, with one line for each program."""
     return json_items(head, "results", (one for _, one in annotated))
 
 
 def annotations_text(
     head: Mapping[str, object], annotated: _Annotated, *, instructions: bool
 ) -> Iterator[Line]:
-    """Yield the text report of each program; print remarks on source files to standard error."""
+    """Yield the text report of each program; print missing source files to standard error."""
     separator = list[Line]()
     for result, one in annotated:
         if one["error"] is not None:

@@ -1,1 +1,1 @@
-"""The command `slowpath bound`, and the analyses that other commands use."""
+"""The command `slowpath bound`, and the analyses of programs that other commands share."""

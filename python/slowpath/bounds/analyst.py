@@ -1,9 +1,10 @@
-"""Analyses programs, usually in a worker process, and repeats analyses with other settings.
+"""Runs the analyses that find a program's guaranteed speed, usually in a worker process.
 
 If the process dies or has to be killed, its last reported bound is the result. A single small
 program is analysed on a thread of this process instead (`slowpath.core.jobs.supervision`).
 
-Results for other settings come from analyses of their own; nothing is interpolated.
+The module also analyses programs again with other settings, such as fewer cores; it never
+interpolates results.
 """
 
 import json
@@ -55,10 +56,10 @@ class Analyst:
         *,
         always_process: bool = False,
     ) -> None:
-        """Prepare the analyses. Each program is analysed for the metric of its task.
+        """Prepare the analyses of `tasks`.
 
-        With `always_process`, even a single small program is analysed in a worker process. The
-        metric in `options` is ignored.
+        Each program is analysed for the metric of its task; the metric in `options` is ignored.
+        With `always_process`, even a single small program is analysed in a worker process.
         """
         self.options = options
         self.tasks = tasks
@@ -86,7 +87,7 @@ class Analyst:
         self._worker.kill()
 
     def _memory(self) -> int | None:
-        """Return the memory limit of an analysis in bytes; None: no limit."""
+        """Return the memory limit of one analysis in bytes; None means no limit."""
         if self._memory_limit is None:
             from slowpath.core.jobs.memory import default_limit
 
@@ -94,7 +95,7 @@ class Analyst:
         return self._memory_limit[0]
 
     def analyse(self, number: int, seconds: float | None) -> analyses.Outcome:
-        """Analyse the task with an index; stop after `seconds` (None: no limit).
+        """Analyse `tasks[number]`; stop after `seconds` (None: no limit).
 
         Raises:
             InputError: if the types of the kernel cannot be read.
@@ -133,7 +134,7 @@ class Analyst:
                 return defect(task, Coded(codes.INTERNAL_ERROR, text))
 
     def _job(self, task: Task) -> Job:
-        """Return the function that a worker calls to analyse the task's program."""
+        """Return a function that analyses the task's program in a worker and sends messages."""
 
         def job(seconds: float | None, send: Send, stopping: Stopping) -> None:
             try:
@@ -173,7 +174,10 @@ class Analyst:
 
 
 def _early_outcome(task: Task, run: analyses.Run, ending: EarlyEnd) -> analyses.Outcome:
-    """Return the outcome of a killed or crashed analysis: the last bound that it reported."""
+    """Return the outcome of an analysis that was killed or crashed.
+
+    If the analysis had reported bounds, the last one is the result.
+    """
     stage = run.stage or "reading the program"
     if ending.defect:
         text = f"internal error while {stage}: {ending.reason}; please report it"
@@ -194,13 +198,16 @@ _UNREADABLE = Coded(codes.FILE_UNREADABLE, "cannot be read")
 
 
 def stopped(task: Task, message: str, reason: str) -> analyses.Outcome:
-    """Return the outcome of a program whose analysis was stopped before it had found a bound."""
+    """Return the outcome of a program whose analysis was stopped before it had found a bound.
+
+    `message` is for the user; `reason` is the cause, such as `deadline`.
+    """
     failure = NO_FAILURE | {"kind": "stopped", "what": message, "stopped": reason}
     return _failed(task, failure | {"code": stopped_code(reason)})
 
 
 def defect(task: Task, message: Coded) -> analyses.Outcome:
-    """Return the outcome of a program whose analysis failed."""
+    """Return the outcome of a program whose analysis failed because of an error in slowpath."""
     return _failed(task, NO_FAILURE | {"code": message.code, "kind": "defect", "what": message})
 
 
@@ -219,10 +226,12 @@ TOTAL = "total deadline"
 
 
 class Session:
-    """The programs in all requested files, with the analyses that run on them."""
+    """The programs in all files of a request; `analyse` analyses them one after the other."""
 
     def __init__(self, request: Request, plan: Plan | None = None) -> None:
-        """Read the files, compile C, and choose programs; or take the `plan` of another session.
+        """Read the files, compile C sources, and choose programs.
+
+        If `plan` is given, take the programs that another session has read.
 
         Raises:
             OptionError: if an option does not fit the kind of a file.
@@ -235,9 +244,10 @@ class Session:
     def analyse(
         self, context: RunContext, options: analyses.Options | None = None
     ) -> Iterator[Analysed]:
-        """Analyse all programs until a stop request; a failed program does not end the work.
+        """Analyse all programs one after the other, and yield their results.
 
-        `options` replaces the options of the request. The metric remains that of the request.
+        A failed program does not end the work; a stop request does. `options` replaces the options
+        of the request, but not its metric.
 
         Raises:
             InputError: if the types of the running kernel cannot be read.
@@ -259,7 +269,9 @@ class Session:
 
 
 def sessions_of(requests: Sequence[Request]) -> list[Session]:
-    """Return a session for each request; the requests have the same files, which are read once.
+    """Return a session for each request.
+
+    All requests must have the same files, which are read only once.
 
     Raises:
         OptionError: if an option does not fit the kind of a file.
@@ -274,9 +286,10 @@ def sessions_of(requests: Sequence[Request]) -> list[Session]:
 def _outcome(
     analyst: Analyst, kept: KeptOutcomes, number: int, left: float | None, stopping: Stopping
 ) -> analyses.Outcome:
-    """Return the cached outcome of a program, or analyse the program unless the total time is over.
+    """Return the cached outcome of the program `tasks[number]`, or analyse the program.
 
-    `left` is the number of seconds left for all programs; None if there is no limit.
+    `left` is the number of seconds left for all programs; None means no limit. Without time left,
+    the outcome says that the analysis was not started.
     """
     task = analyst.tasks[number]
     if stopping.asked:
@@ -301,21 +314,24 @@ def _analysed(analyst: Analyst, number: int, left: float | None) -> analyses.Out
 
 
 def not_a_program(task: Task, reason: Coded) -> analyses.Outcome:
-    """Return the outcome of a file that has no program, or that was not read in time."""
+    """Return the outcome of a task without a program.
+
+    The file has no program, or was not read in time.
+    """
     if task.stopped:
         return stopped(task, reason, TOTAL)
     return _failed(task, NO_FAILURE | {"code": reason.code, "what": reason})
 
 
 def not_begun(task: Task, reason: str) -> analyses.Outcome:
-    """Return the outcome of a program whose analysis was never started, with the reason."""
+    """Return the outcome of a program whose analysis never started; `reason` is the cause."""
     return stopped(task, f"{reason} before it was analysed", reason)
 
 
 def renamed(outcome: analyses.Outcome, old: str, new: str) -> analyses.Outcome:
-    """Return the outcome with the reason for its early end changed from `old` to `new`.
+    """Replace the reason `old` for the early end of an analysis by `new`.
 
-    Outcomes with another reason stay unchanged.
+    An outcome with another reason stays unchanged.
     """
     result, detail = outcome.result, outcome.detail
     ended = [
@@ -347,7 +363,7 @@ If the time is over, the bound so far is the result.
 
 
 class Alternative(NamedTuple):
-    """A result of a program for another value of one setting."""
+    """A result of a program after one setting was changed to `value`."""
 
     setting: str  # CORES, LENGTH or ENTRIES
     value: int
@@ -357,9 +373,10 @@ class Alternative(NamedTuple):
 def alternatives(
     request: Request, session: Session, analysed: Sequence[Analysed], stopping: Stopping
 ) -> list[list[Alternative]]:
-    """Return results for other settings, for each analysed program of a session.
+    """Analyse programs again with other settings: fewer cores, other packet lengths, fewer entries.
 
-    Programs without a complete analysis get none, because their alternatives would need as long.
+    Each analysed program of the session gets a list of results. The list is empty for a program
+    without a complete analysis, because further analyses would take as long.
 
     Raises:
         InputError: if the types of the running kernel cannot be read.
@@ -385,7 +402,10 @@ def _is_complete(result: Result) -> bool:
 
 
 def _settings(request: Request, cores: int) -> Iterator[tuple[str, int]]:
-    """Yield pairs of a setting that affects results on the target, and another value for it."""
+    """Yield settings that affect results on the target, each with another value to try.
+
+    `cores` is the number of cores in the first analysis.
+    """
     halved = cores
     counts = list[int]()
     while halved > 1:

@@ -45,9 +45,9 @@ from slowpath.core.terminal import listening
 
 
 def page_part(results: Sequence[Result]) -> str:
-    """Return results as an HTML table.
+    """Return the table of results that a notebook shows, as HTML.
 
-    A single program also gets a hex dump of a slowest packet.
+    For a single program, the packet of a slowest path follows as a hex dump.
     """
     rows = "".join(f"<tr>{''.join(_cells(result))}</tr>" for result in results)
     heads = ("program", "target", "guaranteed", "verdict", "if")
@@ -382,7 +382,10 @@ def bound(  # noqa: PLR0913 - one parameter for each option of the command
 def results_of(
     parts: Parts, command: str = "bound", progress: OnProgress | None = None, jobs: int = 1
 ) -> Results:
-    """Analyse the programs of sessions, and return the results of the command."""
+    """Analyse the programs of all sessions, for the command `command`; return their results.
+
+    `progress` is called during the analyses, but only if `jobs` is 1.
+    """
     found = list[Program]()
     with heeding_signals() as stopping:
         if jobs > 1:
@@ -400,7 +403,7 @@ def results_of(
 
 
 class _CallbackWatcher(Watcher):
-    """Watcher that passes the progress of an analysis on to the caller's callback."""
+    """Passes the progress of an analysis on to the callback of the caller."""
 
     def __init__(self, label: str, progress: OnProgress | None) -> None:
         self._label = label

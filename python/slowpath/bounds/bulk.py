@@ -1,4 +1,4 @@
-"""Analyses many programs in a pool of processes.
+"""Analyses many programs at once in a pool of worker processes, perhaps on other machines.
 
 The calling process compiles C sources and reads the files of options, which workers may not have.
 """
@@ -36,7 +36,7 @@ from slowpath.core.terminal import about_left
 
 
 class Part(NamedTuple):
-    """Target, metric and options of one request, in the form that is sent to workers."""
+    """The target, metric and options of one request, in a form that can be sent to workers."""
 
     target: targets.Description
     metric: str
@@ -44,7 +44,7 @@ class Part(NamedTuple):
 
 
 class Common(NamedTuple):
-    """Data that all analyses of a pool share; each worker receives them only once."""
+    """Data for all analyses in a pool, sent to each worker only once."""
 
     parts: tuple[Part, ...]
     btf: SerializedBtf
@@ -52,7 +52,7 @@ class Common(NamedTuple):
 
 
 class Item(NamedTuple):
-    """A program to analyse, in the form that is sent to a worker of the pool."""
+    """A program to analyse, in a form that can be sent to a worker of the pool."""
 
     part: int  # index in `Common.parts`
     file: str  # name in messages
@@ -61,7 +61,7 @@ class Item(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """The result of analysing a program, in the form that a worker sends back."""
+    """The result of analysing a program, in a form that a worker can send back."""
 
     version: str  # of the worker's slowpath
     text: str  # the result as JSON
@@ -70,16 +70,19 @@ class Answer(NamedTuple):
 
 
 def part_of(request: Request, described_paths: int) -> Part:
-    """Return target, metric and options of a request.
+    """Convert a request to a form that can be sent to workers.
 
-    Results have details for the first `described_paths` paths.
+    Results will have details for the first `described_paths` paths.
     """
     options = request.options._replace(path_details=described_paths)
     return Part(request.description, request.metric, options)
 
 
 def item_of(part: int, task: Task) -> Item | None:
-    """Convert a task to the form that is sent to workers; None if the file has no program."""
+    """Convert a task to a form that can be sent to workers; return None if its file has no program.
+
+    `part` is the index of the request in `Common.parts`.
+    """
     if task.error is not None or task.data is None:
         return None
     return Item(part, task.file, task.data, task.program)
@@ -97,7 +100,7 @@ _TARGETS = 64
 
 
 def analyse(common: Common, item: Item, stop_requested: StopRequested) -> Answer:
-    """Analyse a program in a worker process; the answer may contain a failure."""
+    """Analyse a program in a worker process. The answer may report a failure."""
     part = common.parts[item.part]
     target = _target(part.target)
     found = _object(item.file, item.data)
@@ -114,14 +117,14 @@ def analyse(common: Common, item: Item, stop_requested: StopRequested) -> Answer
 
 
 class StopWatcher(Watcher):
-    """Watcher that passes the pool's stop request on to the analysis."""
+    """Passes the stop request of the worker pool on to the analysis that runs in this worker."""
 
     def __init__(self, stop_requested: StopRequested, stopping: Stopping) -> None:
-        """Store the stop request of the pool, and the request that the analysis heeds."""
+        """Store the pool's request to stop, as a function, and the analysis's own stop request."""
         self._stop_requested, self._stopping = stop_requested, stopping
 
     def look(self, run: Run) -> None:  # noqa: ARG002 - a worker shows no progress
-        """Ask the analysis to stop if the pool has been asked to."""
+        """Request the end of the analysis if the pool was requested to stop."""
         if not self._stopping.asked and self._stop_requested():
             self._stopping.ask()
 
@@ -143,7 +146,10 @@ def _btf(sent: SerializedBtf) -> KernelBtf:
 
 @lru_cache(1)
 def _memory(concurrency: int) -> int | None:
-    """Return the memory limit for each of `concurrency` analyses on this machine, in bytes."""
+    """Return the memory limit in bytes of each of `concurrency` analyses on this machine.
+
+    None means no limit.
+    """
     from slowpath.core.jobs.memory import default_limit
 
     return default_limit(concurrency)
@@ -191,7 +197,7 @@ _DIED = "worker died"
 
 
 class Found(NamedTuple):
-    """An analysed program, and the index of the request that selected it."""
+    """A result of `analyse_all`: an analysed program, and the index of its request."""
 
     part: int
     analysed: Analysed
@@ -205,8 +211,8 @@ def analyse_all(
 ) -> Iterator[Found]:
     """Analyse all programs of all requests in a pool; yield the results in order.
 
-    `described_paths` is the number of paths per program with details. A failure of a program does
-    not stop the others.
+    For each program, the result has details of the `described_paths` slowest paths. A failure of a
+    program does not stop the others.
 
     Raises:
         UnavailableError: if there are no workers, or they have another version of slowpath.
@@ -243,14 +249,14 @@ def analyse_all(
 
 
 class _EndConditions:
-    """Conditions that end the work on all programs: the total deadline, or a stop request."""
+    """The conditions that end all analyses: the total deadline, or a stop request."""
 
     def __init__(self, until: float | None, stopping: Stopping) -> None:
         self._until, self._stopping = until, stopping
         self._reason = ""
 
     def hold(self) -> bool:
-        """Return true if the work has to end now, and store the reason for the end."""
+        """Return true if the analyses have to end now, and remember the reason."""
         if not self._reason and self._stopping.asked:
             self._reason = "interrupted"
         if not self._reason and self._until is not None and time.monotonic() >= self._until:
@@ -258,7 +264,9 @@ class _EndConditions:
         return bool(self._reason)
 
     def outcome(self, task: Task, answer: Answer | Unfinished | None) -> analyses.Outcome:
-        """Return the outcome of a program; `answer` is None if the task has no program.
+        """Convert the worker's answer about a program to an outcome.
+
+        `answer` is None if the task has no program, and `Unfinished` if the worker sent no result.
 
         Raises:
             UnavailableError: if the worker has another version of slowpath.

@@ -34,7 +34,9 @@ def _warn(text: str) -> None:
 
 
 def open_cache(folder: str | None = None, *, off: bool = False) -> Cache | None:
-    """Open the cache in a folder, by default that of the user; None if there is no cache.
+    """Open the cache of results in `folder`, by default the user's cache.
+
+    Return None if the cache is off or has no folder.
 
     Raises:
         OptionError: if a folder is given, although the cache is off.
@@ -57,13 +59,16 @@ def cache_of(args: "Namespace") -> Cache | None:
 
 
 def without_limits(options: analyses.Options, *omitted: str) -> dict[str, object]:
-    """Return the options that can change a complete result, without those in `omitted`."""
+    """Return the options that can change a complete result; time and memory limits cannot.
+
+    Options named in `omitted` are left out, too.
+    """
     known = (*_LIMITS, *omitted)
     return {name: value for name, value in options._asdict().items() if name not in known}
 
 
 class KeptOutcomes:
-    """Finds and stores cached outcomes of analyses with the same target and options."""
+    """Finds and stores cached outcomes of analyses that share one target and set of options."""
 
     def __init__(
         self,
@@ -84,7 +89,10 @@ class KeptOutcomes:
         return None if found is None else found[1]
 
     def find_answer(self, task: "Task") -> analyses.Answer | None:
-        """Return the cached outcome of a task as JSON texts, which take little memory."""
+        """Return the cached outcome of a task as JSON texts, which need less memory than objects.
+
+        None if the cache has no outcome of this task.
+        """
         found = self._find(task)
         return None if found is None else found[0]
 
@@ -136,8 +144,8 @@ class KeptOutcomes:
 
 
 def _head(task: "Task") -> str:
-    """Return the first characters of a result's JSON text, which contain the file's name.
+    """Return the start of a result's JSON text, which contains the name of the file.
 
-    The rest of the text does not depend on this name.
+    The cache omits it, because equal files with different names share the rest of the text.
     """
     return f'{{"file":{json.dumps(as_text(task.file), ensure_ascii=False)},'

@@ -1,6 +1,7 @@
-"""Fits settings of a project to one analysis, and checks its requirements by program.
+"""Applies the settings of a project, from its settings file and environment, to one analysis.
 
-A setting is for all programs of a project. Unlike an option, it is ignored where it does not apply.
+A setting is for all programs of a project. Unlike an option of the command line, a setting is
+ignored for programs to which it does not apply.
 """
 
 from argparse import Namespace
@@ -21,10 +22,11 @@ from slowpath.core.settings import KEYS, Origin, Setting, complete, subject
 
 
 def fit(args: Namespace, origins: Mapping[str, Origin], files: Sequence[str]) -> None:
-    """Remove from `args` the settings that do not apply; `origins` has the names of all settings.
+    """Remove from `args` the settings that do not apply to these files.
 
-    A setting of a target for objects does not apply to listings. A setting of map entries applies
-    only to targets that estimate times.
+    `origins` has the settings by name, with their file or variable. A target for BPF objects does
+    not apply to listings for network cards. A number of map entries applies only to targets with
+    time estimates.
 
     Raises:
         InputError: if a target in a settings file is unknown, or a target file is invalid.
@@ -47,9 +49,9 @@ _WITHOUT_PLACE = tuple(key for key in KEYS if key != "jobs")
 
 
 def with_settings(args: Namespace, options: Sequence[Option], files: Sequence[str]) -> Namespace:
-    """Return a copy of the options of a command for some files, completed with their settings.
+    """Return a copy of a command's options for some files, completed from the project's settings.
 
-    Commands that run for long call it again and again, because settings files change.
+    Long-running commands call it for each analysis, because settings files change.
 
     Raises:
         InputError: if the settings file is invalid.
@@ -76,7 +78,7 @@ def _has_no_times(name: str) -> bool:
 
 
 def read_requirements(table: Mapping[str, Setting]) -> tuple[ProgramRequirement, ...]:
-    """Read a table of requirements, whose keys are globs on names of programs.
+    """Read the requirements of a settings file. The keys of the table are globs on program names.
 
     Raises:
         InputError: if a requirement is invalid; the error names its line.
@@ -92,10 +94,10 @@ def read_requirements(table: Mapping[str, Setting]) -> tuple[ProgramRequirement,
 
 
 def with_requirements(request: Request, table: Sequence[ProgramRequirement]) -> Request:
-    """Return the request with the requirements of a settings file.
+    """Return the request together with the requirements of a settings file.
 
-    If the command line chooses no metric and all applicable requirements have the same, this metric
-    is guaranteed.
+    If no metric was chosen and all requirements for the target have the same metric, that metric is
+    guaranteed.
     """
     metrics = {one.requirement.metric for one in table if _decides_metric(one, request.target)}
     options = request.options
@@ -119,7 +121,10 @@ def _reason_against(one: ProgramRequirement, target: Target) -> str | None:
 
 
 def requirement_of(request: Request, program: str, label: str) -> ProgramRequirement | None:
-    """Return the first requirement whose glob matches a program's name or its label."""
+    """Return the first requirement whose glob matches a program's name or label; None if none does.
+
+    A label consists of file and program name.
+    """
     return next(
         (
             one
@@ -131,7 +136,7 @@ def requirement_of(request: Request, program: str, label: str) -> ProgramRequire
 
 
 def unchecked(one: ProgramRequirement, request: Request) -> str | None:
-    """Return the reason why this analysis does not check a requirement; None if it does."""
+    """Return the reason why this analysis cannot check a requirement; None if it checks it."""
     reason = _reason_against(one, request.target)
     if reason is None and _decides_metric(one, request.target):
         metric = request.options.metric or (request.target.counters or METRICS)[0]

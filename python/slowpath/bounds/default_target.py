@@ -1,4 +1,4 @@
-"""Finds the target that commands use if the user names none.
+"""Finds the target device for commands whose user names none.
 
 On a calibrated machine, this module also finds the target file of the calibration.
 """
@@ -31,9 +31,9 @@ def default_target(files: Sequence[str]) -> str:
     """Return the default target for files: a network card for assembly listings, else a server.
 
     If one of the files is a listing, all files get the card as their target, so that rows of a
-    table can be compared. Unreadable files, and pipes, which can be read only once, count as
-    objects; errors are reported by later readers. Pipelines of DPDK's software switch have a target
-    of their own, unless another file is among them; the name is enough for a missing or empty one.
+    table can be compared. Pipelines of DPDK's software switch get the switch as target, unless
+    other files are among them; a missing or empty pipeline is recognised by its name. Unreadable
+    files and pipes count as objects. Later readers report errors.
     """
     if any(map(_has_listing, files)):
         return CARD
@@ -41,9 +41,10 @@ def default_target(files: Sequence[str]) -> str:
 
 
 def default_remark(files: Sequence[str]) -> tuple[str, str] | None:
-    """Return a remark on the first listing if it determines the target of other files, too.
+    """Return a note for the user if a listing makes the card the target of other files, too.
 
-    The remark is the file and a text. Missing files have errors of their own.
+    The note consists of the listing's file name and a text. Return None if no other file is
+    affected. Missing files do not count, because they have errors of their own.
     """
     listing = next(filter(_has_listing, files), None)
     if listing is None:
@@ -66,7 +67,7 @@ def _has_pipeline(file: str) -> bool:
 
 
 def _head(file: str) -> bytes:
-    """Return the first bytes of a file; none if it cannot be read."""
+    """Return the first bytes of a file; empty if the file cannot be read."""
     if file == STANDARD_INPUT:
         with suppress(InputError):
             return read_program(file)[:HEAD]
@@ -95,18 +96,19 @@ def calibration_file() -> str:
 
 
 def calibration() -> str | None:
-    """Read the calibrated target description of this machine; None if it was not calibrated.
+    """Read the target description that a calibration of this machine wrote; None without one.
+
+    A shipped target is no replacement, because it has the times of another machine.
 
     Raises:
-        InputError: if the file exists but cannot be read. The target that is shipped with slowpath
-            does not replace it, because it has the times of another machine.
+        InputError: if the file exists but cannot be read.
     """
     file = calibration_file()
     return read_text(file) if os.path.lexists(file) else None
 
 
 def keep_calibration(text: str) -> str:
-    """Save a target description as the calibration of this machine; return the file.
+    """Save a target description as the calibration of this machine; return the path of its file.
 
     Raises:
         InputError: if the file cannot be written.
@@ -131,7 +133,7 @@ class Cpu(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """CPUs of one microarchitecture, and the shipped target that was calibrated on one of them."""
+    """CPUs of one microarchitecture, with the shipped target that was calibrated on one of them."""
 
     vendor: str
     family: int
@@ -168,7 +170,7 @@ CPU_VARIABLE = "SLOWPATH_CPU"
 
 
 class Nearest(NamedTuple):
-    """The shipped target that is nearest to a CPU."""
+    """The shipped target whose CPU is most like a given CPU."""
 
     target: str
     foreign_cpu: str | None  # name of the CPU if it is of another family than the target's
@@ -178,7 +180,7 @@ def nearest_target() -> Nearest:
     """Return the shipped target that was calibrated on the CPU most like this machine's.
 
     Raises:
-        ValueError: if the environment variable `SLOWPATH_CPU` is set to something else than a CPU.
+        ValueError: if the environment variable `SLOWPATH_CPU` is set, but not to a CPU.
     """
     cpu = _requested_cpu() or _own_cpu()
     if cpu is None:
@@ -191,7 +193,9 @@ def nearest_target() -> Nearest:
 
 
 def cpu_unlike(target: str) -> str | None:
-    """Return this machine's CPU if a shipped target was calibrated on one of another family.
+    """Return the name of this machine's CPU if a shipped target is from another CPU family.
+
+    Return None if the target fits this machine.
 
     Raises:
         ValueError: as in `nearest_target`.

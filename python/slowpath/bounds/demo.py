@@ -10,7 +10,7 @@ OBJECT, SOURCE = "firewall.bpf.o", "firewall.bpf.c"
 
 
 def demo(_args: Namespace) -> int:
-    """Analyse the example as slowpath bound does, and print further steps."""
+    """Analyse the example program as `slowpath bound` does, and suggest commands to try next."""
     import os
     import shlex
     from pathlib import Path

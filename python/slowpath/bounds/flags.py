@@ -95,7 +95,7 @@ MTU = GUARANTEE.option(
 
 
 def _number_or_names(text: str) -> int | str:
-    """Convert a number of entries from text; return other texts, such as `NAME=N`, unchanged.
+    """Convert digits to a number of map entries; return other texts, such as `NAME=N`, unchanged.
 
     These texts are parsed later, with the other options.
     """

@@ -1,4 +1,4 @@
-"""Splits a request for several targets into one request for each target.
+"""Splits a request for several targets (`--target a,b`) into one request for each target.
 
 Each of these requests has only the options that apply to its target.
 """
@@ -33,10 +33,10 @@ def named_targets(text: str) -> list[str]:
 
 
 def one_target(text: str, reason: str) -> str:
-    """Return the only target that an option names; `reason` tells why there is only one.
+    """Return the target that an option names; `reason` says why a command accepts only one.
 
     Raises:
-        OptionError: if it names several.
+        OptionError: if the option names several targets.
     """
     names = named_targets(text)
     if len(names) > 1:
@@ -47,7 +47,9 @@ def one_target(text: str, reason: str) -> str:
 
 
 def by_target(written: WrittenOptions) -> list[WrittenOptions]:
-    """Return the options for each named target, without those that only other targets support.
+    """Return a copy of the options for each named target, without options that it does not support.
+
+    An option that no named target supports stays, and causes an error later.
 
     Raises:
         OptionError: if a target is unknown or named twice.
@@ -82,7 +84,10 @@ def read_requests(
 def applicable(
     written: WrittenOptions, target: Target, targets: Sequence[Target]
 ) -> WrittenOptions:
-    """Return the options for one target, without those that only other targets support."""
+    """Return the options for one target, without options that only other targets support.
+
+    `targets` are all targets of the command. An option that no target supports stays.
+    """
 
     def has_metric(one: Target) -> bool:
         return written.metric in (one.counters or METRICS)

@@ -1,4 +1,7 @@
-"""Converts command-line options and arguments of `slowpath.bound` into requests to the engine."""
+"""Converts command-line options and arguments of `slowpath.bound` into requests to the engine.
+
+The engine is the Rust library that analyses programs.
+"""
 
 import os.path
 import time
@@ -41,7 +44,7 @@ V = TypeVar("V")
 class WrittenOptions(NamedTuple):
     """The options of an analysis as a user wrote them in a command or call, not yet parsed.
 
-    Fields have the names of the options. The function `repeat` writes options in their order.
+    Fields have the names of the options. `repeat` writes the options in the order of the fields.
     """
 
     selection: Selection = Selection()
@@ -67,7 +70,7 @@ class WrittenOptions(NamedTuple):
 
 
 def parse_unroll(text: str) -> list[str]:
-    """Split a list of loop limits, each `N` or `N@LOCATION`.
+    """Split the value of `--unroll` into loop limits, each `N` or `N@LOCATION`.
 
     Raises:
         ValueError: if a limit is malformed.
@@ -83,14 +86,16 @@ def parse_unroll(text: str) -> list[str]:
 
 
 def _is_loop_limit(piece: str) -> bool:
-    """Return true if the text is `N` or `N@LOCATION`."""
+    """Return true if the text is a loop limit, `N` or `N@LOCATION`."""
     limit, at, place = piece.partition("@")
     named = bool(place) and "@" not in place and len(place.split()) == 1
     return limit.isascii() and limit.isdigit() and (named or not at)
 
 
 def parse_entries(text: str) -> tuple[int | None, dict[str, int]]:
-    """Read the assumed numbers of map entries: one for all maps (None: not given), and by name.
+    """Read the value of `--entries`, such as `1000,flows=5`.
+
+    Return the number of entries in each map (None: not given), and the numbers for named maps.
 
     Raises:
         ValueError: if the text is malformed.
@@ -115,10 +120,10 @@ def parse_entries(text: str) -> tuple[int | None, dict[str, int]]:
 
 
 def parse_paths(text: str) -> int | None:
-    """Read a number of paths; return None for `all`.
+    """Read a number of paths; return None for the text `all`.
 
     Raises:
-        ValueError: if the text is neither.
+        ValueError: if the text is neither a positive number nor `all`.
     """
     if text == "all":
         return None
@@ -151,7 +156,7 @@ def _words(metric: str) -> str:
 
 
 def check_metric(metric: str | None, target: targets.Target) -> str | None:
-    """Check that a metric is a rate or a count of the target, or None, and return it.
+    """Return the metric unchanged if it is None, or a rate or count of the target.
 
     Raises:
         ValueError: if the metric is unknown.
@@ -176,7 +181,7 @@ def check_metric(metric: str | None, target: targets.Target) -> str | None:
 
 
 def check_required(requirement: Requirement | None, target: targets.Target) -> None:
-    """Check that a target supports a requirement.
+    """Check that a target can be compared with a required rate or count.
 
     Targets that guarantee rates support rates. Targets that guarantee counts support these counts,
     and also packet rates if they estimate times.
@@ -223,7 +228,9 @@ def choose_target(name: str) -> targets.Target:
 
 
 def find_target(name: str) -> targets.Description:
-    """Return the description of a target, given by name or file as in `choose_target`.
+    """Return the description of a target, given by its name or by a file.
+
+    `linux-xdp` stands for this machine, as in `choose_target`.
 
     Raises:
         ValueError: as in `choose_target`.
@@ -252,8 +259,8 @@ def find_target(name: str) -> targets.Description:
 def _foreign_cpu(target: str) -> str | None:
     """Return this machine's CPU if the target was calibrated on a CPU of another family, else None.
 
-    Only the targets `linux-xdp` and `dpdk-swx` stand for this machine; others stand for the machine
-    they name.
+    Only the targets `linux-xdp` and `dpdk-swx` stand for this machine. Other targets name their
+    machine, so that None is returned.
     """
     if target == SWITCH:
         return cpu_unlike(MEASURED_WITH_SWITCH)
@@ -266,7 +273,7 @@ def _calibrated(text: str) -> targets.Description:
     """Return this machine's calibration as a target description.
 
     Raises:
-        InputError: if it is invalid; the error names the calibration's file, because the command
+        InputError: if the calibration is invalid; the error names its file, because the command
             line does not.
     """
     found = targets.Description(CALIBRATED, text)
@@ -346,7 +353,7 @@ def read_request(files: Sequence[str], written: WrittenOptions) -> Request:
 
 
 def _maps_of(file: str, flags: Sequence[str], maps: MapsFile) -> str:
-    """Return the text of `--maps`; entries of P4 tables become map content.
+    """Return the content of `--maps`. For a P4 program, convert table entries to map content.
 
     Raises:
         InputError: if an entry or the program has a fault.
@@ -359,7 +366,7 @@ def _maps_of(file: str, flags: Sequence[str], maps: MapsFile) -> str:
 
 
 def read_options(written: WrittenOptions) -> analyses.Options:
-    """Return the options for the engine: texts are parsed, named files are read.
+    """Convert the options of a command to options of the engine: parse texts, and read named files.
 
     Raises:
         OptionError: if an option is invalid.
@@ -415,7 +422,9 @@ _CODES = {
 
 
 def read_option(option: str, read: Callable[[V], T], value: V, code: Code | None = None) -> T:
-    """Convert the value of an option by calling `read`; errors get the code, if given.
+    """Convert an option's value with `read`.
+
+    Its errors become errors of the option, with `code` if given.
 
     Raises:
         OptionError: if `read` raises a ValueError; the error names the option.
@@ -428,7 +437,9 @@ def read_option(option: str, read: Callable[[V], T], value: V, code: Code | None
 
 
 def parse_deadline(seconds: float | None) -> float | None:
-    """Return the deadline of one program in seconds; None stands for the default, 0 for none.
+    """Return the deadline of one program in seconds; None means no deadline.
+
+    The argument None stands for the default deadline, and 0 for no deadline.
 
     Raises:
         ValueError: if the deadline is invalid.
@@ -474,9 +485,11 @@ def check_deadline(seconds: float | None) -> float | None:
 def parse_cflags(text: str, files: Sequence[str]) -> tuple[str, ...]:
     """Split flags for clang as a shell would.
 
+    `files` are the files of the command. Descriptions of chains and topologies count as sources,
+    because they can name C files.
+
     Raises:
-        ValueError: if a quotation is open, or no file is C source. Descriptions of chains and
-            topologies are accepted, because they can name C sources.
+        ValueError: if a quotation is open, or no file is C or P4 source.
     """
     import shlex
 
@@ -493,12 +506,12 @@ def join_flags(flags: Sequence[str]) -> str:
 
 
 def check_not_a_program(output: str, files: Sequence[str]) -> None:
-    """Check that an output file is not one of the programs, which would be overwritten.
+    """Check that a command would not overwrite one of its programs with its output.
 
-    The user may have forgotten the value of the option, so that a program takes its place.
+    This happens if the user forgets the value of an option, so that a program takes its place.
 
     Raises:
-        ValueError: if it is one of the programs.
+        ValueError: if `output` is one of the programs.
     """
     for file in files:
         if os.path.exists(output) and os.path.exists(file) and os.path.samefile(output, file):
@@ -508,7 +521,7 @@ def check_not_a_program(output: str, files: Sequence[str]) -> None:
 
 
 def check_page_file(file: str, files: Sequence[str]) -> None:
-    """Check that the file of `--html` is a new page or an old one, and can be written.
+    """Check that the file of `--html` is new or an earlier page, and can be written.
 
     Raises:
         OptionError: if it is one of the programs, or has another extension.
@@ -520,11 +533,10 @@ def check_page_file(file: str, files: Sequence[str]) -> None:
 
 
 def repeat(written: WrittenOptions, target: targets.Target) -> list[str]:
-    """Return the options that repeat the analysis of one program on a target.
+    """Return command-line options that repeat the analysis of one program on a target.
 
     They include the maximum packet length, because a later version of the target may have another
-    one. The target and the metric are not included, because the caller adds them; neither is the
-    total deadline of all programs.
+    one. The caller adds target and metric. The total deadline of all programs is left out.
     """
     if written.mtu is None and target.counters is None:
         written = written._replace(mtu=target.max_packet)

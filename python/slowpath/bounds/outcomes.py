@@ -13,7 +13,7 @@ from slowpath.core.terminal import complain, error, note
 
 
 class Analysed(NamedTuple):
-    """A program and its result."""
+    """A program, with the result of its analysis."""
 
     task: Task
     result: Result
@@ -30,17 +30,20 @@ def analysed_by(task: Task, outcome: Outcome) -> Analysed:
 
 
 def note_remarks(*plans: Plan) -> list[str]:
-    """Print remarks on programs that are skipped, or analysed as XDP, to standard error.
+    """Print remarks about skipped programs, or programs analysed as XDP, to standard error.
 
-    Remarks that are equal in several plans, for different targets, are printed once. Return them
-    for the key `notes` of JSON documents.
+    Plans for several targets can have equal remarks, which are printed once. Return the printed
+    notes for the key `notes` of JSON documents.
     """
     remarks = dict.fromkeys(one for plan in plans for one in plan.remarks)
     return [note_on(file, remark) for file, remark in remarks]
 
 
 def note_on(subject: str, text: str) -> str:
-    """Print a note on a file or program to standard error; return it for the key `notes`."""
+    """Print a note on a file or program to standard error, and return it.
+
+    Callers store the notes under the key `notes` of JSON documents.
+    """
     told = f"{subject}: {text}"
     note(f"note: {told}")
     return told
@@ -57,23 +60,23 @@ Say = Callable[[str | None, str, str], None]
 
 
 class Unmatched:
-    """Collects the loop limits of `--unroll` that apply to none of the analysed programs.
-
-    Such a limit names a source line for which no program has code.
-    """
+    """Collects the loop limits of `--unroll` that name a line at which no program has code."""
 
     def __init__(self) -> None:
         self._pieces: set[str] | None = None  # None: no program yet
 
     def add(self, analysed: Analysed) -> None:
-        """Update the collection with a program: limits that apply to it are removed."""
+        """Remove the loop limits that apply to a program."""
         pieces = set(analysed.detail["unmatched"])
         if analysed.result["error"] is not None and not pieces:
             return  # the analysis may have failed before this check
         self._pieces = pieces if self._pieces is None else self._pieces & pieces
 
     def complain(self) -> ExitCode:
-        """Report the loop limits that apply to no analysed program, and return the exit code."""
+        """Report the loop limits that apply to no program.
+
+        Return the exit code for wrong usage if there are some, else that for success.
+        """
         for piece in sorted(self._pieces or ()):
             error(
                 codes.NO_LOOP_THERE,
@@ -102,7 +105,7 @@ class Complaints:
     def add(self, analysed: Analysed) -> ExitCode:
         """Report the failure of a program, if any, and return the exit code of its analysis.
 
-        Failures of several programs with the same cause, such as an option's file, are reported
+        If one cause affects several programs, such as a fault in an option's file, it is reported
         once.
         """
         self._unmatched.add(analysed)
@@ -120,7 +123,7 @@ class Complaints:
         return code_of(failure)
 
     def _complaint(self, task: Task, failure: Failure) -> tuple[str, str, str]:
-        """Return the code and the file that caused a failure, and the message."""
+        """Return the code of a failure, the file that caused it, and the message."""
         if failure["option"] is not None:
             name = self._request.option_files[failure["option"]]
             line = "" if failure["line"] is None else f":{failure['line']}"
@@ -131,7 +134,10 @@ class Complaints:
 
 
 class ComplaintsByTarget:
-    """Prints messages about programs that are analysed for one or several targets."""
+    """Prints messages about programs that are analysed for one or several targets.
+
+    `Complaints` does the same for one target.
+    """
 
     def __init__(
         self,
@@ -141,9 +147,10 @@ class ComplaintsByTarget:
         *,
         several: bool,
     ) -> None:
-        """Create an instance; with `several`, messages about programs name the target.
+        """Create an instance for `requests`, one for each target.
 
-        The requests are those of the targets; `unmatched` and `say` are those of `Complaints`.
+        With `several`, messages about programs name the target. `unmatched` and `say` are as in
+        `Complaints`.
         """
         reported = set[str]()
         self._of_files = Complaints(requests[0], unmatched, say)
@@ -155,17 +162,18 @@ class ComplaintsByTarget:
     def add(self, at: int, analysed: Analysed) -> ExitCode:
         """Report the failure of a program, if any, and return the exit code of its analysis.
 
-        `at` is the index of the request. Errors about reading a file are the same on all targets,
-        and are reported once.
+        `at` is the index of the request. An unreadable file fails on all targets, and is reported
+        once.
         """
         complaints = self._of_programs[at] if analysed.task.error is None else self._of_files
         return complaints.add(analysed)
 
 
 def _sayer(target: str, reported: set[str], say: Say) -> Say:
-    """Return a function that prints failures for one of several targets.
+    """Return a function that prints failures with the name of the target.
 
-    Errors in files of options are the same on all targets; `reported` has those printed before.
+    Errors in files of options are the same for all targets, so they are printed once and without a
+    target; `reported` has those printed before.
     """
 
     def say_on(code: str | None, file: str, what: str) -> None:

@@ -1,6 +1,7 @@
-"""Describes results in terms of P4 programs and of DPDK's pipelines: packets, entries, limits.
+"""Describes results for P4 programs and DPDK pipelines in the terms of these languages.
 
-`crates/p4/src/xdp/layout.rs` describes the maps of a table.
+The analysis works on the compiled program, with maps and bytes. This module turns them into parser
+states, headers, and table entries. `crates/p4/src/xdp/layout.rs` describes the maps of a table.
 """
 
 import re
@@ -46,7 +47,10 @@ _BYTE = 8
 
 
 def in_p4_terms(analysed: Analysed) -> Analysed:
-    """Return the result of a P4 program with witnesses in P4 terms; others stay unchanged."""
+    """Return the result of a P4 program with packets and map content in P4 terms.
+
+    Results of other programs stay unchanged.
+    """
     program, result = analysed.task.p4, analysed.result
     add_conditions(result, analysed.task.conditions)
     if program is None:
@@ -61,12 +65,15 @@ def in_p4_terms(analysed: Analysed) -> Analysed:
 
 
 def warning_text(warning: Fault, file: str) -> str:
-    """Return a warning about the program in `file`, with its place and its code."""
+    """Return the text of a warning about the program in `file`, with its line and code."""
     return with_code(warning.message(file), Code(warning.code))
 
 
 def add_conditions(result: Result, conditions: Sequence[str]) -> None:
-    """Add conditions of the translation: the guarantee is exact only if they hold."""
+    """Add conditions of the translation from P4 to a result.
+
+    A guarantee that was exact becomes conditional.
+    """
     bounds: list[Bound | None] = [result["guarantee"], result.get("interleaved")]
     if not conditions or bounds[0] is None:
         return
@@ -78,10 +85,10 @@ def add_conditions(result: Result, conditions: Sequence[str]) -> None:
 
 
 def _views(program: P4Program, witnesses: Sequence[Witness]) -> Iterator[P4Witness | None]:
-    """Yield, for each witness, the run of the P4 program on its packet; None if it cannot be run.
+    """Yield for each witness the run of the P4 program on its packet; None if it cannot be run.
 
-    Arbitrary bytes of the packet are zeros. A field is shown as arbitrary only if the parser visits
-    the same states with ones in place of these zeros.
+    Arbitrary bytes of the packet are zeros in this run. A field is shown as arbitrary only if the
+    parser visits the same states with ones in place of these zeros.
     """
     packets = list[tuple[bytes, int, Content]]()
     for witness in witnesses:
@@ -107,9 +114,9 @@ def _parsed(walk: Walk) -> tuple[list[str], list[Header], str | None]:
 
 
 def _content(witness: Witness, given: Content) -> Content:
-    """Return the map content of a witness, completed by `given`; arbitrary bytes are zeros.
+    """Return the map content of a witness, with arbitrary bytes as zeros.
 
-    `given` is the content of `--maps`. It applies to keys that the witness lacks.
+    `given` is the content of `--maps`; it supplies the keys that the witness lacks.
     """
     found = dict[str, list[tuple[bytes, bytes | None]]]()
     for name, content in witness["maps"].items():
@@ -176,9 +183,9 @@ def _field(packet: Sequence[int | None], field: Field, *, is_open: bool) -> P4Fi
 
 
 def _bits(packet: Sequence[int | None], field: Field) -> tuple[int, int]:
-    """Return the bits of a field, and a mask of the bits that are not arbitrary.
+    """Return the value of a field, and a mask of its known bits.
 
-    Arbitrary bits are zeros.
+    Bits that the packet leaves arbitrary are zero in both.
     """
     first, end = field["at"], field["at"] + field["bits"]
     part = packet[first // _BYTE : -(-end // _BYTE)]
@@ -192,13 +199,13 @@ def _bits(packet: Sequence[int | None], field: Field) -> tuple[int, int]:
 
 
 def parser_text(view: P4Witness) -> str:
-    """Return the states that the parser visits, and its error if it rejects the packet."""
+    """Format the states that the parser visits, and its error if it rejects the packet."""
     error = "" if view["error"] is None else f" ({view['error']})"
     return ", ".join(view["parser"]) + error
 
 
 def table_text(run: P4Table) -> str:
-    """Describe the run of a table: hit or miss, and the action."""
+    """Describe a table lookup: hit or miss, and the executed action."""
     action = f", {run['action']}" if run["action"] else ""
     return f"{run['table']}: {'hit' if run['hit'] else 'miss'}{action}"
 
@@ -266,9 +273,9 @@ _WORD = 4
 
 
 class _Element(NamedTuple):
-    """An element of a map, in hexadecimal text.
+    """An element of a map, as hexadecimal text.
 
-    Without a value, the map must not have an element with this key.
+    If `value` is None, the map must not contain the key.
     """
 
     key: str
@@ -278,9 +285,9 @@ class _Element(NamedTuple):
 def table_entries(
     tables: Sequence[Table], maps: Mapping[str, Sequence[MapContent]]
 ) -> dict[str, list[str]]:
-    """Return the table entries that the content of a witness's maps stands for, by map name.
+    """Convert the maps of a witness to P4 table entries, by map name.
 
-    Maps that belong to no table have no entries.
+    Maps that belong to no table are left out.
     """
     found = dict[str, list[str]]()
     for name, content in maps.items():
@@ -302,7 +309,7 @@ _NUMBERED = re.compile(r"(?P<table>\S+) entry (?P<number>\d+): (?P<rest>.*)")
 
 
 def _folded(entries: list[str]) -> list[str]:
-    """Return the lines of array entries; consecutive entries with equal content share a line."""
+    """Join consecutive array entries with equal content into one line each."""
     folded = list[str]()
     runs = list[tuple[str, int, int, str]]()  # table, first and last number, and the rest
     for entry in entries:
@@ -325,7 +332,7 @@ _ENDS = ("", "_default", "_masks")
 
 
 def _elements(content: Sequence[MapContent]) -> list[_Element] | None:
-    """Return the elements of a map; None if the content does not consist of keys and values."""
+    """Return the elements of a map; None if its content is not a list of keys and values."""
     found = list[_Element]()
     for one in content:
         key, value = one.get("key"), one.get("value")
@@ -358,7 +365,10 @@ def _entry(table: Table, end: str, element: _Element, masks: Sequence[_Element])
 
 
 def _members(table: Table) -> str | None:
-    """Return the map with the members of a table's action profile; None without a profile."""
+    """Return the map that holds the members of a table's action profile; None without a profile.
+
+    Members are the actions, with data, that table entries can refer to.
+    """
     return None if table["members"] is None else table["members"]["map"]
 
 
@@ -369,7 +379,10 @@ def _member(table: Table, element: _Element) -> str:
 
 
 def _chosen(table: Table, value: str) -> str:
-    """Return the action of a table entry, or the member or group of an action profile."""
+    """Format the action of a table entry.
+
+    With an action profile, format the number of the member or group instead.
+    """
     if table["members"] is None:
         return _action(table, value)
     number = _number(value, 0, _WORD)
@@ -411,7 +424,7 @@ def _masked(one: Key, key: str, mask: str | None) -> str:
 
 
 def _scanned(table: Table, element: _Element) -> str:
-    """Describe an element of an array of table entries, which the program compares in order."""
+    """Describe one entry of a table that the program searches from its first entry to its last."""
     form, value = table["maps"], element.value
     name = f"{table['name']} entry {_number(element.key, 0, _WORD)}:"
     if not isinstance(form, dict) or value is None or _number(value, 0, _WORD) == 0:
@@ -461,9 +474,9 @@ def _part(text: str, number: Number) -> int | None:
 
 
 def _number(text: str, offset: int, size: int, *, is_big: bool = False) -> int | None:
-    """Return a number in hexadecimal text; None if all its bytes are arbitrary.
+    """Read a number from hexadecimal text at a byte offset; None if all its bytes are arbitrary.
 
-    Other arbitrary bytes count as zero.
+    If only some bytes are arbitrary, they count as zero. Numbers are little-endian unless `is_big`.
     """
     bytes_ = [text[2 * at : 2 * at + 2] for at in range(offset, offset + size)]
     if all(byte == _ANY for byte in bytes_):
@@ -476,7 +489,7 @@ def _number(text: str, offset: int, size: int, *, is_big: bool = False) -> int |
 
 
 def lookup_text(lookup: PipelineLookup) -> str:
-    """Return a lookup: line, table, key, and the entry or default action that it needs."""
+    """Describe a table lookup of a pipeline: line, table, key, and the entry or default action."""
     parts = [f"line {lookup['line']}", lookup["table"], *_fields(lookup["key"])]
     result = "hit, action" if lookup["hit"] else "miss, default action"
     action = " ".join([lookup["action"], *_fields(lookup["data"])])
@@ -484,7 +497,7 @@ def lookup_text(lookup: PipelineLookup) -> str:
 
 
 def state_text(field: PipelineField) -> str:
-    """Format a field or register, with the value that it has before the packet arrives."""
+    """Format a field or register with its value before the packet arrives."""
     return f"{field['field']} = {field['value']}"
 
 
@@ -493,7 +506,10 @@ def _fields(fields: Sequence[PipelineField]) -> list[str]:
 
 
 def other_requirements(witness: Witness) -> list[Named | Surroundings]:
-    """Return the required initial values, without the action data that the lookups state."""
+    """Return the initial values that a path requires.
+
+    Data of actions is left out for pipelines, because the lookups state it.
+    """
     given = witness["environment"] or []
     if "pipeline" not in witness:
         return given
@@ -503,7 +519,10 @@ def other_requirements(witness: Witness) -> list[Named | Surroundings]:
 
 
 def other_unknowns(witness: Witness) -> list[Unknown]:
-    """Return the results that instructions must have, without outcomes that lookups state."""
+    """Return the instruction results that a path requires.
+
+    Results of table lookups are left out, because the lookups state them.
+    """
     lines = {one["line"] for one in witness["pipeline"]["entries"]} if "pipeline" in witness else ()
     return [
         one for one in witness["unknowns"] if one["line"] not in lines or one["result"] != "outcome"

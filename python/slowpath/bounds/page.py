@@ -46,7 +46,7 @@ from slowpath.core.schema.results import Bound, Detail, PathResult, Result
 
 
 class Explored(NamedTuple):
-    """A program with its result, and results for other settings."""
+    """A program with its result, and results for other settings, such as fewer cores."""
 
     result: Result
     detail: Detail
@@ -250,7 +250,7 @@ def _way_words(result: Result, way: Way) -> str:
 
 
 def path_words(result: Result, path: PathResult) -> str:
-    """Format the cost by which paths are ordered: a time, a rate, or a count."""
+    """Format the cost by which the page sorts paths: an estimated time, a rate, or a count."""
     if path["estimate"] is not None:
         return f"estimated {format_ns(path['estimate']['cold']['ns'])}"
     if is_count(result):
@@ -294,7 +294,7 @@ def _costs(result: Result, guarantee: Bound, ways: Sequence[Way]) -> Html:
 
 
 def _programs(result: Result, way: Way) -> Iterator[Html]:
-    """Yield a table of the programs of a chain."""
+    """Yield a table with the cost of each program in a chain; nothing for a single program."""
     if not way.profile["programs"]:
         return
     names = list(way.profile["cost"])
@@ -321,7 +321,7 @@ _TITLES = {
 
 
 def _what_if(result: Result, alternatives: Sequence[Alternative]) -> Iterator[Html]:
-    """Yield the tables of results for other settings."""
+    """Yield the tables that show results for other settings, such as fewer cores."""
     made = list[Html]()
     for setting, title in _TITLES.items():
         known = [one for one in alternatives if one.setting == setting]
@@ -380,7 +380,10 @@ def _times(warm: float, cold: float) -> list[Content]:
 
 
 def _conditions(name: str, result: Result) -> Iterator[Html]:
-    """Yield the assumptions and notes of a result, and the effort of the search."""
+    """Yield the assumptions and notes of a result, and statistics of the search.
+
+    `name` is the prefix of HTML ids.
+    """
     if result["assumptions"]:
         items = (element("li", prose(text)) for text in result["assumptions"])
         listed = element("ul", *items)
@@ -402,7 +405,7 @@ def _conditions(name: str, result: Result) -> Iterator[Html]:
 
 
 def graph_section(detail: Detail, ways: Sequence[Way], anchors: Anchors) -> Html | None:
-    """Return the page section with the control-flow graph; None if the blocks are not known."""
+    """Return the page section with the control-flow graph; None without basic blocks."""
     if not detail["blocks"]:
         return None
     blocks = len(detail["blocks"])

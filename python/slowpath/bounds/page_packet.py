@@ -1,4 +1,4 @@
-"""Writes the witness packet of each path as tables of header fields, linked to branches."""
+"""Writes the packet that takes each path as tables of header fields, linked to branches."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -34,23 +34,22 @@ _COLUMNS = [
 
 
 def header_words(header: Header) -> str:
-    """Return the name of a header with its note: `TCP (to port 80)`."""
+    """Format the name of a header, with its note if any: `TCP (to port 80)`."""
     return f"{header.name} ({header.note})" if header.note else header.name
 
 
 def hexadecimal(part: Packet) -> str:
-    """Return bytes in hexadecimal; `--` is an arbitrary byte."""
+    """Format bytes in hexadecimal; an arbitrary byte (None) becomes `--`."""
     return " ".join("--" if byte is None else f"{byte:02x}" for byte in part)
 
 
 def header_list(
     packet: Packet, target: Callable[[int], str | None], kind: str | None = None
 ) -> Html:
-    """Return the headers of a packet with their bytes, each a link to an id of the page.
+    """Return a list of the headers in a packet, with their bytes as links into the page.
 
-    `kind` is the type of the program.
-
-    `target` returns the id for the offset of a header; without an id, the bytes are no link.
+    `kind` is the type of the program. `target` maps the offset of a header to an id of the page;
+    for None, the bytes are not a link.
     """
     headers = find_headers(packet, kind)
     ends = [*(header.offset for header in headers[1:]), len(packet)]
@@ -67,7 +66,10 @@ def header_list(
 
 
 def packet_section(ways: Sequence[Way], anchors: Anchors, texts: dict[int, str]) -> Html:
-    """Return the section about the packets of all paths; `texts` has the instructions."""
+    """Return the page section about the packets of all paths.
+
+    `texts` has instructions as text, by index.
+    """
     return element(
         "section",
         element("h2", "Packet"),
@@ -103,9 +105,10 @@ def _packet(way: Way, anchors: Anchors, texts: dict[int, str]) -> Iterator[Html]
 
 
 def packet_table(headers: Sequence[HeaderFields], row: Callable[[Field], Html], *more: str) -> Html:
-    """Return the table of all fields of a packet; `row` returns the row of a field.
+    """Return the table of all fields of a packet.
 
-    Rows have the cells of `field_cells`, and cells below the headings in `more`.
+    `row` formats one field: first the cells of `field_cells`, then a cell for each heading in
+    `more`.
     """
     names = [("bytes", "n"), ("field", None), ("value", None), ("meaning", "wide")]
     names += [(name, None) for name in more]
@@ -120,7 +123,10 @@ def packet_table(headers: Sequence[HeaderFields], row: Callable[[Field], Html], 
 
 
 def field_cells(field: Field, packet: Packet, target: str | None = None) -> list[Html]:
-    """Return the cells of a field's row; the bytes are a link if there is a target."""
+    """Return the table cells of a packet field: bytes, name, value, meaning.
+
+    If `target` is an id of the page, the value is a link to it.
+    """
     last = field.offset + field.size - 1
     span = f"{field.offset}" if field.size == 1 else f"{field.offset}-{last}"
     return [
@@ -174,7 +180,7 @@ def _hex(field: Field, packet: Packet, target: str | None) -> Html:
 
 
 def _needed(path: PathResult) -> Iterator[Html]:
-    """Yield the map content and other values that a path requires besides the packet."""
+    """Yield the content of maps and other values that a path requires, except for the packet."""
     witness = path["witness"]
     if "p4" in witness:
         view = witness["p4"]

@@ -1,9 +1,8 @@
-"""Selects the paths that the HTML page of a program shows, and names the ids of its parts.
+"""Selects the paths that the HTML page of a program shows, and names the ids of its elements.
 
-The page shows each path with the same elements; the reader chooses the path
-(`slowpath.core.html.explorer`).
-
-All links of the page use these ids. A link exists only if its target does.
+The page has the same elements for each path; the reader chooses the path to see
+(`slowpath.core.html.explorer`). All links of the page use these ids. A link exists only if its
+target does.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,7 +25,7 @@ Place = tuple[str, int]
 
 
 class LineCost(NamedTuple):
-    """Cost of a source line, or of an instruction, on a path."""
+    """Cost of one source line, or of one instruction, on a path."""
 
     runs: int
     cost: Mapping[str, float]  # by component
@@ -34,7 +33,7 @@ class LineCost(NamedTuple):
 
 
 class Way(NamedTuple):
-    """A path that the page shows."""
+    """A path through the program that the page shows."""
 
     number: int  # from 1
     profile: Profile
@@ -44,16 +43,19 @@ class Way(NamedTuple):
 
     @property
     def classes(self) -> str:
-        """CSS classes of elements that belong to this path."""
+        """CSS classes of elements that show this path."""
         return path_classes(self.number)
 
     @property
     def branches(self) -> Sequence[PathBranch]:
-        """Branches of the path that depend on inputs."""
+        """Branches on the path whose conditions depend on inputs, such as packet bytes."""
         return [] if self.detail is None else self.detail["branches"]
 
     def lines(self) -> dict[Place, LineCost]:
-        """Return the costs of source lines; copies in several functions are joined."""
+        """Return the costs of source lines by file and line.
+
+        If a line has copies in several functions, their costs are added.
+        """
         runs, costs = dict[Place, int](), dict[Place, dict[str, float]]()
         for line in self.profile["lines"]:
             place = (line["file"], line["line"])
@@ -64,7 +66,7 @@ class Way(NamedTuple):
         return {place: self._cost(runs[place], cost) for place, cost in costs.items()}
 
     def instructions(self) -> dict[int, LineCost]:
-        """Return the costs of the instructions that the path executes."""
+        """Return the costs of executed instructions, by index of the instruction."""
         entries = self.profile["instructions"]
         return {one["instruction"]: self._cost(one["runs"], one["cost"]) for one in entries}
 
@@ -76,8 +78,8 @@ class Way(NamedTuple):
 def ways_of(result: Result, detail: Detail) -> list[Way]:
     """Return the paths to show, slowest first; none without a guarantee.
 
-    While the guarantee is only a bound, the first one is the path that sets the bound, and perhaps
-    no packet takes it.
+    If the search ended early, the path that sets the bound comes first. It is possible that no
+    packet takes this path.
     """
     guarantee, component = result["guarantee"], main_component(result)
     if guarantee is None or component is None or result["profile"] is None:
@@ -102,12 +104,16 @@ def _place(code: Mapping[str, object]) -> object:
 
 
 class Anchors:
-    """The HTML ids of one program on the page."""
+    """The HTML ids of the page's elements for one program: lines, instructions, packet fields."""
 
     def __init__(
         self, name: str, detail: Detail, ways: Sequence[Way], kind: str | None = None
     ) -> None:
-        """Create an instance; `name` is the id of the part of the page for a program of `kind`."""
+        """Create an instance.
+
+        `name` is the id of the program's part of the page, and starts all other ids. `kind` is the
+        type of the program.
+        """
         self.name = name
         self.kind = kind
         self.by_line = any(one["source"] is not None for one in detail["code"])
@@ -132,31 +138,37 @@ class Anchors:
         return f"{self.name}-f{self._files[file]}-{line}"
 
     def of_instruction(self, number: int) -> str | None:
-        """Return the id of an instruction, or that of its source line; None if it has no row."""
+        """Return the id of an instruction's row, or that of its source line.
+
+        None if the page has no such row.
+        """
         source = self.sources.get(number)
         if source is not None:
             return self.of_line((source["file"], source["line"]))
         return None if self.by_line or number not in self.sources else f"{self.name}-i{number}"
 
     def place_text(self, number: int) -> str:
-        """Return the place of an instruction: `a.c:12`, or `.7` without source line."""
+        """Format the location of an instruction: `a.c:12`, or `.7` without a source line."""
         source = self.sources.get(number)
         if source is None:
             return f".{number}"
         return f"{PurePath(source['file']).name}:{source['line']}"
 
     def link(self, number: int) -> Html:
-        """Return the place of an instruction as a link to its row, if there is one."""
+        """Format the location of an instruction as a link to its row, if it has one."""
         target, text = self.of_instruction(number), self.place_text(number)
         return element("code", text) if target is None else element("a", text, href=f"#{target}")
 
     def of_field(self, way: Way, byte: int) -> str | None:
-        """Return the id of the packet field that contains a byte; None if there is none."""
+        """Return the id of the packet field that contains `byte`; None if no field does.
+
+        `byte` is an offset in the packet of path `way`.
+        """
         offset = self._fields[way.number].get(byte)
         return None if offset is None else f"{self.name}-k{way.number}-b{offset}"
 
     def byte_links(self, way: Way, offsets: Iterable[int]) -> Iterator[Html]:
-        """Yield ranges of packet bytes as links to their fields, such as `12-13`."""
+        """Yield ranges of packet offsets, such as `12-13`, as links to the fields there."""
         for first, last in ranges(offsets):
             text = f"{first}" if first == last else f"{first}-{last}"
             target = self.of_field(way, first)
@@ -168,7 +180,7 @@ def _headers(way: Way, kind: str | None) -> list[HeaderFields]:
 
 
 def ranges(numbers: Iterable[int]) -> list[tuple[int, int]]:
-    """Return ascending numbers as ranges of consecutive ones: the first and last of each."""
+    """Group ascending numbers into ranges of consecutive numbers; return the ends of each range."""
     found = list[tuple[int, int]]()
     for number in numbers:
         if found and found[-1][1] + 1 == number:

@@ -28,7 +28,7 @@ _CELLS = 3
 
 
 class _Row(NamedTuple):
-    """A row of the table: code, a line without code, or a gap."""
+    """A row of the source table: a line with code, a line without code, or a gap."""
 
     number: str = ""
     text: str | None = None  # None: a gap
@@ -39,7 +39,10 @@ class _Row(NamedTuple):
 
 
 def source_section(result: Result, detail: Detail, ways: Sequence[Way], anchors: Anchors) -> Html:
-    """Return the section with the source lines, or else the instructions, and their costs."""
+    """Return the page section with the source lines and their costs.
+
+    Without debug information, it shows instructions instead.
+    """
     if anchors.by_line:
         rows, remarks = _source_rows(result, detail, ways, anchors)
         title = "Source"
@@ -67,7 +70,10 @@ def _table(rows: Sequence[_Row], ways: Sequence[Way], unit: str) -> Html:
 
 
 def _printed(rows: Sequence[_Row]) -> set[int]:
-    """Return the indices of the rows with the highest costs on the first path."""
+    """Return the indices of rows to print on paper: those with the highest costs on the first path.
+
+    They include the headings of their files.
+    """
     costs = [(one.costs[0], at) for at, one in enumerate(rows) if one.costs]
     shares = sorted(((cost.share, -at) for cost, at in costs if cost is not None), reverse=True)
     printed = {-at for _, at in shares[:_PRINTED]}
@@ -100,7 +106,10 @@ def _row(row: _Row, ways: Sequence[Way], *, printed: bool) -> Html:
 
 
 def _no_cost(classes: str = "") -> Iterator[Html]:
-    """Yield two empty cells; phones hide the second one, like the columns below it."""
+    """Yield empty table cells for a row without cost.
+
+    Narrow screens hide the second cell, as they hide its columns in other rows.
+    """
     yield element("td", class_=classes.strip() or None)
     yield element("td", colspan=_CELLS - 1, class_=f"wide{classes}")
 
@@ -119,7 +128,7 @@ def _cost_cells(way: Way, cost: LineCost | None) -> Iterator[Html]:
 
 
 def _notes(ways: Sequence[Way], anchors: Anchors) -> dict[str, list[Html]]:
-    """Return for each row, by its id, links to the packet bytes that its branches read."""
+    """Return links to the packet bytes that branches read, for each table row by its id."""
     found = dict[str, list[Html]]()
     for way in ways:
         offsets = dict[str, set[int]]()
@@ -141,7 +150,7 @@ def _notes(ways: Sequence[Way], anchors: Anchors) -> dict[str, list[Html]]:
 def _source_rows(
     result: Result, detail: Detail, ways: Sequence[Way], anchors: Anchors
 ) -> tuple[list[_Row], list[str]]:
-    """Return the rows of all source files, and remarks on files that are not used."""
+    """Return the rows of all source files, and remarks about sources that are missing or differ."""
     texts = dict[str, dict[int, str]]()
     lost = list[Instruction]()
     for code in detail["code"]:
@@ -198,7 +207,10 @@ def _file_rows(
 
 
 def _between(before: int | None, after: int, source: Source) -> Iterator[_Row]:
-    """Yield the lines without code between two lines with code, or a gap in place of many."""
+    """Yield the source lines without code between two lines with code.
+
+    If there are too many, yield a gap instead. `before` is None for the first line with code.
+    """
     start = 0 if before is None else before
     numbers = range(start + 1, after)
     texts = [source.text(number) for number in numbers]

@@ -1,4 +1,4 @@
-"""Lists the programs to analyse, each with its target and metric."""
+"""Lists the programs that a request asks to analyse, each with its target and metric."""
 
 import os.path
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Request(NamedTuple):
-    """A request: the files to analyse, and all options after parsing."""
+    """The files to analyse, and all options after parsing."""
 
     files: Sequence[str]
     selection: Selection
@@ -57,7 +57,7 @@ class Request(NamedTuple):
 
 
 class Task(NamedTuple):
-    """One program to analyse, or a file without a program."""
+    """One program to analyse. If a file has no program, the task states the error instead."""
 
     file: str
     object: objects.Object | None  # None: not readable
@@ -74,7 +74,7 @@ class Task(NamedTuple):
 
     @property
     def label(self) -> str:
-        """Name of the program in tables and messages."""
+        """Label of the program in tables and messages: `FILE:NAME`, or only the file."""
         return self.file if self.program is None else f"{self.file}:{self.program.name}"
 
 
@@ -111,7 +111,7 @@ def make_plan(request: Request, load: Load = load_program) -> Plan:
 
 
 def retarget(plan: Plan, request: Request) -> Plan:
-    """Return the plan with the target and metric of a request.
+    """Change a plan to the target and metric of a request.
 
     Files are read again only if the target needs another translation of P4 programs.
 
@@ -133,10 +133,10 @@ def _tasks(
     remarks: list[tuple[str, str]],
     known: list[ProgramInfo],
 ) -> Iterator[Task]:
-    """Yield the selected programs of one file.
+    """Yield the programs of one file that the request selects.
 
     Remarks on the file are added to `remarks`. If the selection matches no program of the file, its
-    programs are added to `known`.
+    programs are added to `known`, for an error message.
     """
     selection = request.selection
     task = Task(file, None, 0, None, request.target.name, request.metric)
@@ -193,7 +193,7 @@ def _tasks(
 
 
 def _check_count(request: Request) -> None:
-    """Check that the target supports the options `--entries`, `--cores` and `--metric`.
+    """Check that the request's target supports `--entries`, `--cores` and `--metric`.
 
     Raises:
         OptionError: if an option does not apply.

@@ -25,10 +25,10 @@ class Watcher:
     """Observes the analysis of one program. This base class does nothing."""
 
     def look(self, run: Run) -> None:
-        """Observe the state of the analysis; called ten times a second."""
+        """Observe the state of the analysis; called ten times a second while it runs."""
 
     def close(self) -> None:
-        """End the observation; called once."""
+        """End the observation; called once after the analysis."""
 
 
 Watching = Callable[[str, str, float | None], Watcher]
@@ -36,7 +36,7 @@ Watching = Callable[[str, str, float | None], Watcher]
 
 
 class ProgressLines:
-    """Progress on a terminal: a live line, and one permanent line if the work takes long."""
+    """Progress on a terminal: a line that is overwritten, and a permanent line for long work."""
 
     def __init__(self, subject: str) -> None:
         """Start the clock; both lines begin with `subject`."""
@@ -71,7 +71,7 @@ class ProgressLines:
             self._drawn = True
 
     def close(self) -> None:
-        """Clear the live line."""
+        """Clear the live line from the terminal."""
         if self._drawn:
             tell(_CLEAR)
         self._drawn = False
@@ -87,7 +87,7 @@ class Watch(Watcher):
         self._seconds = seconds
 
     def look(self, run: Run) -> None:
-        """Show the progress of the analysis."""
+        """Show the current progress of the analysis."""
         self._shown.show(
             lambda elapsed: describe_run(run, self._metric, elapsed),
             lambda elapsed: explain(run, self._metric, elapsed, self._seconds),
@@ -101,7 +101,7 @@ class Watch(Watcher):
 def explain(run: Run, metric: str, elapsed: float, seconds: float | None) -> str:
     """Describe the state of a long analysis, and the options that shorten it.
 
-    `elapsed` is in seconds; `seconds` is the deadline, if any.
+    `elapsed` is the time so far in seconds; `seconds` is the deadline, None without one.
     """
     progress, stage = run.progress, run.stage or "reading the program"
     known = progress.candidates or progress.value
@@ -128,7 +128,7 @@ def _columns() -> int:
 
 
 def cut(text: str, columns: int) -> str:
-    """Cut a text to a number of terminal columns, of which wide characters take two."""
+    """Cut a text to a number of terminal columns. East Asian wide characters take two columns."""
     from unicodedata import east_asian_width
 
     for at, character in enumerate(text):
@@ -139,7 +139,7 @@ def cut(text: str, columns: int) -> str:
 
 
 def describe(progress: Progress, metric: str) -> str:
-    """Describe the progress of an analysis that has a bound or candidate paths."""
+    """Describe the progress of an analysis: its bound, tried paths, conflicts, and time."""
     tried = f"{_paths(progress.candidates)} tried, {progress.nogoods} conflicts"
     return f"{_bound(progress, metric)}, {tried}, {progress.seconds:.1f} s"
 
@@ -164,20 +164,27 @@ _QUIET = StageProgress("", "", 0, "")
 
 
 class WorkWatch:
-    """Displays the progress of a command's work; call `look` ten times a second."""
+    """Displays the progress of a command that runs several kinds of work.
+
+    Call `look` ten times a second.
+    """
 
     def __init__(self, file: str, ends: str) -> None:
-        """Start the clock; `ends` is a text such as `--deadline ends it after 60 s`."""
+        """Start the clock.
+
+        `file` starts the line. `ends` tells the user when the work ends: `--deadline ends it after
+        60 s`.
+        """
         self._shown = ProgressLines(file)
         self._ends = ends
         self._stage = _QUIET
 
     def take(self, stage: StageProgress) -> None:
-        """Store the current stage of the work, which the next call of `look` shows."""
+        """Store the progress of the work; the next call of `look` shows it."""
         self._stage = stage
 
     def look(self) -> None:
-        """Show the stage of the work that was stored last."""
+        """Show the progress that was last passed to `take`."""
         self._shown.show(
             lambda elapsed: f"{describe_work(self._stage)}, {elapsed:.1f} s",
             lambda elapsed: f"{elapsed:.0f} s so far, {describe_work(self._stage)}; {self._ends}",
@@ -185,7 +192,7 @@ class WorkWatch:
         )
 
     def see(self, stage: StageProgress) -> None:
-        """Store and show the current stage of the work."""
+        """Store and show the progress of the work."""
         self.take(stage)
         self.look()
 
@@ -198,12 +205,12 @@ class PartWatcher(Watcher):
     """Shows the progress of one analysis within a command that does further work."""
 
     def __init__(self, watch: WorkWatch, subject: str) -> None:
-        """Store the progress display of the command, and the name of the analysed program."""
+        """Store the progress display of the command, and the program's name to show in it."""
         self._watch = watch
         self._subject = subject
 
     def look(self, run: Run) -> None:
-        """Show the progress of the analysis."""
+        """Show the progress of the analysis in the display of the command."""
         self._watch.see(StageProgress(self._subject, run.stage, run.progress.candidates, "paths"))
 
 
@@ -219,7 +226,7 @@ def _time_limit(seconds: float | None, option: str) -> str:
 
 
 def describe_work(progress: StageProgress) -> str:
-    """Describe the current stage of work in a few words."""
+    """Describe the progress of work in a few words: its subject, stage, and finished amount."""
     stage = progress.stage or "reading"
     count = f", {progress.done} {progress.unit}" if progress.done and progress.unit else ""
     return f"{progress.subject}: {stage}{count}" if progress.subject else f"{stage}{count}"

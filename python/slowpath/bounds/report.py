@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Miss(NamedTuple):
-    """A requirement that a program misses, or that is undecided."""
+    """A required rate or count that a program misses, or whose check is undecided."""
 
     undecided: bool
     reason: str
@@ -31,7 +31,7 @@ class Miss(NamedTuple):
 
 
 class Reporter(ABC):
-    """Base class of reporters, which convert results to lines of output as the results arrive."""
+    """Base class of reporters, which print results of analyses as they arrive."""
 
     described_paths = 0
     """Number of paths of each program for which the reporter needs details (`PathDetail`)."""
@@ -45,7 +45,10 @@ class Reporter(ABC):
         self.notes: list[str] = []  # notes on files and programs, also on standard error
 
     def prepare(self, metric: str) -> None:  # noqa: B027 - most need nothing
-        """Import modules for results with this metric, while a worker process is analysing."""
+        """Import the modules that format results with this metric.
+
+        Called while a worker analyses, to use the time.
+        """
 
     def start(self) -> Iterable[Line]:
         """Return the lines before the first result."""
@@ -53,10 +56,10 @@ class Reporter(ABC):
 
     @abstractmethod
     def add(self, result: Result, detail: Detail, text: str) -> Iterable[Line]:
-        """Return the lines for a new result; `text` is the result as JSON."""
+        """Return the lines to print for a new result; `text` is the result as JSON."""
 
     def miss(self, missed: Miss) -> None:  # noqa: B027 - most leave it to standard error
-        """Receive the requirement that the program of the last result misses."""
+        """Take note that the program of the last result misses a requirement."""
 
     def finish(self) -> Iterable[Line]:
         """Return the lines after the last result."""
@@ -64,10 +67,10 @@ class Reporter(ABC):
 
 
 class WithFiles(Reporter):
-    """A reporter that writes to standard output, and further reports to files."""
+    """A reporter that writes one report to standard output, and further reports to files."""
 
     def __init__(self, shown: Reporter, files: Sequence[ReportFile], labels: Sequence[str]) -> None:
-        """Create the reporters of the files; `shown` writes to standard output."""
+        """Create reporters for `files`; `shown` is the reporter for standard output."""
         super().__init__(labels, verbose=False)
         made = [(one.file, one.reporter(labels, verbose=False)) for one in files]
         self._shown = shown
@@ -76,18 +79,18 @@ class WithFiles(Reporter):
         self.described_paths = max(one.described_paths for one in self._all)
 
     def prepare(self, metric: str) -> None:
-        """Import the modules of all formats."""
+        """Import the modules that all formats need."""
         for one in self._all:
             one.prepare(metric)
 
     def start(self) -> Iterable[Line]:
-        """Return the lines before the first result; store those of the files for `finish`."""
+        """Return the first lines for standard output; keep those for the files until `finish`."""
         for one in self._all:
             one.command, one.provenance = self.command, self.provenance
         return self._each(lambda one: one.start())
 
     def add(self, result: Result, detail: Detail, text: str) -> Iterable[Line]:
-        """Return the lines for a new result; store those of the files for `finish`."""
+        """Return the new lines for standard output; keep those for the files until `finish`."""
         return self._each(lambda one: one.add(result, detail, text))
 
     def miss(self, missed: Miss) -> None:
@@ -96,7 +99,7 @@ class WithFiles(Reporter):
             one.miss(missed)
 
     def finish(self) -> Iterable[Line]:
-        """Write the files, and return the lines after the last result.
+        """Write the files, and return the last lines for standard output.
 
         Raises:
             InputError: if a file cannot be written.
@@ -113,13 +116,13 @@ class WithFiles(Reporter):
 
 
 class MakeReporter(Protocol):
-    """The type of reporter classes, and of functions that choose a reporter class.
+    """Type of functions that create a reporter, including the reporter classes.
 
     The table of output formats in `bounds/cli.py` refers to them by name.
     """
 
     def __call__(self, labels: Sequence[str], *, verbose: bool) -> Reporter:
-        """Return the reporter for programs with these labels."""
+        """Create a reporter for programs with these labels, which are their names in tables."""
 
 
 def text_reporter(labels: Sequence[str], *, verbose: bool) -> Reporter:
@@ -134,18 +137,18 @@ class JsonReporter(Reporter):
     _separator = ""
 
     def start(self) -> Iterable[Line]:
-        """Return the head of the document."""
+        """Return the start of the document, up to the first result."""
         head = {**engine.head(self.command, "bound"), **self.provenance}
         return [Line(json_start(head, "results"))]
 
     def add(self, result: Result, detail: Detail, text: str) -> Iterable[Line]:  # noqa: ARG002
-        """Return the result as JSON."""
+        """Return the result as a line of JSON."""
         line = Line(self._separator + json_ascii(text))
         self._separator = ","
         return [line]
 
     def finish(self) -> Iterable[Line]:
-        """Return the end of the document, with the notes."""
+        """Return the end of the document, with the notes on files."""
         return [Line(json_end({"notes": self.notes}))]
 
 
@@ -172,7 +175,7 @@ class TextReporter(Reporter):
             import slowpath.bounds.report_rates  # noqa: F401 - used by `add`
 
     def finish(self) -> Iterable[Line]:
-        """Return the version of the C compiler, if programs were compiled from C."""
+        """Return the version of the C compiler as last line, if programs were compiled from C."""
         return provenance_lines(self.provenance)
 
 
@@ -182,7 +185,7 @@ class FullReporter(TextReporter):
     described_paths = DESCRIBED_PATHS
 
     def add(self, result: Result, detail: Detail, text: str) -> Iterable[Line]:  # noqa: ARG002
-        """Return the lines of the report."""
+        """Return the lines of the full report on the program."""
         if is_count(result):
             from slowpath.bounds.report_counts import counts_report
 
@@ -193,9 +196,9 @@ class FullReporter(TextReporter):
 
 
 class TableReporter(TextReporter):
-    """Tables of programs: one of rates, and one for counts of each component.
+    """A reporter that prints tables of programs: one of rates, and one for each counted component.
 
-    If programs are analysed for several targets, each target has its own tables.
+    With several targets, each target has its own tables.
     """
 
     def __init__(self, labels: Sequence[str], *, verbose: bool) -> None:
@@ -251,7 +254,10 @@ class TableReporter(TextReporter):
         return CompactTable(self._labels)
 
     def finish(self) -> Iterable[Line]:
-        """Yield failed programs if no table has been printed, and the notes of all tables."""
+        """Yield the notes below the tables.
+
+        If no table was printed, yield failed programs first.
+        """
         yield from self._waiting
         self._waiting.clear()
         for table in self._tables.values():
@@ -302,12 +308,12 @@ COLUMNS = (
 
 
 def csv_header() -> str:
-    """Return the names of the columns as a line, without line end."""
+    """Return the CSV header line, without line end."""
     return csv_line(COLUMNS)
 
 
 def csv_row(result: Result) -> str:
-    """Return the row of a program as a line, without line end; unknown values are empty."""
+    """Return the CSV line of a program, without line end; unknown values are empty."""
     keys = ("file", "program", "target", "metric", "cores", "error", "section")
     row: dict[str, object] = {key: result[key] for key in keys}  # type: ignore[literal-required]
     row |= {
@@ -342,7 +348,7 @@ def csv_row(result: Result) -> str:
 
 
 def _bound(prefix: str, bound: Bound) -> dict[str, object]:
-    """Return the CSV values of a guarantee; the names of their columns begin with `prefix`."""
+    """Return a guarantee as CSV values by column; names of columns begin with `prefix`."""
     counts = {name.replace(" ", "_"): count for name, count in (bound["counts"] or {}).items()}
     rates = {
         "bitrate_bps": bound["bitrate_bps"],

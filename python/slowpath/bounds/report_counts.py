@@ -1,7 +1,7 @@
-"""Prints results for targets that count instructions or memory accesses.
+"""Formats text reports for targets that count instructions or memory accesses.
 
-The guarantee is a maximum of the metric, one of these counts. Other printed counts are those of the
-path with the maximum; other paths can have higher ones.
+The guarantee is a maximum of one count, the metric. The report prints other counts on the path with
+this maximum, too; other paths can exceed them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -43,7 +43,7 @@ _ESTIMATED_WIDTH = len("100 ns (90 to 110)")
 
 
 def counts_report(result: Result, detail: Detail, *, verbose: bool) -> Iterator[Line]:
-    """Yield the lines of the full report; none if the program could not be analysed."""
+    """Yield the lines of the full report on one program; none if it could not be analysed."""
     guarantee, naive = result["guarantee"], result["naive"]
     if guarantee is None or naive is None:
         return
@@ -84,7 +84,7 @@ def guarantee_lines(result: Result, guarantee: Bound) -> Iterator[Line]:
 
 
 def interleaved_lines(result: Result) -> Iterator[Line]:
-    """Yield the bound that holds even if other CPUs write to shared maps, if it is known."""
+    """Yield the bound that holds even if other CPUs write to shared maps; nothing if unknown."""
     bound = result.get("interleaved")
     if bound is not None:
         name, count = counted(bound["counts"] or {}, result["metric"])
@@ -109,13 +109,13 @@ def _naive(metric: str, guarantee: Bound, naive: Bound) -> Line:
 
 
 def _less(count: int, base: int) -> str:
-    """Format the relative decrease from `base` to `count`, truncated: `17.6 %`."""
+    """Format the decrease from `base` to `count` in percent, rounded down: `17.6 %`."""
     tenths = (base - count) * _PERCENT * 10 // base
     return f"{tenths // 10}.{tenths % 10} %" if tenths else "<0.1 %"
 
 
 def _value(path: PathResult) -> str:
-    """Format the value by which paths are ordered: the estimated time, or else the counts."""
+    """Format the value by which paths are ordered: the estimated time, else the counts."""
     estimate = path["estimate"]
     return (
         format_counts(path["cost"])
@@ -138,7 +138,10 @@ def _path(result: Result, index: int, detail: PathDetail) -> Iterator[Line]:
 
 
 def _other_maximum(result: Result, index: int) -> Iterator[Line]:
-    """Explain why the slowest path by time has a lower count than the guarantee."""
+    """Yield a note if another path than the slowest one reaches the guaranteed maximum.
+
+    `index` is the position of the path in the report; only the first one can have the note.
+    """
     guarantee, path = result["guarantee"], result["paths"][index]
     if index or path["estimate"] is None or guarantee is None or not is_found(guarantee):
         return
@@ -157,14 +160,14 @@ def _instructions(path: PathResult, detail: PathDetail) -> Iterator[Line]:
 
 
 def _times(estimate: Estimate | None) -> tuple[str, str]:
-    """Return the table cells of an estimate: times and intervals with warm and cold caches."""
+    """Format an estimate as two table cells: the time with warm caches, and with cold caches."""
     if estimate is None:
         return ("none", "none")
     return (format_time(estimate["warm"]), format_time(estimate["cold"]))
 
 
 class CountTable:
-    """A table with one row per program, and notes about conditions below it."""
+    """A text table of counts with one row per program, and notes on conditions below it."""
 
     def __init__(self, labels: Sequence[str]) -> None:
         self._label_width = label_width(labels)
@@ -176,7 +179,7 @@ class CountTable:
         self._many = ""  # map entries of the estimates with cold caches
 
     def header(self, result: Result) -> Line:
-        """Return the line with the names of the columns."""
+        """Return the header line of the table."""
         guarantee = result["guarantee"]
         counts = {} if guarantee is None else guarantee["counts"] or {}
         self._measured, _ = counted(counts, result["metric"])
@@ -188,7 +191,7 @@ class CountTable:
         return Line(self._row("program", names), "bold")
 
     def row(self, result: Result) -> Line:
-        """Return the line of a program in the table."""
+        """Return the table row of a program."""
         guarantee, naive, label = result["guarantee"], result["naive"], program_label(result)
         if guarantee is None or naive is None:
             return failed_row(result, [label])
@@ -217,7 +220,7 @@ class CountTable:
         return Line(self._row(one_line(label), cells, *remarks))
 
     def notes(self) -> list[Line]:
-        """Return explanations of the columns and of the marks in rows."""
+        """Return the lines below the table, which explain its columns and marks."""
         notes = [f"[{number}] {text}" for number, text in enumerate(self._notes.texts, start=1)]
         if self._measured:
             text = f"{self._measured}: maximum per packet"

@@ -1,4 +1,4 @@
-"""Prints details of one path: source lines, repeated instructions, programs, estimated time."""
+"""Formats the details of one path: source lines, loops, programs of a chain, estimated time."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -67,7 +67,7 @@ def detail_line(label: str, text: str) -> Line:
 
 
 def exactness(result: Result) -> str:
-    """Return `exact`, or `exact if` with the first assumption.
+    """Describe the certainty of a guarantee: `exact`, or `exact if` with the first assumption.
 
     The search must have found the slowest path.
     """
@@ -79,12 +79,15 @@ def exactness(result: Result) -> str:
 
 
 def style_of(guarantee: Bound) -> str:
-    """Return the style for a guarantee: green only if it is exact without conditions."""
+    """Return the style of a guarantee: green if it is exact without conditions, else yellow."""
     return "bold green" if guarantee["exact"] else "bold yellow"
 
 
 def assumption_lines(result: Result) -> Iterator[Line]:
-    """Yield notes and assumptions, except the assumption that the text of `exactness` contains."""
+    """Yield a line for each assumption and note of a result.
+
+    The first assumption is left out if `exactness` states it already.
+    """
     stated = 1 if verdict_of(result) == "conditional" else 0
     for label, texts in (
         ("assuming", result["assumptions"][stated:]),
@@ -107,9 +110,9 @@ def all_paths(
     Args:
         result: result with the paths.
         detail: details of the first paths.
-        one_path: yields the lines about one path, which is given by its index.
+        one_path: yields the lines about the path with an index.
         value: formats the cost by which paths are ordered, for paths without details.
-        verbose: true to yield all instructions of paths, and statistics.
+        verbose: true to add all instructions of the paths, and statistics of the search.
     """
     if not result["paths"]:
         yield Line("")
@@ -138,9 +141,9 @@ def all_paths(
 
 
 def path_title(result: Result, index: int) -> str:
-    """Return the title of a path with its number.
+    """Return the title of a path, with its number if the report has several.
 
-    Only a path that is proved to be the slowest has the title `slowest path`.
+    Only a path that is proved to be the slowest gets the title `slowest path`.
     """
     guarantee, count = result["guarantee"], len(result["paths"])
     proven = guarantee is not None and is_found(guarantee)
@@ -149,10 +152,10 @@ def path_title(result: Result, index: int) -> str:
 
 
 def witness_lines(path: PathResult, kind: str | None) -> Iterator[Line]:
-    """Yield the witness of a path: packet, map content and other values that lead to the path.
+    """Yield the witness of a path: a packet, map content and other values that lead to the path.
 
-    `kind` is the type of the program. Witnesses of P4 programs have the headers and table entries
-    of the program.
+    `kind` is the type of the program. For P4 programs, the lines show headers and table entries
+    instead of map content.
     """
     witness = path["witness"]
     yield detail_line("witness", f"a packet of {witness['length']} bytes; -- is any byte")
@@ -187,7 +190,7 @@ def witness_lines(path: PathResult, kind: str | None) -> Iterator[Line]:
 
 
 def _pipeline_lines(pipeline: PipelineWitness) -> Iterator[Line]:
-    """Yield the table entries of a pipeline's witness, and the packet that the pipeline sends."""
+    """Yield the table entries that a pipeline needs on a path, and the packet that it sends."""
     if pipeline["initial_state"]:
         yield detail_line("earlier", "packets leave this content")
     for field in pipeline["initial_state"]:
@@ -209,14 +212,14 @@ def _pipeline_lines(pipeline: PipelineWitness) -> Iterator[Line]:
 
 
 def given_text(given: Named | Surroundings) -> str:
-    """Format an initial value (a named value, or bytes of memory) that a path requires."""
+    """Format an initial value that a path requires: a named value, or bytes of memory."""
     if "memory" in given:
         return f"{given['memory']}, from byte {given['offset']}: {given['bytes']}"
     return f"{given['name']} = {given['value']}"
 
 
 def unknown_text(unknown: Unknown) -> str:
-    """Format a result that an instruction must have: instruction, call, and result."""
+    """Format an instruction result that a path requires: instruction, call, and result."""
     place = f".{unknown['instruction']}"
     if unknown["line"] is not None:
         place += f" ({unknown['file']}:{unknown['line']})"
@@ -226,7 +229,7 @@ def unknown_text(unknown: Unknown) -> str:
 
 
 def map_rows(witness: Witness, name: str) -> Iterator[str]:
-    """Yield the lines about the content of a map: table entries of a P4 program, or bytes."""
+    """Yield the lines about the content of a map: table entries of a P4 program, or raw bytes."""
     shown = witness["p4"]["entries"].get(name) if "p4" in witness else None
     if shown is not None:
         yield from map(one_line, shown)
@@ -236,7 +239,7 @@ def map_rows(witness: Witness, name: str) -> Iterator[str]:
 
 
 def content_rows(content: MapContent) -> Iterator[str]:
-    """Yield the lines about an entry of a map: a memory dump, or one line."""
+    """Yield the lines about one entry in a map's content: a memory dump, or one line."""
     if "offset" in content:
         yield from memory_dump(content["offset"], content["bytes"])
     elif "others" in content:
@@ -254,7 +257,11 @@ def content_rows(content: MapContent) -> Iterator[str]:
 
 
 def _value_text(value: str | dict[str, str] | None) -> str:
-    """Format a value in a map; a dictionary has only the bytes that matter, by offset."""
+    """Format a value in a map.
+
+    A dictionary gives only the bytes that the path depends on, by offset; None means that the map
+    has no entry.
+    """
     if isinstance(value, dict):
         pieces = (f"{bytes_} at {offset}" for offset, bytes_ in value.items())
         return ", ".join(pieces) or "anything"
@@ -262,7 +269,7 @@ def _value_text(value: str | dict[str, str] | None) -> str:
 
 
 def listing_lines(detail: PathDetail) -> Iterator[Line]:
-    """Yield a path's instructions in program order, with the number of times each is executed."""
+    """Yield the instructions of a path in program order, each with its number of executions."""
     counts = Counter(number for number, _ in detail["listing"])
     texts = dict(detail["listing"])
     yield detail_line("listing", "times executed, number of the instruction, instruction")
@@ -275,7 +282,7 @@ def listing_lines(detail: PathDetail) -> Iterator[Line]:
 
 
 def stats_lines(stats: Stats) -> Iterator[Line]:
-    """Yield the statistics of the search."""
+    """Yield the statistics of the search for the slowest path."""
     yield Line("")
     yield Line(
         f"search: {count_of(stats['candidates'], 'path')} tried, {stats['sat']} satisfiable, "
@@ -290,7 +297,7 @@ def count_of(number: int, noun: str) -> str:
 
 
 def format_counts(counts: Mapping[str, float]) -> str:
-    """Format counts with their names, which are plurals: `1 instruction, 2 memory accesses`."""
+    """Format counts by name; a count of 1 gets the singular: `1 instruction, 2 memory accesses`."""
     texts = []
     for name, count in counts.items():
         noun = name.removesuffix("es") if name.endswith("sses") else name.removesuffix("s")
@@ -308,14 +315,14 @@ T = TypeVar("T")
 
 
 class Repeat(NamedTuple, Generic[T]):
-    """A sequence of items that occurs `times` times in a row."""
+    """A sequence of items (`body`) that occurs `times` times in a row."""
 
     body: tuple[T, ...]
     times: int
 
 
 def join_adjacent(ranges: Sequence[Range]) -> list[Range]:
-    """Join ranges of instructions whose numbers follow each other directly."""
+    """Join ranges of instruction indices if one ends directly before the next."""
     joined: list[Range] = []
     for first, last in ranges:
         if joined and joined[-1][1] + 1 == first:
@@ -326,9 +333,10 @@ def join_adjacent(ranges: Sequence[Range]) -> list[Range]:
 
 
 def fold_repeats(ranges: Sequence[T], longest: int = _LONGEST_BODY) -> list[Repeat[T]]:
-    """Replace repeated subsequences by `Repeat`; prefer the repetition that covers most items.
+    """Replace adjacent copies of a sequence by one `Repeat`.
 
-    A repeated subsequence has at most `longest` items.
+    At each position, the repetition that covers most items is chosen. A repeated sequence has at
+    most `longest` items.
     """
     folded: list[Repeat[T]] = []
     at = 0
@@ -347,7 +355,7 @@ def fold_repeats(ranges: Sequence[T], longest: int = _LONGEST_BODY) -> list[Repe
 
 
 def format_ranges(ranges: Sequence[Range]) -> str:
-    """Format ranges as `0-12, (13-20, 25-27) x160, 30`."""
+    """Format ranges of instructions, with repetitions: `0-12, (13-20, 25-27) x160, 30`."""
     parts = []
     for body, times in fold_repeats(join_adjacent(ranges)):
         text = ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in body)
@@ -367,7 +375,7 @@ _NESTING = 3
 
 
 class Part(NamedTuple):
-    """Consecutive instructions of one source line on a path."""
+    """Consecutive instructions of one source line, executed in a row on a path."""
 
     line: int | None  # index into the lines of the path; None: unknown line
     span: tuple[int, int] | None  # first and last instruction, only if the line is unknown
@@ -385,7 +393,10 @@ Node = Part | Group
 
 
 def fold(stretches: Sequence[Stretch]) -> list[Node]:
-    """Replace repeated sequences of source lines on a path by loops, including nested ones."""
+    """Find loops on a path: replace repeated sequences of source lines, including nested ones.
+
+    A stretch is a run of consecutive instructions with one source line.
+    """
     return _fold([_part(stretch) for stretch in stretches])
 
 
@@ -453,10 +464,10 @@ _SMALL = 10.0
 
 
 def estimate_lines(result: Result) -> Iterator[Line]:
-    """Yield lines about the estimated times of the slowest path, if there are any.
+    """Yield lines about the estimated time of the slowest path; nothing without an estimate.
 
-    The program's own time comes first, with few entries in maps and with many. The costs that no
-    estimate includes follow.
+    First comes the program's own time, with few entries in maps and with many. Then follow the
+    costs that no estimate includes, such as receiving packets.
     """
     estimate = result["estimate"]
     if estimate is None:
@@ -502,18 +513,18 @@ _PARTS = 4
 
 
 def _estimated_part(part: EstimatePart) -> str:
-    """Format the instructions or lookups of one kind: `8 mov 41 ns`."""
+    """Format the time of instructions or lookups of one kind: count, name, time (`8 mov 41 ns`)."""
     return f"{part['runs']} {part['part']} {format_ns(part['cold_ns'])}"
 
 
 def _published(driver: DriverTime) -> str:
-    """Return the driver of a published time, with the publication."""
+    """Format the name of a driver whose time is published, with the publication."""
     source = driver["source"].removeprefix("https://")
     return one_line(f"with {driver['name']} (published, {source})")
 
 
 def _same(one: RatedTime, other: RatedTime) -> bool:
-    """Return true if two times and their intervals agree to more digits than reports print."""
+    """Return true if two times and their intervals would be printed with equal digits."""
 
     def digits(time: RatedTime) -> list[str]:
         return [significant(value) for value in (time["ns"], time["low_ns"], time["high_ns"])]
@@ -522,12 +533,15 @@ def _same(one: RatedTime, other: RatedTime) -> bool:
 
 
 def _rated(time: RatedTime) -> str:
-    """Format a time with its interval and rate: `38 ns (34 to 47), 26 Mpps on one core`."""
+    """Format a time with its interval, and the rate on one core: `38 ns (34 to 47), 26 Mpps`."""
     return f"{format_time(time)}, {format_estimated_rate(time)} on one core"
 
 
 def is_wide(estimate: Estimate) -> bool:
-    """Return true if the interval is wider than that of good calibrations (`USUAL_ENDS`)."""
+    """Return true if an estimate is less precise than those of good calibrations.
+
+    Its interval is then wider than `USUAL_ENDS`.
+    """
     warm, loop = estimate["warm"], estimate["loop_ns"]
     low, high = ((warm["ns"] + loop) * end - loop for end in USUAL_ENDS)
     slack = _ROUNDED * (warm["ns"] + loop)
@@ -565,7 +579,10 @@ def _number(nanoseconds: float) -> str:
 
 
 def program_lines(result: Result) -> Iterator[Line]:
-    """Yield one line per program of a chain (programs that run in sequence), in path order."""
+    """Yield a line with the cost of each program in a chain, in the order of execution.
+
+    A chain consists of programs that process a packet one after the other.
+    """
     profile = result["profile"]
     programs = (profile["programs"] if profile is not None else None) or []
     names = [one_line(part["program"]) for part in programs]
@@ -576,7 +593,7 @@ def program_lines(result: Result) -> Iterator[Line]:
 
 
 def _cost(cost: Mapping[str, float]) -> str:
-    """Format costs: the estimated times, if there are any, then the counts."""
+    """Format a program's costs: first the estimated times, if any, then the counts."""
     counts = {name: count for name, count in cost.items() if name not in TIMES}
     times = [
         f"{format_ns(cost[name])} {'cold' if name == COLD_NS else 'warm'}"

@@ -1,7 +1,7 @@
-"""Prints guaranteed rates: a full report for one program, a table for several, or one line.
+"""Formats guaranteed rates: a report for one program, a table for several, or one line.
 
-The guarantee is a minimum of the metric, a bit rate or a packet rate. The other printed rate is
-that of the same path; other paths can have a lower one.
+The guarantee is a minimum of the metric, a bit rate or a packet rate. The report prints the other
+rate of the same path, too; other paths can have a lower one.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -40,7 +40,7 @@ from slowpath.core.terminal import Line
 
 
 def full_report(result: Result, detail: Detail, *, verbose: bool) -> Iterator[Line]:
-    """Yield the lines of the report; none if the program could not be analysed."""
+    """Yield the lines of the report on one program; none if it could not be analysed."""
     guarantee, naive = result["guarantee"], result["naive"]
     if guarantee is None or naive is None:
         return
@@ -90,7 +90,7 @@ def guarantee_lines(result: Result, guarantee: Bound) -> Iterator[Line]:
 
 
 def interleaved_lines(result: Result) -> Iterator[Line]:
-    """Yield the rate that is guaranteed even if other cores write to shared maps, if known."""
+    """Yield the rate that holds even if other cores write to shared maps; nothing if unknown."""
     bound = result.get("interleaved")
     if bound is not None:
         metric = rate_metric(result)
@@ -101,7 +101,7 @@ def interleaved_lines(result: Result) -> Iterator[Line]:
 
 
 def bottleneck_line(result: Result, guarantee: Bound) -> Line:
-    """Return a line with the component or fixed limit that sets the guarantee."""
+    """Return the line that names the bottleneck: a component of the device, or a fixed limit."""
     text, own = guarantee["bottleneck"] or "none", own_rate(result)
     if is_capped(result) and own is not None:
         rate = format_rate(own, rate_metric(result))
@@ -165,7 +165,7 @@ _WIDTHS = (11, 11, 5, 10, 11, 11, 8)
 
 
 def label_width(labels: Sequence[str]) -> int:
-    """Return the width of a table's first column, which has the labels of programs."""
+    """Return the width of a table's first column, which has the names of programs."""
     return max(len("program"), *(len(one_line(label)) for label in labels))
 
 
@@ -181,20 +181,20 @@ def exact_cell(guarantee: Bound) -> str:
 
 
 def notes_of(assumptions: Sequence[str]) -> list[str]:
-    """Return the assumptions as numbered notes, such as `[1] if ...`; rows refer to the numbers."""
+    """Return the assumptions as numbered notes, such as `[1] if ...`."""
     return [f"[{i}] if {condition(text)}" for i, text in enumerate(assumptions, start=1)]
 
 
 class Notes:
-    """Numbered notes below a table, to which marks in its rows refer."""
+    """Numbered notes below a table; a row refers to its notes by a mark such as `[1,2]`."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
 
     def marks(self, texts: Iterable[str]) -> list[str]:
-        """Add notes with these texts; return the mark that refers to them, such as `[1,2]`.
+        """Add notes with these texts, and return a list with the mark for them, such as `[1,2]`.
 
-        Return an empty list without texts.
+        Known texts keep their numbers. Without texts, the list is empty.
         """
         lines = [one_line(text) for text in texts]
         self.texts += [line for line in dict.fromkeys(lines) if line not in self.texts]
@@ -203,7 +203,7 @@ class Notes:
 
 
 class CompactTable:
-    """A table of rates with one row per program; assumptions become notes below it."""
+    """A text table of rates with one row per program, and assumptions as notes below it."""
 
     def __init__(self, labels: Sequence[str]) -> None:
         self._label_width = label_width(labels)
@@ -211,14 +211,14 @@ class CompactTable:
         self._capped: set[str] = set()
 
     def header(self, result: Result) -> Line:
-        """Return the line with the names of the columns, for the metric of a result."""
+        """Return the header line, whose column names depend on the metric of a result."""
         metric = rate_metric(result)
         other = "packet rate" if metric == "bitrate" else "bit rate"
         names = ("guaranteed", other, "exact", "bottleneck", "uncapped", "naive", "improved")
         return Line(self._row("file", names), "bold")
 
     def row(self, result: Result) -> Line:
-        """Return the line of a program in the table."""
+        """Return the table row of a program."""
         guarantee, naive, metric = result["guarantee"], result["naive"], rate_metric(result)
         file = one_line(program_label(result))
         if guarantee is None or naive is None:
@@ -242,7 +242,7 @@ class CompactTable:
         return Line(self._row(file, cells, *remarks))
 
     def notes(self) -> list[Line]:
-        """Return notes that explain the marks in rows, and the column `uncapped` if it is used."""
+        """Return the lines below the table, which explain its marks and the column `uncapped`."""
         notes = notes_of(self._notes.texts)
         if self._capped:
             limits = ", ".join(sorted(self._capped))
@@ -257,7 +257,7 @@ class CompactTable:
 
 
 def brief(result: Result) -> str:
-    """Return the guarantee and the estimate of a result in one line; the error if there is none."""
+    """Format guarantee and estimate of a result in one line; without a guarantee, the error."""
     guarantee, estimate = result["guarantee"], result["estimate"]
     if guarantee is None:
         return result["error"] or "no guarantee"

@@ -11,12 +11,12 @@ from slowpath.core.terminal import Line
 
 
 class ReviewReporter(Reporter):
-    """Collects findings, and writes them when all programs are analysed."""
+    """Collects a finding on each program, and writes all of them when the analyses end."""
 
     def __init__(
         self, labels: Sequence[str], write: Callable[[Review], Iterator[str]], *, verbose: bool
     ) -> None:
-        """Create a reporter that formats the findings with `write`."""
+        """Create a reporter; `write` formats the collected findings."""
         super().__init__(labels, verbose=verbose)
         self._write = write
         self._names = Names()
@@ -24,7 +24,7 @@ class ReviewReporter(Reporter):
         self._last = list[Finding]()  # of the last case
 
     def add(self, result: Result, detail: Detail, text: str) -> Iterable[Line]:  # noqa: ARG002
-        """Store the finding about a result."""
+        """Store the finding about the result of a program."""
         if result["error"] is None:
             finding = guaranteed(result, self._names)
         else:
@@ -36,14 +36,14 @@ class ReviewReporter(Reporter):
         return ()
 
     def miss(self, missed: Miss) -> None:
-        """Turn the finding about the last program into an error about the missed requirement."""
+        """Turn the finding on the last program into an error, because it misses a requirement."""
         known = self._last[0]
         rule = "undecided-requirement" if missed.undecided else "missed-requirement"
         message = f"{missed.reason}\n{known.message}\nReproduce: {missed.reproduce}"
         self._last[0] = known._replace(rule=rule, level="error", message=message)
 
     def finish(self) -> Iterable[Line]:
-        """Return the lines of the report."""
+        """Return the lines of the report on all programs."""
         return map(Line, self._write(Review(self.command, engine.version(), self._cases)))
 
 

@@ -38,7 +38,7 @@ _NANOSECONDS = 1e9
 
 
 class ProgramRequirement(NamedTuple):
-    """A requirement of a project's settings for the programs that match a glob."""
+    """A requirement from a project's settings for the programs whose name matches a glob."""
 
     glob: str
     requirement: Requirement
@@ -47,7 +47,7 @@ class ProgramRequirement(NamedTuple):
 
 
 class Decision(Enum):
-    """Decision whether a requirement is met; the values are exit codes."""
+    """The result of comparing a guarantee with a requirement; the values are exit codes."""
 
     MET = ExitCode.FINE
     FAILED = ExitCode.FAILED
@@ -73,10 +73,10 @@ def parse_requirement(text: str) -> Requirement:
 
 
 def decide(result: Result, required: Requirement) -> Decision:
-    """Decide whether the guarantee meets the requirement.
+    """Decide whether the guarantee of a result meets a requirement.
 
-    If only a bound is known and misses the required value, the decision is open. It is negative if
-    a packet is known to miss the value, too.
+    If the search ended early and its bound misses the requirement, the result is undecided. It is
+    failed if a known packet misses the requirement, too.
     """
     guarantee = _binding(result)
     if guarantee is None:
@@ -90,9 +90,9 @@ def decide(result: Result, required: Requirement) -> Decision:
 
 
 def _binding(result: Result) -> Bound | None:
-    """Return the guarantee that requirements are compared with.
+    """Return the guarantee to compare with requirements.
 
-    It is the guarantee for any number of CPUs, if known.
+    It is the guarantee that holds while other CPUs write to maps, if known.
     """
     return result.get("interleaved") or result["guarantee"]
 
@@ -100,8 +100,7 @@ def _binding(result: Result) -> Bound | None:
 def _decide_estimate(result: Result, required: Rate) -> Decision:
     """Decide whether the lowest estimated packet rate meets a required rate.
 
-    If the rate is met but the search was stopped, the decision is open, because a slower path may
-    exist.
+    If it does but the search ended early, the result is undecided, because a slower path may exist.
     """
     estimate = result["estimate"]
     if estimate is None:
@@ -112,12 +111,12 @@ def _decide_estimate(result: Result, required: Rate) -> Decision:
 
 
 def _least_rate(estimate: Estimate) -> float:
-    """Return the lowest packet rate within the interval with cold caches, in packets/s."""
+    """Return the lowest packet rate that the estimate with cold caches allows, in packets/s."""
     return _NANOSECONDS / estimate["cold"]["high_ns"]
 
 
 class Judgement(NamedTuple):
-    """Decision on a requirement, and the reason."""
+    """Decision on a requirement, with the reason for it."""
 
     decision: Decision
     reason: str
@@ -127,8 +126,7 @@ class Judgement(NamedTuple):
 def judge(result: Result, required: Requirement, *, accept: bool) -> Judgement:
     """Judge whether a result meets a requirement.
 
-    If this depends on loop limits that the user assumed, the requirement counts as failed unless
-    `accept` is true.
+    A result that depends on loop limits of `--unroll` fails unless `accept` is true.
     """
     decision = decide(result, required)
     if decision is Decision.MET and result["cuts"] and not accept:
@@ -144,13 +142,13 @@ def _meets(found: Bound | PathResult, required: Requirement) -> bool:
 
 
 def _count(found: Bound | PathResult, required: CountLimit) -> int:
-    """Return the value of the required metric: a count of a bound, or a cost of a path."""
+    """Return the count of the required metric: that of a guarantee, or that of one path."""
     counts: Mapping[str, float] | None = found.get("cost") or found.get("counts")  # type: ignore[assignment]
     return counted(counts or {}, required.metric)[1]
 
 
 def explain(result: Result, required: Requirement, decision: Decision) -> str:
-    """Explain a decision in a sentence."""
+    """Explain in a sentence why a requirement is met, missed or undecided."""
     guarantee = _binding(result)
     if guarantee is None:
         return f"{_wanted(required)} required, but nothing is guaranteed"
@@ -204,7 +202,7 @@ def _explain_estimate(estimate: Estimate | None, required: Rate, decision: Decis
 
 
 def _assumed(time: RatedTime) -> str:
-    """Return words for the assumptions of an estimated rate: map entries, caches, receiving."""
+    """Describe the assumptions of an estimated rate: map entries, caches, excluded work."""
     return f"{entries_words(time)}, {time['caches']} caches, receiving and sending excluded"
 
 
@@ -215,7 +213,7 @@ def _wanted(required: Requirement) -> str:
 
 
 def _words(found: Bound | PathResult, required: Requirement) -> tuple[str, str]:
-    """Format the found and the required value, with enough digits to show a difference."""
+    """Format the found and the required value, with enough digits to tell them apart."""
     if isinstance(required, Rate):
         return format_apart(metric_rate(found, required.metric), required.value, required.metric)
     return f"{_count(found, required)} {metric_words(required.metric)}", _wanted(required)
@@ -224,13 +222,13 @@ def _words(found: Bound | PathResult, required: Requirement) -> tuple[str, str]:
 def _is_of_estimate(result: Result, required: Requirement) -> bool:
     """Return true if a requirement is compared with the estimated time, not with the guarantee.
 
-    This is the case for required rates on targets that guarantee counts.
+    This is the case for a required rate if the target guarantees counts.
     """
     return isinstance(required, Rate) and is_count(result)
 
 
 def relied_on(result: Result, required: Requirement) -> list[str]:
-    """Return the assumptions on which a met requirement depends, one sentence each."""
+    """Return the assumptions that a met requirement depends on, one sentence each."""
     # If a guarantee for any number of CPUs exists, the first assumption excludes other CPUs.
     others = result["assumptions"][1 if "interleaved" in result else 0 :]
     texts = [condition(text) for text in others]
@@ -240,7 +238,7 @@ def relied_on(result: Result, required: Requirement) -> list[str]:
 
 
 def refusal(result: Result, required: Requirement) -> str:
-    """Explain that a requirement is met only under assumed limits of loops."""
+    """Explain that a requirement is met only under loop limits that the user assumed."""
     cuts = " and ".join(one_line(condition(text)) for text in result["cuts"] or [])
     subject = "estimate" if _is_of_estimate(result, required) else "guarantee"
     return (
@@ -252,8 +250,8 @@ def refusal(result: Result, required: Requirement) -> str:
 def reproduce(command: str, files: Sequence[str], options: Sequence[str]) -> str:
     """Return the shell command that runs a slowpath command on files with these options.
 
-    It sets `SLOWPATH_CPU` as in this process if the target depends on it. The values of other
-    variables `SLOWPATH_*` are among the options.
+    It sets the variable `SLOWPATH_CPU` as in this process if the target depends on it. Values of
+    other variables `SLOWPATH_*` are already in `options`.
     """
     import shlex
 

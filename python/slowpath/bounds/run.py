@@ -1,4 +1,4 @@
-"""Runs the command `slowpath bound`.
+"""Runs the command `slowpath bound`: analyses programs and prints their guarantees.
 
 The Python function in `bounds/api.py` returns the same results.
 """
@@ -34,7 +34,7 @@ Parts = Sequence[tuple[Request, Session]]
 
 
 class Output(NamedTuple):
-    """The format of results, and where they are written."""
+    """The output that the user wants: the format, and files to write."""
 
     make_reporter: MakeReporter
     pcap: str | None  # file for witness packets
@@ -46,7 +46,7 @@ class Output(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Place where analyses run: this machine, or a cluster."""
+    """Selects the machines for analyses: this machine, or a cluster."""
 
     jobs: int | None = None  # parallel processes on this machine; None: one
     scheduler: str | None = None  # address of a cluster's scheduler; None: this machine
@@ -57,10 +57,10 @@ HERE = Place()
 
 
 def requests_of(args: Namespace, files: Sequence[str], cache: Cache | None = None) -> list[Request]:
-    """Return the requests for files, one for each target, with the requirements of settings.
+    """Return one request for each target, with the requirements of the project's settings.
 
     `args` has the options of `slowpath bound`; `args.requirements`, if present, is the table of
-    requirements of a settings file. `cache` has results of earlier analyses.
+    requirements of a settings file. `cache` stores results of analyses.
 
     Raises:
         OptionError: if an option is invalid.
@@ -81,9 +81,10 @@ def requests_of(args: Namespace, files: Sequence[str], cache: Cache | None = Non
 
 
 def run(requests: Sequence[Request], output: Output, place: Place = HERE) -> ExitCode:
-    """Analyse all programs for each request and report the results; failures do not end the work.
+    """Analyse all programs for each request, and report the results.
 
-    The requests have the same files, which are read once.
+    A failed program does not stop the others. The requests must have the same files; each file is
+    read once.
 
     Raises:
         OptionError: if an option does not fit the kind of a file.
@@ -185,7 +186,10 @@ def _run(
 def _analysed(
     parts: Parts, reporter: Reporter, stopping: Stopping, pool: "Pool | None"
 ) -> Iterator[tuple[int, Analysed]]:
-    """Yield the analysed programs in order, each with the index of its request in `parts`."""
+    """Yield the results of all analyses in order, each with the index of its request in `parts`.
+
+    With a pool, its worker processes run the analyses.
+    """
     if pool is not None:
         from slowpath.bounds.bulk import analyse_all
 
@@ -199,7 +203,7 @@ def _analysed(
 
 
 class Required(NamedTuple):
-    """A requirement that a result has to meet."""
+    """A requirement for one program, and its origin."""
 
     requirement: Requirement
     named: str  # its name in messages
@@ -208,10 +212,9 @@ class Required(NamedTuple):
 
 
 def required_of(request: Request, analysed: Analysed) -> Required | str | None:
-    """Return the requirement that a program has to meet; None if nothing is required.
+    """Return the requirement for a program; None if nothing is required.
 
-    If the settings have a requirement that this analysis does not check, return the reason as a
-    text.
+    If the settings have a requirement that this analysis cannot check, return the reason as a text.
     """
     if request.requirement is not None:
         return Required(request.requirement, "--require", [])
@@ -232,9 +235,10 @@ def required_of(request: Request, analysed: Analysed) -> Required | str | None:
 def check_requirement(
     request: Request, analysed: Analysed, label: str, command: str
 ) -> tuple[Miss | None, list[str]]:
-    """Return a requirement that is not met, or None, and the notes on it.
+    """Check the requirement for a program: return the missed requirement, or None, and notes.
 
     Notes, such as the conditions of a met requirement, and failures also go to standard error.
+    `label` is the program's name in messages.
     """
     found = required_of(request, analysed)
     if found is None:
@@ -261,7 +265,7 @@ def check_requirement(
 def _save_page(
     file: str, parts: Parts, found: Sequence[Sequence[Analysed]], stopping: Stopping
 ) -> None:
-    """Analyse the programs with other settings, and write the HTML page about all programs."""
+    """Write the HTML page about all programs, after analysing them with other settings, too."""
     from slowpath.bounds.analyst import alternatives
     from slowpath.bounds.page import Explored, bound_page
     from slowpath.core import engine
@@ -277,7 +281,7 @@ def _save_page(
 
 
 def _packets(result: Result) -> Iterator[bytes]:
-    """Return the witness packets of all known paths, as frames."""
+    """Return the packets that take the known paths, as Ethernet frames."""
     from slowpath.core.programs.packet import frame, wire_bytes
 
     return (frame(wire_bytes(path["witness"]), result["kind"]) for path in result["paths"])

@@ -32,11 +32,11 @@ from slowpath.core.terminal import Line, error, grid, out
 
 
 def show(args: Namespace, reporter: Reporter) -> ExitCode:
-    """Print each setting with its value and origin.
+    """Print each setting of the project with its value and origin.
 
     Raises:
         InputError: if the settings file cannot be read, or has an error.
-        OptionError: if a variable is invalid.
+        OptionError: if an environment variable is invalid.
     """
     file = _settings_file(args.file)
     settings = None if file is None else read_settings(file)
@@ -101,7 +101,9 @@ def check(file: str | None) -> ExitCode:
 
 
 def cache(folder: str | None, clear: bool) -> ExitCode:
-    """Print the folder of cached results, their number and size; with `clear`, delete them.
+    """Print the folder of cached results, and the number and size of the results.
+
+    With `clear`, delete all results instead.
 
     Raises:
         InputError: if a result cannot be deleted.
@@ -123,7 +125,7 @@ def _kept(count: int, size: int) -> str:
 
 
 def _invalid_values(settings: SettingsFile) -> Iterator[InputError]:
-    """Yield an error for each value that its option refuses."""
+    """Yield an error for each value in a settings file that its option does not accept."""
     for key, setting in settings.values.items():
         try:
             convert(key, setting.text, Origin(setting.place, is_file=True), BOUND.options)
@@ -142,9 +144,9 @@ def _invalid_values(settings: SettingsFile) -> Iterator[InputError]:
 
 
 def _settings_file(file: str | None) -> str | None:
-    """Return the settings file that the user names, else that of the named program or folder.
+    """Return the settings file that applies to `file`; None if there is none.
 
-    Without a name, return that of the current folder; None if there is none.
+    `file` is a settings file itself, or a program or folder; None stands for the current folder.
     """
     if file is not None and file.endswith(".toml"):
         return file

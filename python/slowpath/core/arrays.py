@@ -1,4 +1,4 @@
-"""Types of arrays, for modules that need NumPy in any case."""
+"""NumPy array types for annotations, in modules that import NumPy in any case."""
 
 from typing import TypeAlias
 

@@ -1,4 +1,7 @@
-"""Runs commands for Python programs: options become arguments, and reports become results."""
+"""Runs slowpath's commands for the Python functions in `slowpath.api`.
+
+Arguments of a function become options of its command, and the command's report becomes the result.
+"""
 
 import keyword
 import os
@@ -23,7 +26,7 @@ _TERMINAL = {"--format", "--report", "--verbose", "--pcap-out", "--to"}
 
 
 class Outcome(NamedTuple):
-    """The report of a command, and the lines that the command line prints to standard error."""
+    """The report of a command run from Python, and its messages for standard error."""
 
     command: str
     report: KeptReport
@@ -31,17 +34,20 @@ class Outcome(NamedTuple):
     code: ExitCode
 
     def messages_of(self, kind: str) -> tuple[Coded, ...]:
-        """Return the messages that begin with `kind: `, without this beginning and the code."""
+        """Return the messages of one kind, such as `note` for messages that begin with `note: `.
+
+        This beginning is removed, and the code becomes an attribute.
+        """
         start = f"{kind}: "
         texts = (text.removeprefix(start) for text in self.messages if text.startswith(start))
         return tuple(map(without_code, texts))
 
 
 def is_for_terminals(option: Option) -> bool:
-    """Return true if an option only chooses how and where the command line prints the report.
+    """Return true if an option has no parameter in Python functions.
 
-    This includes options that write reports to files. Python programs call methods of the result in
-    place of these options.
+    Such options choose the format and destination of the report; Python programs call methods of
+    the result instead.
     """
     return not _TERMINAL.isdisjoint(option.names) or option.settings.get("type") is output_file
 
@@ -61,10 +67,9 @@ def _destination(option: Option) -> str:
 
 
 def _parameter(option: Option) -> str:
-    """Return the keyword argument for an option, such as `no_cache_dir` for `--no-cache-dir`.
+    """Return the name of the keyword argument for an option, such as `cache_dir` for `--cache-dir`.
 
-    If this name is a keyword of Python, return the name of the option's argparse attribute
-    (`dest`).
+    If this is a keyword of Python, return the option's attribute name in argparse (`dest`).
     """
     name = _long_name(option).lstrip("-").replace("-", "_")
     return _destination(option) if keyword.iskeyword(name) else name
@@ -82,9 +87,9 @@ def default_of(option: Option) -> object:
 
 
 def run(command: Command, name: str, values: Mapping[str, object]) -> Outcome:
-    """Run a command with values of its parameters; None and missing values stand for defaults.
+    """Run a command, given its parameters by name; None and missing values stand for defaults.
 
-    Nothing is printed.
+    Messages are returned, not printed.
 
     Raises:
         TypeError: if the command has no such parameter, or a required one is missing.
@@ -113,9 +118,10 @@ def call(
     function: Callable[[Namespace], R],
     messages: list[str] | None = None,
 ) -> R:
-    """Call `function` with the arguments of a command; append its messages to `messages`.
+    """Convert parameters to the arguments of a command, and call `function` with them.
 
-    Parameters and errors are those of `run`.
+    Messages for standard error are appended to `messages`. Other parameters and errors are those of
+    `run`.
     """
     messages = [] if messages is None else messages
     args = arguments(command, name, values)
@@ -124,7 +130,7 @@ def call(
 
 
 def arguments(command: Command, name: str, values: Mapping[str, object]) -> Namespace:
-    """Return the arguments that argparse would return for these values of parameters.
+    """Convert parameters to the namespace that argparse would return for the same options.
 
     Raises:
         TypeError: if the command has no such parameter, or a required one is missing.
@@ -145,6 +151,8 @@ def arguments(command: Command, name: str, values: Mapping[str, object]) -> Name
 
 def _value(option: Option, name: str, value: object) -> object:
     """Convert the value of a parameter to the value that argparse would store for the option.
+
+    `name` is the name of the command.
 
     Raises:
         TypeError: if the value is missing.
@@ -168,7 +176,7 @@ def _value(option: Option, name: str, value: object) -> object:
 
 
 def _read(option: Option, value: object) -> object:
-    """Convert a value that a Python program gave for an option, as argparse converts its text.
+    """Convert a single value from a Python program, as argparse converts the option's text.
 
     Raises:
         OptionError: if the value is invalid.
@@ -197,10 +205,12 @@ def _read(option: Option, value: object) -> object:
 
 
 def _text(option: Option, named: str, value: object) -> str:
-    """Return the text of a value on the command line.
+    """Convert a value from a Python program to the text that a user would type for the option.
+
+    `named` is the option's name in errors.
 
     Raises:
-        OptionError: if the type of the value does not fit any option.
+        OptionError: if the value has a type that no option accepts.
     """
     match value:
         case str():
@@ -219,7 +229,7 @@ def _text(option: Option, named: str, value: object) -> str:
 
 
 def interface(command: Command, name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Return a decorator that documents the options of a command in its Python function.
+    """Return a decorator that adds a command's options to the signature of its Python function.
 
     `help()` of the function then lists all options with their defaults.
     """

@@ -23,7 +23,7 @@ ARGUMENTS = "Arguments"
 
 
 class Option(NamedTuple):
-    """A command-line option or argument: its heading in the help, and settings for argparse."""
+    """A command-line option or argument: its heading in the help, and its settings for argparse."""
 
     group: str
     names: tuple[str, ...]
@@ -106,24 +106,25 @@ def load(reference: str) -> Any:  # noqa: ANN401 - the caller knows the type
 
 
 def deferred(reference: str, *options: str) -> Callable[[Namespace], int]:
-    """Return a function that imports and calls the referenced function only when it is called.
+    """Return a function that imports and calls another function only when it is called.
 
-    The referenced function gets the values of these options.
+    `reference` names the other function, which gets the values of `options` as arguments.
     """
     return lambda args: load(reference)(*(getattr(args, name) for name in options))
 
 
 class Heading(str):
-    """A section heading in help texts; its methods create options and flags below it."""
+    """A section heading in help texts. Its methods create the options below the heading."""
 
     __slots__ = ()
 
     def option(
         self, usage: str, help_text: str, more: str = "", *, common: bool = True, **settings: object
     ) -> Option:
-        """Return an option that takes a value, with parameters of `argparse.add_argument`.
+        """Return an option that takes a value.
 
-        `usage` has the names and the value's name, as in the help: `-o, --output FILE`.
+        `usage` has its names and the name of its value, as in the help: `-o, --output FILE`.
+        `settings` are parameters of `argparse.add_argument`.
         """
         *short, last = usage.split(", ")
         name, _, metavar = last.partition(" ")
@@ -131,7 +132,7 @@ class Heading(str):
         return Option(self, (*short, name), {**value, **settings}, help_text, more, common)
 
     def flag(self, usage: str, help_text: str, more: str = "", *, common: bool = True) -> Option:
-        """Return an option that is given without a value, such as `--no-reference`."""
+        """Return an option without a value, such as `--verbose`."""
         return self.option(usage, help_text, more, common=common, action="store_true")
 
 
@@ -157,7 +158,10 @@ def argument(
 def within(
     read: Callable[[str], Number], least: float, most: float | None = None
 ) -> Callable[[str], Number]:
-    """Return an argparse type that reads a number and checks that it is within limits."""
+    """Return an argparse type that reads a number and checks its limits.
+
+    `read` converts the text, such as `int`.
+    """
     limits = f"{least} or more" if most is None else f"{least} to {most}"
 
     def number(text: str) -> Number:
@@ -178,18 +182,18 @@ _KINDS = {"int": "a whole number", "float": "a number"}
 
 
 def not_read(text: str, read: object) -> str:
-    """Return the error for an option's value that the conversion function `read` rejects."""
+    """Return the error message for the value of an option that the function `read` rejects."""
     name = getattr(read, "__name__", "")
     return f"{text!r} is not {_KINDS.get(name, 'a value of this option')}"
 
 
 def output_file(text: str) -> str | None:
-    """Return the output file that an option's value names; None for `-` (standard output)."""
+    """Convert an option's value to the name of an output file; None for `-` (standard output)."""
     return None if text == STANDARD_OUTPUT else text
 
 
 def output_folder(text: str) -> str:
-    """Return the output folder that an option's value names; `-` (standard output) is invalid."""
+    """Return the output folder that an option names; `-` (standard output) is invalid."""
     if text == STANDARD_OUTPUT:
         raise ArgumentTypeError("- is standard output, but this command writes a folder; name one")
     return text

@@ -1,4 +1,4 @@
-"""Errors in the user's input, such as arguments and files, and the exit codes of commands."""
+"""Errors in the user's input, such as options and files, and the exit codes of commands."""
 
 import re
 from collections.abc import Sequence
@@ -10,13 +10,13 @@ from slowpath.core.codes import Code
 
 
 class Coded(str):
-    """The text of an error or a warning without its code; the code of the cause is an attribute."""
+    """The text of an error or warning, with the code of its cause as an attribute."""
 
     __slots__ = ("code",)
     code: Code
 
     def __new__(cls, code: Code, text: str) -> Self:
-        """Create the text; it behaves like `str` in documents and reports."""
+        """Create the text. Documents and reports use it like a `str`, without the code."""
         made = super().__new__(cls, text)
         made.code = code
         return made
@@ -27,7 +27,7 @@ class Coded(str):
 
 
 def stopped_code(reason: str | None) -> Code:
-    """Return the code for work that ended without a result, for a reason such as `deadline`."""
+    """Return the error code for an analysis that ended early, by the reason's text (`deadline`)."""
     reason = reason or ""
     if reason.startswith("internal error"):
         return codes.ENGINE_ENDED
@@ -39,7 +39,7 @@ def stopped_code(reason: str | None) -> Code:
 
 
 def without_code(text: str) -> Coded:
-    """Return a text of `with_code` without the code, which becomes the attribute `code`.
+    """Split a text of `with_code` into the text and its code, which becomes the attribute `code`.
 
     A text without a code gets the code `STOPPED`.
     """
@@ -50,7 +50,7 @@ def without_code(text: str) -> Coded:
 
 
 def with_code(text: str, code: str | None) -> str:
-    """Append the code of the cause to a text: `no such file [SP0201]`."""
+    """Append an error code to a text: `no such file [SP0201]`; None appends nothing."""
     return text if code is None else f"{text} [{code}]"
 
 
@@ -100,7 +100,7 @@ class StoppedError(InputError):
 
 
 class DisagreementError(InputError):
-    """The running kernel and slowpath's model of it behave differently: a defect of slowpath."""
+    """The running kernel behaves differently from slowpath's model of it: a defect of slowpath."""
 
     def __init__(self, file: str, reason: str, report: str) -> None:
         super().__init__(codes.MODEL_AND_KERNEL_DIFFER, file, reason)

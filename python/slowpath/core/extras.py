@@ -1,6 +1,6 @@
 """Names the optional groups of packages (extras), and checks that their packages are installed.
 
-slowpath is not in any package index, so texts must not tell users to install it from an index.
+slowpath is in no package index, so messages must not tell users to install it from one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ _LARGER = frozenset({"contention", "insights"})
 
 
 def needs(extra: str) -> str:
-    """Return the sentence in the help of a command or option that needs an extra."""
+    """Return the sentence that a help text has about a required extra."""
     return f"Needs the extra `{extra}` (docs/how-to/install.md)."
 
 
@@ -39,10 +39,10 @@ def not_installed(packages: Sequence[str], extra: str) -> str:
 
 
 def missing_package(module: str | None, command: str) -> str | None:
-    """Return an error that says how to install a missing module.
+    """Return the error for a missing module, with the command that installs it.
 
-    The error names the extra with this module; without one, return None. `command` is the command
-    with its groups, such as `slowpath insights blocks`.
+    Return None if the module belongs to no extra. `command` is the slowpath command with its
+    groups, such as `slowpath insights blocks`.
     """
     package, extra = _PACKAGES.get((module or "").partition(".")[0], (None, ""))
     if package is None:
@@ -57,7 +57,7 @@ _NEEDED = {"numpy": "numpy", "scipy": "scipy", "sklearn": "scikit-learn"}
 
 
 def need_contention() -> None:
-    """Check that NumPy and other required packages are installed.
+    """Check that NumPy and other packages of the extra `contention` are installed.
 
     Raises:
         UnavailableError: if a package is missing; the error names it and the command that installs

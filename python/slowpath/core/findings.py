@@ -1,10 +1,10 @@
-"""Findings about programs for code review, and their derivation from results of analyses.
+"""Turns results of analyses into findings for code review, such as a missed requirement.
 
-A command makes a `Review`, and the module `review` formats it.
+A command collects its findings in a `Review`, and the module `review` formats it.
 
-Files have their names relative to the root of the repository, as hosts of code reviews expect.
-Debug information has the names that the compiler got, or absolute paths of the machine that
-compiled. Both can differ from the checkout in which the command runs.
+Files are named relative to the root of the repository, as hosts of code reviews expect. Debug
+information has the names that the compiler got, or absolute paths of the machine that compiled.
+Both can differ from the checkout in which the command runs.
 """
 
 import hashlib
@@ -34,7 +34,7 @@ states a result."""
 
 
 class Rule(NamedTuple):
-    """A kind of finding, or the cause of a failed analysis, with its documentation."""
+    """A kind of finding, with its documentation. The cause of a failed analysis is a rule, too."""
 
     code: str  # `SP1302`
     id: str
@@ -45,7 +45,7 @@ class Rule(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The identifier in CamelCase, as SARIF requires it: `MissedRequirement`."""
+        """The rule's identifier in CamelCase, as SARIF requires it: `MissedRequirement`."""
         return "".join(word.capitalize() for word in self.id.split("-"))
 
 
@@ -59,17 +59,17 @@ _BY_ID = {rule.id: rule for rule in RULES}
 
 
 def rule_of(name: str) -> Rule:
-    """Return the rule with an identifier."""
+    """Return the rule with this identifier, such as `missed-requirement`."""
     return _BY_ID[name]
 
 
 def rule_with(code: str) -> Rule:
-    """Return the rule with a code: a kind of finding, or the cause of a failed analysis."""
+    """Return the rule with this code, such as `SP1302`."""
     return _rule(BY_CODE[code])
 
 
 def help_address(rule: Rule) -> str | None:
-    """Return the address of the documentation of a rule; None if the environment names none."""
+    """Return the URL of a rule's documentation; None if the environment sets no base address."""
     return address_of(rule.code, rule.id)
 
 
@@ -82,7 +82,7 @@ class Place(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A place with a note about it, such as a step of the slowest path."""
+    """A location with a note about it, such as a source line of the slowest path."""
 
     place: Place
     note: str
@@ -101,9 +101,10 @@ class Finding(NamedTuple):
 
     @property
     def code(self) -> str:
-        """Code of the cause of a failed analysis, else of the rule.
+        """Code of the error that prevented the analysis, else of the rule.
 
-        The code can come from a saved result of another version of slowpath.
+        If another version of slowpath saved the result, its code may be unknown here; the code of
+        the rule is used then.
         """
         return self.cause if self.cause in BY_CODE else rule_of(self.rule).code
 
@@ -114,13 +115,13 @@ class Finding(NamedTuple):
 
     @property
     def fingerprint(self) -> str:
-        """A hash that is the same in later runs, also if the line moved."""
+        """A hash by which later runs recognise the finding, even if its line has moved."""
         text = "\0".join((self.rule, *self.identity))
         return hashlib.sha256(text.encode(errors="backslashreplace")).hexdigest()[:32]
 
 
 class Case(NamedTuple):
-    """A program on a target, with all findings about it; the first one is the most important."""
+    """A program on one target, with all findings about it; the most important one comes first."""
 
     file: str  # as in places
     program: str  # name, or a name for a file that has none
@@ -130,43 +131,43 @@ class Case(NamedTuple):
 
     @property
     def label(self) -> str:
-        """Name of the program and its target in titles."""
+        """Title of the case: the name of the program and its target."""
         return f"{self.program} on {self.target}" if self.target else self.program
 
 
 class Review(NamedTuple):
-    """All findings of a run of a command."""
+    """All findings of one run of a command."""
 
     command: str  # `bound`
     version: str  # of slowpath
     cases: Sequence[Case]
 
     def findings(self) -> Iterator[tuple[Case, Finding]]:
-        """Yield all findings, each with the program and target (`Case`) that it is about."""
+        """Yield all findings, each with its program and target (`Case`)."""
         for case in self.cases:
             for finding in case.findings:
                 yield case, finding
 
 
 def repository_root(folder: Path) -> Path:
-    """Return the nearest folder above or at `folder` with a Git repository, else `folder`."""
+    """Return the nearest folder at or above `folder` that has a Git repository, else `folder`."""
     whole = folder.resolve()
     return next((one for one in (whole, *whole.parents) if (one / ".git").exists()), whole)
 
 
 class Names:
-    """Finds files by their names in debug information, and names them relative to the root."""
+    """Converts file names of debug information to names relative to the root of the repository."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        """Create names for a command that runs in `folder` [default: the current one]."""
+        """Create an instance for a command that runs in `folder` [default: the current one]."""
         self._folder = (folder or Path()).resolve()
         self._root = repository_root(self._folder)
         self._known = dict[tuple[str, str], str]()
 
     def name(self, file: str, program: str = "") -> str:
-        """Return the name of a file relative to the root, with `/`; else its absolute path.
+        """Return the name of a file relative to the repository's root; an absolute path if outside.
 
-        `program` is the file of the program whose debug information has the name; sources may be in
+        `program` is the file of the program whose debug information has the name. Sources may be in
         the folder of this file.
         """
         key = (file, program)
@@ -178,7 +179,8 @@ class Names:
     def _find(self, file: Path, beside: Path) -> Path:
         """Return the first existing file that fits the name, else the name itself as a path.
 
-        Searched are the current folder, the folder of the program, and the root of the repository.
+        The search covers the current folder, the program's folder (`beside`), and the root of the
+        repository.
         """
         below = [self._root.joinpath(*file.parts[at:]) for at in range(1, len(file.parts))]
         places = (file, beside / file, beside / file.name, *below)
@@ -198,7 +200,7 @@ class Names:
 
 
 def is_relative(name: str) -> bool:
-    """Return true if a name is relative to the root of the repository."""
+    """Return true if a file name is relative to the root of the repository, not absolute."""
     return not name.startswith("/")
 
 
@@ -218,18 +220,18 @@ def program_name(result: Result) -> str:
 
 
 def identity(result: Result, names: Names) -> tuple[str, ...]:
-    """Return texts that identify a program, its target and its metric in all runs."""
+    """Return texts that identify a program, its target and its metric in every run."""
     file = names.name(result["file"])
     return (file, result["section"] or "", result["program"], result["target"], result["metric"])
 
 
 def file_place(result: Result, names: Names, line: int | None = None) -> Place:
-    """Return the file of a program, with `line` if given, as the place of a finding."""
+    """Return the file of a program as the location of a finding, with `line` if it is given."""
     return Place(names.name(result["file"]), line)
 
 
 def guarantee_words(result: Result) -> str:
-    """Return the guarantee of a result as a sentence without a full stop."""
+    """Format the guarantee of a result as a sentence without a full stop."""
     guarantee = result["guarantee"]
     if guarantee is None:
         return "nothing is guaranteed"
@@ -254,7 +256,7 @@ class SlowestPath:
     """The source lines of the slowest path of a result, with their costs."""
 
     def __init__(self, result: Result, names: Names) -> None:
-        """Find the lines; there are none without debug information."""
+        """Find the lines of the path; there are none without debug information."""
         self._result = result
         self._names = names
         self._component = main_component(result)
@@ -268,26 +270,26 @@ class SlowestPath:
                 self._add(line, self._component)
 
     def _add(self, line: ProfileLine, component: str) -> None:
-        """Add the cost of a line; lines that are inlined several times are joined."""
+        """Add the cost of a line. Copies of a line that is inlined several times are added up."""
         key = (line["file"], line["line"])
         runs, cost = self._costs.get(key, (0, 0.0))
         self._costs[key] = (runs + line["runs"], cost + line["cost"].get(component, 0))
         self._texts[key] = line["text"]
 
     def place(self, file: str, line: int) -> Place:
-        """Return a source line of the program as the place of a finding."""
+        """Return a source line of the program as the location of a finding."""
         text = self._texts.get((file, line), "")
         return Place(self._names.name(file, self._result["file"]), line, text.strip())
 
     def costliest(self) -> Place:
-        """Return the line in the repository that costs most, else the file of the program."""
+        """Return the costliest source line in the repository; without one, the program's file."""
         by_cost = sorted(self._costs, key=lambda key: -self._costs[key][1])
         places = (self.place(*key) for key in by_cost)
         inside = next((place for place in places if is_relative(place.file)), None)
         return inside or file_place(self._result, self._names)
 
     def words(self, file: str, line: int) -> str:
-        """Describe how often the path executes a line, and the cost of all these executions."""
+        """Describe a line of the path: the number of its executions, and their total cost."""
         if (file, line) not in self._costs or self._component is None:
             return "on the path"
         runs, cost = self._costs[file, line]
@@ -297,15 +299,15 @@ class SlowestPath:
         return f"executed {times}, {amount(cost)} {unit}{share}"
 
     def share_of_costliest(self) -> str:
-        """Return a sentence about the costliest line; empty if no line is known."""
+        """Return a sentence with the cost of the costliest line; empty if no line is known."""
         place = self.costliest()
         key = next((key for key in self._costs if self.place(*key) == place), None)
         return "" if key is None else f"This line costs most: {self.words(*key)}."
 
     def steps(self) -> list[Step]:
-        """Return the source lines of the path in order of execution, with notes; none if unknown.
+        """Return the source lines of the path in order of execution, with notes; empty if unknown.
 
-        Lines are joined as in `path_lines`.
+        Repeated lines are joined as in `path_lines`.
         """
         paths = self._result["paths"]
         if not paths:
@@ -317,9 +319,10 @@ class SlowestPath:
 
 
 def path_lines(source: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
-    """Return the lines of a path in order of execution; equal neighbours are joined.
+    """Return the lines of a path in order of execution.
 
-    A long path has each line once, in the order in which it is reached first.
+    Repeated lines directly after each other are joined. A long path has each line only once, where
+    it occurs first.
     """
     # Results that were read from JSON have lists in place of tuples; convert them back.
     lines = [line for line, _ in groupby((file, number) for file, number in source)]
@@ -327,7 +330,10 @@ def path_lines(source: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
 
 
 def failed(result: Result, names: Names, line: int | None = None) -> Finding:
-    """Return the finding about a program that could not be analysed."""
+    """Return the finding that a program could not be analysed.
+
+    `line` is the line that caused the failure, if known.
+    """
     reason = result["error"] or "no guarantee"
     place = file_place(result, names, line)
     key = identity(result, names)
@@ -335,7 +341,7 @@ def failed(result: Result, names: Names, line: int | None = None) -> Finding:
 
 
 def guaranteed(result: Result, names: Names) -> Finding:
-    """Return the finding with the guarantee of a program, at its costliest line."""
+    """Return the finding that states the guarantee of a program, at its costliest line."""
     slowest = SlowestPath(result, names)
     lines = [guarantee_words(result), slowest.share_of_costliest()]
     message = "\n".join(filter(None, lines))
@@ -344,7 +350,7 @@ def guaranteed(result: Result, names: Names) -> Finding:
 
 
 def case_of(result: Result, names: Names, findings: Sequence[Finding]) -> Case:
-    """Return a program with the findings about it, as one case of a review."""
+    """Combine a program and the findings about it into a case of a review."""
     return Case(
         names.name(result["file"]),
         program_name(result),

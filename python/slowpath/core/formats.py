@@ -1,10 +1,10 @@
-"""Handles the option `--format`: chooses the reporter, and writes the report with its warnings.
+"""Handles the option `--format`: chooses the format of a report, and writes report and warnings.
 
 Every command line imports this module, so it imports only fast modules.
 
 A table ends with the warnings about a result, and a page begins with them. JSON documents have the
-key `warnings` (`slowpath.core.schema.Warned`). CSV has no place for sentences. Standard error has
-them for all formats, except if it leads to the same terminal, pipe or file as the table.
+key `warnings` (`slowpath.core.schema.Warned`). CSV cannot contain them. Standard error has them for
+all formats, except if it leads to the same terminal, pipe or file as the table.
 """
 
 import os
@@ -33,7 +33,7 @@ Lines = Iterable[Line | str]
 
 
 class KeptReport(NamedTuple):
-    """A report of a command that a Python program called; it can be formatted at any time."""
+    """The report of a command that a Python program called, before it is formatted."""
 
     reporter: "Reporter"
     parts: Sequence[object]  # arguments of reporting functions
@@ -42,7 +42,7 @@ class KeptReport(NamedTuple):
 
     @property
     def formats(self) -> Sequence[str]:
-        """Names of the formats; the first one is for people."""
+        """Names of the report's formats; the first one is for people."""
         return list(self.reporter.references)
 
     def lines(self, format_name: str) -> Iterator[str]:
@@ -54,9 +54,9 @@ class KeptReport(NamedTuple):
 
 
 class Keeper:
-    """Stores the report of a command, in place of printing it.
+    """Stores the report of a command instead of printing it.
 
-    If a Python program calls a command, a `Keeper` is the value of the option `--format`.
+    It is the value of `--format` when a Python program calls a command.
     """
 
     def __init__(self) -> None:
@@ -68,7 +68,7 @@ class Keeper:
 
 
 class Reporter(NamedTuple):
-    """The function that formats reports in one format; its module is imported at the first call."""
+    """Formats reports in one format. The module of the format is imported at the first call."""
 
     format: str  # value of `--format`
     references: Mapping[str, str]  # reporting function of each format, `module:NAME`
@@ -76,7 +76,7 @@ class Reporter(NamedTuple):
 
     @property
     def for_people(self) -> bool:
-        """Return true if people read the format, and false if programs do."""
+        """Return true if the format is text for people, and false if it is for programs."""
         return self.format in _FOR_PEOPLE
 
     def __call__(self, *report: object, **options: object) -> Any:  # noqa: ANN401 - see `load`
@@ -92,12 +92,14 @@ class Reporter(NamedTuple):
     def write(self, *report: object, warnings: Sequence[Coded] = ()) -> None:
         """Write a report to standard output, and warnings about it to standard error.
 
-        A table ends with the warnings. A JSON document must have them already.
+        A table ends with the warnings. The caller must have put them into a JSON document.
         """
         self.write_to(None, *report, warnings=warnings)
 
     def write_to(self, file: str | None, *report: object, warnings: Sequence[Coded] = ()) -> None:
-        """Write a report to a file, in the format of the file's suffix; for None, call `write`.
+        """Write a report to a file in the format of its suffix; for None, to standard output.
+
+        Warnings are written as in `write`.
 
         Raises:
             InputError: if the file cannot be written.
@@ -113,12 +115,12 @@ class Reporter(NamedTuple):
 
 
 def _lasting(part: object) -> object:
-    """Return a part of a report; an iterator becomes a list, which can be read more than once."""
+    """Turn an iterator into a list, so that the report can be formatted more than once."""
     return list(part) if isinstance(part, Iterator) else part
 
 
 class ReportFile(NamedTuple):
-    """A file for a report, and the function that formats the report."""
+    """A file for a further report, and the function that formats the report."""
 
     file: str
     reporter: Reporter
@@ -133,14 +135,14 @@ class ReportFile(NamedTuple):
 
 
 class Formats:
-    """The formats of a command, each with its reporter; the first is the default."""
+    """The report formats of a command, each with its formatting function; the default is first."""
 
     def __init__(self, module: str, **reporters: str) -> None:
         """Declare the formats of a command's reports.
 
         Args:
-            module: Module of the reporters.
-            reporters: By format, a name in the module, or a reference to another reporter.
+            module: Module with the formatting functions.
+            reporters: By format, a name in the module, or a reference `module:NAME`.
         """
         self._references = {
             name: one if ":" in one else f"{module}:{one}" for name, one in reporters.items()
@@ -152,7 +154,7 @@ class Formats:
         return list(self._references)
 
     def option(self, remark: str = BOTH_STABLE) -> Option:
-        """Return the command-line option `--format`; the help has a remark about the formats."""
+        """Return the command-line option `--format`; `remark` is a sentence for its help."""
         names = tuple(self.names)
         about = f"Print {', '.join(names[:-1])} or {names[-1]}"
         return OUTPUT.option("--format FORMAT", about, remark, choices=names, default=names[0])
@@ -173,13 +175,13 @@ class Formats:
         )
 
     def reporter(self, name: str | Keeper) -> Reporter:
-        """Return the function that formats reports in a format, or stores them in a `Keeper`."""
+        """Return the reporter for a format. For a `Keeper`, the reporter stores reports instead."""
         if isinstance(name, Keeper):
             return Reporter(next(iter(self._references)), self._references, name)
         return Reporter(name, self._references)
 
     def report_files(self, files: Sequence[str]) -> list[ReportFile]:
-        """Return the reports that `--report` asks for.
+        """Return the files that `--report` names, each with the reporter for its suffix.
 
         Raises:
             OptionError: if the suffix of a file is not that of a format.
@@ -200,12 +202,15 @@ class Formats:
         return found
 
     def call(self, reference: str) -> Callable[[Namespace], int]:
-        """Return a command that calls the referenced function with the options and the reporter."""
+        """Return a function that runs a command.
+
+        It calls the referenced function with the options and the reporter for `--format`.
+        """
         return lambda args: load(reference)(args, self.reporter(args.format))
 
 
 def _end(name: str) -> str:
-    """Return the suffix of files in a format."""
+    """Return the suffix of files that have a format: `.txt` for `table`."""
     return {"table": ".txt", "markdown": ".md", "junit": ".xml"}.get(name, f".{name}")
 
 
@@ -215,9 +220,9 @@ def json_report(document: object, *_unused: object, **_options: object) -> Lines
 
 
 def json_start(head: Mapping[str, object], key: str) -> str:
-    """Return the start of a JSON document, up to the `[` of the list with key `key`.
+    """Return the start of a JSON document with a long list, up to the `[` of the list.
 
-    The keys of `head` come before the list.
+    `head` has the values before the list; `key` is the key of the list.
     """
     return f'{json_line(head)[:-1]}, "{key}": ['
 
@@ -228,7 +233,7 @@ def json_items(
     items: Iterable[object],
     rest: Mapping[str, object] | None = None,
 ) -> Iterator[str]:
-    """Yield a JSON document: the keys of `head`, a list with key `key`, the keys of `rest`.
+    """Yield a JSON document with a long list: `head`, then the list `items` at `key`, then `rest`.
 
     Each item of the list is on its own line.
     """
@@ -239,7 +244,7 @@ def json_items(
 
 
 def json_end(rest: Mapping[str, object] | None = None) -> str:
-    """Return the end of a JSON document after a list, with the keys of `rest`."""
+    """Return the end of a JSON document after its list, with the further values in `rest`."""
     return f"], {json_line(rest)[1:]}" if rest else "]}"
 
 
@@ -265,7 +270,7 @@ def write_lines(lines: Lines, file: str | None) -> None:
 
 
 def warning_lines(warnings: Sequence[Coded]) -> Iterator[Line]:
-    """Yield the warnings as the last lines of a table, after an empty line."""
+    """Yield the warnings as lines below a table, after an empty line."""
     if warnings:
         yield Line("")
     for text in warnings:
@@ -273,7 +278,7 @@ def warning_lines(warnings: Sequence[Coded]) -> Iterator[Line]:
 
 
 def warn(warnings: Sequence[Coded], *, in_table: bool = False) -> None:
-    """Write warnings to standard error, unless its reader sees a table with them.
+    """Write warnings to standard error, unless its reader has already seen them in a table.
 
     `in_table` is true if standard output has a table that ends with them.
     """
@@ -284,17 +289,20 @@ def warn(warnings: Sequence[Coded], *, in_table: bool = False) -> None:
 
 
 def codes_of(warnings: Iterable[Coded]) -> list[str]:
-    """Return the codes of warnings, for the key `warning_codes` of documents."""
+    """Return the codes of warnings, for the key `warning_codes` of JSON documents."""
     return [text.code for text in warnings]
 
 
 def coded(texts: Iterable[str], codes: Iterable[str]) -> list[Coded]:
-    """Return the warnings of a document, which keeps texts and codes in two lists."""
+    """Combine the warnings of a JSON document, which stores texts and codes in two lists."""
     return [Coded(Code(code), text) for text, code in zip(texts, codes, strict=True)]
 
 
 def _read_together() -> bool:
-    """Return true if both output streams lead to a terminal, or to the same pipe or file."""
+    """Return true if standard output and standard error lead to the same reader.
+
+    This is a terminal, or the same pipe or file.
+    """
     if is_terminal(sys.stdout) and is_terminal(sys.stderr):
         return True
     try:

@@ -1,4 +1,4 @@
-"""Formats help texts of commands and groups.
+"""Formats the help texts of commands, and of groups of commands.
 
 `--help` fits on one screen: two paragraphs, common options, examples. `--help-all` has all
 paragraphs, all options, and their details.
@@ -25,10 +25,9 @@ _SHORT = 2
 def help_text(
     path: str, member: Command | Group, options: Sequence[Option], *, everything: bool
 ) -> str:
-    """Return the help text of a command or group.
+    """Format the help text of a command or group, with `everything` that of `--help-all`.
 
-    `path` is the full name of `member`. `options` are those of the command and the general ones.
-    With `everything`, the text is that of `--help-all`.
+    `path` is the full name of `member`. `options` are its options, including those of all commands.
     """
     width = _width()
     shown = [one for one in options if everything or one.common]
@@ -51,7 +50,7 @@ def help_text(
 
 
 def usage(path: str, member: Command | Group) -> str:
-    """Return the usage of a command or group, without the word `Usage`."""
+    """Return the usage line of a command or group, without the word `Usage`."""
     if isinstance(member, Group):
         words = ["COMMAND" if member.file_command is None else "{COMMAND,FILE}", "[ARGS]..."]
     else:
@@ -61,14 +60,14 @@ def usage(path: str, member: Command | Group) -> str:
 
 
 def _usage_word(metavar: str, number: str | None) -> str:
-    """Return an argument as it appears in the usage line; `number` is its `nargs`."""
+    """Format an argument for the usage line, such as `FILE...`; `number` is its `nargs`."""
     if number in {"?", "*"}:
         return f"[{metavar}]" if number == "?" else f"[{metavar}]..."
     return f"{metavar}..." if number else metavar
 
 
 def names(option: Option) -> str:
-    """Return the names of an option and of its value: `-s, --section GLOB`."""
+    """Format an option with its names and the name of its value: `-s, --section GLOB`."""
     if option.group == ARGUMENTS:
         return _usage_word(option.settings["metavar"], option.settings["nargs"])
     joined = ", ".join(option.names)
@@ -76,7 +75,7 @@ def names(option: Option) -> str:
 
 
 def value_name(option: Option) -> str:
-    """Return the name of an option's value, or its choices: `{hot,cold,both}`."""
+    """Return the placeholder for an option's value, such as `FILE` or its choices `{hot,cold}`."""
     if "metavar" in option.settings:
         return str(option.settings["metavar"])
     choices = f"{{{','.join(option.settings['choices'])}}}"
@@ -84,7 +83,10 @@ def value_name(option: Option) -> str:
 
 
 def _details(option: Option) -> str:
-    """Return further sentences about an option, with its choices if they are shown nowhere else."""
+    """Return the further sentences about an option.
+
+    They list its choices if `value_name` does not.
+    """
     choices = option.settings.get("choices")
     if choices is None or "metavar" in option.settings or "{" in value_name(option):
         return option.more
@@ -92,7 +94,7 @@ def _details(option: Option) -> str:
 
 
 def _table(rows: Sequence[tuple[str, str, str]], width: int) -> Iterator[str]:
-    """Yield rows as a table of two columns: names, and texts wrapped to the width."""
+    """Yield the lines of a table with two columns: names, and texts wrapped to fit the width."""
     widths = [len(name) for name, _, _ in rows if len(name) <= _WIDEST_NAMES]
     column = len(_INDENT) + max(widths, default=_WIDEST_NAMES) + 2
     for name, summary, more in rows:

@@ -74,18 +74,23 @@ def read_program(file: str) -> bytes:
 
 @cache
 def _standard_input(limit: int) -> bytes:
-    """Return the content of standard input, which is read only once, even if it is named twice."""
+    """Read standard input, at most `limit` bytes.
+
+    Its content is read only once, even if the user names it twice.
+    """
     return _from_pipe(STANDARD_INPUT, os.dup(0), limit)
 
 
 def read_pipes_within(seconds: float | None) -> None:
-    """Limit the time for reading all pipes together, starting now; None removes the limit."""
+    """Limit the time for reading all pipes together to `seconds` from now; None: no limit."""
     global _pipes_until  # noqa: PLW0603 - files are read in many places
     _pipes_until = None if seconds is None else time.monotonic() + seconds
 
 
 def _from_pipe(file: str, descriptor: int, limit: int) -> bytes:
-    """Read a pipe until its end, but at most `limit` bytes, and close it.
+    """Read a pipe through its descriptor to the end, but at most `limit` bytes, and close it.
+
+    `file` is its name in errors.
 
     Raises:
         InputError: if the writer does not close the pipe in time.
@@ -120,10 +125,10 @@ def read_text(file: str) -> str:
 
 
 def text_of(file: str, data: bytes) -> str:
-    """Decode the content of a file as UTF-8.
+    """Decode the content of a file as UTF-8; `file` is its name in errors.
 
     Raises:
-        InputError: if it is not UTF-8.
+        InputError: if the content is not UTF-8.
     """
     try:
         return data.decode()
@@ -156,7 +161,9 @@ def check_page(file: str | None) -> None:
 
 
 def check_output(option: str, output: str | None, read: Iterable[str]) -> None:
-    """Check that an output file is not an input file, not even through a link.
+    """Check that an output file is not one of the input files `read`, not even through a link.
+
+    `option` is the option that names the output file.
 
     Raises:
         OptionError: if it is an input file; the error names `option`.
@@ -172,7 +179,7 @@ def check_output(option: str, output: str | None, read: Iterable[str]) -> None:
 
 
 def check_written(options: Iterable[Option], args: Namespace) -> None:
-    """Check before the work that each output file can be written and differs from all other files.
+    """Check before the work that all output files can be written, and differ from all other files.
 
     Raises:
         OptionError: if an output file is also an input file or another output file; the error names
@@ -199,16 +206,16 @@ def check_written(options: Iterable[Option], args: Namespace) -> None:
 
 
 def expand_folders(options: Iterable[Option], args: Namespace) -> None:
-    """Replace folders among the arguments by the program files below them, where options allow."""
+    """Replace folders in the argument `file` by their program files, if the command allows it."""
     for option in options:
         if option.folders and any(map(os.path.isdir, args.file)):
             args.file = expanded(args.file)
 
 
 def expand_output_folders(options: Iterable[Option], args: Namespace) -> None:
-    """Replace a folder as output by a file in it, where options allow; create the folder.
+    """Replace each output folder by a default file in it, for options that allow this.
 
-    A value that ends in `/` is a folder, even if it does not exist.
+    Folders are created. A value that ends in `/` is a folder, even if it does not exist.
 
     Raises:
         InputError: if the folder cannot be created.
@@ -227,20 +234,20 @@ def expand_output_folders(options: Iterable[Option], args: Namespace) -> None:
 
 
 def _values(option: Option, args: Namespace) -> list[str]:
-    """Return the texts, such as file names, that the user gave for an option or argument."""
+    """Return the texts that the user gave for an option or argument, such as names of files."""
     value = vars(args).get(_destination(option))
     values = value if isinstance(value, list | tuple) else [value]
     return [text for text in values if isinstance(text, str)]
 
 
 def _destination(option: Option) -> str:
-    """Return the attribute of the namespace that has the value of an option or argument."""
+    """Return the name of the namespace attribute that argparse gives to an option or argument."""
     name = next((name for name in option.names if name.startswith("--")), option.names[0])
     return str(option.settings.get("dest", name.lstrip("-").replace("-", "_")))
 
 
 def is_same_file(one: str, other: str) -> bool:
-    """Return true if two names lead to the same existing file, by device and inode."""
+    """Return true if two names refer to the same existing file (same device and inode)."""
     try:
         return os.path.samefile(one, other)
     except (OSError, ValueError):  # a missing file, or an invalid name
@@ -289,13 +296,13 @@ def replace_file(file: str, data: bytes) -> None:
 
 
 class NewFile:
-    """A new file that replaces a file of the user atomically when it is complete.
+    """A new file that replaces one of the user's files, atomically and only when it is complete.
 
     Links are followed. A device or a pipe is not replaced, but written to.
     """
 
     def __init__(self, file: str) -> None:
-        """Create the new file in the same folder, and open it for writing.
+        """Create the new file in the folder of `file`, and open it for writing.
 
         Raises:
             OSError: if it cannot be created.
@@ -312,7 +319,7 @@ class NewFile:
         self.descriptor = os.open(self._temporary, flags, 0o666)
 
     def keep(self) -> None:
-        """Replace the user's file by the new one, whose content was flushed.
+        """Replace the user's file by the new one; the caller must have flushed its content.
 
         Raises:
             OSError: if that is impossible; the user's file is then unchanged.
@@ -355,13 +362,13 @@ def check_writable(file: str) -> None:
 
 
 def _temporary_name(path: str) -> str:
-    """Return a temporary name in the folder of a file, which can later be renamed to the file."""
+    """Return an unused name in the folder of a file, for a temporary file that will replace it."""
     name = f".slowpath-{os.getpid()}-{os.urandom(8).hex()}"
     return os.path.join(os.path.dirname(path), name)
 
 
 def _keep_attributes(file: str, descriptor: int) -> None:
-    """Copy mode and owner of the replaced file to the new one, if the process is allowed to."""
+    """Give the new file the mode and owner of the file that it replaces, as far as permitted."""
     with suppress(OSError):
         old = os.stat(file)
         if (old.st_uid, old.st_gid) != (os.geteuid(), os.getegid()):
@@ -370,7 +377,7 @@ def _keep_attributes(file: str, descriptor: int) -> None:
 
 
 def _sync(folder: str) -> None:
-    """Make the renaming of a file in a folder durable, if the file system supports it."""
+    """Write the renaming of a file to disk by fsync of its folder, if the system supports it."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:
@@ -380,7 +387,7 @@ def _sync(folder: str) -> None:
 
 
 def write_error(file: str, error: OSError) -> InputError:
-    """Return the error for a file that cannot be written."""
+    """Convert an error of the operating system about writing `file` to an `InputError`."""
     folder = os.path.dirname(file)
     if isinstance(error, FileNotFoundError) and folder and not os.path.exists(folder):
         return InputError(
@@ -413,17 +420,17 @@ _BPF = (b"\xf7\x00", b"\x00\xf7")
 
 
 def program_files(folder: str) -> list[str]:
-    """Return the program files below a folder in order: objects, C, P4, pipelines, listings."""
+    """Return the sorted program files below a folder: objects, C, P4, pipelines, listings."""
     return sorted(file for file in _files(folder) if _is_program(file))
 
 
 def result_files(folder: str) -> list[str]:
-    """Return the JSON files below a folder in order: output of commands with `--format json`."""
+    """Return the sorted JSON files below a folder, which commands wrote with `--format json`."""
     return sorted(file for file in _files(folder) if file.endswith(_RESULTS))
 
 
 def expanded(files: Sequence[str]) -> list[str]:
-    """Return the files with the program files of each folder in its place.
+    """Replace each folder in a list by the program files below it.
 
     A folder without program files stays; reading it is an error.
     """
@@ -463,10 +470,10 @@ def _files(folder: str) -> Iterator[str]:
 
 
 def _git(folder: str) -> list[str] | None:
-    """Return the names of files that Git tracks or does not ignore.
+    """Return the files below a folder that Git does not ignore.
 
-    Return None if Git or a repository is missing. Also return None for a folder that Git ignores,
-    because the user named it explicitly.
+    Return None without Git or a repository. Also return None for an ignored folder, because the
+    user named it explicitly.
     """
     import subprocess
 

@@ -1,4 +1,4 @@
-"""Builds the argparse parser of a command, and prints help texts and usage errors.
+"""Parses the arguments of a command with argparse, and prints help texts and usage errors.
 
 Only the parser of the called command is built, to save time. All its options belong to groups: for
 other options, argparse creates a help formatter, which queries the width of the terminal.
@@ -65,13 +65,13 @@ class Parser(argparse.ArgumentParser):
         self.exit(ExitCode.USAGE, f"error: {one_line(text)}\n\n{hint}\n")
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
-        """Exit, even if the message cannot be written."""
+        """Print a message to standard error if possible, and exit."""
         if message:
             terminal.tell(message)
         raise SystemExit(status)
 
     def reject(self, words: Sequence[str]) -> NoReturn:
-        """Report words that no option or argument of the command takes; exit."""
+        """Report words of the command line that fit no option or argument, and exit."""
         from slowpath.core.spelling import nearest
 
         word = next((word for word in words if word.startswith("-")), words[0])
@@ -85,7 +85,10 @@ class Parser(argparse.ArgumentParser):
         self.error(f"no option {name!r}{hint}", codes.UNKNOWN_OPTION)
 
     def _get_value(self, action: argparse.Action, arg_string: str) -> Any:  # noqa: ANN401 - argparse
-        """Convert the text of a value; called by argparse, whose own error has Python's words."""
+        """Convert the text of a value; called by argparse.
+
+        The error replaces that of argparse, which names Python functions.
+        """
         try:
             return super()._get_value(action, arg_string)
         except argparse.ArgumentError as wrong:
@@ -102,7 +105,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def _code_of(message: str) -> Code:
-    """Return the code of an error of argparse, which has only a text."""
+    """Return the error code for an error of argparse, recognised by its text."""
     if "are required" in message or ": expected " in message or "is required" in message:
         return codes.MISSING_ARGUMENT
     if _TWICE in message:
@@ -118,9 +121,9 @@ _TWICE = "is given twice"
 
 
 def _give(parser: argparse.ArgumentParser, action: argparse.Action) -> None:
-    """Record that the command line has an option with one value; reject a second value.
+    """Record that an option was given; report an error if it was given before.
 
-    If the last value counted, the values before it, such as a requirement, would vanish without
+    If only the last value counted, an earlier one, such as a requirement, would be lost without
     notice.
     """
     given = parser.given if isinstance(parser, Parser) else set()
@@ -133,7 +136,7 @@ def _give(parser: argparse.ArgumentParser, action: argparse.Action) -> None:
 
 
 class _StoreOnce(argparse.Action):
-    """The action of all options and arguments whose settings name no other."""
+    """Default action of options and arguments: stores one value, and rejects a second one."""
 
     def __call__(
         self,
@@ -148,9 +151,9 @@ class _StoreOnce(argparse.Action):
 
 
 class PrintAction(argparse.Action):
-    """An option that prints the result of `const(parser)` and exits.
+    """An option that prints the text that `const(parser)` returns, and exits.
 
-    Unlike argparse's own help and version options, it reports a failed write.
+    Unlike argparse's own options for help and version, it reports a failed write.
     """
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
@@ -160,7 +163,7 @@ class PrintAction(argparse.Action):
 
 
 class _QuietAction(argparse.Action):
-    """The option `--quiet`."""
+    """Action of the option `--quiet`, which suppresses progress and notes."""
 
     def __call__(self, *_: object) -> None:
         """Suppress progress and notes; called by argparse."""
@@ -168,7 +171,7 @@ class _QuietAction(argparse.Action):
 
 
 class _ColourAction(argparse.Action):
-    """The option `--color`."""
+    """Action of the option `--color`, which selects when output is coloured."""
 
     def __call__(
         self,
@@ -177,7 +180,7 @@ class _ColourAction(argparse.Action):
         when: Any,  # noqa: ANN401 - one of the choices
         _option: object = None,
     ) -> None:
-        """Choose when output has styles; called by argparse."""
+        """Store the user's choice for colours; called by argparse."""
         _give(parser, self)
         terminal.choose_styles(terminal.Styles(when))
 
@@ -229,7 +232,10 @@ GENERAL_OPTIONS = (
 
 
 def split_general(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Split words in front of a command into options that all commands have, and the rest."""
+    """Split the words of a command line into general options, such as `--quiet`, and the rest.
+
+    Only general options in front of the command are split off.
+    """
     rest, leading = list(words), list[str]()
     while rest and (rest[0] in {"-q", "--quiet", "--color"} or rest[0].startswith("--color=")):
         count = 2 if rest[0] == "--color" else 1
@@ -259,7 +265,7 @@ def read(parser: Parser, words: Sequence[str]) -> argparse.Namespace:
 
 
 def _joined(words: Sequence[str]) -> list[str]:
-    """Join `--cflags` with its value, which can begin with a dash: `--cflags=-DX`."""
+    """Join `--cflags` and its value into one word, because the value can begin with a dash."""
     joined = list[str]()
     for word in words:
         if joined and joined[-1] == _TAKES_OPTIONS:

@@ -29,7 +29,7 @@ def can_draw() -> bool:
 
 
 def check_picture(file: str | None) -> None:
-    """Check before long work that the file of `--plot`, if given, can be drawn.
+    """Check before long work that the file of `--plot` can be drawn; None always passes.
 
     Raises:
         OptionError: if the file does not end in `.svg` or `.png`.
@@ -45,7 +45,9 @@ def check_picture(file: str | None) -> None:
 
 @contextmanager
 def picture(file: str, width: float, height: float) -> "Iterator[Figure]":
-    """Yield a figure of this size in inches to draw on; write it to `file` at the end.
+    """Yield an empty matplotlib figure, and write it to `file` at the end of the context.
+
+    `width` and `height` are in inches.
 
     Raises:
         OSError: if the file cannot be written.

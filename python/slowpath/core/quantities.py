@@ -1,4 +1,4 @@
-"""Reads quantities in options: durations, sizes, percentages and ranges. Writes numbers.
+"""Reads durations, sizes, percentages and ranges in options, and formats numbers for reports.
 
 The interval of a value determines its digits. Values without an interval get three significant
 digits, counts all digits, and means of counts all digits in front of the point.
@@ -49,27 +49,27 @@ _DIGITS, _MOST_DIGITS = 3, 4
 
 
 def significant(value: float, digits: int = _DIGITS) -> str:
-    """Write a value with this number of significant digits: 1,640, 82.0, 0.0512."""
+    """Format a value with `digits` significant digits: 1,640, 82.0, 0.0512."""
     return _stepped(value, _exponent(value) - digits + 1)
 
 
 def with_interval(value: float, low: float, high: float) -> tuple[str, str, str]:
-    """Write a value and the ends of its interval, all to the same decimal place.
+    """Format a value and the ends of its interval, all to the same decimal place.
 
-    The last place is at most a quarter of the width of the interval: 228 (64 to 314) becomes
-    230 (60 to 310). The value keeps at least two digits.
+    The last place is at most a quarter of the width of the interval: 228 (64 to 314) becomes 230
+    (60 to 310). The value keeps at least two digits.
     """
     last = _last_place(value, low, high)
     return _stepped(value, last), _stepped(low, last), _stepped(high, last)
 
 
 def digits_known(value: float, low: float, high: float) -> int:
-    """Return the number of significant digits that `with_interval` writes for a value."""
+    """Return the number of significant digits with which `with_interval` formats a value."""
     return max(_exponent(value) - _last_place(value, low, high) + 1, 1)
 
 
 def number(value: float) -> str:
-    """Write a count or a mean of counts: whole numbers in full, others with three digits or more.
+    """Format a count, or a mean of counts: whole numbers in full, others to three digits or more.
 
     Digits in front of the decimal point are never rounded.
     """
@@ -80,7 +80,7 @@ def number(value: float) -> str:
 
 
 def about_percent(share: float) -> str:
-    """Write an estimated share in percent, with two significant digits: 51 %, 3.2 %, <0.1 %."""
+    """Format an estimated fraction in percent, with two significant digits: 51 %, 3.2 %, <0.1 %."""
     percent = 100 * share
     if 0 < abs(percent) < 0.1:  # noqa: PLR2004 - one decimal
         return f"{'-' if percent < 0 else ''}<0.1 %"
@@ -88,12 +88,12 @@ def about_percent(share: float) -> str:
 
 
 def _exponent(value: float) -> int:
-    """Return the decimal exponent of a value: 3 for 1,640."""
+    """Return the power of ten of a value's first digit: 3 for 1,640."""
     return math.floor(math.log10(abs(value))) if value and math.isfinite(value) else 0
 
 
 def _last_place(value: float, low: float, high: float) -> int:
-    """Return the decimal exponent of the last place to which a value is known."""
+    """Return the power of ten of the last decimal place that is known for a value."""
     width = high - low
     least = _exponent(value) - _MOST_DIGITS + 1
     if not (width > 0 and math.isfinite(width)):
@@ -102,7 +102,7 @@ def _last_place(value: float, low: float, high: float) -> int:
 
 
 def _stepped(value: float, last: int) -> str:
-    """Write a value rounded to the place with the decimal exponent `last`."""
+    """Format a value rounded to the decimal place 10**`last`."""
     if value == 0 or not math.isfinite(value):
         return "0" if value == 0 else f"{value:g}"
     return f"{round(value, -last) or 0.0:,.{max(-last, 0)}f}"
@@ -114,7 +114,7 @@ _OLD_RANGE = rf"({_NUMBER})(?:\.\.|:)({_NUMBER})(?::({_NUMBER}))?"
 
 
 def percentage(least: float, most: float) -> Callable[[str], float]:
-    """Return an argparse type that reads a percentage, such as `90%`, within limits.
+    """Return an argparse type that reads a percentage between `least` and `most`, such as `90%`.
 
     The percent sign can be left out.
     """
@@ -134,9 +134,9 @@ def percentage(least: float, most: float) -> Callable[[str], float]:
 
 
 def share_of_percentage(option: str) -> Callable[[str], float]:
-    """Return an argparse type that reads a percentage, from 0% to 100%, as a share.
+    """Return an argparse type that reads a percentage and converts it to a fraction from 0 to 1.
 
-    A number without percent sign is a share; this spelling is deprecated.
+    A number without percent sign is a fraction already; this spelling of `option` is deprecated.
     """
     limited = percentage(0, 100)
 
@@ -157,7 +157,7 @@ def share_of_percentage(option: str) -> Callable[[str], float]:
 
 
 class Range(NamedTuple):
-    """A range of numbers, as in the text of an option."""
+    """A range of numbers, as the texts that a user wrote."""
 
     first: str
     last: str
@@ -174,12 +174,11 @@ FORMS = {
 
 
 def parse_range(option: str, text: str, signs: str, old: str) -> Range:
-    """Parse `FIRST..LAST`, optionally with a step, a factor or a number of values.
+    """Parse a range, `FIRST..LAST`, optionally with a step, a factor or a number of values.
 
-    `signs` has the signs of the allowed forms, as in `FORMS`.
-
-    Two deprecated forms are accepted: a colon between the ends, and a third number after another
-    colon. This number has the meaning of the sign `old`.
+    `signs` has the signs of the allowed forms, as in `FORMS`. Two deprecated forms are accepted: a
+    colon between the ends, and a third number after another colon. This number has the meaning of
+    the sign `old`.
 
     Raises:
         ValueError: if the text has another form.

@@ -1,4 +1,4 @@
-"""Results of commands for Python programs: documents, tables, and views in notebooks."""
+"""Results of commands that Python programs call: documents, tables, and views in notebooks."""
 
 import json
 from abc import ABC, abstractmethod
@@ -26,7 +26,7 @@ _GUARD = "'"
 
 
 class Table(ABC):
-    """A result with rows; subclasses define `rows`."""
+    """Base class of results that are tables; subclasses define `rows`."""
 
     @property
     @abstractmethod
@@ -46,7 +46,7 @@ class Table(ABC):
         return f"<{kind.__module__}.{kind.__name__} of {count} row{'s'[: count != 1]}>"
 
     def _repr_html_(self) -> str:
-        """Return the rows as a table for notebooks."""
+        """Return the rows as an HTML table, which notebooks show."""
         return html_table(self.rows)
 
 
@@ -59,7 +59,7 @@ class Result(Table, Generic[D]):
     """True if notebooks show the report instead of a table."""
 
     def __init__(self, outcome: Outcome) -> None:
-        """Store the outcome of a command; the functions of `slowpath.api` create instances."""
+        """Store the report and messages of a command; `slowpath.api` creates instances."""
         self._outcome = outcome
 
     @cached_property
@@ -100,12 +100,15 @@ class Result(Table, Generic[D]):
         return self._document_rows()
 
     def _document_rows(self) -> list[Row]:
-        """Return the rows of a command without CSV."""
+        """Return the rows of a command that has no CSV format, from the list in its document."""
         found: Any = self.document
         return aligned(flat(one) for one in found[self._rows])
 
     def _text(self, format_name: str) -> str:
-        """Format the report; drop the reporter's notes, which are already in `notes`."""
+        """Return the report in a format.
+
+        Notes that arise while formatting are dropped, because `notes` has them.
+        """
         with listening(lambda _: None):
             return "\n".join(self._outcome.report.lines(format_name))
 
@@ -118,13 +121,13 @@ class Result(Table, Generic[D]):
         return f"<slowpath.api.{type(self).__name__} of slowpath {self._outcome.command}{failed}>"
 
     def _repr_html_(self) -> str:
-        """Return the warnings and errors, and a view of the result, for notebooks."""
+        """Return warnings, errors and a view of the result as HTML, which notebooks show."""
         told = [f"warning: {text}" for text in self.warnings]
         told += [f"error: {text}" for text in self.errors]
         return join(*(element("p", text) for text in told)) + self._view()
 
     def _view(self) -> str:
-        """Return the content of the notebook view as HTML."""
+        """Return the result as HTML: the report as text, or a table of the rows."""
         return preformatted(str(self)) if self._shows_text else html_table(self.rows)
 
 
@@ -144,7 +147,7 @@ def dataframe(rows: Sequence[Row]) -> "pd.DataFrame":
 
 
 def html_table(rows: Sequence[Row]) -> str:
-    """Return rows as an HTML table; columns without values are left out."""
+    """Format rows as an HTML table; columns without any value are left out."""
     known = rows[0] if rows else {}
     names = [name for name in known if any(one[name] is not None for one in rows)]
     columns = [Column(name, _is_number([one[name] for one in rows])) for name in names]
@@ -162,7 +165,7 @@ def _shown(value: Cell) -> str:
 
 
 def csv_rows(lines: Iterable[str]) -> list[Row]:
-    """Return the rows of a CSV report of slowpath, with numbers and truth values.
+    """Convert a CSV report of slowpath to rows, with numbers and truth values.
 
     A column has numbers if all its cells are numbers or empty.
     """
@@ -186,10 +189,10 @@ def _column(cells: Sequence[str]) -> Sequence[Cell]:
 
 
 def flat(record: Mapping[str, Any]) -> Row:
-    """Return a record as a row.
+    """Convert a JSON object to a row.
 
-    Values of records within it have names such as `outer_inner`. Lists of scalars become texts;
-    lists of records are left out.
+    Values of inner objects get names such as `outer_inner`. Lists of scalars become texts; lists of
+    objects are left out.
     """
     found: Row = {}
     for key, value in record.items():
@@ -203,7 +206,7 @@ def flat(record: Mapping[str, Any]) -> Row:
 
 
 def aligned(rows: Iterable[Row]) -> list[Row]:
-    """Return the rows, each completed to the columns of all rows; a missing value is None."""
+    """Give all rows the same columns; a missing value is None."""
     known = list(rows)
     names = dict.fromkeys(name for row in known for name in row)
     return [{name: row.get(name) for name in names} for row in known]

@@ -42,7 +42,7 @@ _Object = dict[str, object]
 
 
 def sarif_lines(review: Review) -> Iterator[str]:
-    """Yield the lines of the SARIF log, one for each result."""
+    """Format findings as a SARIF log, and yield its lines, one for each result."""
     found = list(review.findings())
     rules = list(RULES)
     known = {rule.code for rule in rules}
@@ -59,7 +59,7 @@ def sarif_lines(review: Review) -> Iterator[str]:
 
 
 def _run(review: Review, found: Sequence[tuple[Case, Finding]], rules: Sequence[Rule]) -> _Object:
-    """Return the run without its results (3.14)."""
+    """Return the SARIF object `run` without its results (section 3.14)."""
     complete = all(finding.rule != _FAILED for _, finding in found)
     return {
         "tool": {
@@ -78,7 +78,7 @@ def _run(review: Review, found: Sequence[tuple[Case, Finding]], rules: Sequence[
 
 
 def _rule(rule: Rule) -> _Object:
-    """Return the documentation of a rule (3.49)."""
+    """Return the SARIF object that documents a rule (section 3.49)."""
     found: _Object = {
         "id": rule.code,
         "name": rule.name,
@@ -98,7 +98,10 @@ def _rule(rule: Rule) -> _Object:
 
 
 def _result(case: Case, finding: Finding, occurrence: int, rules: Sequence[Rule]) -> _Object:
-    """Return a result (3.27); `occurrence` counts results with the same fingerprint."""
+    """Return the SARIF object for a finding (section 3.27).
+
+    `occurrence` tells findings with equal fingerprints apart.
+    """
     result: _Object = {
         "ruleId": finding.code,
         "ruleIndex": next(at for at, rule in enumerate(rules) if rule.code == finding.code),
@@ -130,12 +133,12 @@ def _location(place: Place, step: Step | None = None) -> _Object:
 
 
 def _message(text: str) -> _Object:
-    """Return a message; single braces would be placeholders (3.11.5)."""
+    """Return a SARIF message; braces are doubled, because single ones are placeholders (3.11.5)."""
     return {"text": text.replace("{", "{{").replace("}", "}}")}
 
 
 def _bytes(name: str) -> bytes:
-    """Return the bytes of a file name; names in saved results may be invalid on this system."""
+    """Encode a file name; names in results from other systems may be invalid on this one."""
     try:
         return os.fsencode(name)
     except UnicodeEncodeError:
@@ -143,7 +146,7 @@ def _bytes(name: str) -> bytes:
 
 
 def _artifact(name: str) -> _Object:
-    """Return the URI of a file (3.4), relative to the root of the repository if it is below."""
+    """Return the SARIF location of a file (3.4): relative to the repository's root, or absolute."""
     from urllib.parse import quote
 
     encoded = quote(_bytes(name))
@@ -157,7 +160,7 @@ _ORDER = tuple(_COMMANDS)
 
 
 def github_lines(review: Review) -> Iterator[str]:
-    """Yield a workflow command for each finding; errors come first.
+    """Yield a workflow command of GitHub Actions for each finding, errors first.
 
     GitHub shows only the first ten of each kind in a step.
     """
@@ -181,17 +184,17 @@ def _property(text: str) -> str:
 
 
 def escape_data(text: str) -> str:
-    """Escape the message of a workflow command."""
+    """Escape a text for the message of a GitHub workflow command."""
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def escape_property(text: str) -> str:
-    """Escape the value of a property of a workflow command."""
+    """Escape a text for a property, such as the file, of a GitHub workflow command."""
     return escape_data(text).replace(":", "%3A").replace(",", "%2C")
 
 
 def junit_lines(review: Review) -> Iterator[str]:
-    """Yield the lines of the XML document."""
+    """Format findings as JUnit XML, and yield its lines."""
     verdicts = [_verdict(case) for case in review.cases]
     counts = Counter(verdicts)
     seconds = sum(case.seconds for case in review.cases)
@@ -212,7 +215,7 @@ def junit_lines(review: Review) -> Iterator[str]:
 
 
 def _verdict(case: Case) -> str:
-    """Return the result of a case in JUnit: `error`, `failure` or `passed`."""
+    """Return the result of a case in terms of JUnit: `error`, `failure` or `passed`."""
     bad = [finding.rule for finding in case.findings if finding.level == "error"]
     return "passed" if not bad else "error" if _FAILED in bad else "failure"
 
@@ -233,7 +236,7 @@ def _case(case: Case, verdict: str) -> Iterator[str]:
 
 
 def _text(findings: Sequence[Finding]) -> str:
-    """Return the messages with their places, on one line of the output; line ends are escaped."""
+    """Format findings with their locations as one line of XML; line ends are escaped."""
     from xml.sax.saxutils import escape  # slow to import
 
     lines = list[str]()
@@ -258,7 +261,7 @@ _MOST = 200
 
 
 def markdown_lines(review: Review) -> Iterator[str]:
-    """Yield a heading, and a table with a row for each finding."""
+    """Format findings as Markdown: yield a heading, and a table with a row for each finding."""
     found = list(review.findings())
     levels = Counter(finding.level for _, finding in found)
     counts = [f"{levels[name]} {name}{'s'[: levels[name] > 1]}" for name in ("error", "warning")]
@@ -292,12 +295,12 @@ def markdown_lines(review: Review) -> Iterator[str]:
 
 
 def markdown_text(text: str) -> str:
-    """Escape text for Markdown."""
+    """Escape a text so that Markdown shows it unchanged."""
     return html.escape(one_line(text).translate(_SIGNS), quote=False)
 
 
 def markdown_code(text: str) -> str:
-    """Format any text as Markdown code."""
+    """Format a text as inline code of Markdown, even if it contains backticks."""
     line = one_line(text)
     if not line:
         return ""

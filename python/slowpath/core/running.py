@@ -21,14 +21,14 @@ def run_checked(
     """Check the files in the arguments of a command, and run the command.
 
     Args:
-        path: the command with its groups, such as `slowpath chain facts`.
-        options: the options of the command.
-        args: the arguments; folders in them become the program files below them.
-        run: function that runs the command.
+        path: The command with its groups, such as `slowpath chain facts`.
+        options: The options of the command.
+        args: The arguments; folders in them become the program files below them.
+        run: Function that runs the command.
 
     Raises:
         OptionError: if an option is invalid.
-        InputError: if a file or this machine lacks something.
+        InputError: if a file cannot be used, or this machine lacks a package or feature.
     """
     from slowpath.core.inputs import check_written, expand_folders, expand_output_folders
 
@@ -47,7 +47,7 @@ def run_checked(
 
 
 def run_into(file: str, run: Callable[[], int]) -> int:
-    """Run a command whose standard output goes to a file, and return its exit code.
+    """Run a command with its standard output written to a file; return its exit code.
 
     The file is replaced when the command ends. It stays as it is if the command fails without a
     result, or if the disk is full.

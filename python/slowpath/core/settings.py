@@ -1,6 +1,7 @@
 """Settings of a project: `slowpath.toml`, `[tool.slowpath]` of pyproject.toml, and variables.
 
-The value of an option is that of the command line, then of a variable, then of a settings file.
+An option has its value from the command line, else from an environment variable, else from a
+settings file.
 """
 
 import os
@@ -38,7 +39,7 @@ they read settings again before each analysis (`bounds/configured.py`)."""
 
 
 def variable(key: str) -> str | None:
-    """Return the environment variable of a key; None for the table of requirements."""
+    """Return the environment variable for a setting; None for the table of requirements."""
     return None if key == REQUIRE else f"SLOWPATH_{key.upper()}"
 
 
@@ -58,7 +59,7 @@ _KINDS = {
 
 
 class Setting(NamedTuple):
-    """A value in a settings file, converted to the text of an option."""
+    """A value in a settings file, as the text that the command line would have."""
 
     text: str
     place: str  # FILE:LINE, or FILE if the line is unknown
@@ -80,7 +81,7 @@ class Problem(NamedTuple):
 
 
 def find_settings(start: str) -> str | None:
-    """Return the settings file for a file or folder; None if there is none.
+    """Return the settings file that applies to a file or folder; None if there is none.
 
     Folders are searched upwards, from that of the file to the root of its Git repository. Outside
     of repositories, only the folder of the file is searched: its parents can belong to others.
@@ -105,7 +106,7 @@ def find_settings(start: str) -> str | None:
 
 
 def read_settings(file: str) -> SettingsFile:
-    """Read a settings file.
+    """Read a settings file, and report all its errors at once.
 
     Raises:
         InputError: if it cannot be read or has an error; the error names the line.
@@ -178,7 +179,7 @@ def _is_valid(key: str, value: object) -> bool:
 
 
 def _text(file: str, key: str, value: Any) -> str:  # noqa: ANN401 - a value of TOML
-    """Return a value as the text of its option.
+    """Convert a value of a settings file to the text that the command line would have.
 
     Names of target files are relative to the folder of the settings file.
     """
@@ -196,9 +197,9 @@ def _hint(key: str) -> str:
 
 
 class _Lines:
-    """Line numbers of keys, which Python's parser does not have.
+    """Line numbers of the keys in a TOML text, which Python's parser does not provide.
 
-    The text is valid TOML. Keys in several lines, and dotted keys, have no line here.
+    The text must be valid TOML. Keys in several lines, and dotted keys, have no line number.
     """
 
     def __init__(self, file: str, text: str) -> None:
@@ -206,15 +207,18 @@ class _Lines:
         self._found = dict(_keys(file, text))
 
     def place(self, key: str, table: str | None = None) -> str:
-        """Return `FILE:LINE` of a key, or else of its table, or else `FILE`."""
+        """Return the location `FILE:LINE` of a key.
+
+        If its line is unknown, return that of its table, else only the file.
+        """
         line = self._found.get((table, key)) or self._found.get((None, table or ""))
         return self._file if line is None else f"{self._file}:{line}"
 
 
 def _keys(file: str, text: str) -> Iterator[tuple[tuple[str | None, str], int]]:
-    """Yield, for each key, the pair of its table and its name, and its line.
+    """Yield each key of a TOML text, as a pair of table and name, with its line number.
 
-    The table of top-level keys is None.
+    The table is None for top-level keys.
     """
     base = f"{'.'.join(_TABLE)}" if os.path.basename(file) == SHARED else ""
     table = ""
@@ -243,7 +247,7 @@ class Origin(NamedTuple):
     is_file: bool
 
     def refuse(self, key: str, reason: str) -> Exception:
-        """Return the error about an invalid value from this origin."""
+        """Return the error that the value from this origin is invalid, with the reason."""
         if self.is_file:
             return InputError(codes.INVALID_SETTING, self.name, f"{key}: {reason}")
         return OptionError(codes.INVALID_SETTING, self.name, reason)
@@ -252,7 +256,7 @@ class Origin(NamedTuple):
 def complete(
     args: Namespace, keys: Sequence[str], options: Sequence[Option]
 ) -> Mapping[str, Origin]:
-    """Set options that the command line lacks, from variables and the settings file.
+    """Set options that the command line lacks, from environment variables and the settings file.
 
     Returns the origin of each value that was set. The table of requirements becomes
     `args.requirements`, unless `--require` is given.
@@ -288,7 +292,7 @@ def complete_from(
 
 
 def subject(args: Namespace) -> str:
-    """Return the analysed file, from which the settings file is searched; else this folder."""
+    """Return the file whose settings apply: the first file to analyse, else the current folder."""
     for name in _SUBJECTS:
         value: Any = getattr(args, name, None)
         if value:
@@ -297,7 +301,10 @@ def subject(args: Namespace) -> str:
 
 
 def _outside(key: str, settings: SettingsFile | None) -> tuple[str, Origin] | None:
-    """Return the value of a key in the environment, else in the settings file."""
+    """Return the value of a setting in the environment, else in the settings file, and its origin.
+
+    None if neither has it.
+    """
     name = variable(key)
     if name is not None and (text := os.environ.get(name)):
         return text, Origin(name, is_file=False)
@@ -306,7 +313,7 @@ def _outside(key: str, settings: SettingsFile | None) -> tuple[str, Origin] | No
 
 
 def convert(key: str, text: str, origin: Origin, options: Sequence[Option]) -> object:
-    """Convert a text as the command line converts the value of the option with this name.
+    """Convert the text of a setting as the command line converts the option of the same name.
 
     Raises:
         InputError: if the text is invalid and from a file.

@@ -25,7 +25,7 @@ class Place(NamedTuple):
     key: str  # path of keys from the outermost one on, with dots; empty for the whole file
 
     def refuse(self, reason: str) -> NoReturn:
-        """Report an error at this position.
+        """Raise an error about the value at this position.
 
         Raises:
             InputError: always.
@@ -42,7 +42,7 @@ class Spanned(NamedTuple):
 
 
 def with_key(found: Spanned, key: str) -> Spanned:
-    """Return the value with another key path, for error messages.
+    """Change the key path of a value, which errors name.
 
     `key` also replaces the start of the key paths of all values inside it.
     """
@@ -91,9 +91,9 @@ def _yaml() -> Any:  # noqa: ANN401 - a module
 
 
 def _yaml_spanned(node: Any, file: str, key: str, outer: set[int]) -> Spanned:  # noqa: ANN401
-    """Convert a node of PyYAML, and refuse nodes that contain themselves.
+    """Convert a node of PyYAML to a value with its position; refuse nodes that contain themselves.
 
-    `outer` has the `id` of each node that contains this one.
+    `key` is the key path of the node. `outer` has the `id` of each node around it.
     """
     place = Place(file, node.start_mark.line + 1, key)
     if id(node) in outer:
@@ -119,7 +119,10 @@ def _yaml_spanned(node: Any, file: str, key: str, outer: set[int]) -> Spanned:  
 
 
 def _joined_surrogates(place: Place, text: str) -> str:
-    """Join surrogate pairs, which JSON-style escapes yield, to characters; refuse lone ones."""
+    """Join surrogate pairs, which JSON-style escapes yield, to characters.
+
+    A single surrogate is an error at `place`.
+    """
     try:
         return text.encode("utf-16", "surrogatepass").decode("utf-16")
     except UnicodeDecodeError:
@@ -127,7 +130,7 @@ def _joined_surrogates(place: Place, text: str) -> str:
 
 
 def yaml_text(document: object) -> str:
-    """Format a document as YAML; keys keep their order.
+    """Format a document as YAML with its keys in their present order.
 
     Raises:
         UnavailableError: if PyYAML is not installed.
@@ -201,7 +204,10 @@ def _table(tokens: Iterator[_Token], file: str, key: str) -> dict[str, Spanned]:
 
 
 def _word(place: Place, token: str) -> str:
-    """Return the text of a JSON scalar, without quotes; refuse lone surrogates."""
+    """Convert a token of JSON to text, without quotes.
+
+    A single surrogate is an error at `place`.
+    """
     if not token.startswith('"'):
         return token
     word = str(json.loads(token))
@@ -214,7 +220,7 @@ Table = dict[str, Spanned]
 
 
 def table(found: Spanned, needed: Sequence[str], optional: Sequence[str] = ()) -> Table:
-    """Check that a value is a table with all needed and possibly some optional keys; return it.
+    """Return a value as a table, after checking its keys: all of `needed`, and some of `optional`.
 
     Raises:
         InputError: if the value is not a table, lacks a needed key, or has an unknown key.
@@ -232,7 +238,7 @@ def table(found: Spanned, needed: Sequence[str], optional: Sequence[str] = ()) -
 
 
 def mapping(found: Spanned) -> Table:
-    """Check that a value is a table, with any keys, and return it.
+    """Return a value as a table with any keys.
 
     Raises:
         InputError: if the value is not a table.
@@ -243,7 +249,7 @@ def mapping(found: Spanned) -> Table:
 
 
 def items(found: Spanned) -> list[Spanned]:
-    """Check that a value is a list and return it.
+    """Return a value as a list.
 
     Raises:
         InputError: if the value is not a list.
@@ -254,7 +260,7 @@ def items(found: Spanned) -> list[Spanned]:
 
 
 def text(found: Spanned) -> str:
-    """Check that a value is a text and return it without surrounding white space.
+    """Return a value as a text without surrounding white space.
 
     Raises:
         InputError: if the value is a list, a table, or empty.
@@ -265,7 +271,7 @@ def text(found: Spanned) -> str:
 
 
 def name(found: Spanned) -> str:
-    """Check that a value is a name that is also valid for a directory, and return it.
+    """Return a value as a name that is also valid for a directory.
 
     Raises:
         InputError: if the name has characters that are not allowed, or is too long.
@@ -279,7 +285,7 @@ def name(found: Spanned) -> str:
 
 
 def word(found: Spanned, allowed: Iterable[str]) -> str:
-    """Check that a value is one of the allowed words and return it.
+    """Return a value as one of the allowed words.
 
     Raises:
         InputError: if the value is another word, or not a text.
@@ -291,7 +297,7 @@ def word(found: Spanned, allowed: Iterable[str]) -> str:
 
 
 def parse_integer(digits: str) -> int | None:
-    """Return a non-negative integer, as in `1e6` and `100_000`; None for any other text."""
+    """Read a non-negative integer, such as `1e6` or `100_000`; None for any other text."""
     if not re.fullmatch(r"[0-9][0-9_]*(\.[0-9]+)?([eE][+]?[0-9]{1,2})?", digits):
         return None
     value = float(digits.replace("_", ""))
@@ -299,7 +305,7 @@ def parse_integer(digits: str) -> int | None:
 
 
 def decimal(found: Spanned, least: float, most: float = math.inf) -> float:
-    """Check that a value is a number within limits, possibly with a fraction, and return it.
+    """Return a value as a number between `least` and `most`; fractions are allowed.
 
     Raises:
         InputError: if the value is not a number, or is outside the limits.
@@ -340,7 +346,7 @@ Parameter = Number | Word
 
 
 def number(found: Spanned, limits: Number) -> int:
-    """Check that a value is an integer that the parameter allows, and return it.
+    """Return a value as an integer that a parameter allows.
 
     Raises:
         InputError: if the value is not an integer, or not allowed.
@@ -358,7 +364,7 @@ def number(found: Spanned, limits: Number) -> int:
 
 
 def setting(found: Spanned, parameter: Parameter) -> int | str:
-    """Check that a parameter allows a value, and return it converted to the parameter's type.
+    """Return a value as an integer or word, as a configuration parameter requires.
 
     Raises:
         InputError: if the value is not allowed.
@@ -379,7 +385,9 @@ class CsvLine(NamedTuple):
 def csv_lines(
     file: str, text: str, separator: str = ",", *, strict: bool = False
 ) -> Iterator[CsvLine]:
-    """Yield the rows of a CSV text; an empty line is a row without cells.
+    """Yield the rows of a CSV text, which come from `file`.
+
+    An empty line is a row without cells.
 
     Raises:
         InputError: if the text is not CSV; with `strict`, also if a quoted cell is malformed.

@@ -1,4 +1,4 @@
-"""Spellings of names: suggestions for mistyped ones, and deprecated options with their successors.
+"""Suggests names for mistyped ones, and replaces deprecated names of options.
 
 Commands accept a deprecated spelling for one release, with a warning on standard error. Entries are
 removed with the release that `_REMOVED` names.
@@ -16,7 +16,7 @@ _REMOVED = "0.3"
 
 
 def _percent_of_share(share: str) -> str:
-    """Convert a share such as `0.9` to a percentage; keep any other text."""
+    """Convert a fraction such as `0.9` to a percentage, `90%`; return any other text unchanged."""
     try:
         return f"{100 * float(share):g}%"
     except ValueError:
@@ -24,7 +24,7 @@ def _percent_of_share(share: str) -> str:
 
 
 def _budget(seconds: str) -> str:
-    """Convert a deprecated time budget to a deadline.
+    """Convert a deprecated time budget in seconds to a deadline.
 
     A budget of 0 becomes a tiny deadline, because a deadline of 0 means no limit.
     """
@@ -32,7 +32,7 @@ def _budget(seconds: str) -> str:
 
 
 class Renamed(NamedTuple):
-    """An option with a new name in some commands."""
+    """An option that was renamed in some commands."""
 
     old: str
     new: str
@@ -68,13 +68,13 @@ def new_names(command: str) -> dict[str, str]:
 
 
 def deprecated(old: str, new: str) -> None:
-    """Write the warning for a deprecated spelling to standard error."""
+    """Print the warning that the spelling `old` is deprecated in favour of `new`."""
     text = f"{old} is deprecated; write {new} (version {_REMOVED} removes the old spelling)"
     note(with_code(f"warning: {text}", codes.DEPRECATED_SPELLING))
 
 
 def respelled(command: str, words: Sequence[str]) -> list[str]:
-    """Return arguments of a command with the present names of options, and warn of each old one.
+    """Replace deprecated option names in the arguments of a command, with a warning for each.
 
     `words` ends before `--`; values that can begin with a dash are already joined to their option.
     """
@@ -129,18 +129,18 @@ def nearest(word: str, names: Iterable[str]) -> str | None:
 
 
 def _begin_alike(one: str, other: str) -> bool:
-    """Return true if two names have the same first letter; dashes of options do not count."""
+    """Return true if two names have the same first letter; leading dashes do not count."""
     return one.lstrip("-")[:1] == other.lstrip("-")[:1]
 
 
 def did_you_mean(word: str, names: Iterable[str]) -> str:
-    """Return `; did you mean 'NAME'?` for the most similar name, or an empty text."""
+    """Return the hint `; did you mean 'NAME'?` with the most similar name; empty without one."""
     name = nearest(word, names)
     return "" if name is None or name == word else f"; did you mean {name!r}?"
 
 
 def with_common_words(name: str, names: Iterable[str]) -> str:
-    """Return `; similar: NAME, NAME` for names that share words, or an empty text.
+    """Return the hint `; similar: NAME, NAME` with names that share words; empty without one.
 
     Names that share most words come first. Hyphens separate words. Words of at most three letters,
     such as `the` and `not`, do not count.
@@ -152,9 +152,10 @@ def with_common_words(name: str, names: Iterable[str]) -> str:
 
 
 def unknown(kind: str, word: str, names: Iterable[str]) -> str:
-    """Return the error for an unknown name: the nearest name, else all names.
+    """Return the error text for an unknown name.
 
-    `kind` is a noun: `no command 'bund'; did you mean 'bound'?`.
+    It suggests the nearest name, else lists all names. `kind` is a noun: `no command 'bund'; did
+    you mean 'bound'?`.
     """
     known = list(names)
     hint = did_you_mean(word, known)

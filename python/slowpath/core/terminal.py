@@ -30,7 +30,7 @@ _COLOURS = {"red": "31", "green": "32", "yellow": "33"}
 
 
 class Styles(StrEnum):
-    """Values of `--color`."""
+    """Values of the option `--color`, which decides if output has colours."""
 
     AUTO = "auto"
     ALWAYS = "always"
@@ -38,7 +38,7 @@ class Styles(StrEnum):
 
 
 class _Settings:
-    """Settings of this process: general options, which all commands have."""
+    """General options of this process, which all commands have."""
 
     quiet = False
     styles = Styles.AUTO
@@ -52,12 +52,12 @@ def be_quiet() -> None:
 
 
 def name_output(file: str | None) -> None:
-    """Set the name of standard output in errors; None if it is not a file that the user named."""
+    """Set the name of standard output for errors: the user's file, or None for the default name."""
     _Settings.output = "standard output" if file is None else file
 
 
 def choose_styles(when: Styles) -> None:
-    """Decide when output has styles."""
+    """Select when output has colours and other styles."""
     _Settings.styles = when
 
 
@@ -67,9 +67,9 @@ _LISTENER: ContextVar[Callable[[str], None] | None] = ContextVar("listener", def
 
 @contextmanager
 def listening(listener: Callable[[str], None]) -> Iterator[None]:
-    """Pass errors, warnings and notes to a function instead of standard error; show no progress.
+    """Within the context, pass errors, warnings and notes to `listener`, and show no progress.
 
-    For Python programs, whose output slowpath must not change.
+    Python programs use it, because slowpath must not write to their standard error.
     """
     before = _LISTENER.set(listener)
     try:
@@ -86,7 +86,7 @@ class Line(NamedTuple):
 
 
 def prepare_streams() -> None:
-    """Make all file names printable in any locale, and let writes to closed streams fail."""
+    """Prepare the standard streams: they accept any file name, and closed ones raise errors."""
     _open_missing_streams()
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
@@ -160,7 +160,7 @@ def error(code: str | None, subject: str, message: str) -> None:
 
 
 def complain(text: str) -> None:
-    """Write one line to standard error, even with `--quiet`: an error, or a part of one."""
+    """Write an error, or a line of one, to standard error, even with `--quiet`."""
     listener = _LISTENER.get()
     line = one_line(text)
     if listener is not None:
@@ -171,13 +171,13 @@ def complain(text: str) -> None:
 
 
 def note(text: str) -> None:
-    """Write one line to standard error; with `--quiet`, only a warning about a result."""
+    """Write a note to standard error. | With `--quiet`, only warnings about results are written."""
     if not _Settings.quiet or text.startswith("warning:"):
         complain(text)
 
 
 def note_progress(text: str) -> None:
-    """Write a line about progress to standard error; a listener does not get it."""
+    """Write a line about progress to standard error, unless a listener receives the messages."""
     if _LISTENER.get() is None:
         note(text)
 
@@ -192,7 +192,7 @@ def tell(text: str) -> None:
 
 
 def _linker(stream: TextIO) -> Callable[[str], str] | None:
-    """Return the function that adds links to a line; None if the terminal does not support them."""
+    """Return the function that adds links to a line; None if the terminal has no links."""
     if not is_terminal(stream):
         return None
 
@@ -200,7 +200,10 @@ def _linker(stream: TextIO) -> Callable[[str], str] | None:
 
 
 def has_styles(stream: TextIO) -> bool:
-    """Return true if output to a stream has styles, by `--color`, the environment, the terminal."""
+    """Return true if output to a stream has styles.
+
+    `--color` decides, else the environment, else the terminal.
+    """
     if _Settings.styles is not Styles.AUTO:
         return _Settings.styles is Styles.ALWAYS
     forced = (os.environ.get("FORCE_COLOR", ""), os.environ.get("CLICOLOR_FORCE", ""))
@@ -219,7 +222,7 @@ def _styled(text: str, style: str) -> str:
 
 
 def _leave(code: int) -> NoReturn:
-    """Exit after a write to standard output failed (`| head`, a full disk)."""
+    """Exit with `code` after a write to standard output failed, for example in `... | head`."""
     _discard(sys.stdout)
     raise SystemExit(code)
 
@@ -314,7 +317,7 @@ _PLACE = r"(?<![\w/.~+-])([\w/.~+-]*[\w~+-]\.[A-Za-z]{1,4}):([1-9][0-9]{0,8})\b"
 
 
 def terminal_has_links() -> bool:
-    """Return true if the environment is that of a terminal that supports links."""
+    """Return true if the terminal supports links, as far as environment variables tell."""
     names = os.environ
     forced = names.get("FORCE_HYPERLINK")
     if forced is not None:
@@ -331,14 +334,20 @@ def terminal_has_links() -> bool:
 
 
 def with_links(text: str) -> str:
-    """Return the text with links around codes, and around places in files that exist."""
+    """Add terminal links to error codes, and to locations `FILE:LINE`.
+
+    A code leads to its documentation. Only files that exist become links.
+    """
     if os.environ.get(DOCS_VARIABLE) and "[SP" in text:
         text = re.sub(_CODE, _code_link, text)
     return re.sub(_PLACE, _link, text) if ":" in text else text
 
 
 def address_of(code: str, name: str) -> str | None:
-    """Return the address of the documentation of a code; None if the environment names none."""
+    """Return the URL of the documentation of an error code.
+
+    None if the environment does not set the base URL.
+    """
     base = os.environ.get(DOCS_VARIABLE, "")
     if "://" not in base:
         return None
@@ -346,7 +355,10 @@ def address_of(code: str, name: str) -> str | None:
 
 
 def documentation_of(code: str) -> str | None:
-    """Return the address of the documentation of a code; None without one."""
+    """Return the URL of the documentation of an error code; None for unknown codes.
+
+    None also if the environment does not set the base URL.
+    """
     from slowpath.core.code_texts import BY_CODE
 
     one = BY_CODE.get(code)

@@ -1,1 +1,1 @@
-"""The command `slowpath explain`: the cause and the remedy of a code."""
+"""The command `slowpath explain`, which prints the cause and the remedy of an error code."""

@@ -1,4 +1,4 @@
-"""Declares and runs `slowpath explain`: finds codes by number or name, and prints their texts."""
+"""Declares and runs `slowpath explain`: finds error codes by number or name, and explains them."""
 
 import re
 from argparse import Namespace
@@ -49,7 +49,7 @@ EXPLAIN = Command(
 
 
 def explain(args: Namespace, reporter: Reporter) -> ExitCode:
-    """Print the texts of the named codes, or a list of codes.
+    """Print explanations of the named codes, or a list of codes.
 
     Raises:
         OptionError: if a code is unknown, or none is named.
@@ -95,13 +95,13 @@ def _entries() -> "Sequence[Entry]":
 
 
 def _nearest(number: int) -> str:
-    """Return the code whose number is nearest, with its name."""
+    """Return the existing code whose number is nearest to `number`, with its name."""
     one = min(_entries(), key=lambda one: abs(int(one.code[2:]) - number))
     return f"{one.code} ({one.name})"
 
 
 def _similar(name: str) -> str:
-    """Suggest a code with a similar name or a common word, as a hint; empty without one."""
+    """Return a hint with codes whose names are similar or share a word; empty if there are none."""
     from slowpath.core.spelling import did_you_mean, with_common_words
 
     names = [one.name for one in _entries()]
@@ -130,7 +130,7 @@ def _document(entries: "Sequence[Entry]") -> "ExplainDocument":
 
 
 def codes_text(document: "ExplainDocument", form: Literal["list", "texts"]) -> Iterator[Line]:
-    """Yield the full texts of codes, or in the form `list`, one line for each code."""
+    """Yield the full explanations of codes or, in the form `list`, one line for each code."""
     if form == "list":
         columns = ("code", "kind", "name", "title")
         rows = [

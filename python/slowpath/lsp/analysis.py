@@ -1,6 +1,6 @@
-"""Analyses the text of an editor, and describes bounds and costs as the editor shows them.
+"""Analyses the text in an editor, and describes the bounds and costs that the editor shows.
 
-This runs in the worker process of the server.
+The worker process of the language server runs this module.
 """
 
 import gc
@@ -76,7 +76,7 @@ class Diagnostic(TypedDict):
 
 
 class View(TypedDict):
-    """Everything that an editor shows about a text, and the files that it depends on."""
+    """Everything that an editor shows about a text, with the headers that the text depends on."""
 
     lenses: list[CodeLens]
     hints: list[InlayHint]
@@ -86,16 +86,17 @@ class View(TypedDict):
 
 
 class _Stopped(Exception):  # noqa: N818 - not an error
-    """A newer version of the text makes the analysis useless."""
+    """The analysis was stopped, because the editor has a newer version of the text."""
 
 
 def buffer_job(
     args: Namespace, options: Sequence[Option], folder: str
 ) -> Callable[[float | None, Send, Stopping, str, dict[str, str]], None]:
-    """Return the job of the worker process: it sends the view of a text, as JSON, or None.
+    """Return the function that the worker process runs for each changed text.
 
-    The job gets the absolute path of a C source and the texts of all open files by path. It sends
-    None if it was stopped. Temporary files are in `folder`.
+    It gets the absolute path of a C source, and the texts of all open files by path. It sends
+    everything that the editor shows (`View`), as JSON, or None if it was stopped. Temporary files
+    are in `folder`.
     """
 
     def job(
@@ -118,7 +119,7 @@ def buffer_job(
 
 
 def _is_stuck() -> bool:
-    """Return true if a thread of a stopped analysis is still running."""
+    """Return true if a stopped analysis still runs on another thread of this process."""
     others = [one for one in threading.enumerate() if one is not threading.current_thread()]
     for one in others:
         one.join(_JOIN_SECONDS)
@@ -126,14 +127,14 @@ def _is_stuck() -> bool:
 
 
 class _Cost(NamedTuple):
-    """Cost of a line in one program."""
+    """Cost of a source line in one of the programs that contain it."""
 
     annotated: Annotation
     line: AnnotatedLine
 
 
 class _View:
-    """Collects what an editor shows about a text."""
+    """Collects everything that an editor shows about one text."""
 
     def __init__(self, path: str, texts: Mapping[str, str]) -> None:
         self._path, self._texts = path, texts
@@ -144,7 +145,7 @@ class _View:
     def of(
         self, args: Namespace, options: Sequence[Option], folder: str, stopping: Stopping
     ) -> View:
-        """Analyse the text, and return the view.
+        """Analyse the text, and return everything that the editor shows.
 
         Raises:
             _Stopped: if the analysis was stopped.
@@ -186,7 +187,7 @@ class _View:
         )
 
     def _warnings(self, plan: Plan) -> None:
-        """Add the warnings about a P4 program."""
+        """Add the warnings of the P4 compiler as problems."""
         sources = {task.file: task.p4 for task in plan.tasks if task.p4 is not None}
         for source in sources.values():
             for one in source.warnings:
@@ -229,13 +230,16 @@ class _View:
         return text or ""
 
     def _program_line(self, name: str) -> int | None:
-        """Return the line with a program's name; for a P4 program, the line of its package."""
+        """Return the line of a program's function; for a P4 program, that of its package."""
         if self._path.endswith(".p4"):
             return self._places.package()
         return self._places.function(name)
 
     def _add(self, request: Request, analysed: Analysed, *, several: bool) -> None:
-        """Add the lens (text above the function) of a program, and problems with its guarantee."""
+        """Add the text above a program's function (lens), and problems with its guarantee.
+
+        `several` is true if programs are analysed for several targets, which the texts then name.
+        """
         result = analysed.result
         name = result["program"]
         line = (self._program_line(name) if name else None) or 1
@@ -268,7 +272,10 @@ class _View:
                 )
 
     def _refused(self, analysed: Analysed, function: int, on: str) -> None:
-        """Add the reasons for a missing guarantee as problems, at the lines that they name."""
+        """Add the reasons why a program has no guarantee as problems, at the lines that they name.
+
+        Reasons without a line are shown at the line `function`. `on` names the target.
+        """
         result, failure = analysed.result, analysed.detail["failure"]
         texts = [(refusal_text(one), one["code"]) for one in result["refusals"] or []]
         first = result["error"] or ("no guarantee" if failure is None else failure["what"])
@@ -282,7 +289,7 @@ class _View:
             self._problem(line, f"{result['program']}{on}: {text}", code=code)
 
     def _line_of(self, text: str) -> int | None:
-        """Return the line of this source that an error names."""
+        """Return the line that an error text names, if it is in the analysed file; else None."""
         places = ((found[1], int(found[2])) for found in _PLACE.finditer(text))
         return next((line for file, line in places if self._is_own(file)), None)
 
@@ -317,7 +324,7 @@ class _View:
                 costs.setdefault(line["line"], []).append(_Cost(annotated, line))
 
     def _hints(self, line: int, costs: Sequence[_Cost]) -> Iterator[InlayHint]:
-        """Yield the hint of a line: its cost in the program in which its share is largest."""
+        """Yield the text at the end of a line: its cost in the program with the largest share."""
         end = self._places.end(line)
         if end is None:
             return
@@ -333,14 +340,17 @@ class _View:
         }
 
     def _is_own(self, file: str) -> bool:
-        """Return true if a name in debug information or errors is that of the analysed file."""
+        """Return true if a file name in debug information or errors refers to the analysed file."""
         if file not in self._own:
             self._own[file] = os.path.realpath(file) == os.path.realpath(self._path)
         return self._own[file]
 
 
 def _absolute(file: str) -> str:
-    """Return an absolute path without `..`, but with symbolic links, as editors name files."""
+    """Return the absolute path of a file without `..`.
+
+    Symbolic links are kept, because editors use them in names, too.
+    """
     return os.path.normpath(Path.cwd() / file)
 
 
@@ -359,7 +369,7 @@ def _amount(component: str, cost: float, metric: str) -> str:
 
 
 def _tooltip(cost: _Cost) -> str:
-    """Describe the cost of a line in a program on all components."""
+    """Describe the cost of a line in a program, on all components of the device."""
     annotated, line = cost.annotated, cost.line
     runs = "once" if line["runs"] == 1 else f"{line['runs']} times"
     parts = []
@@ -380,9 +390,9 @@ def uri_of(path: str) -> str:
 
 
 def view_of(message: Message) -> tuple[View | None, bool]:
-    """Return the view (all that the editor shows) in a worker's message; None without a view.
+    """Decode a worker's message into the view that the editor shows; None if it was stopped.
 
-    The second value is true if the worker process must be replaced.
+    The second value is true if the worker process must be replaced, because it is stuck.
     """
     _, text, stuck = message
     return (None if text is None else json.loads(text)), stuck

@@ -1,6 +1,7 @@
-"""Interface to the compiled engine `slowpath._core`. Only this folder imports the engine.
+"""Interface to the compiled engine `slowpath._core`, the Rust library that analyses programs.
 
-The modules here do not depend on the command line and do not print.
+Only this folder imports the engine. The modules here do not depend on the command line and do not
+print.
 """
 
 from collections.abc import Iterator
@@ -19,12 +20,12 @@ def version() -> str:
 
 
 def head(command: str, schema: str) -> Document:
-    """Return the head of a JSON document of a command, with the name of its schema."""
+    """Return the first keys of a command's JSON document: version, command, and schema."""
     return {"slowpath": version(), "command": command, "schema": schema_id(schema)}
 
 
 class MapsFile(NamedTuple):
-    """The maps file: name and content of the file that the option `--maps` names."""
+    """The file that the option `--maps` names, with content of BPF maps."""
 
     name: str
     text: str
@@ -32,7 +33,7 @@ class MapsFile(NamedTuple):
 
 @contextmanager
 def errors_as_file_errors(file: str) -> Iterator[None]:
-    """Convert errors of the compiled engine into errors that name `file`, with all reasons.
+    """Convert errors of the compiled engine into Python errors that name `file` and all reasons.
 
     Raises:
         StoppedError: if the engine was stopped before it had a result.
@@ -51,7 +52,9 @@ def errors_as_file_errors(file: str) -> Iterator[None]:
 
 @contextmanager
 def errors_as_maps_errors(file: str, maps: MapsFile | None) -> Iterator[None]:
-    """Convert engine errors into errors that name `file` or, for map content, the maps file.
+    """Convert engine errors into errors that name the faulty file.
+
+    This is the file of `--maps` for errors in map content, and `file` for others.
 
     Raises:
         InputError: if the engine reports an error.
@@ -67,5 +70,5 @@ def errors_as_maps_errors(file: str, maps: MapsFile | None) -> Iterator[None]:
 
 
 def as_text(file: str) -> str:
-    """Return the name of a file as Unicode text; undecodable bytes become escapes."""
+    """Convert the name of a file to Unicode text; bytes that are not UTF-8 become escapes."""
     return file.encode(errors="backslashreplace").decode()

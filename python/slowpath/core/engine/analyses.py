@@ -1,4 +1,4 @@
-"""Analyses and compiles programs with the engine, and passes on its progress messages."""
+"""Analyses and compiles programs with the compiled engine, and passes its progress on."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -66,7 +66,7 @@ class Outcome(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """The result of an analysis as JSON texts."""
+    """The result of an analysis as JSON texts, before parsing."""
 
     text: str
     detail: str  # details for reports
@@ -78,7 +78,7 @@ class Answer(NamedTuple):
 def compile_messages(
     subject: Subject, target: Target, options: Options, stopping: Stopping, *, verify: bool
 ) -> Iterator[Message]:
-    """Compile a program of a BPF object for the SmartNIC that `target` describes.
+    """Compile a BPF program for the SmartNIC that `target` describes, and yield the result.
 
     The first message has the compiled program. With `verify`, a second message has the result of
     comparing it with the BPF program (`docs/reference/json.md`). A deadline or a stop request ends
@@ -98,7 +98,7 @@ def compile_messages(
 
 
 class Unresolved(NamedTuple):
-    """Facts about a program that its object does not state."""
+    """Facts that an object does not state, for a program that is compiled before linking."""
 
     kernel_calls: list[tuple[str, int, str]]
     """Calls of functions outside the object: caller, 8-byte slot of the call in it, and callee."""
@@ -107,7 +107,7 @@ class Unresolved(NamedTuple):
 
 
 class StandIn(NamedTuple):
-    """A BPF instruction that the SmartNIC lacks, and that the compiler replaced by a stand-in."""
+    """An instruction in place of a BPF instruction that the SmartNIC cannot execute."""
 
     function: str
     slot: int  # index in the function
@@ -116,7 +116,7 @@ class StandIn(NamedTuple):
 
 
 class CardProgram(NamedTuple):
-    """A program that was compiled for the SmartNIC with stand-ins."""
+    """A program compiled for the SmartNIC, in which stand-ins replace unsupported instructions."""
 
     compiled: "Compiled"
     functions: list[tuple[str, int | None]]  # names with first slots; None: not compiled
@@ -130,7 +130,7 @@ def compiled_with_stand_ins(
     unresolved: Unresolved,
     stopping: Stopping,
 ) -> CardProgram:
-    """Compile a program for a SmartNIC, with stand-ins for all instructions that it lacks.
+    """Compile a program for a SmartNIC; replace instructions that it cannot execute by stand-ins.
 
     Raises:
         InputError: if stand-ins do not help, or the compilation was stopped.
@@ -145,7 +145,7 @@ def compiled_with_stand_ins(
 
 
 class Run:
-    """The state of a running analysis, which its progress messages update."""
+    """The state of a running analysis: stage, progress, and results so far."""
 
     def __init__(self) -> None:
         self.progress = Progress(0.0, 0.0, 0, 0, 0)
@@ -153,9 +153,9 @@ class Run:
         self.partial_result: str | None = None  # JSON of the result if the analysis ended now
 
     def take(self, message: Message) -> Answer | None:
-        """Update the state with a message.
+        """Update the state with a message of the analysis.
 
-        Return the result if the message is the last one, else None.
+        Return the result if this is the last message, else None.
         """
         match message:
             case ("stage", stage):
@@ -246,7 +246,7 @@ POLL_SECONDS = 0.1
 
 
 class StageProgress(NamedTuple):
-    """Current stage of work in the compiled engine, and the progress within this stage."""
+    """Current stage of work in the compiled engine, and the amount of work done in it."""
 
     subject: str  # such as the name of a program; empty: unknown
     stage: str  # such as `rewriting`; empty: unknown
@@ -255,7 +255,7 @@ class StageProgress(NamedTuple):
 
 
 class BackgroundWork(Generic[T]):
-    """A function call that runs on another thread."""
+    """A function call that runs on a background thread."""
 
     def __init__(self, work: Callable[[], T]) -> None:
         import threading
@@ -273,12 +273,12 @@ class BackgroundWork(Generic[T]):
         self._thread.start()
 
     def wait(self, seconds: float) -> bool:
-        """Wait for the end of the work, for at most `seconds`; return true if it has ended."""
+        """Wait at most `seconds` for the end of the call; return true if it has ended."""
         self._thread.join(seconds)
         return not self._thread.is_alive()
 
     def result(self) -> T:
-        """Return the result of the work, or raise its exception."""
+        """Return the result of the ended call, or raise its exception."""
         if self._failed:
             raise self._failed[0]
         return self._done[0]

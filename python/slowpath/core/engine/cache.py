@@ -52,7 +52,10 @@ class Cache:
     """A folder with cached results; the folder need not exist."""
 
     def __init__(self, folder: str, warn: Callable[[str], None]) -> None:
-        """Open the folder; `warn` gets a sentence the first time that a result cannot be stored."""
+        """Open the folder.
+
+        `warn` is called with a message when a result cannot be stored for the first time.
+        """
         self.folder = folder
         self._kept = _core.Cache(folder)
         self._warn = warn
@@ -60,10 +63,10 @@ class Cache:
         self._engine: str | None = None
 
     def key(self, kind: str, parts: object) -> str:
-        """Return the key of a result of this engine.
+        """Return the cache key of a result.
 
-        `parts` is plain data (JSON) with everything that the result depends on. Large content is
-        replaced by its `digest`.
+        `kind` is the kind of the result. `parts` is plain data (JSON) with everything that the
+        result depends on, apart from the engine. Large content is given by its `digest`.
         """
         return _key([_FORMAT, self.engine, kind, parts])
 
@@ -87,7 +90,10 @@ class Cache:
         return self._engine
 
     def find(self, key: str, count: int) -> list[str] | None:
-        """Return the texts that were stored for a key; None unless there are `count` of them."""
+        """Return the texts that are stored for a key.
+
+        Return None if there are none, or not `count`.
+        """
         data = self._kept.read(key)
         if data is None:
             return None
@@ -95,9 +101,9 @@ class Cache:
         return texts if len(texts) == count else None
 
     def keep(self, key: str, texts: Sequence[str]) -> None:
-        """Store texts of one line each, such as JSON, for a key.
+        """Store single-line texts, such as JSON, for a key.
 
-        A failure causes a single warning.
+        The first failure causes a warning; nothing is stored afterwards.
         """
         if self._broken or any("\n" in text for text in texts):
             return
@@ -118,7 +124,7 @@ def _key(parts: object) -> str:
 
 
 def _reason(problem: Exception) -> str:
-    """Return the text of an error of the engine or of Python, without the OS error number."""
+    """Return the reason of an error without the number that the operating system gives it."""
     return str(getattr(problem, "strerror", None) or problem).partition(" (os error ")[0]
 
 

@@ -1,6 +1,7 @@
-"""Functions for chains and topologies of BPF programs: load, combine, analyse, and rewrite them.
+"""Loads, combines, analyses and rewrites BPF programs that process packets together.
 
-A chain is a sequence of programs that process the same packets one after the other.
+A chain is a sequence of programs that process the same packets one after the other. A topology has
+programs on the nodes of a network.
 """
 
 import json
@@ -20,9 +21,9 @@ KnownStart = _core.KnownStart
 
 
 def read_chain(file: str, text: str) -> Chain:
-    """Read the description of a chain (programs that run one after the other on a packet).
+    """Read the description of a chain: programs that process a packet one after the other.
 
-    `file` is its name in errors.
+    `file` is the name of the description in errors.
 
     Raises:
         InputError: if the description is invalid.
@@ -38,7 +39,7 @@ def configured(
     variables: Sequence[str],
     maps: str | None,
 ) -> list[tuple[Object, int]]:
-    """Set variables in the objects of a chain, as a loader would, and return the objects.
+    """Set global variables in the objects of a chain, as a loader would; return the new objects.
 
     Args:
         file: Name of the chain's description in errors.
@@ -75,7 +76,7 @@ def check_assumed(assumed: Sequence[str]) -> tuple[str, ...]:
 
 
 class ChainSubject(NamedTuple):
-    """A chain of programs, with the BPF objects that contain them."""
+    """A chain of programs, with the BPF object of each program."""
 
     file: str  # file of the description
     chain: Chain
@@ -90,12 +91,12 @@ def combine(
     compiled: Sequence[int] = (),
     known: KnownStart | None = None,
 ) -> Object:
-    """Combine the programs of a chain into one object, for an analysis.
+    """Combine the programs of a chain into one object, so that they can be analysed together.
 
     Args:
         subject: The chain.
         name: Name of the chain in results.
-        device: Analyse only the work on this device, if the chain runs on several.
+        device: Count only the work on this device, if the chain runs on several.
         compiled: Indices of the programs that run in compiled form.
         known: Known facts about arriving packets and content of maps; None: nothing is known.
 
@@ -116,7 +117,7 @@ class ChainKnowledge(NamedTuple):
 
 
 def known_start(subject: ChainSubject, known: ChainKnowledge) -> KnownStart:
-    """Read facts about packets that arrive at a chain, and the initial content of its maps.
+    """Convert facts about packets that arrive at a chain, and initial map content, for the engine.
 
     Raises:
         InputError: if a text cannot be read, or does not fit the maps.
@@ -148,7 +149,7 @@ def with_arriving_packets(
     compiled: Sequence[int],
     known: KnownStart | None = None,
 ) -> Object:
-    """Return the program `member` alone, for the packets that the programs before it pass on.
+    """Return the program `member` alone, restricted to packets that earlier programs pass on.
 
     `member` is the index of the program in the chain; for other parameters see `combine`.
 
@@ -165,8 +166,8 @@ def equivalence_conditions(
 ) -> list[str]:
     """Return the conditions under which compiled programs behave like their BPF programs.
 
-    `compiled` has the indices of the compiled programs. The conditions, one sentence each, are for
-    packets on their way to the program `member`.
+    Each condition is a sentence. Only packets on their way to the program `member` are considered;
+    `compiled` has the indices of the compiled programs.
 
     Raises:
         InputError: if the programs of a dispatcher cannot be ordered.
@@ -176,7 +177,9 @@ def equivalence_conditions(
 
 
 def upstream_programs(subject: ChainSubject, member: int) -> list[tuple[int, list[int]]]:
-    """Return the programs before `member`, each with the return values that pass packets on.
+    """Return the programs that packets pass before `member`, by index.
+
+    For each, return the values with which it passes packets on.
 
     Raises:
         InputError: if the programs of a dispatcher cannot be ordered.
@@ -186,7 +189,9 @@ def upstream_programs(subject: ChainSubject, member: int) -> list[tuple[int, lis
 
 
 def start_maps(subject: ChainSubject, maps: MapsFile) -> dict[str, list[object]]:
-    """Convert the content of a maps file into initial map entries of a chain's witness.
+    """Convert the content of a maps file to the form of map content in the chain's witnesses.
+
+    A witness is a packet, with map content, that takes a certain path.
 
     Raises:
         InputError: if the file cannot be read, or does not fit the maps.
@@ -199,7 +204,7 @@ def start_maps(subject: ChainSubject, maps: MapsFile) -> dict[str, list[object]]
 
 
 class FusedObject(NamedTuple):
-    """An object with all programs of a chain fused into one, and an object to test it against."""
+    """An object with a whole chain fused into one program, and an object to test it against."""
 
     data: bytes
     separate: bytes | None  # object with separate programs that call each other; None: missing
@@ -209,7 +214,7 @@ class FusedObject(NamedTuple):
 
 
 class Rewriting(NamedTuple):
-    """Options for rewriting the programs of a chain."""
+    """Options for rewriting the programs of a chain to run faster."""
 
     mode: Literal["trust", "guard"] | None  # None: derive facts only, do not rewrite
     fuse: str | None = None  # name of the fused program; None: do not fuse
@@ -222,7 +227,7 @@ class Rewriting(NamedTuple):
 
 
 class Verifying(NamedTuple):
-    """Two programs to check for equivalence, and options of the check."""
+    """Two programs to compare for equal behaviour, and options of the comparison."""
 
     both: tuple[tuple[Object, int], tuple[Object, int]]  # object, index of the program in it
     assumed: Sequence[str] = ()  # facts about packets, in words
@@ -234,7 +239,7 @@ class Verifying(NamedTuple):
 
 
 def verify(verifying: Verifying, file: str, stopping: Stopping) -> str:
-    """Check two programs for equivalence and return the result as JSON text.
+    """Prove that two programs do the same, or find a difference; return the result as JSON.
 
     `docs/reference/json.md` describes the JSON. `file` is the file of the second program.
 
@@ -254,9 +259,9 @@ def verify(verifying: Verifying, file: str, stopping: Stopping) -> str:
 def rewrite_messages(
     subject: ChainSubject, rewriting: Rewriting, stopping: Stopping
 ) -> Iterator[Message]:
-    """Derive facts about the packets at each program of a chain, and rewrite the programs.
+    """Rewrite the programs of a chain, using facts about the packets at each program.
 
-    Each message `rewritten` replaces the previous one. It has a document
+    Yield messages. Each message `rewritten` replaces the previous one. It has a document
     (`docs/reference/json.md`), the object of each program (None: not rewritten), the fused program
     (`FusedObject`), test inputs of each program (`Rehearsed.covers`), and the control-flow graphs
     as JSON if requested. Messages `doing` have the current stage (`StageProgress`). A deadline or a
@@ -283,9 +288,9 @@ Topology = _core.Topology
 
 
 def read_topology(file: str, text: str) -> Topology:
-    """Read the description of a topology (programs on the paths of a network).
+    """Read the description of a topology: programs on the paths of a network.
 
-    `file` is its name in errors.
+    `file` is the name of the description in errors.
 
     Raises:
         InputError: if the description is invalid.
@@ -304,7 +309,10 @@ class TopologySubject(NamedTuple):
 
 
 class Planning(NamedTuple):
-    """Options for planning specialised variants of programs in a topology."""
+    """Options for finding program variants in a topology.
+
+    A variant is a program rewritten for the packets that arrive from certain nodes.
+    """
 
     mode: Literal["trust", "guard"]
     neighbours: bool  # true: use only facts from the previous program on the path
@@ -320,11 +328,12 @@ class Planning(NamedTuple):
 def plan_messages(
     subject: TopologySubject, planning: Planning, stopping: Stopping
 ) -> Iterator[Message]:
-    """Find specialised variants of programs that save work on the paths of a topology.
+    """Find program variants that save work on the paths of a topology, and yield messages.
 
-    The last message, `planned`, has a document (`docs/reference/json.md`), and the object of each
-    variant in it. Earlier messages have the current stage (`StageProgress`). A deadline or a stop
-    request ends the work early, with its results so far.
+    A variant is a program rewritten for the packets that arrive from certain nodes. The last
+    message, `planned`, has a document (`docs/reference/json.md`), and the object of each variant in
+    it. Earlier messages have the current stage (`StageProgress`). A deadline or a stop request ends
+    the work early, with its results so far.
 
     Raises:
         InputError: if a program cannot be linked.

@@ -1,4 +1,4 @@
-"""Runs programs in the running kernel: times paths, processes packets, records traces, rehearses.
+"""Runs programs in the running kernel, to measure times, run packets, and test rewritten programs.
 
 Functions with a timing thread (`Station`) raise an `InputError` if the kernel rejects a request.
 """
@@ -41,7 +41,7 @@ Kernel = _core.Kernel
 
 
 def open_kernel() -> Kernel:
-    """Open the running kernel, to load programs into it.
+    """Open the running kernel, so that programs can be loaded into it.
 
     Raises:
         UnavailableError: if this process cannot load and run programs; the error gives the reason.
@@ -63,7 +63,9 @@ Load = _core.Load
 
 
 def open_station(kernel: Kernel, cpu: int | None) -> Station:
-    """Start a thread that times programs, pinned to this CPU if possible.
+    """Start a thread that times programs in the kernel.
+
+    It is pinned to `cpu` if possible; None leaves the choice to the engine.
 
     Raises:
         UnavailableError: if this process cannot create network namespaces.
@@ -104,7 +106,7 @@ def prepare_case(
 
 
 def cut_case(station: Station, case: Case) -> tuple[list[Stretch], list[int]]:
-    """Cut an execution path into stretches of instructions that can be timed separately.
+    """Cut an execution path into pieces (stretches) that can be timed separately.
 
     Also return the instructions at which the path cannot be cut.
 
@@ -116,7 +118,7 @@ def cut_case(station: Station, case: Case) -> tuple[list[Stretch], list[int]]:
 
 
 def load_cases(station: Station, cases: Sequence[Case]) -> Load:
-    """Load execution paths into the kernel, ready to be timed; each path has its own maps."""
+    """Load execution paths into the kernel, ready to be timed. Each path gets its own maps."""
     with errors_as_kernel_errors():
         return station.load(list(cases))
 
@@ -124,7 +126,7 @@ def load_cases(station: Station, cases: Sequence[Case]) -> Load:
 def sample(station: Station, load: Load, subject: int, repeat: int) -> tuple[int, int, int]:
     """Time one of the loaded execution paths, in one call of `repeat` runs.
 
-    `subject` is the index of the path in `load`; negative numbers stand for reference programs.
+    `subject` is the index of the path in `load`; negative indices stand for reference programs.
 
     Returns:
         Total nanoseconds, number of runs, and return value of the last run.
@@ -139,9 +141,10 @@ Cold = _core.Cold
 
 
 def find_cold_case(station: Station, case: Case, cache_bytes: int) -> Cold:
-    """Find flows that together need more memory than the last-level cache on a given path.
+    """Find packet flows that together exceed the last-level cache when they take a given path.
 
-    The map elements of such flows are not in the cache. `cache_bytes` is its size.
+    Map elements of such flows are not in the cache, so the path runs with cold caches.
+    `cache_bytes` is the size of the cache.
 
     Raises:
         InputError: if no such flows were found; the error gives the reason.
@@ -153,7 +156,7 @@ def find_cold_case(station: Station, case: Case, cache_bytes: int) -> Cold:
 def load_cold(station: Station, cases: Sequence[Cold]) -> Load:
     """Load paths with cold caches into the kernel, ready to be timed.
 
-    Each path is followed by an empty program with the same packets, as a reference.
+    After each path comes an empty program that runs on the same packets, as a reference.
     """
     with errors_as_kernel_errors():
         return station.load_cold(list(cases))
@@ -166,9 +169,10 @@ LiveLoad = _core.LiveLoad
 
 
 def prepare_live_case(station: Station, file: str, case: Case, batch: int) -> LiveCase:
-    """Check that live packets, sent in batches of `batch`, take the same execution path.
+    """Prepare to time a path on live packets, which are sent on after the program has run.
 
-    `file` is the program's name in errors.
+    Check that live packets in batches of `batch` take the same path as before. `file` is the
+    program's name in errors.
 
     Raises:
         InputError: if they take another path, or the kernel does not support live packets.
@@ -180,7 +184,7 @@ def prepare_live_case(station: Station, file: str, case: Case, batch: int) -> Li
 
 
 def load_live_cases(station: Station, cases: Sequence[LiveCase]) -> LiveLoad:
-    """Load paths into the kernel that live packets take, each with its own network devices."""
+    """Load execution paths for timing on live packets; each path gets its own network devices."""
     with errors_as_kernel_errors():
         return _core.LiveLoad(station, list(cases))
 
@@ -188,19 +192,19 @@ def load_live_cases(station: Station, cases: Sequence[LiveCase]) -> LiveLoad:
 def sample_live(
     station: Station, load: LiveLoad, indices: tuple[int, int], frames: int, batch: int
 ) -> tuple[int, int, int, int]:
-    """Time a path or its reference program, on `frames` live packets in batches of `batch`.
+    """Time a path, or its reference program, on `frames` live packets in batches of `batch`.
 
-    `indices` has the index of the path, and the index of the program to time on it.
+    `indices` has two indices: that of the path, and that of the program to time for it.
 
     Returns:
-        Nanoseconds until all packets were sent; counts of sent, arrived and dropped packets.
+        Nanoseconds until all packets were sent; numbers of sent, arrived and dropped packets.
     """
     with errors_as_kernel_errors():
         return load.sample(station, indices, frames, batch)
 
 
 class OfferedTrial(NamedTuple):
-    """Counts of packets in a trial at one offered rate: sent, received, and lost at each place."""
+    """Numbers of packets in a test at one send rate: sent, received, and lost, with latencies."""
 
     due: int  # packets that were due: `late` and `sent`
     late: int  # not sent, because the sender was too late
@@ -222,7 +226,7 @@ OfferedLoad = _core.OfferedLoad
 def open_offered_load(
     kernel: Kernel, subject: Subject, witness: str, cpus: tuple[int, int], *, native: bool
 ) -> OfferedLoad:
-    """Attach a program to a virtual device, to which packets are sent at given rates.
+    """Attach a program to a virtual device, to which packets can be sent at chosen rates.
 
     Args:
         kernel: The running kernel.
@@ -245,7 +249,7 @@ def open_offered_load(
 
 
 def offer(load: OfferedLoad, rate: float | None, seconds: float) -> OfferedTrial:
-    """Offer packets at a rate, in packets a second; for None, as fast as possible.
+    """Send packets for some seconds at a rate in packets a second; for None, as fast as possible.
 
     Raises:
         InputError: if the kernel does not send or count packets.
@@ -260,13 +264,16 @@ Busy = _core.Busy
 
 
 def load_busy(station: Station) -> Busy:
-    """Load a loop of constant work (busy loop), whose time shows disturbances of the CPU."""
+    """Load a loop of constant work (busy loop); its time shows when other work disturbs the CPU."""
     with errors_as_kernel_errors():
         return station.load_busy()
 
 
 def sample_busy(station: Station, busy: Busy, repeat: int) -> tuple[int, int, int]:
-    """Time the busy loop in one call of `repeat` runs, with the results of `sample`."""
+    """Time the busy loop in one call of `repeat` runs.
+
+    Return total nanoseconds, number of runs, and return value, as `sample` does.
+    """
     with errors_as_kernel_errors():
         return station.sample_busy(busy, repeat)
 
@@ -276,16 +283,17 @@ Pace = _core.Pace
 
 
 def load_pace(station: Station) -> Pace:
-    """Load the programs that measure the CPU's speed by chains of additions."""
+    """Load programs with chains of additions, which measure the current speed of the CPU."""
     with errors_as_kernel_errors():
         return station.load_pace()
 
 
 def pace(station: Station, programs: Pace, repeat: int) -> tuple[float, float]:
-    """Measure the nanoseconds per addition, for dependent and for independent additions.
+    """Measure the nanoseconds of one addition; return two values.
 
-    Both values are differences between calls of `repeat` runs; they can be negative if the CPU was
-    disturbed.
+    The first is for a chain, in which each addition needs the result of the previous one. The
+    second is for independent additions. Both are differences between calls of `repeat` runs, which
+    can be negative if other work disturbed the CPU.
     """
     with errors_as_kernel_errors():
         return station.pace(programs, repeat)
@@ -296,10 +304,10 @@ Trace = _core.Trace
 
 
 def open_trace(station: Station, subject: Subject, file: str, maps: str | None) -> Trace:
-    """Open a capture file whose packets are to run through a program.
+    """Open a packet capture, to run its packets through a program in the kernel.
 
-    `maps` is the text of the file of `--maps`, which has initial content of maps. All other maps
-    stay as the kernel creates them.
+    `maps` is the text of the file of `--maps`, with initial content of maps. All other maps stay as
+    the kernel creates them.
 
     Raises:
         InputError: if the file is not a capture file, the program cannot be run, or a map rejects
@@ -312,23 +320,23 @@ def open_trace(station: Station, subject: Subject, file: str, maps: str | None) 
 
 
 def advance_trace(station: Station, trace: Trace, milliseconds: int) -> bool:
-    """Run more packets of a capture for about `milliseconds`; return true if some may be left.
+    """Run further packets of a capture for about `milliseconds`; return true if some may be left.
 
     Raises:
-        InputError: if the next packet cannot be run.
+        InputError: if a packet cannot be run.
     """
     with errors_as_kernel_errors():
         return trace.advance(station, milliseconds)
 
 
 def report_trace(trace: Trace) -> TraceReport:
-    """Return the results for those packets of a capture that have run so far."""
+    """Return the results for the packets of a capture that have run so far."""
     report: TraceReport = json.loads(trace.report())
     return report
 
 
 class Stage(NamedTuple):
-    """A program of a chain that packets pass before the tested program."""
+    """A program that packets pass in a chain before they reach the tested program."""
 
     object: Object
     program: int  # number in the object
@@ -337,7 +345,7 @@ class Stage(NamedTuple):
 
 
 class Rehearsed(NamedTuple):
-    """A program to test, its rewritten version, and the programs before it in its chain."""
+    """A rewritten program to test, its original, and the programs before it in the chain."""
 
     upstream: Sequence[Stage]  # in the order in which packets pass them
     original: tuple[Object, int]  # object of the program, and its number in the object
@@ -350,7 +358,7 @@ class Rehearsed(NamedTuple):
 
 
 class Rehearsing(NamedTuple):
-    """Options for testing a rewritten program against its original (rehearsal)."""
+    """Options for testing a rewritten program against its original; such a test is a rehearsal."""
 
     packets: int = 100_000  # number of packets that have to reach both programs
     arbitrary: bool = False  # true: also send this number of packets directly to both programs

@@ -1,4 +1,4 @@
-"""Measures network functions on this machine while they run next to competitors."""
+"""Measures network functions on this machine while competitors run on other CPUs."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ _HERE = "this machine"
 
 
 class ProgramWithTraffic(NamedTuple):
-    """An XDP program, and the packets on which it runs."""
+    """An XDP program, and a description of the packets on which it runs."""
 
     content: Object
     program: int  # number in the object
@@ -37,10 +37,10 @@ class Mix:
         programs: Sequence[ProgramWithTraffic] = (),
         kernel: Kernel | None = None,
     ) -> None:
-        """Allocate packets, tables and working sets as `slowpath_neighbours::MixSpec` describes.
+        """Allocate packets, tables and working sets for subjects and competitors.
 
-        A subject or competitor of the kind `given` runs one of `programs`, given by its index.
-        These programs run in `kernel`.
+        Both are described as in `slowpath_neighbours::MixSpec`. A description of the kind `given`
+        stands for one of `programs`, by its index. These programs run in `kernel`.
 
         Raises:
             StoppedError: if a stop was requested.
@@ -79,8 +79,10 @@ class Mix:
 def cpus(requested: Sequence[int] | None, least: int, purpose: str) -> list[int]:
     """Return the requested CPUs or, for None, all CPUs that this process may use.
 
+    At least `least` CPUs are needed for `purpose`, which the error names.
+
     Raises:
-        UnavailableError: if there are fewer than `least`, or this process may not use one of them.
+        UnavailableError: if there are fewer CPUs, or this process may not use a requested one.
     """
     allowed = _core.allowed_cpus()
     missing = [cpu for cpu in requested or () if cpu not in allowed]
@@ -99,7 +101,9 @@ def cpus(requested: Sequence[int] | None, least: int, purpose: str) -> list[int]
 
 
 def surroundings(one: int, other: int) -> Surroundings:
-    """Measure for some milliseconds by how much load on one of two CPUs slows down the other.
+    """Measure how much load on one of two CPUs slows down the other.
+
+    The measurement takes some milliseconds.
 
     Raises:
         UnavailableError: if this process may not use one of them.
@@ -110,7 +114,7 @@ def surroundings(one: int, other: int) -> Surroundings:
 
 
 def why_no_counters() -> str | None:
-    """Return the reason why this process has no hardware counters; None if it has them."""
+    """Return the reason why this process cannot read hardware counters; None if it can."""
     return _core.why_no_counters()
 
 

@@ -1,4 +1,4 @@
-"""Reads files of programs and packets, and lists the kernel's helpers and map types."""
+"""Reads files of programs and packets with the compiled engine."""
 
 import json
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ MAP_KIND_NAMES = {number: name for name, number in MAP_KINDS.items()}
 
 
 class Subject(NamedTuple):
-    """A program to analyse, compile or run."""
+    """A program to analyse, compile or run: its object, and its index in the object."""
 
     file: str  # name in messages
     object: Object
@@ -36,7 +36,7 @@ class Subject(NamedTuple):
 
 
 class View(NamedTuple):
-    """Options for showing programs of a BPF object."""
+    """Options for describing programs of a BPF object, as `slowpath show` does."""
 
     programs: list[int]  # numbers of the programs
     btf: Btf | None
@@ -56,7 +56,7 @@ class ProgramInfo(NamedTuple):
 
 
 def read_object(file: str, data: bytes) -> Object:
-    """Read the content of a file with programs; `file` is its name in errors.
+    """Read a BPF object or listing from the content of its file; `file` is its name in errors.
 
     Raises:
         InputError: if the object cannot be read.
@@ -66,7 +66,7 @@ def read_object(file: str, data: bytes) -> Object:
 
 
 def configured(file: str, found: Object, variables: list[str], maps: str | None) -> Object:
-    """Set variables in an object, as a loader would, and return the object.
+    """Set global variables of an object, as a loader would; return the new object.
 
     Args:
         file: Name of the object in errors.
@@ -88,7 +88,7 @@ def configured(file: str, found: Object, variables: list[str], maps: str | None)
 
 
 def read_btf(file: str, data: bytes) -> Btf:
-    """Read the types (BTF) of a kernel; `file` is their name in errors.
+    """Read the types of a kernel from the content of a BTF file; `file` is its name in errors.
 
     Raises:
         InputError: if they cannot be read.
@@ -111,9 +111,9 @@ def function_slots(found: Object) -> dict[str, int]:
 
 
 def with_replaced_calls(file: str, found: Object, calls: list[tuple[str, int]]) -> Object:
-    """Return an object in which stand-ins replace the given calls.
+    """Return an object in which stand-in instructions replace some calls.
 
-    A call is a pair: the function that contains it, and its 8-byte slot in this function.
+    A call is a pair: the name of the calling function, and the 8-byte slot of the call in it.
 
     Raises:
         InputError: if the object has no such call; `file` names the object.
@@ -123,18 +123,18 @@ def with_replaced_calls(file: str, found: Object, calls: list[tuple[str, int]]) 
 
 
 def map_names(found: Object) -> list[str]:
-    """Return the names of the maps of a BPF object; an NFP listing has no maps."""
+    """Return the names of the maps in a BPF object; none for an NFP listing."""
     return found.map_names()
 
 
 def run_maps(
     file: str, found: Object, maps: MapsFile | None
 ) -> dict[str, list[dict[str, str | int]]]:
-    """Return the initial entries of the maps of a BPF object, by name; `file` names the object.
+    """Return the initial entries of all maps in a BPF object, by map name.
 
-    Entries come from `maps`. For program arrays and maps of maps that `maps` does not name, they
-    come from the object. Entries have the form of those in witnesses (`docs/reference/maps.md`),
-    with keys and values in hexadecimal digits.
+    `file` is the name of the object in errors. Entries come from `maps`. For program arrays and
+    maps of maps that `maps` does not name, they come from the object. Entries have the form of
+    those in witnesses (`docs/reference/maps.md`), with keys and values in hexadecimal digits.
 
     Raises:
         InputError: if `maps` cannot be read, or does not fit the maps of the object.
@@ -147,14 +147,14 @@ def run_maps(
 
 
 class Shown(NamedTuple):
-    """Description of the programs of a BPF object, as JSON text."""
+    """Description of the programs in a BPF object, as JSON text."""
 
     text: str  # JSON
     complete: bool  # true: the same on each machine, because no limit affected it
 
 
 def show(file: str, found: Object, view: View, stopping: Stopping) -> Shown:
-    """Return the content of programs of a BPF object; `file` names the object.
+    """Describe programs of a BPF object as JSON; `file` is the name of the object in errors.
 
     Raises:
         InputError: if the file is not a BPF object.
@@ -197,7 +197,7 @@ def captured(file: str) -> Iterator[Captured]:
 
 
 def check_capture(file: str) -> None:
-    """Raise `InputError` if a file cannot be read, or does not begin as a capture file does."""
+    """Raise `InputError` unless a file can be read and begins like a packet capture."""
     try:
         _core.Capture(file)
     except _core.Error as problem:
@@ -205,7 +205,9 @@ def check_capture(file: str) -> None:
 
 
 def read_functions(file: str, data: bytes) -> Functions:
-    """Read all functions of a BPF object, not only its programs; `file` is its name in errors.
+    """Read all functions of a BPF object, including those that are not programs.
+
+    `file` is the name of the object in errors.
 
     Raises:
         InputError: if the object cannot be read.

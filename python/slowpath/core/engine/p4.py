@@ -1,4 +1,7 @@
-"""Translates P4 programs, and prints SWX pipelines, with the compiled engine."""
+"""Translates P4 programs to C for XDP or to pipelines of DPDK's software switch (SWX).
+
+The compiled engine does the work.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -13,7 +16,7 @@ from slowpath.core.inputs import read_program
 
 
 class Fault(NamedTuple):
-    """A fault of a P4 program: its code, its text, and its place in the source."""
+    """An error in a P4 program: its code, its text, and its position in the source."""
 
     code: Code
     file: str
@@ -23,7 +26,7 @@ class Fault(NamedTuple):
     end: tuple[int, int] | None = None  # line and column after the last character, if known
 
     def message(self, file: str) -> str:
-        """Return the text with its place, for an error or note about `file`."""
+        """Return the text with its position in the source, for a message about `file`."""
         if not self.line:
             return self.text
         header = "" if self.file == file else f"{self.file}, "
@@ -31,7 +34,7 @@ class Fault(NamedTuple):
 
 
 class Translation(NamedTuple):
-    """C source of a P4 program for XDP."""
+    """Result of translating a P4 program to C for XDP."""
 
     c: str | None  # None: the program has faults
     faults: Sequence[Fault]
@@ -40,7 +43,7 @@ class Translation(NamedTuple):
 
 
 class Field(TypedDict):
-    """A field of a header in a packet."""
+    """A field of a header, with its position in the packet."""
 
     name: str
     at: int  # first bit in the packet
@@ -48,14 +51,14 @@ class Field(TypedDict):
 
 
 class Header(TypedDict):
-    """A header that the parser extracts, or bits that it skips."""
+    """A header that the parser extracts, with its fields, or bits that the parser skips."""
 
     name: str
     fields: list[Field]
 
 
 class TableRun(TypedDict):
-    """A run of a table that a control applies: hit or miss, and the action with its arguments."""
+    """A table lookup in a run of the program: hit or miss, and the executed action."""
 
     table: str
     hit: bool
@@ -64,7 +67,7 @@ class TableRun(TypedDict):
 
 
 class Walk(TypedDict):
-    """A run of a P4 program on a packet: visited parser states, extracted headers, applied tables.
+    """A run of a P4 program on one packet: parser states, headers, and table lookups.
 
     See `crates/p4/src/walk/mod.rs`.
     """
@@ -77,7 +80,7 @@ class Walk(TypedDict):
 
 
 class Number(TypedDict):
-    """A number in the key or value of a map: its name, width, offset and size."""
+    """A number in the key or value of a map element: its name, width, offset and size."""
 
     name: str
     width: int  # bits
@@ -86,14 +89,14 @@ class Number(TypedDict):
 
 
 class Key(TypedDict):
-    """A key field of a table, with the kind of its match."""
+    """A key field of a P4 table, with its kind of match."""
 
     number: Number
     kind: str  # Exact, Lpm, Ternary, Range, Optional
 
 
 class Action(TypedDict):
-    """An action of a table, with the parameters that the control plane sets."""
+    """An action of a P4 table, with the parameters that the control plane sets."""
 
     name: str
     id: int
@@ -102,15 +105,15 @@ class Action(TypedDict):
 
 
 class Groups(TypedDict):
-    """The map with the groups of an action selector."""
+    """The map that holds the groups of an action selector."""
 
     map: str
 
 
 class Members(TypedDict):
-    """The map with the members of an action profile or selector.
+    """The map that holds the members of an action profile or selector.
 
-    Entries refer to members by number.
+    A member is an action with its data. Table entries refer to members by number.
     """
 
     name: str
@@ -119,7 +122,10 @@ class Members(TypedDict):
 
 
 class Table(TypedDict):
-    """A table with its map; see `crates/p4/src/xdp/layout.rs`."""
+    """A P4 table, with the layout of the map that holds its entries.
+
+    See `crates/p4/src/xdp/layout.rs`.
+    """
 
     name: str
     map: str
@@ -138,7 +144,7 @@ None as value means that the map has no element with this key.
 
 
 class P4Program(NamedTuple):
-    """A P4 program that this process has translated: its source and flags, tables and warnings."""
+    """A P4 program that this process has translated: its source, flags, tables and warnings."""
 
     file: str
     text: str
@@ -154,7 +160,8 @@ class P4Program(NamedTuple):
     def walks(self, packets: Sequence[tuple[bytes, int, Content]]) -> list[Walk | None]:
         """Run the P4 program on packets, each with its input port and the content of maps.
 
-        A result is None if the engine cannot run programs of this architecture.
+        Return a description of each run; None if the engine cannot run programs of this
+        architecture.
         """
         folders, defines = list(self.folders), list(self.defines)
         given = [
@@ -166,7 +173,7 @@ class P4Program(NamedTuple):
 
 
 def given_content(maps: str | None) -> Content | None:
-    """Return the map content of `--maps` as the engine reads it; None if it is not JSON."""
+    """Read the map content of `--maps`; None if it is not JSON in the engine's form."""
     if maps is None:
         return {}
     try:
@@ -189,7 +196,7 @@ _translated: dict[str, P4Program] = {}
 
 
 def translated(file: str) -> P4Program | None:
-    """Return the latest translation of a P4 program by this process; None for other files."""
+    """Return this process's latest translation of a P4 file to C; None if there is none."""
     return _translated.get(file)
 
 
@@ -228,7 +235,7 @@ Form = Literal["lines", "json", "messages"]
 
 
 class Pipeline(NamedTuple):
-    """An SWX pipeline, a `.spec` file of DPDK 22.11."""
+    """An SWX pipeline, the content of a `.spec` file of DPDK 22.11."""
 
     spec: str
     conditions: Sequence[str]
@@ -239,7 +246,7 @@ _pipelines: dict[str, Pipeline] = {}
 
 
 def translated_pipeline(file: str) -> Pipeline | None:
-    """Return the pipeline of the latest translation of a P4 program by this process, if any."""
+    """Return this process's latest translation of a P4 file to a pipeline; None without one."""
     return _pipelines.get(file)
 
 
@@ -266,7 +273,7 @@ def translate_to_swx(
 
 
 class PipelineEntry(NamedTuple):
-    """An entry of a pipeline's table, as DPDK reads it."""
+    """An entry of a pipeline's table, in the text form that DPDK reads."""
 
     table: str
     is_default: bool
@@ -276,12 +283,11 @@ class PipelineEntry(NamedTuple):
 def pipeline_entries(
     file: str, flags: Sequence[str], entries: MapsFile, form: Form, info: str | None = None
 ) -> tuple[list[PipelineEntry], str] | None:
-    """Translate a P4 program to a pipeline, and return its table entries and the pipeline's text.
+    """Translate a P4 program to a pipeline; return its table entries and the pipeline's text.
 
-    The entries are those that the program declares, followed by those in the file `entries`.
-
-    The tables of the pipeline have room for all these entries. Return None if the program has a
-    fault. The arguments are those of `map_content`.
+    The entries are those that the program declares, followed by those in the file `entries`. The
+    tables of the pipeline have room for all these entries. Return None if the program has a fault.
+    The arguments are those of `map_content`.
 
     Raises:
         InputError: if an entry has a fault.
@@ -297,7 +303,7 @@ def pipeline_entries(
 
 
 def printed_pipeline(text: str) -> str:
-    """Return a pipeline with a statement or an instruction on each line, and without comments.
+    """Format the text of a pipeline with one statement or instruction per line, without comments.
 
     Raises:
         ValueError: if the text is not a pipeline.
@@ -308,7 +314,7 @@ def printed_pipeline(text: str) -> str:
 def map_content(
     file: str, flags: Sequence[str], entries: MapsFile, form: Form, info: str | None = None
 ) -> str | None:
-    """Return entries of tables as map content, in the form that the engine reads (JSON).
+    """Convert table entries of a P4 program to map content, in the engine's JSON form.
 
     Return None if the program has a fault.
 
@@ -333,10 +339,10 @@ _Fault = tuple[str, int, str]  # code, line of the file of entries (0: of the pr
 
 
 def _checked(found: tuple[T | None, _Fault | None], file: str, entries: MapsFile) -> T | None:
-    """Return the entries in the engine's answer `found`; None if the program `file` has a fault.
+    """Return the entries from the engine's result `found`; None if the program `file` has a fault.
 
     Raises:
-        InputError: if an entry has a fault.
+        InputError: if an entry has a fault; the error names the file `entries`.
     """
     content, fault = found
     code, line, message = fault or ("", 0, "")
@@ -347,7 +353,7 @@ def _checked(found: tuple[T | None, _Fault | None], file: str, entries: MapsFile
 
 
 def _settings(flags: Sequence[str]) -> tuple[list[str], list[tuple[str, str]]]:
-    """Return the folders of the flags `-I`, and the macros of the flags `-D` with their values."""
+    """Split flags for the C preprocessor into folders (`-I`), and macros with values (`-D`)."""
     folders = [flag[2:] for flag in flags if flag.startswith("-I")]
     return folders, [_definition(flag[2:]) for flag in flags if flag.startswith("-D")]
 
@@ -358,7 +364,7 @@ def _definition(text: str) -> tuple[str, str]:
 
 
 class PipelineKey(TypedDict):
-    """A field of a table's key."""
+    """A field of the key of a pipeline's table."""
 
     field: str
     """The field, as the file writes it."""
@@ -405,7 +411,7 @@ class PipelineContent(TypedDict):
 
 
 def describe_pipeline(file: str, text: str) -> PipelineContent:
-    """Return the content of a pipeline.
+    """Return the content of a pipeline: its headers, tables and actions.
 
     Raises:
         InputError: if the text is not a valid pipeline; it names `file` and the line.

@@ -1,4 +1,4 @@
-"""Reads descriptions of devices, and estimates the time of a path on a modelled core."""
+"""Reads descriptions of target devices, and estimates the times of paths on them."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -15,7 +15,7 @@ Target = _core.Target
 
 
 class Description(NamedTuple):
-    """A device, described by a text or, if it is a built-in target, by its name."""
+    """The name of a target device, and the text that describes it."""
 
     name: str
     text: str | None  # None: a built-in target
@@ -27,7 +27,7 @@ def target_names() -> list[str]:
 
 
 def target_text(name: str) -> str | None:
-    """Return the description of a built-in target; None if the name is unknown."""
+    """Return the text that describes a built-in target; None if the name is unknown."""
     return _core.target_text(name)
 
 
@@ -37,9 +37,9 @@ def builtin_target(name: str) -> Target:
 
 
 def described_target(name: str, text: str) -> Target:
-    """Return the target that a text describes.
+    """Return the target device that a text describes.
 
-    If the description is invalid, each analysis for the target fails.
+    An invalid text causes no error here, but every analysis for the target fails.
     """
     return _core.Target(as_text(name), text)
 
@@ -55,12 +55,15 @@ Flow = _core.Flow
 
 
 def flow(case: _core.Case) -> Flow | None:
-    """Return the executed instructions of a path, for time estimates; None if unknown."""
+    """Return the instructions that a measured path executes; None if unknown.
+
+    They are needed to estimate the time of the path.
+    """
     return _core.flow(case)
 
 
 def flow_of(text: str) -> Flow:
-    """Read a path from the text that `Flow.text` wrote.
+    """Read the executed instructions of a path from the text that `Flow.text` wrote.
 
     Raises:
         ValueError: if the text is invalid.

@@ -1,4 +1,4 @@
-"""Writes self-contained HTML pages with their style sheet, from elements and tables.
+"""Builds self-contained HTML pages, with a common style sheet, from elements and tables.
 
 Pages show names of files, experiments and machines. Each text is escaped when it becomes part of an
 element. Characters that hide or reorder text become escapes (`slowpath.core.printable`).
@@ -17,7 +17,7 @@ _BLOCKS = {"section", "table", "tr", "div", "svg", "figure", "details", "ul", "l
 
 
 class Html(str):
-    """Text that is HTML and must not be escaped; only this package creates it."""
+    """A text that is HTML and must not be escaped again. Only this package creates instances."""
 
     __slots__ = ()
 
@@ -27,7 +27,11 @@ Content = str | None
 
 
 def element(tag: str, *content: Content, **attributes: str | float | None) -> Html:
-    """Return an element; `_` in attribute names becomes `-`, and `class_` becomes `class`."""
+    """Return an HTML element.
+
+    In names of attributes, `_` becomes `-`, and `class_` becomes `class`. Attributes with the value
+    None are left out.
+    """
     text = "".join(
         f' {_name(name)}="{escape(_written(value), quote=True)}"'
         for name, value in attributes.items()
@@ -40,7 +44,7 @@ def element(tag: str, *content: Content, **attributes: str | float | None) -> Ht
 
 
 def prose(text: str) -> Html:
-    """Return a sentence as HTML; text between backticks becomes code."""
+    """Convert a sentence to HTML; text between backticks becomes code."""
     pieces = text.split("`")
     if len(pieces) % 2 == 0:
         return join(text)
@@ -49,7 +53,7 @@ def prose(text: str) -> Html:
 
 
 def join(*content: Content) -> Html:
-    """Concatenate pieces of content; texts are escaped."""
+    """Concatenate pieces of HTML and plain texts, which are escaped."""
     return Html("".join(map(_safe, content)))
 
 
@@ -64,7 +68,7 @@ def _name(name: str) -> str:
 
 
 def _written(value: str | float) -> str:
-    """Format an attribute's value; coordinates get one decimal, which is precise enough."""
+    """Format the value of an attribute; fractions get one decimal, enough for coordinates."""
     if isinstance(value, float):
         return f"{value:.1f}".removesuffix(".0")
     return one_line(str(value))
@@ -89,7 +93,7 @@ def table(
 ) -> Html:
     """Return an HTML table, in a box that scrolls sideways if the table is too wide.
 
-    With `stack`, for long texts, phones show each row as lines of names and values.
+    With `stack`, for long texts, narrow screens show each row as lines of names and values.
     """
     head = element("tr", *(element("th", one.heading, class_=one.style) for one in columns))
     body = join(*(_row(columns, row) for row in rows))
@@ -277,10 +281,10 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-
 
 
 def page(title: str, *content: Content, broad: bool = False, style: str = "") -> str:
-    """Return the text of an HTML file.
+    """Return the text of an HTML file with a title and content.
 
-    With `broad`, the page uses the width of large screens. `style` follows the style sheet of all
-    pages.
+    With `broad`, the page uses the width of large screens. `style` is added to the common style
+    sheet.
     """
     head = element(
         "head",
@@ -296,16 +300,16 @@ def page(title: str, *content: Content, broad: bool = False, style: str = "") ->
 
 
 def facts(*pairs: tuple[str, str | None]) -> Html:
-    """Return a list of names with their values; names without a value are left out."""
+    """Return a list of names with values, as HTML; names without a value are left out."""
     known = [(name, value) for name, value in pairs if value is not None]
     rows = (element("div", element("dt", name), element("dd", value)) for name, value in known)
     return element("dl", *rows, class_="facts")
 
 
 def problem(text: str, code: str | None = None, class_: str = "warn") -> Html:
-    """Return a paragraph about an error or a warning, with its code as in reports.
+    """Return an HTML paragraph about an error or a warning, with its code.
 
-    The code is that of a `Coded` text, unless `code` replaces it.
+    The code is that of a `Coded` text, unless `code` is given.
     """
     if code is None and isinstance(text, Coded):
         code = text.code
@@ -313,14 +317,14 @@ def problem(text: str, code: str | None = None, class_: str = "warn") -> Html:
 
 
 def coded_end(code: str | None) -> Iterator[Content]:
-    """Yield the end of a text about a problem: its code, and the command that explains the code."""
+    """Yield HTML for the end of an error or warning: its code, and the command that explains it."""
     if code is not None:
         yield " "
         yield element("span", f"[{code}]", title=f"slowpath explain {code}", class_="code")
 
 
 def warning_boxes(warnings: Sequence[str]) -> Html:
-    """Return warnings about the result, for the start of a page."""
+    """Return paragraphs with warnings about the result, for the start of a page."""
     return join(
         *(
             element("p", f"Warning: {text}", *coded_end(getattr(text, "code", None)), class_="warn")
@@ -330,7 +334,10 @@ def warning_boxes(warnings: Sequence[str]) -> Html:
 
 
 def download(text: str, file: str, words: str) -> Html:
-    """Return a link that saves `text` under the name `file`; the page itself contains the text."""
+    """Return a link that saves `text` as a CSV file named `file`; `words` is the text of the link.
+
+    The link itself contains the CSV text.
+    """
     from urllib.parse import quote
 
     address = f"data:text/csv;charset=utf-8,{quote(text)}"

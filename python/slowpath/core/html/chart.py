@@ -1,4 +1,4 @@
-"""Draws charts as SVG: points with intervals, curves with bands, axes, strips of measurements."""
+"""Draws charts as SVG: points with intervals, curves with bands, and rows of measurements."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -35,7 +35,7 @@ class Scale(NamedTuple):
         return (at - low) / (high - low)
 
     def ticks(self) -> list[float]:
-        """Return the round values on the axis that are labelled (ticks)."""
+        """Return the round values at which the axis has labels."""
         if not self.logarithmic:
             return _linear(self.low, self.high, whole=self.whole)
         decades = math.log10(self.high / self.low)
@@ -49,7 +49,10 @@ class Scale(NamedTuple):
 
 
 def scale_of(values: Iterable[float], *, from_zero: bool = False) -> Scale:
-    """Return an axis that covers these values; with `from_zero`, a linear axis includes zero."""
+    """Return an axis that covers these values; logarithmic if they are positive and far apart.
+
+    With `from_zero`, a linear axis includes zero.
+    """
     known = [value for value in values if math.isfinite(value)]
     low, high = min(known, default=0.0), max(known, default=0.0)
     if low > 0 and high > _WIDE * low:
@@ -71,7 +74,7 @@ def _are_whole(values: Sequence[float]) -> bool:
 
 
 def with_room(scale: Scale, share: float = 0.06) -> Scale:
-    """Add a margin of `share` to both ends of an axis, but not to an end that is zero."""
+    """Widen an axis at both ends by `share` of its length, but not at an end that is zero."""
     if scale.logarithmic:
         factor = (scale.high / scale.low) ** share
         return scale._replace(low=scale.low / factor, high=scale.high * factor)
@@ -110,7 +113,7 @@ _SPARK = (88.0, 24.0)  # width and height of a sparkline
 
 
 class Points(NamedTuple):
-    """Measured points of a chart, with their confidence intervals."""
+    """Measured points to draw, with their confidence intervals and tooltips."""
 
     x: Sequence[float]
     y: Sequence[float]
@@ -142,10 +145,10 @@ class Chart(NamedTuple):
     labels: Sequence[str] = ()  # names of the x values 0, 1, ...; empty: the x-axis has numbers
 
     def scales(self) -> tuple[Scale, Scale]:
-        """Return x-axis and y-axis that cover all values of the chart.
+        """Return the x-axis and the y-axis, which cover all values of the chart.
 
-        To cover ends of intervals, the y-axis grows at each end at most by `_GROWTH` times the span
-        of the values; on a logarithmic axis, by the factor `_WIDE`.
+        To show intervals, the y-axis grows at each end at most by `_GROWTH` times the span of the
+        values; on a logarithmic axis, by the factor `_WIDE`.
         """
         x_values = list(chain(self.points.x, *(one.x for one in self.curves)))
         x = scale_of(x_values)
@@ -166,7 +169,10 @@ class Chart(NamedTuple):
 
 
 class _Plane:
-    """Converts values to coordinates in the picture; `left` is the position of the y-axis."""
+    """Converts values of both axes to coordinates in the picture.
+
+    `left` is the position of the y-axis.
+    """
 
     def __init__(self, x: Scale, y: Scale, left: float) -> None:
         self.x, self.y, self.left = x, y, left
@@ -185,7 +191,7 @@ class _Plane:
 
 
 def colour(number: int) -> str:
-    """Return the CSS colour of a series; after the last colour, the first one is used again."""
+    """Return the CSS colour of the series with this number; colours repeat after the last one."""
     return f"var(--c{number % COLOURS})"
 
 
@@ -203,7 +209,7 @@ def draw(chart: Chart) -> Html:
 
 
 def spark(curves: Sequence[Curve], points: Points) -> Html:
-    """Draw curves, or else points, as a sparkline: as small as a word and without axes."""
+    """Draw a sparkline: curves, or else points, as small as a word and without axes."""
     x, y = Chart("", "", points, curves).scales()
     width, height = _SPARK
 
@@ -295,7 +301,7 @@ _POINTS = 200
 
 
 class Strip(NamedTuple):
-    """A row of the chart: the observations of one subject, their mean, and a reference value."""
+    """A row of the chart: the measurements of one subject, their mean, and a reference value."""
 
     label: str
     tooltip: str
@@ -307,9 +313,9 @@ class Strip(NamedTuple):
 
 
 def draw_strips(strips: Sequence[Strip], axis: str, words: str, line: float | None = None) -> Html:
-    """Draw strips above a common axis with this name, as an SVG element.
+    """Draw rows of measurements above a common axis with the name `axis`, as an SVG element.
 
-    `words` is the text alternative for screen readers; `line` is a value with a dashed line.
+    `words` is the text alternative for screen readers; a dashed line marks the value `line`.
     """
     scale = _scale(strips, line)
     letters = max((min(len(one.label), _LABEL) for one in strips), default=0)
@@ -344,7 +350,7 @@ def _scale(strips: Sequence[Strip], line: float | None) -> Scale:
 
 
 def _thinned(values: Sequence[float]) -> Sequence[float]:
-    """Return at most `_POINTS` of the values, evenly chosen by rank."""
+    """Select at most `_POINTS` of the values, at even distances in sorted order."""
     if len(values) <= _POINTS:
         return values
     ordered = sorted(values)

@@ -1,4 +1,4 @@
-"""Builds the parts of pages that explore programs: cards, a switch between paths, code, graphs.
+"""Builds the parts of HTML pages about programs: cards, the choice of a path, code, graphs.
 
 The reader chooses a path by radio buttons, without scripts. The CSS class `k` marks elements of
 single paths, and `k1`, `k2` and so on mark those of one path.
@@ -91,7 +91,7 @@ tr { scroll-margin-top: 5rem; }
 
 
 def style() -> str:
-    """Return the style sheet, with the rules that show the elements of the chosen path only.
+    """Return the style sheet, with rules that show only the elements of the chosen path.
 
     The selectors name each element from the article down to a button. A descendant selector would
     be slow: for each hidden element whose style a script queries (axe-core does), browsers would
@@ -113,9 +113,10 @@ def path_classes(number: int) -> str:
 
 
 def switch(name: str, labels: Sequence[str], rest: str | None = None) -> Html:
-    """Return radio buttons that choose a path by its label; at first, the first path is chosen.
+    """Return radio buttons that choose the path to show; the first path is chosen initially.
 
-    `name` is the id of the article; `rest` is a remark beside the buttons.
+    `name` is the id of the article, `labels` are the texts of the buttons, and `rest` is a remark
+    beside them.
     """
     buttons = (
         element(
@@ -136,38 +137,38 @@ def switch(name: str, labels: Sequence[str], rest: str | None = None) -> Html:
 
 
 def card(title: str, *content: Content) -> Html:
-    """Return a card for the first screen of an article: a box with a title."""
+    """Return a box with a title, for the top of an article."""
     return element("section", element("h2", title), *content)
 
 
 def value(words: Content) -> Html:
-    """Return the large text of a card, which states the main result."""
+    """Return the large text of a box, which states the main result."""
     return element("p", words, class_="value")
 
 
 def hero(*cards: Html) -> Html:
-    """Return the first screen: up to three cards side by side."""
+    """Return the top of an article: up to three boxes side by side."""
     return element("div", *cards, class_="hero")
 
 
 def several(*articles: Html) -> Html:
-    """Return the articles of several programs.
+    """Combine the articles of several programs.
 
-    A printed page has only the first screens of the first four articles. With more than `_MANY`
-    articles, it has none of them, only the table of programs.
+    On paper, only the tops of the first four articles appear; with more than `_MANY` articles, only
+    the table of programs.
     """
     kind = "several unprinted" if len(articles) > _MANY else "several"
     return element("div", *articles, class_=kind)
 
 
 def pairs(known: Sequence[tuple[str, Content]]) -> Html:
-    """Return names with their values, for a card; empty values are left out."""
+    """Return a list of names with values, as HTML for a box; empty values are left out."""
     cells = [(element("dt", name), element("dd", content)) for name, content in known if content]
     return element("dl", *(one for pair in cells for one in pair))
 
 
 def region(label: str, *content: Content, class_: str = "scroll") -> Html:
-    """Return a box that scrolls if its content is too large; keys scroll it once it has focus.
+    """Return a box that scrolls if its content is too large, by mouse or keyboard.
 
     The box is not an ARIA landmark: labels of landmarks must differ, but articles of several
     programs repeat them.

@@ -1,10 +1,10 @@
 """Draws control-flow graphs, as small pictures or as columns of blocks with arrows.
 
 A picture has boxes without text; their height grows with the number of instructions. The boxes of a
-column can be opened and closed, so that its arrows consist of pieces that stretch with the boxes.
+column can be opened and closed, so its arrows consist of pieces that stretch with the boxes.
 
-In a column, all arrows to a box share a lane, to keep the number of lanes small. The shortest
-arrows are in the lanes next to the boxes.
+In a column, all arrows to one box run along one vertical line, its lane. This keeps the number of
+lines small. The shortest arrows are in the lanes next to the boxes.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,20 +23,20 @@ class Lane(NamedTuple):
 
     @property
     def first(self) -> int:
-        """Number of the uppermost box that the lane passes."""
+        """Number of the uppermost box beside the lane."""
         return min(self.target, self.sources[0])
 
     @property
     def last(self) -> int:
-        """Number of the lowest box that the lane passes."""
+        """Number of the lowest box beside the lane."""
         return max(self.target, self.sources[-1])
 
 
 def lanes(arrows: Mapping[int, Sequence[int]]) -> list[Lane]:
-    """Return a lane for each box with arrows to it; each lane has a track (x position).
+    """Choose a lane for each box with arrows to it, so that lanes do not overlap.
 
-    Lanes on the same track do not overlap. `arrows` maps the number of each target box to the
-    numbers of the boxes where its arrows start.
+    `arrows` maps the number of each target box to the numbers of the boxes where its arrows start.
+    A lane's `track` is its horizontal position.
     """
     plain = [Lane(target, tuple(sorted(set(found))), 0) for target, found in arrows.items()]
     plain.sort(key=lambda lane: (lane.last - lane.first, lane.first))
@@ -83,7 +83,7 @@ class Flow(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """A graph with the positions of its boxes in a picture."""
+    """A control-flow graph with the positions of its boxes in a picture."""
 
     flow: Flow
     layout: Layout
@@ -95,7 +95,10 @@ class Shape(NamedTuple):
 
 
 def shape(flow: Flow) -> Shape:
-    """Lay out a control-flow graph; boxes of one kind that form a chain become one box."""
+    """Compute the positions of a graph's boxes.
+
+    Boxes of one kind that form a chain become one box.
+    """
     collapsed = _collapsed(flow)
     nodes = [Node(_WIDTH, _height(box)) for box in collapsed.boxes]
     edges = [(arrow.start, arrow.end) for arrow in collapsed.arrows]
@@ -150,7 +153,7 @@ def picture(shape: Shape, words: str, *, scale: float = 1.0, style: str | None =
 
 
 def _lines(lines: Sequence[Line], arrows: Sequence[Arrow], *, never: bool) -> Html:
-    """Draw the edges that packets can take, or with `never` the edges that no packet takes."""
+    """Draw the edges that packets can take; with `never`, draw those that no packet takes."""
     drawn = [
         "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in line.points)
         for line in lines
@@ -160,7 +163,7 @@ def _lines(lines: Sequence[Line], arrows: Sequence[Arrow], *, never: bool) -> Ht
 
 
 def _lit_lines(lines: Sequence[Line], arrows: Sequence[Arrow]) -> Iterator[Html]:
-    """Draw a line for each CSS class in `Arrow.lit`, over all edges with this class."""
+    """Draw highlighted edges: for each CSS class in `Arrow.lit`, a line over its edges."""
     for kind in dict.fromkeys(kind for arrow in arrows for kind in arrow.lit):
         drawn = [
             "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in line.points)
@@ -171,7 +174,7 @@ def _lit_lines(lines: Sequence[Line], arrows: Sequence[Arrow]) -> Iterator[Html]
 
 
 def _collapsed(flow: Flow) -> Flow:
-    """Merge boxes of the same kind that always run one after the other."""
+    """Merge boxes of one kind that always run directly after each other."""
     leaving, arriving = [list[int]() for _ in flow.boxes], [list[int]() for _ in flow.boxes]
     for start, end, *_ in flow.arrows:
         leaving[start].append(end)
@@ -208,7 +211,7 @@ def _collapsed(flow: Flow) -> Flow:
 
 
 def column(rows: Sequence[Html], arrows: Sequence[Arrow]) -> Html:
-    """Return boxes as a column, with the arrows between them on the left.
+    """Arrange boxes in a column, with the arrows between them on the left.
 
     An arrow to the next box needs no lane.
     """
@@ -242,11 +245,11 @@ def column(rows: Sequence[Html], arrows: Sequence[Arrow]) -> Html:
 
 
 def _pieces(lane: Lane, at: int, place: int, live: set[tuple[int, int]]) -> Iterator[Html]:
-    """Yield the HTML elements that draw a lane on the left of box number `at`.
+    """Yield the lines that draw a lane on the left of box number `at`.
 
-    They are a vertical line, and horizontal lines for arrows that start or end at the box.
-    `place` is the position of the lane in pixels. Lines that only belong to arrows not in `live`,
-    which no packet takes, get the CSS class `n`.
+    They are a vertical line, and horizontal lines for arrows that start or end at the box. `place`
+    is the position of the lane in pixels. Lines that only belong to arrows not in `live`, which no
+    packet takes, get the CSS class `n`.
     """
     above, below = lane.first < at, lane.last > at
     arrives, leaves = at == lane.target, at in lane.sources
@@ -274,5 +277,5 @@ def _piece(kind: str, style: str) -> Html:
 
 
 def key(kind: str, words: Content) -> Html:
-    """Return a legend entry: the colour that a CSS class sets, and the meaning of the colour."""
+    """Return a legend entry: the colour of the CSS class `kind`, and its meaning (`words`)."""
     return element("span", join(element("i", class_=f"swatch {kind}"), words), class_="meaning")

@@ -22,7 +22,10 @@ class Node(NamedTuple):
 
 
 class Gaps(NamedTuple):
-    """Gaps between nodes and between layers, and the width of a trunk that several edges share."""
+    """Distances in a drawing: between nodes, between layers, and the width of a trunk.
+
+    A trunk is a line that several edges share.
+    """
 
     across: float
     down: float
@@ -30,7 +33,7 @@ class Gaps(NamedTuple):
 
 
 class Place(NamedTuple):
-    """The position of a node in the drawing: the middle of its upper edge."""
+    """A point of the drawing. | For a node, it is the middle of the upper edge."""
 
     x: float
     y: float
@@ -39,7 +42,8 @@ class Place(NamedTuple):
 class Line(NamedTuple):
     """A line of the drawing, which one or more edges of the graph share.
 
-    It runs down to the next layer, or for an edge that closes a cycle, up on the right side.
+    It runs down to the next layer. The line of an edge that closes a cycle runs up on the right
+    side instead.
     """
 
     points: tuple[Place, ...]
@@ -47,7 +51,7 @@ class Line(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """Positions of the nodes and lines of a graph."""
+    """Positions of the nodes and lines of a graph, and the size of the drawing."""
 
     width: float
     height: float
@@ -56,7 +60,10 @@ class Layout(NamedTuple):
 
 
 def layered(nodes: Sequence[Node], edges: Sequence[tuple[int, int]], gaps: Gaps) -> Layout:
-    """Lay out a graph; edges are pairs of node numbers, and node 0 is the entry."""
+    """Compute the drawing of a graph.
+
+    Edges are pairs of node numbers, and node 0 is at the top.
+    """
     if not nodes:
         return Layout(0, 0, [], [])
     back = _back_edges(len(nodes), edges)
@@ -83,7 +90,7 @@ def layered(nodes: Sequence[Node], edges: Sequence[tuple[int, int]], gaps: Gaps)
 
 
 def _back_edges(count: int, edges: Sequence[tuple[int, int]]) -> set[int]:
-    """Return the numbers of edges that close cycles in a depth-first search from node 0.
+    """Return the numbers of edges that close cycles, found by depth-first search from node 0.
 
     `count` is the number of nodes.
     """
@@ -113,7 +120,10 @@ def _back_edges(count: int, edges: Sequence[tuple[int, int]]) -> set[int]:
 
 
 def _ranks(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
-    """Return the layer of each node: the layer below its lowest predecessor, or layer 0 if none."""
+    """Return the layer of each node: directly below its lowest predecessor, or 0 without one.
+
+    `count` is the number of nodes; the graph must not have cycles.
+    """
     leaving, waiting = [list[int]() for _ in range(count)], [0] * count
     for start, end in edges:
         leaving[start].append(end)
@@ -132,7 +142,7 @@ def _ranks(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
 def _pieces(
     edges: Sequence[tuple[int, int]], forward: Sequence[int], ranks: Sequence[int]
 ) -> tuple[dict[tuple[int, int], list[int]], list[tuple[int, int]]]:
-    """Split edges into pieces that each lead to the next layer; return the pieces and the trunks.
+    """Split edges into pieces that each lead to the next layer; return pieces and trunks.
 
     A trunk carries all edges to one node through one layer; it is a pair of this node and this
     layer. Trunks have numbers after those of the nodes. A piece is a key of two such numbers, its
@@ -168,7 +178,10 @@ def _neighbours(
 
 
 def _order(layers: list[list[int]], below: list[list[int]], above: list[list[int]]) -> None:
-    """Sort each layer by the mean position of the neighbours in the previous layer."""
+    """Sort each layer in place, by the mean position of each node's neighbours in the next layer.
+
+    Layers are passed alternately downwards and upwards; this reduces crossings of edges.
+    """
     place = dict[int, float]()
     for layer in layers:
         place |= {number: float(at) for at, number in enumerate(layer)}
@@ -194,7 +207,7 @@ def _x_positions(
     gap: float,
     nodes: int,
 ) -> list[float]:
-    """Return the x position of the centre of each node and trunk, close to its neighbours.
+    """Return the x position of the centre of each node and trunk, close to those of its neighbours.
 
     The leftmost edge of the drawing has the position 0.
     """
@@ -222,7 +235,7 @@ def _x_positions(
 
 
 def _spread(targets: list[float], weights: list[float], distances: list[float]) -> list[float]:
-    """Return the positions nearest to the targets (least squares) that keep minimum distances.
+    """Find the positions nearest to `targets` (weighted least squares) that keep minimum distances.
 
     The method is isotonic regression: neighbours that are out of order are pooled.
     """
@@ -255,7 +268,7 @@ def _lines(
     positions: tuple[Sequence[int], Sequence[float], Sequence[tuple[int, int]]],
     rows: tuple[Sequence[Node], Sequence[float], Sequence[float]],
 ) -> list[Line]:
-    """Convert the pieces of edges, as `_pieces` returns them, to lines of the drawing.
+    """Convert pieces of edges, as `_pieces` returns them, to lines of the drawing.
 
     A piece that starts at a trunk first passes through the layer of the trunk.
     """
@@ -281,7 +294,10 @@ def _upward(
     number: int,
     x: float,
 ) -> Line:
-    """Return the line of an edge that closes a cycle: it leads up on the right of all nodes."""
+    """Return the line of an edge that closes a cycle; it leads up on the right of all nodes.
+
+    `x` is the position of the line's vertical part, and `number` that of the edge.
+    """
     start, end = edge
     down, up = places[start].y + nodes[start].height * 0.8, places[end].y + nodes[end].height * 0.2
     leaves, reaches = (places[one].x + nodes[one].width / 2 for one in edge)

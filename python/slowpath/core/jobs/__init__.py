@@ -1,7 +1,8 @@
-"""Worker processes, pools and threads. This file defines the interface of workers and jobs.
+"""Runs work in processes and threads. This file defines the interface of workers and jobs.
 
-SIGINT, SIGTERM and SIGHUP are requests to stop: the first signal asks the work to end with its
-results so far; the second one ends the process.
+A job is one call of a function; a worker is a process or thread that runs jobs. SIGINT, SIGTERM and
+SIGHUP are requests to stop: the first signal asks the work to end with its results so far; the
+second one ends the process.
 """
 
 import signal
@@ -13,21 +14,24 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Stopping:
-    """A request to stop, and the functions to call when it is made."""
+    """A request to stop: records if it was made, and calls functions when it is."""
 
     def __init__(self) -> None:
         self.asked = False
         self._listeners = list[Callable[[], None]]()
 
     def ask(self) -> None:
-        """Ask the work to end, and call the listeners that were registered for this request."""
+        """Make the request: set `asked`, and call all registered listeners."""
         self.asked = True
         for listener in list(self._listeners):
             listener()
 
     @contextmanager
     def calling(self, listener: Callable[[], None]) -> Iterator[None]:
-        """Within the context, call `listener` on a stop request; at once if it was already made."""
+        """Within the context, call `listener` when a stop is requested.
+
+        If this has already happened, call it at once.
+        """
         self._listeners.append(listener)
         try:
             if self.asked:
@@ -39,9 +43,10 @@ class Stopping:
 
 @contextmanager
 def handling_signals(handle: Callable[[], None]) -> Iterator[None]:
-    """Call `handle` on each of `SIGNALS`; ignored signals (`nohup`) stay ignored.
+    """Within the context, call `handle` on each signal that requests a stop.
 
-    Outside the main thread, signals cannot be handled, and nothing changes.
+    Ignored signals (`nohup`) stay ignored. Outside the main thread, signals cannot be handled, and
+    nothing changes.
     """
     before = {number: signal.getsignal(number) for number in SIGNALS}
     handled = [n for n, handler in before.items() if handler not in (signal.SIG_IGN, None)]
@@ -110,7 +115,7 @@ class WorkerLostError(Exception):
 
 
 class JobWorker(Protocol):
-    """A worker that runs jobs one after the other."""
+    """Interface of workers, which run jobs one after the other."""
 
     def start(self, number: int, seconds: float | None) -> None:
         """Start a job, given by its index in the worker's list of jobs.

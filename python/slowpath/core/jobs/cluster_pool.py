@@ -1,4 +1,4 @@
-"""A pool of the workers of a Dask cluster (extra `fleet`).
+"""Runs work on the workers of a Dask cluster (extra `fleet`).
 
 If a worker dies, Dask repeats its tasks on other workers. The common argument of all calls is a
 task of its own instead of scattered data, so that Dask can compute it again after a loss. Items are
@@ -79,7 +79,7 @@ class ClusterPool(Pool):
 
 
 class _Workers:
-    """The workers of a cluster, with the function that they call for each item; see `Crew`."""
+    """The workers of a cluster, and the function that they call for each item; see `Crew`."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class _Workers:
 
     @property
     def size(self) -> int:
-        """Maximum number of calls to submit at a time; it changes with the number of workers."""
+        """Maximum number of calls to submit at a time; it grows with the number of workers."""
         now = time.monotonic()
         if now >= self._counted + _LOOK:
             self._counted = now
@@ -114,7 +114,9 @@ class _Workers:
         return self._client.submit(*call, pure=False, retries=_RETRIES, priority=priority)
 
     def judge(self, problem: Exception) -> None:
-        """Raise the exception that ended the work on an item; return if its worker died.
+        """Decide about an exception that ended the work on an item.
+
+        Return if the worker died, so that the item can be retried; else raise the exception.
 
         Raises:
             UnavailableError: if the scheduler is gone, or workers lack a module.
@@ -135,7 +137,10 @@ class _Workers:
         raise problem
 
     def end(self) -> None:
-        """Ask all work to end; workers that do not answer notice that their task was cancelled."""
+        """Ask all running calls to end.
+
+        Workers that this message does not reach notice that their task was cancelled.
+        """
         threading.Thread(target=self._request_end, daemon=True).start()
 
     def _request_end(self) -> None:
@@ -148,7 +153,10 @@ _ended = set[str]()
 
 
 def _end(run: str) -> None:
-    """Ask the calls of `Pool.each` with the identifier `run` to end; called in a worker."""
+    """Runs in a worker: ask the calls of `Pool.each` that belong to `run` to end.
+
+    `run` is the identifier of one call of `each`.
+    """
     _ended.add(run)
 
 
@@ -161,7 +169,7 @@ def _call(
     key = worker.get_current_task()
 
     def stop_requested() -> bool:
-        """Return true if `_end` was called for the run, or the task was cancelled."""
+        """Return true if the run was asked to end, or this task was cancelled."""
         task = worker.state.tasks.get(key)
         return run in _ended or task is None or task.state == "cancelled"
 

@@ -1,4 +1,7 @@
-"""Runs a job in a worker process. `slowpath.bounds.analyst` does the same for analyses."""
+"""Runs functions in a worker process, so that a crash cannot end the command.
+
+`slowpath.bounds.analyst` does the same for analyses.
+"""
 
 from collections.abc import Callable, Iterator
 from types import TracebackType
@@ -16,14 +19,17 @@ Its parameters are a limit in seconds or None, a `Stopping`, and the arguments o
 
 
 class IsolatedJob:
-    """Work in a process with limits on time and memory; a crash does not affect the command.
+    """Runs functions in a process with limits on time and memory.
 
-    Several functions share one process, so that a call can use data that earlier calls left there.
-    After a crash, the next call gets a new process.
+    A crash of the process does not end the command. All functions share one process, so that a call
+    can use data that earlier calls left there. After a crash, the next call gets a new process.
     """
 
     def __init__(self, memory: int | None, *works: Work) -> None:
-        """Store the functions to run; `memory` is the limit of the process in bytes, or None."""
+        """Store the functions that can be run.
+
+        `memory` is the memory limit of the process in bytes; None: no limit.
+        """
         self._worker = ProcessWorker(list(map(_job, works)), lambda: memory)
 
     def __enter__(self) -> "IsolatedJob":
@@ -41,9 +47,11 @@ class IsolatedJob:
         take: Callable[[Message], None],
         look: Callable[[], None] = lambda: None,
     ) -> str | None:
-        """Run the first function; return the reason why it ended early, or None if it finished.
+        """Run the first function to its end, and pass on its messages.
 
-        `take` gets each message that the function yields; `look` is called ten times a second.
+        Return the reason if it ended early, or None if it finished. `take` gets each message that
+        the function yields; `look` is called ten times a second. `seconds` is the time limit; None:
+        no limit.
 
         Raises:
             InputError: if the function raised it.
@@ -52,7 +60,7 @@ class IsolatedJob:
         return self.wait(seconds, stopping, take, look)
 
     def start(self, number: int, seconds: float | None, *arguments: object) -> None:
-        """Start a function, given by its index, with arguments; the caller then has to `wait`.
+        """Start a function, given by its index, with arguments; the caller then has to call `wait`.
 
         `seconds` is the time limit; None: no limit.
         """
@@ -65,7 +73,10 @@ class IsolatedJob:
         take: Callable[[Message], None],
         look: Callable[[], None] = lambda: None,
     ) -> str | None:
-        """Wait until the started function has ended; for parameters and result see `run`."""
+        """Wait until the function that `start` started has ended.
+
+        Parameters and result are those of `run`.
+        """
         failed = list[InputError]()
         stopped = list[str | None]()
 

@@ -1,4 +1,4 @@
-"""Starts a pool of processes on this machine, or a pool on a cluster if the user asks for it."""
+"""Runs work in processes on this machine, or on a cluster if the user asks for it."""
 
 import multiprocessing
 import os
@@ -31,7 +31,7 @@ _ATTEMPTS = 3
 
 
 class LocalPool(Pool):
-    """Worker processes on this machine: `jobs`, or one per CPU that this process may use.
+    """A pool of processes on this machine: `jobs`, or one per CPU that this process may use.
 
     With one job or one item, the calling process does the work itself.
     """
@@ -71,7 +71,10 @@ class LocalPool(Pool):
 
 
 class _Lanes:
-    """Independent processes that each work on one item at a time: a crash loses only this item."""
+    """Independent processes, each of which works on one item at a time.
+
+    A crash loses only this item.
+    """
 
     def __init__(
         self, jobs: int, work: Callable[[Any, Any, StopRequested], Any], common: object
@@ -110,12 +113,12 @@ class _Lanes:
         self._stop.close()
 
     def kill(self) -> None:
-        """Kill all processes, even those that are at work."""
+        """End all processes at once, even while they work on items."""
         self._quit.close()
         self._await(self._all)
 
     def close(self) -> None:
-        """End all processes, once the caller needs no more results."""
+        """End all processes after their current items; the caller needs no more results."""
         self._await(self._free)
         self.kill()
 
@@ -127,17 +130,18 @@ class _Lanes:
 
 
 def _submit(lane: ProcessPoolExecutor, item: object) -> Future[Any]:
-    """Let a process work on an item; the process starts now if it has not started yet."""
+    """Let a process of the pool work on an item; the process is started if necessary."""
     with _settings_of_workers():
         return lane.submit(_call, item)
 
 
 @contextmanager
 def _settings_of_workers() -> Iterator[None]:
-    """Hide the origin of the main module from new processes, and give each one thread for NumPy.
+    """Within the context, prepare the environment that new worker processes inherit.
 
-    A new process would run the file of the main module again. A script that calls slowpath then
-    needs no `if __name__ == "__main__"`. The command line itself has the right settings.
+    Hide the file of the main module, because a new process would run it again; scripts that call
+    slowpath then need no `if __name__ == "__main__"`. Give NumPy one thread in each process. The
+    command line itself has the right settings.
     """
     if "slowpath.main" in sys.modules:
         yield
@@ -165,7 +169,11 @@ def _prepare(
     stop: Connection,
     quit_: Connection,
 ) -> None:
-    """Store the common arguments of all calls; runs first in each worker."""
+    """Prepare a worker process: store the function and common argument of all calls.
+
+    `stop` and `quit_` are pipes through which the owner asks for the end of the work or of the
+    process.
+    """
     # A terminal sends Ctrl-C to all processes; only the owner handles it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _shared[:] = [work, common, stop.poll]
@@ -173,7 +181,7 @@ def _prepare(
 
 
 def _exit_with_owner(quit_: Connection) -> None:
-    """Exit when the owner closes its end of the pipe or dies."""
+    """Exit as soon as the owner of this worker closes its end of the pipe or dies."""
     quit_.poll(None)
     os._exit(0)
 

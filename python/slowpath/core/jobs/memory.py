@@ -17,7 +17,7 @@ _LIMIT = "Max address space"
 
 
 def parse_size(text: str) -> int:
-    """Read a memory limit in bytes, as `quantities.size` does.
+    """Convert a memory limit such as `500M` to bytes, as `quantities.size` does.
 
     Raises:
         ValueError: if the text is not a size, or the size is too small for any analysis.
@@ -29,11 +29,10 @@ def parse_size(text: str) -> int:
 
 
 def default_limit(concurrency: int = 1) -> int | None:
-    """Return the default memory limit of each of `concurrency` analyses in bytes.
+    """Return the default memory limit in bytes of each of `concurrency` parallel analyses.
 
-    The limit is a fraction of the memory that is free on the machine and in its control groups,
-    and never above `ulimit -v`. The result is None if neither the free memory nor a `ulimit` is
-    known.
+    The limit is a fraction of the memory that is free on the machine and in its control groups, and
+    never above `ulimit -v`. The result is None if neither the free memory nor a `ulimit` is known.
     """
     free = min(_free(), default=None)
     share = None if free is None else free // (SHARE * concurrency)
@@ -43,7 +42,7 @@ def default_limit(concurrency: int = 1) -> int | None:
 
 
 def _free() -> Iterator[int]:
-    """Yield the bytes that are free on the machine and in each control group."""
+    """Yield the bytes that are free on the machine, and in each control group of this process."""
     if not sys.platform.startswith("linux"):
         return
     available = _field("/proc/meminfo", "MemAvailable:")
@@ -70,7 +69,7 @@ def _free_in_groups() -> Iterator[int]:
 
 
 def _address_space() -> int | None:
-    """Return the bytes that `ulimit -v` leaves; None: no limit."""
+    """Return the bytes that `ulimit -v` leaves to this process; None without a limit."""
     lines = _read("/proc/self/limits").splitlines()
     named = (line.split(_LIMIT)[1] for line in lines if line.startswith(_LIMIT))
     soft = next(named, "").split()[:1]

@@ -1,4 +1,4 @@
-"""Process pools: their interface, and their results in the order of the items.
+"""Interface of process pools, and the code that retries work and restores its order.
 
 While the caller waits for an item, all workers go on with later ones. If a worker dies, its item is
 retried alone after all other items. The retry thus has all memory and cannot take others down.
@@ -71,7 +71,7 @@ class Pool(ABC):
     def map(
         self, work: Callable[[Common, Item], Result], common: Common, items: Sequence[Item]
     ) -> list[Result]:
-        """Call `work` for each item and return the results in order.
+        """Call `work` for each item in the pool; return the results in the order of the items.
 
         Args:
             work: A module-level function, which workers import.
@@ -96,10 +96,10 @@ class Pool(ABC):
         items: Sequence[Item],
         observer: PoolObserver = NO_OBSERVER,
     ) -> Generator[Result | Unfinished, None, None]:
-        """Call `work` for each item; yield each result once it and all earlier ones are known.
+        """Call `work` for each item in the pool; yield the results in the order of the items.
 
-        After a stop request of `observer`, running items end with their results so far, and no
-        further items are begun.
+        A result is yielded once it and all earlier ones are known. After a stop request of
+        `observer`, running items end with their results so far, and no further items are begun.
 
         Raises:
             UnavailableError: if no workers are left, or they lack a module.
@@ -107,7 +107,7 @@ class Pool(ABC):
 
 
 class _IgnoringStop:
-    """Adapter for work that has no parameter for stop requests.
+    """Adapts a function without a parameter for stop requests to the interface of `each`.
 
     It is a class instead of a nested function, so that it can be pickled.
     """
@@ -130,7 +130,7 @@ class Future(Protocol):
         """Return true if the item is finished or cancelled."""
 
     def cancel(self) -> object:
-        """Cancel the item if it waits; if it is running, its worker may notice the request."""
+        """Cancel the item if it has not begun; a worker that runs it may notice the request."""
 
     def result(self) -> Any:  # noqa: ANN401 - result of the work
         """Return the result of a finished item.
@@ -141,17 +141,19 @@ class Future(Protocol):
 
 
 class Crew(Protocol):
-    """The workers of a pool, with the function that they call for each item."""
+    """Interface of a pool's workers, with the function that they call for each item."""
 
     @property
     def size(self) -> int:
-        """Maximum number of items that wait for a worker or are being worked on."""
+        """Maximum number of items to hand to the workers at a time, waiting or running."""
 
     def begin(self, item: object) -> Future:
         """Begin the work on an item, and return a handle that later gives access to the result."""
 
     def judge(self, problem: Exception) -> None:
-        """Raise the exception with which an item ended, unless it only means that a worker died.
+        """Decide about an exception that ended the work on an item.
+
+        Return if it only means that the worker died, so that the item can be retried.
 
         Raises:
             Exception: the exception itself or a clearer one, if it has another cause.
@@ -166,7 +168,7 @@ def in_order(
 ) -> Iterator[Any | Unfinished]:
     """Let the workers of a pool process items; yield the results in the order of the items.
 
-    Items whose worker died are retried; `attempts` is the maximum number of attempts for an item.
+    If a worker dies, its item is retried, up to `attempts` attempts in all.
 
     Raises:
         UnavailableError: if all workers die.
@@ -181,7 +183,7 @@ def in_order(
 
 
 class _Work:
-    """The items of a pool: waiting, running and finished ones."""
+    """The items of a pool during the work: waiting, running and finished ones."""
 
     def __init__(
         self, crew: Crew, items: Sequence[Any], observer: PoolObserver, attempts: int
@@ -265,7 +267,7 @@ class _Work:
 
 
 def check_place(scheduler: str | None, jobs: int | None) -> None:
-    """Check that the user chose at most one place for the work: a cluster or this machine.
+    """Check that the user did not choose both a cluster and a number of local processes.
 
     Raises:
         OptionError: if both options are given.

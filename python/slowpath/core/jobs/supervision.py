@@ -1,4 +1,4 @@
-"""Starts workers of the engine, as processes or threads, and limits their time and memory.
+"""Runs jobs of the engine in processes or threads, and limits their time and memory.
 
 A crash, lack of memory, or an endless loop ends only the current job of a worker process, not the
 command. The process is forked, so that jobs need no serialisation, and runs one job after the
@@ -39,13 +39,16 @@ class ProcessWorker:
     """
 
     def __init__(self, jobs: Sequence[Callable[..., None]], memory: Memory) -> None:
-        """Store the jobs, and a function that returns the memory limit of the process."""
+        """Store the functions that can be run as jobs.
+
+        `memory` returns the memory limit of the process.
+        """
         self._jobs = jobs
         self._memory = memory
         self._process: _Process | None = None
 
     def start(self, number: int, seconds: float | None, arguments: Message = ()) -> None:
-        """Start a job, given by its index; the caller has to receive all messages of the job."""
+        """Start the job with index `number`; the caller has to receive all its messages."""
         if self._process is None:
             self._process = _Process(self._jobs, self._memory)
         self._process.send((number, seconds, arguments))
@@ -65,7 +68,7 @@ class ProcessWorker:
             raise
 
     def descriptor(self) -> int | None:
-        """Return a descriptor that is readable when `receive` returns at once; None: no process.
+        """Return a file descriptor that becomes readable when a message arrives; None: no process.
 
         Callers that wait for several sources poll this descriptor.
         """
@@ -84,7 +87,7 @@ class ProcessWorker:
 
 
 class _Process:
-    """The parent's handle of a forked process that runs jobs."""
+    """The owner's handle of a forked process that runs jobs."""
 
     def __init__(self, jobs: Sequence[Callable[..., None]], memory: Memory) -> None:
         self._buffer = bytearray()
@@ -102,7 +105,7 @@ class _Process:
 
     @property
     def output(self) -> int:
-        """Descriptor of the pipe with the messages of the process."""
+        """Descriptor of the pipe through which the process sends messages."""
         return self._child.output
 
     def send(self, request: Message) -> None:
@@ -125,7 +128,7 @@ class _Process:
             self._buffer += data
 
     def _buffered_message(self) -> Message | None:
-        """Remove the first message from the input buffer and return it, or None if incomplete."""
+        """Remove the first message from the input buffer and return it; None if incomplete."""
         if len(self._buffer) < _LENGTH:
             return None
         end = _LENGTH + int.from_bytes(self._buffer[:_LENGTH])
@@ -164,10 +167,10 @@ Otherwise a child could inherit the pipe of another child, which would hide that
 
 
 class Child:
-    """A forked process whose output arrives through a pipe."""
+    """A forked process whose output the parent reads from a pipe."""
 
     def __init__(self, work: Callable[[int], int]) -> None:
-        """Fork, and call `work` in the new process with its end of the pipe.
+        """Fork, and call `work` in the new process with the descriptor of the pipe to write to.
 
         `work` returns the exit code. `SIGNALS` are blocked until it unblocks them, so that it can
         set handlers first.
@@ -206,7 +209,11 @@ class Child:
 def _serve(
     jobs: Sequence[Callable[..., None]], requests: int, answers: int, errors: int, memory: Memory
 ) -> int:
-    """Run requested jobs in the forked process until the owner closes the pipe."""
+    """Runs in the forked process: execute the requested jobs until the owner closes the pipe.
+
+    Descriptors: requests arrive at `requests`; messages go to `answers`, and error texts to
+    `errors`.
+    """
     try:
         stopping = Stopping()
         # A terminal signals both processes. Only the owner handles its signal, and sends SIGINT.
@@ -236,7 +243,7 @@ def _serve(
 
 
 def _exit_with_owner(owner: int) -> None:
-    """Let this process exit soon after its owner, the process with this number, has ended."""
+    """Let this process exit soon after its owner, the process `owner`, has ended."""
 
     def look(*_: object) -> None:
         if os.getppid() != owner:
@@ -247,7 +254,7 @@ def _exit_with_owner(owner: int) -> None:
 
 
 def _limit(memory: int) -> None:
-    """Limit the memory of this process to `memory` bytes in addition to its present memory.
+    """Limit the memory that this process can allocate from now on to `memory` bytes.
 
     The process begins with the memory of its owner, which can be large in a notebook.
     """
@@ -262,7 +269,7 @@ def _limit(memory: int) -> None:
 
 
 def _held() -> int:
-    """Return the bytes of this process that count for RLIMIT_DATA, or 0 if the system hides them.
+    """Return the memory of this process that counts for RLIMIT_DATA; 0 if unknown.
 
     Source: proc_pid_statm(5). The number includes the stack, which the limit does not count.
     """
@@ -306,6 +313,7 @@ def await_job(
     """Wait at most `seconds` until a started job ends; return None if the job finished.
 
     `take` gets the messages and returns true for the last one. `look` is called ten times a second.
+    If the job does not finish, the result is the reason.
     """
     deadline = None if seconds is None else time.monotonic() + seconds
     stop_time: float | None = None  # time of the stop request
@@ -345,7 +353,10 @@ def _lost(lost: WorkerLostError) -> EarlyEnd:
 
 
 class _Queue:
-    """A queue of messages between two threads; importing the module `queue` takes long."""
+    """A queue of messages between two threads.
+
+    The standard module `queue` takes too long to import.
+    """
 
     def __init__(self) -> None:
         self._messages = deque[Message | WorkerLostError]()
@@ -360,7 +371,7 @@ class _Queue:
 
 
 class ThreadWorker:
-    """A worker that runs jobs on a thread of this process, for one small program.
+    """A worker that runs jobs on a thread of this process; meant for one small program.
 
     For a trivial program, a worker process would add a sixth to the time, because both processes
     copy the pages that they write to. The engine stops by itself at a deadline, at a memory limit,
@@ -375,7 +386,7 @@ class ThreadWorker:
         self._stopping = Stopping()
 
     def start(self, number: int, seconds: float | None) -> None:
-        """Start a job, given by its index; the caller has to receive all messages of the job."""
+        """Start the job with index `number`; the caller has to receive all its messages."""
         # A new queue drops later messages of an abandoned job.
         messages, stopping = _Queue(), Stopping()
         self._messages, self._stopping = messages, stopping

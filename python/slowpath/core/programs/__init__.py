@@ -1,1 +1,1 @@
-"""Finds, compiles, loads and selects programs, and describes packets."""
+"""Finds, compiles, loads and selects the programs to analyse, and describes packets."""

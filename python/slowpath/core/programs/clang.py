@@ -65,7 +65,7 @@ class SourceError(NamedTuple):
 
 
 class CompilationError(InputError):
-    """Clang rejects a source; `errors` has the place of each error, if clang names places."""
+    """Clang rejects a source. | `errors` lists the errors for which clang gives a line."""
 
     def __init__(self, code: Code, file: str, reason: str, errors: Sequence[SourceError]) -> None:
         super().__init__(code, file, reason)
@@ -73,7 +73,7 @@ class CompilationError(InputError):
 
 
 class Form(NamedTuple):
-    """An output format of clang, such as a BPF object or LLVM bitcode."""
+    """An output format of clang, with the flags that select it: BPF object, LLVM bitcode."""
 
     flags: tuple[str, ...]
     extension: str
@@ -104,7 +104,7 @@ wraps and aliasing is not strict, as most authors of packet-processing code assu
 def compile_c(file: str, clang: Clang, form: Form = OBJECT, *, text: bytes | None = None) -> bytes:
     """Compile a C source with clang and return the content of the output file.
 
-    With `text`, the content of the source is this text, and `file` is its name in errors.
+    If `text` is given, it is compiled in place of the file; `file` is then its name in errors.
 
     Raises:
         CompilationError: if clang reports errors.
@@ -187,7 +187,7 @@ def _need_clang(file: str, clang: Clang, form: Form = OBJECT) -> Compiler:
 
 
 def shown_command(file: str, clang: Clang, *, search: bool = True, form: Form = OBJECT) -> str:
-    """Return the clang command for the user to run in a shell.
+    """Return the clang command that a user can run in a shell to compile a file.
 
     With `search`, the command also finds kernel headers.
     """
@@ -202,13 +202,16 @@ def shown_command(file: str, clang: Clang, *, search: bool = True, form: Form = 
 
 
 def _words(file: str, clang: Clang, form: Form, *, search: bool = True) -> list[str]:
-    """Return arguments of clang; flags of the user come last, so that they override others."""
+    """Return clang's arguments to compile a file.
+
+    Flags of the user come last, so that they override others.
+    """
     headers = _headers() if search and form.kernel else ()
     return [*form.flags, *headers, *clang.flags, "-c", file]
 
 
 def _headers() -> Iterator[str]:
-    """Yield flags that find the kernel's machine-dependent headers, such as `asm/types.h`.
+    """Yield clang flags that add the folder of kernel headers such as `asm/types.h`.
 
     Debian has them in a folder that clang does not search for the BPF target.
     """
@@ -218,9 +221,9 @@ def _headers() -> Iterator[str]:
 
 
 def _run(words: Sequence[str], seconds: float, memory: int | None) -> tuple[int, str]:
-    """Run a command and return its exit code and standard error; on an exception, kill it.
+    """Run a command and return its exit code and standard error; kill it on an exception.
 
-    `memory` is the limit of each of its processes in bytes.
+    `seconds` is its time limit, and `memory` the limit of each of its processes in bytes.
     """
     with subprocess.Popen(  # noqa: S603 - clang with the user's flags
         words,
@@ -241,7 +244,7 @@ def _run(words: Sequence[str], seconds: float, memory: int | None) -> tuple[int,
 
 
 def _limit(process: int, memory: int | None) -> None:
-    """Limit the memory of a process in bytes, if the system supports it (Linux)."""
+    """Limit the memory of a process to `memory` bytes, if the system supports it (Linux)."""
     if memory is None or not hasattr(resource, "prlimit"):
         return
     with suppress(ProcessLookupError, PermissionError):  # exited, or owned by another user
@@ -251,7 +254,7 @@ def _limit(process: int, memory: int | None) -> None:
 
 
 def _places(output: str) -> list[SourceError]:
-    """Return the errors in clang's output that have a place."""
+    """Return those errors in clang's output that have file, line and column."""
     return [
         SourceError(one["file"], int(one["line"]), int(one["column"]), one["text"])
         for one in _DIAGNOSIS.finditer(output)
@@ -261,7 +264,7 @@ def _places(output: str) -> list[SourceError]:
 def _summary(output: str, code: int) -> str:
     """Return clang's first error and the number of further errors.
 
-    `code` is clang's exit code.
+    `output` is the text of standard error, and `code` clang's exit code.
     """
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     if any(words in output for words in _OUT_OF_MEMORY):
@@ -276,7 +279,7 @@ def _summary(output: str, code: int) -> str:
 
 
 def _advice(error: str) -> str:
-    """Return the remedy for a header that clang does not find; empty for other errors."""
+    """Return advice for the user if a header is missing; empty for other errors."""
     missing = _MISSING_HEADER.search(error)
     if missing is None:
         return ""

@@ -1,4 +1,4 @@
-"""Finds a recent clang, for the package, Makefiles and tests.
+"""Finds a recent clang on this machine, for slowpath itself, its Makefile, and its tests.
 
 The search takes `$CLANG` if set, else the newest of `clang` and `clang-N` in PATH. It rejects
 versions before `OLDEST`, because slowpath's bounds on code from these versions are less exact.
@@ -28,15 +28,15 @@ _REMEDY = f"version {OLDEST} or newer is needed; apt install clang-{OLDEST}, or 
 
 
 class CompilerError(Exception):
-    """Error: no clang can be used; the message has the reason and a remedy."""
+    """No clang can be used; the message has the reason and a remedy."""
 
 
 class MissingCompilerError(CompilerError):
-    """Error: neither $CLANG nor PATH has a clang."""
+    """Neither `$CLANG` nor PATH has a clang."""
 
 
 class OldCompilerError(CompilerError):
-    """Error: the clang is older than `OLDEST`."""
+    """The clang that was found is older than `OLDEST`."""
 
 
 class Compiler(NamedTuple):
@@ -48,7 +48,7 @@ class Compiler(NamedTuple):
 
 
 def find_compiler() -> Compiler:
-    """Return the compiler of the environment: $CLANG, else the newest one in PATH.
+    """Return the clang to use: that of the variable `$CLANG`, else the newest one in PATH.
 
     Raises:
         CompilerError: if none is found, its version is unknown, or it is too old.
@@ -70,7 +70,10 @@ def find_compiler() -> Compiler:
 
 
 def _installed() -> Iterator[tuple[str, int | None]]:
-    """Yield the commands in PATH: `clang`, then each `clang-N` with N, newest first."""
+    """Yield the names of installed compilers: `clang`, then each `clang-N`, newest first.
+
+    The version is None for `clang`.
+    """
     if shutil.which("clang"):
         yield "clang", None
     for version in range(NEWEST, _ANCIENT - 1, -1):
@@ -79,7 +82,11 @@ def _installed() -> Iterator[tuple[str, int | None]]:
 
 
 def _accepted(compiler: Compiler) -> Compiler:
-    """Check that a compiler is not older than `OLDEST`, and return it."""
+    """Return a compiler unchanged if its version is at least `OLDEST`.
+
+    Raises:
+        OldCompilerError: if it is older.
+    """
     if compiler.version < OLDEST:
         raise OldCompilerError(
             f"{shlex.join(compiler.command)} is too old ({compiler.banner}): {_REMEDY}"
@@ -89,7 +96,9 @@ def _accepted(compiler: Compiler) -> Compiler:
 
 @functools.cache
 def _query(command: tuple[str, ...], path: str | None) -> Compiler:  # noqa: ARG001 - key of the cache
-    """Ask a compiler for its version; `path` is the program that the command starts.
+    """Ask a compiler for its version.
+
+    `path` is the file of the program, which tells cached answers apart.
 
     Raises:
         CompilerError: if the compiler cannot be started, or does not print a version of clang.

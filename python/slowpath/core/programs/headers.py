@@ -1,6 +1,6 @@
-"""Loads programs repeatedly, and records the files that each program depends on.
+"""Loads programs for commands that watch files, and records the headers of each program.
 
-Commands that watch files use it to find the programs that a changed header affects.
+When a header changes, these commands reload the programs that include it.
 """
 
 import os
@@ -19,7 +19,10 @@ _WORD = re.compile(r"(?:\\.|[^\s\\])+")
 
 
 class RecordingLoader:
-    """Loads programs, and records headers and errors of C sources; see `bounds.plan.Load`."""
+    """Loads programs, and records the headers and errors of C sources.
+
+    It is a function of the type `bounds.plan.Load`.
+    """
 
     def __init__(self, folder: str, texts: Mapping[str, str] | None = None) -> None:
         """Create a loader.
@@ -37,7 +40,7 @@ class RecordingLoader:
         """Errors of each C source that clang rejects; empty if clang names no places."""
 
     def __call__(self, file: str, clang: Clang) -> bytes:
-        """Load a program; C is compiled.
+        """Return the content of a program file; a C or P4 source is compiled first.
 
         Raises:
             InputError: as `load_program`.
@@ -67,7 +70,7 @@ class RecordingLoader:
         return data
 
     def _load_p4(self, file: str, clang: Clang) -> bytes:
-        """Load a P4 program; its headers are the files that it includes."""
+        """Compile a P4 program; record the files that it includes as its headers."""
         self.errors.pop(file, None)
         text = self._texts.get(file)
         self.headers[file] = included_files(file, clang.flags, text)
@@ -79,7 +82,7 @@ class RecordingLoader:
 
 
 def _compile_unsaved(file: str, clang: Clang) -> bytes:
-    """Compile a text of the overlay (unsaved text) whose file does not exist.
+    """Compile an unsaved text of an editor whose file does not exist yet.
 
     The driver of clang refuses a missing file before it reads the overlay, so the text is included
     in an empty source.
@@ -97,17 +100,18 @@ def _compile_unsaved(file: str, clang: Clang) -> bytes:
 
 
 def prerequisites(rule: str) -> list[str]:
-    """Return the files that the first rule of a Makefile depends on, as clang writes it."""
+    """Return the prerequisites in the first rule of a Makefile, which clang writes for `-MMD`."""
     _, _, files = rule.replace("\\\n", " ").partition(": ")
     words = _WORD.findall(files.partition("\n")[0])
     return [re.sub(r"\\(.)", r"\1", word).replace("$$", "$") for word in words]
 
 
 def _overlay(folder: str, texts: Mapping[str, str]) -> tuple[str, str]:
-    """Write texts into a folder; return flags with which clang reads them in place of files.
+    """Return flags that make clang read unsaved texts in place of files.
 
-    The file of clang's option is JSON (LLVM: `RedirectingFileSystem`, `VirtualFileSystem.h`).
-    Errors and debug information keep the names of the replaced files.
+    The texts are written to `folder`. The file of clang's option is JSON (LLVM:
+    `RedirectingFileSystem`, `VirtualFileSystem.h`). Errors and debug information keep the names of
+    the replaced files.
     """
     import json
 

@@ -21,7 +21,7 @@ from slowpath.core.programs.sources import (
 
 
 def load_program(file: str, clang: Clang) -> bytes:
-    """Read an object or listing; compile C source first.
+    """Return the content of an object or listing; compile C and P4 sources first.
 
     Raises:
         InputError: if the file cannot be read or compiled, or is a source that the user must
@@ -56,7 +56,7 @@ def load_program(file: str, clang: Clang) -> bytes:
 
 
 def _error_for_folder(folder: str) -> InputError:
-    """Return the error for a folder in place of a file; the error names files in the folder."""
+    """Return the error for a folder where a file is needed; it names some files of the folder."""
     from slowpath.core.inputs import program_files
     from slowpath.core.terminal import first_few
 
@@ -74,7 +74,7 @@ _RUNNING = "/sys/kernel/btf/vmlinux"
 
 
 class SerializedBtf(NamedTuple):
-    """Kernel types in a form that can be sent to a machine with another kernel."""
+    """Kernel types as bytes, which can be sent to a machine with another kernel."""
 
     file: str
     data: bytes | None  # None: not available, or not needed
@@ -82,16 +82,16 @@ class SerializedBtf(NamedTuple):
 
 
 class KernelBtf:
-    """Kernel types (BTF) for programs.
+    """Provides the kernel types (BTF) that programs need.
 
-    The running kernel's types are read only if they are needed.
+    The running kernel's types are read only if a program needs them.
     """
 
     def __init__(self, file: str | None) -> None:
-        """Read the types in `file`, if given.
+        """Read the types in `file`; None stands for the running kernel.
 
         Raises:
-            InputError: if they cannot be read.
+            InputError: if the file cannot be read.
         """
         self._given = file is not None
         self.file = file or _RUNNING  # file that the types come from
@@ -101,7 +101,7 @@ class KernelBtf:
         self._digest: str | None = None
 
     def serialized(self, *, needed: bool) -> SerializedBtf:
-        """Return the types in a form for other machines.
+        """Return the types as bytes, to send them to other machines.
 
         The running kernel's types are read only if they are `needed` and the user named no file.
         """
@@ -115,7 +115,7 @@ class KernelBtf:
 
     @classmethod
     def restored(cls, sent: SerializedBtf) -> "KernelBtf":
-        """Restore types that another machine sent; the local kernel's types are not read."""
+        """Restore kernel types that another machine sent; the local kernel's types are not read."""
         found = cls(None)
         found.file, found._given, found._tried = sent.file, sent.given, True
         try:
@@ -126,9 +126,9 @@ class KernelBtf:
         return found
 
     def digest(self, *, needed: bool) -> str | None:
-        """Return a digest of the types that `for_program` returns; None if they are not available.
+        """Return a digest of the types that `for_program` would return; None without types.
 
-        The digest of unsupported types is that of the file.
+        If the types are not supported, the digest is that of the file.
         """
         if self._digest is None:
             data = self.serialized(needed=needed).data
@@ -138,9 +138,10 @@ class KernelBtf:
         return self._digest if needed or self._given else None
 
     def for_program(self, *, needed: bool) -> objects.Btf | None:
-        """Return the types for a program, which may need those of the running kernel.
+        """Return the types for a program; None if they are not available or not used.
 
-        Return None if they are not available, or if they are neither needed nor given by the user.
+        `needed` is true if the program needs types of the running kernel. Types in a file that the
+        user named are always used.
         """
         if not self._tried and needed:
             self._tried = True

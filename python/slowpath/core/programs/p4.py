@@ -1,4 +1,4 @@
-"""Compiles P4 programs to BPF objects: the engine translates them to C, and clang compiles the C.
+"""Compiles P4 programs: the engine translates them to C for XDP, and clang compiles the C.
 
 Lines of errors, and of the object's debug information, are those of the P4 program.
 """
@@ -30,9 +30,10 @@ _STACK = ("stack limit", "stack size")
 
 
 def compile_p4(file: str, clang: Clang, text: str | None = None) -> bytes:
-    """Compile a P4 program to a BPF object or pipeline; with `text`, its content is this text.
+    """Compile a P4 program to a BPF object, or to a pipeline if `clang.pipelines` is true.
 
-    A BPF program keeps its headers on the stack, or in a map if they need more than 512 bytes.
+    If `text` is given, it is compiled in place of the file. A BPF program keeps its headers on the
+    stack, or in a map if they need more than 512 bytes.
 
     Raises:
         CompilationError: if the program has faults.
@@ -60,7 +61,10 @@ def compile_p4(file: str, clang: Clang, text: str | None = None) -> bytes:
 
 
 def to_c(file: str, flags: Sequence[str], *, text: str | None = None, scratch: bool = False) -> str:
-    """Translate a P4 program to C for XDP, with the flags `-I` and `-D` among `flags`.
+    """Translate a P4 program to C for XDP.
+
+    Of `flags`, only `-I` and `-D` are used. If `text` is given, it is translated in place of the
+    file. With `scratch`, headers are kept in a map instead of on the stack.
 
     Raises:
         CompilationError: if the program has faults.
@@ -73,9 +77,10 @@ def to_c(file: str, flags: Sequence[str], *, text: str | None = None, scratch: b
 
 
 def to_swx(file: str, flags: Sequence[str], *, text: str | None = None) -> Pipeline:
-    """Translate a P4 program to an SWX pipeline, with the flags `-I` and `-D` among `flags`.
+    """Translate a P4 program to a pipeline of DPDK's software switch (SWX).
 
-    With `text`, the content of the program is this text.
+    Of `flags`, only `-I` and `-D` are used. If `text` is given, it is translated in place of the
+    file.
 
     Raises:
         CompilationError: if the program has faults.
@@ -88,7 +93,9 @@ def to_swx(file: str, flags: Sequence[str], *, text: str | None = None) -> Pipel
 
 
 def included_files(file: str, flags: Sequence[str], text: str | None = None) -> list[str]:
-    """Return the files that a P4 program includes, without standard headers.
+    """Return the files that a P4 program includes, except for standard headers.
+
+    If `text` is given, it is read in place of the file.
 
     Raises:
         InputError: if the program cannot be read.
@@ -104,7 +111,7 @@ _TOML = re.compile(r"^[ \t]*\[", re.MULTILINE)
 
 
 def maps_of(file: str, flags: Sequence[str], maps: MapsFile) -> str:
-    """Return the text of a maps file; entries of a P4 program's tables become map content.
+    """Return the content of a maps file; for a P4 program, convert table entries to map content.
 
     Messages of P4Runtime may have the numbers of a P4Info file, which is `p4info.txtpb` in the
     folder of the messages, or `NAME.p4info.txtpb` beside `NAME.entries.txtpb`.
@@ -158,7 +165,10 @@ def _form_of(text: str) -> Form | None:
 
 
 def _info_of(file: str, form: Form) -> str | None:
-    """Return the text of the P4Info file beside a file of messages; None if there is none."""
+    """Return the text of the P4Info file beside a file of P4Runtime messages; None without one.
+
+    P4Info gives the numbers of tables and actions.
+    """
     if form != "messages":
         return None
     path = Path(file)
@@ -180,7 +190,7 @@ def _error(file: str, faults: Sequence[Fault]) -> CompilationError:
 
 
 def _rejected(file: str, problem: CompilationError) -> CompilationError:
-    """Return clang's errors about the translation as errors of the P4 program in `file`."""
+    """Convert clang's errors about the C translation to errors of the P4 program in `file`."""
     if not problem.errors:
         return problem
     what = "clang rejects the translation, which slowpath compile --to xdp-c writes"
@@ -198,7 +208,7 @@ def _rejected(file: str, problem: CompilationError) -> CompilationError:
 
 
 def _divided(flags: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
-    """Return the flags of the preprocessor, each as one word, and all other flags."""
+    """Split flags into those of the preprocessor (`-I`, `-D`), each as one word, and all others."""
     settings, others = list[str](), list[str]()
     words = iter(flags)
     for word in words:

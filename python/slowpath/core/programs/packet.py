@@ -1,8 +1,8 @@
-"""Shows witness packets as bytes and protocol headers, and writes them to capture files.
+"""Formats witness packets as bytes and protocol headers, and writes them to capture files.
 
-Capture files have the format of https://www.ietf.org/archive/id/draft-ietf-opsawg-pcap-04.html,
-little-endian, with microseconds. Timestamps are artificial, one microsecond apart, so that equal
-witnesses give equal files.
+A witness packet makes a program take a certain path. Capture files have the format of
+https://www.ietf.org/archive/id/draft-ietf-opsawg-pcap-04.html, little-endian, with microseconds.
+Timestamps are artificial, one microsecond apart, so that equal witnesses give equal files.
 
 A header is named only if fixed bytes determine it: the search for headers ends at an EtherType or
 protocol number whose value is arbitrary. Numbers are those of the IEEE and IANA registries.
@@ -23,7 +23,7 @@ _MICROSECONDS = 1_000_000
 
 
 def pcap_bytes(packets: Iterable[bytes]) -> bytes:
-    """Return a pcap file with these Ethernet frames, without frame check sequences."""
+    """Return the bytes of a pcap file with these Ethernet frames, without frame check sequences."""
     parts = [struct.pack("<IHHiIII", _MAGIC, *_VERSION, 0, 0, _SNAPLEN, _LINKTYPE_ETHERNET)]
     for index, packet in enumerate(packets):
         seconds, microseconds = divmod(index, _MICROSECONDS)
@@ -54,7 +54,7 @@ class Header(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """Result of parsing one header of a packet: a note on the header, and the next header."""
+    """Result of parsing one header of a packet: a note on it, and the header that follows."""
 
     note: str
     next: tuple[str, int] | None  # name and offset of the next header; None: unknown
@@ -112,9 +112,10 @@ _MIN_IHL = 5
 
 
 def find_headers(packet: Packet, kind: str | None = None) -> list[Header]:
-    """Return the headers of a packet of a program of type `kind`, outermost first.
+    """Return the protocol headers of a packet, outermost first.
 
-    Packets of most types are Ethernet frames.
+    `kind` is the type of the program, which determines the first header; for most types, packets
+    are Ethernet frames.
     """
     found: list[Header] = []
     following: tuple[str, int] | None = (_first_header(packet, kind), 0)
@@ -134,7 +135,7 @@ def _first_header(packet: Packet, kind: str | None) -> str:
 
 
 def _field(packet: Packet, offset: int, size: int) -> int | None:
-    """Read a big-endian number; None if one of its bytes is missing or arbitrary."""
+    """Read a big-endian number of `size` bytes; None if a byte is missing or arbitrary."""
     value = 0
     if offset + size > len(packet):
         return None
@@ -146,7 +147,7 @@ def _field(packet: Packet, offset: int, size: int) -> int | None:
 
 
 def _by_ether_type(packet: Packet, offset: int) -> _Step:
-    """Return the header that follows the EtherType at `offset`."""
+    """Return the header that follows the EtherType (or length) field at `offset`."""
     kind = _field(packet, offset, 2)
     if kind is None:
         return _Step("", None)
@@ -264,7 +265,7 @@ ROW = 16
 
 
 def witness_bytes(witness: Witness) -> list[int | None]:
-    """Return the packet of a witness, padded to its `length`; None stands for an arbitrary byte.
+    """Return the packet of a witness, padded to its full length; None is an arbitrary byte.
 
     Raises:
         ValueError: if the notation is invalid.
@@ -277,7 +278,7 @@ def witness_bytes(witness: Witness) -> list[int | None]:
 
 
 def wire_bytes(witness: Witness) -> bytes:
-    """Return the packet of a witness with zeros in place of arbitrary bytes.
+    """Return the packet of a witness as bytes to send, with zeros for arbitrary bytes.
 
     Raises:
         ValueError: if the notation is invalid.
@@ -287,7 +288,7 @@ def wire_bytes(witness: Witness) -> bytes:
 
 
 def frame(packet: bytes, kind: str | None) -> bytes:
-    """Return a packet as a frame: with an Ethernet header, if programs of this type get none.
+    """Convert a packet to an Ethernet frame, if programs of this type get no Ethernet header.
 
     The kernel's test runs expect this header, too.
     """
@@ -301,9 +302,8 @@ def frame(packet: bytes, kind: str | None) -> bytes:
 def hex_dump(packet: Sequence[int | None], kind: str | None = None) -> Iterator[str]:
     """Yield lines of 16 bytes, each with the names of the headers that start in it.
 
-    `kind` is the type of the program, from which the first header follows.
-
-    Rows of arbitrary bytes are folded into one `*`, as `hexdump` does with equal rows.
+    `kind` is the type of the program, which determines the first header. Adjacent lines of
+    arbitrary bytes become one `*`, as equal lines do in `hexdump`.
     """
     names: dict[int, list[str]] = {}
     for header in find_headers(packet, kind):

@@ -101,7 +101,7 @@ Longer content is divided.
 
 
 def header_fields(packet: Packet, kind: str | None = None) -> list[HeaderFields]:
-    """Return the headers of a packet with their fields, as `find_headers` finds them."""
+    """Return the headers that `find_headers` finds in a packet, each with its fields."""
     headers = find_headers(packet, kind)
     ends = [*(header.offset for header in headers[1:]), len(packet)][: len(headers)]
     return [
@@ -126,7 +126,10 @@ def _fields(packet: Packet, header: Header, end: int) -> Iterator[Field]:
 
 
 def _run_length(packet: Packet, at: int, end: int) -> int:
-    """Return the length of the next piece: all arbitrary bytes, or up to `_PIECE` fixed bytes."""
+    """Return the length of the next piece of bytes that no field covers.
+
+    A piece has either all arbitrary bytes that follow each other, or up to `_PIECE` fixed bytes.
+    """
     is_arbitrary, stop = packet[at] is None, at + 1
     while stop < end and (packet[stop] is None) == is_arbitrary:
         if not is_arbitrary and stop - at == _PIECE:

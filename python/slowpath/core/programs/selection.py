@@ -22,7 +22,10 @@ NAMES = {"xdp": "XDP", "sched_cls": "tc", "sched_act": "tc", "socket_filter": "s
 
 
 class Selection(NamedTuple):
-    """Patterns that sections and names of programs must match; without patterns, all match."""
+    """Globs on the sections and names of programs.
+
+    A program is selected if it matches one glob of each kind; without globs of a kind, all match.
+    """
 
     sections: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
@@ -31,16 +34,16 @@ class Selection(NamedTuple):
         return bool(self.sections or self.names)
 
     def matches(self, section: str, name: str) -> bool:
-        """Return true if the section and the name each match one of their globs, if any."""
+        """Return true if section and name each match one of their globs, or have no globs."""
         return _any(self.sections, section) and _any(self.names, name)
 
     @property
     def option(self) -> str:
-        """Name of the command-line option that error messages about the selection mention."""
+        """Name of the command-line option to mention in errors about the selection."""
         return "--section" if self.sections else "--prog-name"
 
     def words(self) -> list[str]:
-        """Return the selection as command-line options, to repeat a command."""
+        """Return the selection as words of a command line, to repeat a command."""
         pairs = [("--section", glob) for glob in self.sections]
         pairs += [("--prog-name", glob) for glob in self.names]
         return [word for pair in pairs for word in pair]
@@ -61,10 +64,10 @@ def _any(globs: Sequence[str], text: str) -> bool:
 def choose(
     programs: Sequence[ProgramInfo], selection: Selection, kinds: Sequence[str] = XDP
 ) -> tuple[list[ProgramInfo], list[ProgramInfo]]:
-    """Return the programs to analyse, and those that are left out because of their kind.
+    """Split programs into those to analyse, and those left out because of their type.
 
-    Without a selection, the programs to analyse are those of the given kinds, or a single program
-    of unknown kind.
+    Without a selection, the programs to analyse are those of the types `kinds`, or a single program
+    of unknown type.
     """
     if selection or (len(programs) == 1 and programs[0].kind == UNKNOWN):
         return [p for p in programs if selection.matches(p.section, p.name)], []
@@ -75,10 +78,10 @@ def choose(
 def find_program(
     path: str, data: bytes, programs: Sequence[ProgramInfo] | None, name: str | None
 ) -> ProgramInfo | Coded:
-    """Return the program `name` of the file `path` with content `data`, or the text of an error.
+    """Return the program called `name` in a BPF object, or the text of an error.
 
-    `programs` are those of the BPF object; None if the file is not a BPF object. If `name` is
-    None, return the only XDP program of the object.
+    `path` and `data` are the file and its content. `programs` are the programs of the object; None
+    if the file is not a BPF object. If `name` is None, return the only XDP program.
     """
     if programs is None:
         wrong = not_an_object(data)
@@ -99,7 +102,7 @@ def find_program(
 
 
 def remark_on(program: ProgramInfo) -> str | None:
-    """Return a remark about a program of unknown kind, which counts as XDP; None for others."""
+    """Return a note that a program of unknown type is treated as XDP; None for other programs."""
     if program.kind != UNKNOWN:
         return None
     return (
@@ -117,9 +120,10 @@ def names_of(kinds: Sequence[str]) -> str:
 def nothing_to_choose(
     others: Sequence[ProgramInfo], kinds: Sequence[str] = XDP, limit: str | None = None
 ) -> Coded:
-    """Return the error text for an object that has only `others`, none of them of `kinds`.
+    """Return the error for an object whose programs, `others`, all have unsupported types.
 
-    `limit` is the end of the text: the programs that the command takes.
+    `kinds` are the supported types. `limit` is the end of the text: the programs that the command
+    accepts.
     """
     if not others:
         return Coded(codes.OBJECT_WITHOUT_PROGRAMS, "the object has no programs")
@@ -133,9 +137,10 @@ def nothing_to_choose(
 
 
 def no_match(selection: Selection, programs: Sequence[ProgramInfo] = ()) -> OptionError:
-    """Return the error of a selection that matches none of the programs.
+    """Return the error for a selection that matches none of the programs.
 
-    The error has the section or program that is most similar to a glob, else all programs.
+    The error suggests the section or program most similar to a glob; if none is similar, it lists
+    all programs.
     """
     from slowpath.core.spelling import did_you_mean
 
@@ -152,7 +157,7 @@ def no_match(selection: Selection, programs: Sequence[ProgramInfo] = ()) -> Opti
 
 
 def list_programs(programs: Sequence[ProgramInfo], *, kinds: bool = False) -> str:
-    """Format programs as `SECTION: NAME`, for messages."""
+    """Format a list of programs as `SECTION: NAME`, for messages; with `kinds`, add their types."""
     labels = [f"{p.section}: {p.name}" if p.section else f"{p.name} (no section)" for p in programs]
     if kinds:
         labels = [f"{label} ({p.kind})" for label, p in zip(labels, programs, strict=True)]

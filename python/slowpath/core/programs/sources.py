@@ -1,4 +1,4 @@
-"""Recognises kinds of program files (objects, listings, C, LLVM IR), and finds sources of programs.
+"""Recognises kinds of program files (objects, listings, C, LLVM IR), and finds source files.
 
 Files are recognised by their content or their name, so that errors can name the kind. Otherwise all
 unsupported files would be reported as invalid listings.
@@ -86,7 +86,7 @@ class Clang(NamedTuple):
 
 
 def kind_of(file: str, data: bytes) -> str | None:
-    """Return the kind of a source file: `c`, `p4`, `s`, `ll` or `bc`; None for other files."""
+    """Return the language of a source file: `c`, `p4`, `s`, `ll` or `bc`; None for other files."""
     if data.startswith(_ELF):
         return None
     if data.startswith(_BITCODE):
@@ -105,10 +105,10 @@ def kind_of(file: str, data: bytes) -> str | None:
 
 
 def advice_for(file: str, data: bytes, *, pipelines: bool = False) -> Coded | None:
-    """Return an error with advice if a file is of a known kind, but not a program; else None.
+    """Return an error with advice for a file of a known kind that is not a program; else None.
 
-    For a packet capture, for example, the text has the option that reads it. With `pipelines`, the
-    command reads pipelines of DPDK's software switch.
+    For a packet capture, for example, the text has the option that reads it. `pipelines` is true if
+    the command reads pipelines of DPDK's software switch.
     """
     if data.startswith(_CAPTURES):
         return Coded(
@@ -130,7 +130,10 @@ def advice_for(file: str, data: bytes, *, pipelines: bool = False) -> Coded | No
 
 
 def is_pipeline(file: str, head: bytes) -> bool:
-    """Return true if a file is a pipeline of DPDK's software switch, by its name or first bytes."""
+    """Return true if a file is a pipeline of DPDK's software switch, by its name or first bytes.
+
+    `head` are the first bytes.
+    """
     others = (".p4", ".c", ".asm")
     if head.startswith(_ELF) or is_listing(head) or file.endswith(others):
         return False
@@ -139,12 +142,12 @@ def is_pipeline(file: str, head: bytes) -> bool:
 
 
 def _has_pipeline(head: bytes) -> bool:
-    """Return true if a file has a pipeline of DPDK's software switch, by its first bytes alone."""
+    """Return true if a file's first bytes are those of a pipeline of DPDK's software switch."""
     return re.search(_OTHERS["spec"][0], head, re.MULTILINE) is not None
 
 
 def not_an_object(data: bytes) -> Coded:
-    """Return the error of a command that reads only BPF objects, for a file that is not ELF."""
+    """Return the error of a command that reads only BPF objects about another file."""
     if not data:
         return Coded(codes.FILE_EMPTY, "is empty; pass an object that clang -target bpf -c wrote")
     if is_listing(data[:HEAD]):
@@ -160,33 +163,39 @@ def not_an_object(data: bytes) -> Coded:
 
 
 def is_listing(head: bytes) -> bool:
-    """Return true if a file is an assembly listing for a SmartNIC, by its first `HEAD` bytes."""
+    """Return true if a file is an assembly listing for a SmartNIC; `head` are its first bytes."""
     return not head.startswith(_ELF) and re.search(_LISTING, head, re.MULTILINE) is not None
 
 
 def is_source(file: str) -> bool:
-    """Return true if slowpath compiles a file (C, P4): by name or, for standard input, content."""
+    """Return true if slowpath compiles this file (C, P4).
+
+    The name decides; for standard input, the content.
+    """
     if file == STANDARD_INPUT:
         return kind_of(file, read_program(file)) in ("c", "p4")
     return file.endswith((".c", ".p4"))
 
 
 def is_p4(file: str) -> bool:
-    """Return true if a file is a P4 program: by its name or, for standard input, its content."""
+    """Return true if a file is a P4 program.
+
+    The name decides; for standard input, the content.
+    """
     if file == STANDARD_INPUT:
         return kind_of(file, read_program(file)) == "p4"
     return file.endswith(".p4")
 
 
 class Provenance(TypedDict):
-    """Versions of the tools that built the programs of a document."""
+    """The version of the compiler, as a part of JSON documents about compiled programs."""
 
     compiler: NotRequired[str]
     """Version line of the compiler; absent if no source was compiled."""
 
 
 def provenance(*, compiled: bool) -> Provenance:
-    """Return the keys of a document that describe the compiler, if a source was compiled."""
+    """Return the version of the compiler for a JSON document; empty if nothing was compiled."""
     if compiled:
         from slowpath.core.programs.compilers import CompilerError, find_compiler
 
@@ -196,7 +205,7 @@ def provenance(*, compiled: bool) -> Provenance:
 
 
 def provenance_lines(document: Mapping[str, object]) -> Iterator[Line]:
-    """Yield a line with the version of the compiler, if a source was compiled."""
+    """Yield a line with the compiler's version, if the document has one."""
     if "compiler" in document:
         yield Line("")
         yield Line(one_line(f"compiled by {document['compiler']}"))
@@ -223,7 +232,8 @@ class Source(NamedTuple):
 def find_source(file: str, program: str, known: Mapping[int, str]) -> Source:
     """Search for a source file under its name in the debug information, and beside the program.
 
-    `program` is the file of the program; `known` has the texts in the object by line number.
+    `program` is the file of the program. `known` has the source lines that the object contains, by
+    line number; a file that disagrees with them is not used.
     """
     from pathlib import Path
 
@@ -248,7 +258,7 @@ def find_source(file: str, program: str, known: Mapping[int, str]) -> Source:
 
 
 def _printed(line: str) -> str:
-    """Format a source line as the engine prints the lines that an object contains."""
+    """Format a source line as the engine formats the lines that an object contains."""
     return line.rstrip().replace("\t", "    ")
 
 

@@ -1,4 +1,4 @@
-"""Documents: their JSON Schemas, their types in Python, and validation.
+"""The JSON documents that commands write: their schemas, Python types, and validation.
 
 This file defines the head of every JSON document: the keys by which a reader recognises it.
 """
@@ -36,5 +36,5 @@ class Warned(Document):
 
 
 def schema_id(name: str) -> str:
-    """Return the value of the key `schema` for documents with this schema."""
+    """Return the value of a document's key `schema`: name and version, such as `bound/1`."""
     return f"{name}/{VERSION}"

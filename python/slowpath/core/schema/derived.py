@@ -1,4 +1,7 @@
-"""Derives values and words for reports from results, and builds the results of failed analyses."""
+"""Computes values and texts for reports from results of analyses.
+
+It also builds the results of failed analyses.
+"""
 
 from collections.abc import Mapping
 
@@ -25,28 +28,28 @@ that fit their check programs have them, as `bench/estimates.py` measures."""
 
 
 def program_label(result: Result) -> str:
-    """Return the name of a result in reports: `FILE:PROGRAM`, or only the file.
+    """Return the name of a program in reports: `FILE:PROGRAM`, or only the file.
 
-    The program is named if the file is a BPF object, or a chain of programs with their devices.
+    The program is named if the file is a BPF object, or a chain of programs on several devices.
     """
     several = result["section"] is not None or "@" in result["program"]
     return f"{result['file']}:{result['program']}" if several else result["file"]
 
 
 def condition(sentence: str) -> str:
-    """Return a sentence, which states an assumption, without its full stop, for use after `if`."""
+    """Remove the full stop from a sentence that states an assumption, to put it after `if`."""
     return sentence.removesuffix(".")
 
 
 def metric_words(metric: str) -> str:
-    """Return the name of a count metric as words: `memory accesses`."""
+    """Convert the name of a count metric to words: `memory-accesses` becomes `memory accesses`."""
     return metric.replace("-", " ")
 
 
 def cost_words(component: str, metric: str) -> str:
     """Return the unit of costs on a component of a device, such as `dram cycles`.
 
-    For a count metric, it is the name of the component alone.
+    If the metric is a count, the unit is the name of the component alone.
     """
     if component in TIMES:
         return component.replace("_", " ")
@@ -54,10 +57,10 @@ def cost_words(component: str, metric: str) -> str:
 
 
 def refusal_text(refusal: Refusal) -> str:
-    """Return the text of a refusal, which says why a program cannot be analysed.
+    """Format the reason why a device or slowpath refuses a program.
 
-    It has the place of the refused instruction, the number of other instructions that are refused
-    for the same reason, the reason, and a hint.
+    The text has the location of the first refused instruction, the number of further instructions,
+    the reason, and a hint.
     """
     more = refusal["times"] - 1
     others = f" and {more} more instruction{'s'[: more > 1]}" if more else ""
@@ -74,7 +77,7 @@ _OF_ESTIMATES = "estimates: "
 
 
 def is_found(bound: Bound) -> bool:
-    """Return true if the bound is the cost of a concrete path that the search found.
+    """Return true if a bound is the cost of an actual path that the search found.
 
     The verdict is then `exact`, or `conditional` if the path depends on assumptions.
     """
@@ -82,30 +85,30 @@ def is_found(bound: Bound) -> bool:
 
 
 def verdict_of(result: Result) -> Verdict | None:
-    """Return the verdict on the guaranteed rate or count; None if the result has no guarantee."""
+    """Return the verdict on a result's guarantee; None if it has no guarantee."""
     return None if result["guarantee"] is None else result["guarantee"]["verdict"]
 
 
 def is_count(result: Result) -> bool:
-    """Return true if the result is for a counting target, which has no rates."""
+    """Return true if the target of a result counts, for example, instructions, and has no rates."""
     return as_metric(result["metric"]) is None
 
 
 def rate_metric(result: Result) -> Metric:
-    """Return the metric of a result with rates: bit rate or packet rate."""
+    """Return the rate that a result guarantees: bit rate or packet rate."""
     return as_metric(result["metric"]) or "bitrate"
 
 
 def metric_rate(bound: Bound | PathResult, metric: Metric) -> float:
-    """Return the bit rate or packet rate of a bound or path; 0 if it has no rates."""
+    """Return the bit rate or packet rate, as `metric` says, of a bound or path; 0 without rates."""
     rate = bound["bitrate_bps"] if metric == "bitrate" else bound["packetrate_pps"]
     return rate or 0.0
 
 
 def counted(counts: Mapping[str, float], metric: str) -> tuple[str, int]:
-    """Return the entry of `counts` that the count metric `metric` refers to: name and count.
+    """Return name and value of the count that a metric such as `memory-accesses` refers to.
 
-    The count is 0 if there is no such entry.
+    The value is 0 if `counts` does not have it.
     """
     for name, count in counts.items():
         if "-".join(name.split()) == metric:
@@ -116,8 +119,8 @@ def counted(counts: Mapping[str, float], metric: str) -> tuple[str, int]:
 def own_rate(result: Result) -> float | None:
     """Return the rate that the program itself allows; None if no path is known.
 
-    Only components on which the slowest path has a cost limit this rate. Limits that are the same
-    for all programs, such as the line rate of the device, are ignored.
+    Limits that are the same for all programs, such as the line rate of the device, are ignored. The
+    remaining limits are the components on which the slowest path has a cost.
     """
     guarantee, metric = result["guarantee"], rate_metric(result)
     if guarantee is None or not is_found(guarantee) or not result["paths"]:
@@ -138,12 +141,12 @@ def estimate_notes(result: Result) -> list[str]:
 
 
 def reservation(note: str) -> str:
-    """Return words for the condition that an estimate holds despite `note`, for use after `if`."""
+    """Format a note on an estimate as a condition, for use after `if`."""
     return f"the estimate holds despite its note: {note}"
 
 
 def entries_words(time: RatedTime, maps: str = "maps") -> str:
-    """Return the assumption about map entries: `full maps`, or `10,000 entries in maps`.
+    """Describe the assumed number of map entries: `full maps`, or `10,000 entries in maps`.
 
     `maps` is the word for maps.
     """
@@ -158,7 +161,10 @@ def entries_words(time: RatedTime, maps: str = "maps") -> str:
 
 
 def parts_of_pipeline(result: Result) -> list[EstimatePart]:
-    """Return the estimated parts of the slowest path of a pipeline; empty for other programs."""
+    """Return the times of the single table lookups and instructions on a pipeline's slowest path.
+
+    The list is empty for other programs.
+    """
     estimate = result["paths"][0]["estimate"] if result["paths"] else None
     return [] if estimate is None else estimate.get("parts", [])
 
@@ -214,7 +220,7 @@ NO_DETAIL: Detail = {
 
 
 def failed_result(file: str, target: str, metric: str, error: Coded) -> Result:
-    """Return the result of a file that could not be analysed."""
+    """Return the result for a file that could not be analysed; `error` is the reason."""
     return {
         "file": file,
         "section": None,

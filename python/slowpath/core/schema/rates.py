@@ -1,6 +1,6 @@
-"""Reads and prints packet and bit rates, such as `40Gbit/s` and `10 Mpps`.
+"""Reads and formats packet and bit rates, such as `40Gbit/s` and `10 Mpps`.
 
-Printed rates are truncated, not rounded, so that they never exceed the guarantee.
+Formatted rates are truncated, not rounded, so that they never exceed the guarantee.
 """
 
 import re
@@ -14,7 +14,7 @@ METRICS: tuple[Metric, ...] = get_args(Metric)
 
 
 def as_metric(name: str) -> Metric | None:
-    """Return a metric of rates by its name; None if the name is that of a count."""
+    """Return `name` as a metric of rates; None if it is the name of a count."""
     return next((metric for metric in METRICS if metric == name), None)
 
 
@@ -35,14 +35,14 @@ _STEPS = ("", "k", "M", "G", "T", "P")
 
 
 class Rate(NamedTuple):
-    """A rate in bit/s or packets/s, and the metric that says which."""
+    """A bit rate or a packet rate."""
 
     value: float  # bit/s or packets/s
     metric: Metric
 
 
 class CountLimit(NamedTuple):
-    """An upper limit of a count, and the metric that is counted."""
+    """An upper limit of a count, such as memory accesses."""
 
     value: int
     metric: str  # such as `memory-accesses`
@@ -53,7 +53,7 @@ Requirement = Rate | CountLimit
 
 
 def parse_rate(text: str) -> Rate:
-    """Read a rate with its unit.
+    """Read a rate with its unit: `40Gbit/s`, `10Mpps`.
 
     Raises:
         ValueError: if the text is not a number with a unit, optionally with prefix k, M, G or T.
@@ -85,7 +85,7 @@ def format_rate(value: float, metric: Metric, digits: int = _DIGITS) -> str:
 
 
 def format_apart(low: float, high: float, metric: Metric) -> tuple[str, str]:
-    """Format two rates; if they differ, use enough digits to show the difference."""
+    """Format two rates. | If they differ, the texts have enough digits to show the difference."""
     for digits in range(_DIGITS, _DIGITS_AT_MOST):
         pair = format_rate(low, metric, digits), format_rate(high, metric, digits)
         if pair[0] != pair[1]:
@@ -99,7 +99,7 @@ def format_packetrate(value: float) -> str:
 
 
 def format_estimated_rate(time: RatedTime) -> str:
-    """Format the packet rate of an estimated time, rounded to the digits that the time has."""
+    """Format the packet rate of an estimated time, with as many digits as the time has."""
     digits = digits_known(time["ns"], time["low_ns"], time["high_ns"])
     value, step = time["packetrate_pps"], 0
     while value >= _STEP and step + 1 < len(_STEPS):
@@ -109,7 +109,7 @@ def format_estimated_rate(time: RatedTime) -> str:
 
 
 def format_improvement(better: float, base: float) -> str:
-    """Format the relative increase from `base` to `better`: `+17.6 %`, or `none`."""
+    """Format the increase from `base` to `better` in percent: `+17.6 %`, or `none`."""
     if base <= 0 or better <= base:
         return "none"
     number, scale = _exact(better)
@@ -120,9 +120,9 @@ def format_improvement(better: float, base: float) -> str:
 
 
 def _exact(value: float) -> tuple[int, int]:
-    """Return the shortest decimal number that equals a float, as numerator and denominator.
+    """Return the decimal number that Python prints for a float, as numerator and denominator.
 
-    Importing the module `decimal` would take long.
+    The module `decimal` takes long to import.
     """
     mantissa, _, exponent = repr(value).partition("e")
     whole, _, decimals = mantissa.partition(".")
@@ -131,7 +131,10 @@ def _exact(value: float) -> tuple[int, int]:
 
 
 def _cut(number: int, scale: int, digits: int) -> str:
-    """Format a fraction, truncated to `digits` significant digits but with all integer digits."""
+    """Format the fraction `number`/`scale`, truncated to `digits` significant digits.
+
+    Digits in front of the decimal point are always complete.
+    """
     decimals = max(digits - len(str(number // scale)), 0)
     text = str(number * 10**decimals // scale).rjust(decimals + 1, "0")
     return f"{text[:-decimals]}.{text[-decimals:]}" if decimals else text

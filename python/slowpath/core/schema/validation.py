@@ -1,4 +1,4 @@
-"""Finds the JSON Schemas of documents, and validates untrusted JSON against them.
+"""Provides the JSON Schemas of documents, and validates untrusted JSON against them.
 
 The schemas of `bound`, `show` and `compile` are generated from the engine's types (`make bless`).
 The schema `experiment` describes YAML files that users write.
@@ -48,7 +48,7 @@ def schema(name: str) -> dict[str, Any]:
 
 
 def _with_head(name: str, read: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema with the keys of `Document`, which the engine's types lack.
+    """Add the keys of `Document`, which the engine's types lack, to a schema.
 
     Documents of older versions lack these keys except the version, so their default is null.
     """
@@ -82,9 +82,9 @@ _Schema = Mapping[str, Any]
 
 
 class ShapeError(ValueError):
-    """A value does not fit its schema.
+    """A JSON value does not fit its schema.
 
-    The text names its place: `results[3].guarantee: is not ...`.
+    The text names the value: `results[3].guarantee: is not ...`.
     """
 
     def __init__(self, problem: str, place: str = "") -> None:
@@ -93,7 +93,7 @@ class ShapeError(ValueError):
         self.place = place
 
     def within(self, place: str) -> "ShapeError":
-        """Return the error with the position of the enclosing value put in front."""
+        """Return the error for an enclosing value, by putting `place` in front of its position."""
         return ShapeError(self.problem, place + self.place)
 
     def __str__(self) -> str:
@@ -103,11 +103,11 @@ class ShapeError(ValueError):
 def check_shape(value: object, schema: _Schema, definitions: _Schema, place: str) -> None:
     """Check that a value from JSON fits a schema, which can refer to `definitions`.
 
-    Keys that have a default or may be null are added as null if they are missing, because older
-    versions did not write them. Unknown keys are kept. `place` names the value in errors.
+    Missing keys that have a default or may be null are added as null, because older versions did
+    not write them. Unknown keys are kept. `place` names the value in errors.
 
     Raises:
-        ShapeError: if a value does not fit; the error names its place.
+        ShapeError: if a value does not fit; the error names its position.
     """
     try:
         _Reader(definitions).check(schema)(value)
@@ -116,14 +116,14 @@ def check_shape(value: object, schema: _Schema, definitions: _Schema, place: str
 
 
 class _Reader:
-    """Converts schemas to functions that check values; each definition is converted once."""
+    """Converts schemas to functions that check values. | Each definition is converted only once."""
 
     def __init__(self, definitions: _Schema) -> None:
         self._definitions = definitions
         self._known: dict[str, _Check] = {}
 
     def check(self, schema: _Schema) -> _Check:
-        """Return the function that checks values against a schema."""
+        """Convert a schema to a function that checks values against it."""
         if "$ref" in schema:
             return self._definition(schema["$ref"].rpartition("/")[2])
         choices = schema.get("anyOf", schema.get("oneOf"))
