@@ -1,4 +1,4 @@
-"""Assembles BPF objects for tests, for programs of any size that no compiler would generate."""
+"""Assembles BPF object files for tests, also of sizes that no compiler would generate."""
 
 import struct
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ _SYMBOL = struct.Struct("<IBBHQQ")
 
 
 def insn(code: int, dst: int = 0, src: int = 0, off: int = 0, imm: int = 0) -> bytes:
-    """Encode an instruction (RFC 9669, section 3.1)."""
+    """Encode an instruction from its fields (RFC 9669, section 3.1)."""
     return struct.pack("<BBhI", code, dst | src << 4, off, imm & 0xFFFFFFFF)
 
 
@@ -19,7 +19,7 @@ EXIT = insn(0x95)
 
 
 def mov(dst: int, value: int) -> bytes:
-    """Encode `dst = value`."""
+    """Encode the instruction `dst = value` (64 bits)."""
     return insn(0xB7, dst, imm=value)
 
 
@@ -29,12 +29,12 @@ def copy(dst: int, src: int) -> bytes:
 
 
 def alu(operation: int, dst: int, value: int) -> bytes:
-    """Encode `dst op= value`, 64 bits wide."""
+    """Encode the 64-bit instruction `dst op= value`; `operation` is the code of the operator."""
     return insn(operation | 0x07, dst, imm=value)
 
 
 def combine(operation: int, dst: int, src: int) -> bytes:
-    """Encode `dst op= src`, 64 bits wide."""
+    """Encode the 64-bit instruction `dst op= src`; `operation` is the code of the operator."""
     return insn(operation | 0x0F, dst, src)
 
 
@@ -44,14 +44,14 @@ def load(size: int, dst: int, src: int, offset: int) -> bytes:
 
 
 def unless_equal(register: int, value: int, count: int) -> bytes:
-    """Encode a jump over `count` instructions, taken unless `register` has the value."""
+    """Encode a jump that skips `count` instructions unless `register` equals `value`."""
     return insn(0x55, register, off=count, imm=value)
 
 
 def with_packet(length: int, body: bytes) -> bytes:
-    """Return a program that loads the packet's address into `r6` and runs `body`.
+    """Return a program that runs `body` with the packet's address in `r6`.
 
-    For packets shorter than `length`, the program returns 1 instead.
+    For packets shorter than `length`, the program returns 1 without running `body`.
     """
     ends = load(4, 6, 1, 0) + load(4, 7, 1, 4)
     checked = copy(2, 6) + alu(ADD, 2, length) + insn(0xBD, 2, 7, 2) + mov(0, 1) + EXIT
@@ -59,7 +59,7 @@ def with_packet(length: int, body: bytes) -> bytes:
 
 
 def shifts(count: int) -> bytes:
-    """Return a program that hashes by `count` shifts and XORs, and tests the hash."""
+    """Return a program that hashes a packet word by `count` shifts and XORs, and tests the hash."""
     body = load(8, 0, 6, 0)
     for step in range(count):
         shift = alu(LSH if step % 2 else RSH, 1, 1 + step % 13)
@@ -68,9 +68,9 @@ def shifts(count: int) -> bytes:
 
 
 def hashes(count: int) -> bytes:
-    """Return a program that compares `count` hashes of packet words with constants.
+    """Return a program that computes `count` multiplicative hashes of packet words.
 
-    The hashes are multiplicative.
+    It compares each hash with a constant.
     """
     body = mov(9, 0)
     for step in range(count):
@@ -81,15 +81,12 @@ def hashes(count: int) -> bytes:
 
 
 def straight(count: int) -> bytes:
-    """Return a program of `count` additions without branches."""
+    """Return a program that adds 1 `count` times, without branches."""
     return with_packet(8, load(8, 0, 6, 0) + alu(ADD, 0, 1) * count + EXIT)
 
 
 def rounds(count: int) -> bytes:
-    """Return a program with a loop of `count` iterations.
-
-    Each iteration tests a byte of the packet.
-    """
+    """Return a program with a loop of `count` iterations, each of which tests a packet byte."""
     body = mov(8, 0) + mov(9, 0) + copy(1, 6) + copy(2, 8) + alu(AND, 2, 63) + combine(ADD, 1, 2)
     body += load(1, 3, 1, 0) + insn(0x45, 3, off=1, imm=1) + alu(ADD, 9, 1) + alu(ADD, 8, 1)
     return with_packet(64, body + insn(0xA5, 8, off=-9, imm=count) + copy(0, 9) + EXIT)
@@ -101,7 +98,10 @@ def small() -> bytes:
 
 
 def write_object(functions: Mapping[str, bytes], section: str = "xdp") -> bytes:
-    """Return an object file (ELF, 64 bits, little-endian) with these functions in one section."""
+    """Return an ELF object file (64 bits, little-endian) with these functions in one section.
+
+    The keys are the functions' names, the values their instructions.
+    """
     names = b"\0"
 
     def name(text: str) -> int:

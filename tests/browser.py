@@ -34,7 +34,7 @@ next(0);
 
 
 def find_chromium() -> str:
-    """Return the command that starts Chromium. Skip the test if Chromium is not installed."""
+    """Return the path of Chromium; skip the test if Chromium is not installed."""
     names = ("chromium", "chromium-browser", "google-chrome")
     found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
     if found is None:
@@ -43,9 +43,9 @@ def find_chromium() -> str:
 
 
 def looked_at(page: Path, folder: Path, look: str, *, dark: bool) -> list[dict[str, Any]]:
-    """Call the JavaScript function `look` on a page at several widths and return its results.
+    """Show a page in frames of several widths, and return the results of the function `look`.
 
-    The parameters of the function are a frame with the page, and the frame's width.
+    `look` is JavaScript; its parameters are a frame with the page, and the frame's width.
     """
     shutil.copy(page, folder / "page.html")
     return looked_at_all(["page.html"], folder, look, WIDTHS, dark=dark)
@@ -54,7 +54,10 @@ def looked_at(page: Path, folder: Path, look: str, *, dark: bool) -> list[dict[s
 def looked_at_all(
     pages: Sequence[str], folder: Path, look: str, widths: Sequence[int], *, dark: bool
 ) -> list[dict[str, Any]]:
-    """Call `look` on each page (its address) at each width, as `looked_at` does."""
+    """Show each page in frames of each width, and return the results of `look` as in `looked_at`.
+
+    `pages` are addresses of pages.
+    """
     frames = folder / "frames.html"
     frames.write_text(_FRAMES % (json.dumps(pages), json.dumps(widths), look))
     content = loaded(frames.as_uri(), folder, "--allow-file-access-from-files", dark=dark)
@@ -65,7 +68,7 @@ def looked_at_all(
 
 
 def loaded(address: str, folder: Path, *flags: str, dark: bool = False) -> str:
-    """Return the HTML of a page after its scripts have run."""
+    """Load the page at an address in Chromium, and return its HTML after its scripts have run."""
     words = ["--headless", "--no-sandbox", "--disable-gpu", *flags]
     words += [f"--user-data-dir={folder / 'profile'}", "--virtual-time-budget=10000"]
     words += [f"--blink-settings=preferredColorScheme={0 if dark else 1}", "--dump-dom"]
@@ -77,7 +80,7 @@ def loaded(address: str, folder: Path, *flags: str, dark: bool = False) -> str:
 
 
 def printed_pages(page: Path, folder: Path) -> int:
-    """Return the number of sheets that a page fills if it is printed on A4 paper."""
+    """Return the number of A4 sheets on which a page is printed."""
     file = folder / "printed.pdf"
     words = ["--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer"]
     words += [f"--user-data-dir={folder / 'profile'}", f"--print-to-pdf={file}"]
@@ -109,7 +112,7 @@ document.body.append(frame);
 
 
 def axe_violations(page: Path, folder: Path, width: int, *, dark: bool) -> list[str]:
-    """Return the violations that axe-core finds in a page, one text for each rule.
+    """Return the accessibility problems that axe-core finds in a page, one text for each rule.
 
     Skip the test if `SLOWPATH_AXE` does not name the file `axe.min.js` of the npm package axe-core.
     """

@@ -1,4 +1,4 @@
-"""Helpers that run calibration experiments in tests."""
+"""Helpers for tests that run calibration experiments."""
 
 import json
 from collections import Counter
@@ -33,7 +33,7 @@ def bed_of(name: str) -> TestBed:
 def calibrated(
     folder: Path, bed_name: str, experiment: Experiment, stopping: Stopping | None = None
 ) -> CalibratedExperiment:
-    """Run an experiment on a test bed and return its evaluation."""
+    """Run an experiment on the test bed `bed_name`, and return its evaluation."""
     bed = bed_of(bed_name)
     into, name = RunFolder(folder), experiment["name"]
     into.begin(run_settings(bed_name, LIMITS, [name]), [experiment])
@@ -44,7 +44,7 @@ def calibrated(
 
 
 def prepared(folder: Path, program: XdpProgram, maps: str) -> kernel.Case:
-    """Run a program once in the kernel. Return its path in a form that can be timed."""
+    """Run a program once in the kernel; return its execution path, ready to be timed."""
     file = folder / "program.bpf.c"
     file.write_text(program.text)
     found = objects.read_object(str(file), compile_c(str(file), Clang(("-mcpu=v3",))))
@@ -66,7 +66,7 @@ def _station() -> kernel.Station:
 
 
 def fewest_samples(folder: Path, name: str) -> int:
-    """Return the smallest number of samples at any point of an experiment, including outliers."""
+    """Return the smallest number of samples, with outliers, at any value of an experiment."""
     samples = RunFolder(folder).of(name).samples()
     return min(Counter(one.value for one in samples).values())
 

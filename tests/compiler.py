@@ -11,7 +11,7 @@ from slowpath.core.programs.compilers import NEWEST, OLDEST, CompilerError, find
 
 
 def needs_clang() -> list[str]:
-    """Return the command that starts clang. Skip the test if no suitable clang is installed."""
+    """Return the command that starts clang; skip the test without a suitable clang."""
     try:
         return list(find_compiler().command)
     except CompilerError as problem:
@@ -19,15 +19,15 @@ def needs_clang() -> list[str]:
 
 
 def accepted_compilers() -> list[str]:
-    """Return each `clang-N` in PATH that is new enough, newest first."""
+    """Return the names of all `clang-N` in PATH that are new enough, newest first."""
     names = (f"clang-{version}" for version in range(NEWEST, OLDEST - 1, -1))
     return [name for name in names if shutil.which(name)]
 
 
 def answer_versions(folder: Path) -> None:
-    """Put scripts in front of PATH that answer `--version` for each clang, and otherwise start it.
+    """Put scripts named like clang in front of PATH, which answer `--version` and else start clang.
 
-    Commands ask every clang of the machine for its version. The answers take clang 50 ms each.
+    Commands ask every clang of the machine for its version, which takes clang 50 ms each time.
     """
     for name in ("clang", *(f"clang-{version}" for version in range(NEWEST, 0, -1))):
         program = shutil.which(name)

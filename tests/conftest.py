@@ -1,4 +1,4 @@
-"""Settings and fixtures of all tests."""
+"""Settings and fixtures that all tests share."""
 
 import gc
 import os
@@ -43,7 +43,7 @@ sys.path += [str(ROOT / "bench"), str(ROOT / "release")]
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Collect tests without garbage collection, which would find little garbage."""
+    """Collect tests without garbage collection, which finds hardly any garbage at that time."""
     gc.disable()
     try:
         return (yield)
@@ -54,27 +54,30 @@ def pytest_collection() -> Generator[None, object, object]:
 
 @pytest.fixture(autouse=True, scope="session")
 def _no_calibration(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Hide calibration files of this machine from all tests, by another `XDG_DATA_HOME`."""
+    """Set `XDG_DATA_HOME` to an empty folder, so that no test uses a calibration of this machine.
+
+    `SLOWPATH_CPU` selects the same shipped target on every machine.
+    """
     os.environ["XDG_DATA_HOME"] = str(tmp_path_factory.mktemp("data"))
     os.environ["SLOWPATH_CPU"] = "AuthenticAMD-25-17"  # estimates do not depend on the machine
 
 
 @pytest.fixture(autouse=True, scope="session")
 def _no_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Turn the cache off: a cached result would hide the tested behaviour, such as progress."""
+    """Turn the cache of results off, which would hide tested behaviour, such as progress."""
     os.environ["SLOWPATH_NO_CACHE"] = "1"
     os.environ["SLOWPATH_CACHE_DIR"] = str(tmp_path_factory.mktemp("cache"))
 
 
 @pytest.fixture(autouse=True, scope="session")
 def _clang(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Let scripts answer `--version` for clang, which commands ask for thousands of times."""
+    """Replace clang by scripts that know its version, for which commands ask thousands of times."""
     answer_versions(tmp_path_factory.mktemp("clang"))
 
 
 @pytest.fixture(autouse=True, scope="session")
 def _remembered(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Let all processes of a test session share the outputs that `support.remembered` stores."""
+    """Let all processes of a test session share the outputs that `support.remembered` keeps."""
     base = tmp_path_factory.getbasetemp()
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "remembered"
     folder.mkdir(exist_ok=True)
@@ -89,7 +92,7 @@ def with_clang() -> None:
 
 @pytest.fixture(scope="module")
 def scheduler() -> Iterator[str]:
-    """Yield the address of a Dask cluster of two workers with one thread each.
+    """Start a Dask cluster of two workers with one thread each; yield the scheduler's address.
 
     Workers that die are replaced.
     """
@@ -109,7 +112,7 @@ def scheduler() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def wheel() -> Path:
-    """Return the wheel of the build for tests."""
+    """Return the wheel that `make test` has built; skip the test without one."""
     folder = os.environ.get("SLOWPATH_WHEELS")
     if folder is None:
         pytest.skip("SLOWPATH_WHEELS names no folder; `make test` builds the wheel")

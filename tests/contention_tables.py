@@ -1,4 +1,7 @@
-"""Writes tables of a made-up network function, whose throughput is a formula with some noise."""
+"""Writes tables of measurements of a made-up network function, for tests of `contention`.
+
+The throughput of the function is a formula with some noise.
+"""
 
 import csv
 from collections.abc import Mapping, Sequence
@@ -14,7 +17,7 @@ MEMORY = ("flow_count", "packet_size_bytes", *COUNTERS, "throughput")
 
 
 def columns(rows: int, seed: int = 0) -> dict[str, Floats]:
-    """Return columns of a profile with random traffic and random competitors."""
+    """Return the columns of a profile with random traffic and random competitors."""
     draw = np.random.default_rng(seed)
     ipc = draw.uniform(0.4, 1.4, rows)
     reads = np.exp(draw.uniform(np.log(3e6), np.log(3e8), rows))
@@ -32,7 +35,7 @@ def columns(rows: int, seed: int = 0) -> dict[str, Floats]:
 
 
 def throughput(of: Mapping[str, Floats], noise: float = 0.01, seed: int = 0) -> Floats:
-    """Return the throughput of the made-up function for rows of a profile.
+    """Return the throughput of the made-up function for each row of a profile.
 
     It falls with the number of flows, and with cache misses of competitors.
     """
@@ -56,7 +59,7 @@ def write(
     rows: Sequence[Sequence[object]],
     remarks: Mapping[str, str] | None = None,
 ) -> Path:
-    """Write a CSV table, below comment lines with remarks. Return the file."""
+    """Write a CSV table below comment lines with `remarks`, and return the file."""
     with path.open("w", newline="") as file:
         for key, value in (remarks or {}).items():
             file.write(f"# {key}: {value}\n")
@@ -75,16 +78,19 @@ def write_memory(path: Path, of: MemoryProfile, remarks: Mapping[str, str] | Non
 
 
 def write_regex(path: Path, remarks: Mapping[str, str] | None = None) -> Path:
-    """Write a table of accelerator request times, which are 0.0002 + 0.000002 x matches.
+    """Write a table of accelerator request times, and return the file.
 
-    Return the file.
+    A request takes 0.0002 + 0.000002 x matches.
     """
     rows = [("r1", 300, 0.0008), ("r2", 600, 0.0014)]
     return write(path, ("row", "mtbr", "inverse_throughput"), rows, remarks)
 
 
 def write_query(path: Path, of: MemoryProfile, mtbr: float, queued: float) -> Path:
-    """Write a table with a query for the rows of a profile, and return the file."""
+    """Write a query with the traffic and competitors of a profile, and return the file.
+
+    `mtbr` and `queued` are the ratio of matches and the time of competitors' requests in all rows.
+    """
     header = ("row", "mtbr", "inverse_throughput_sum", *MEMORY[:-1])
     values = np.column_stack([of.columns[name] for name in MEMORY[:-1]])
     rows = [
@@ -95,7 +101,7 @@ def write_query(path: Path, of: MemoryProfile, mtbr: float, queued: float) -> Pa
 
 
 def write_own(path: Path, remarks: Mapping[str, str] | None = None) -> Path:
-    """Write a table of a function's counters by traffic, which describe it as a competitor.
+    """Write a table that describes a function as a competitor: its counters by traffic.
 
     Return the file.
     """

@@ -1,4 +1,4 @@
-"""The entry point of the command line: reports every failure in one line, without a traceback."""
+"""Runs the command line as a process; reports every failure in one line, without a traceback."""
 
 import os
 import signal

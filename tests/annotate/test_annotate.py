@@ -51,7 +51,7 @@ def annotations(*arguments: str | Path) -> list[dict[str, Any]]:
 
 
 def ticks(cost: float) -> int:
-    """Return a cost in units of 10^-9, as an integer, so that sums are exact."""
+    """Convert a cost to billionths as an integer, so that sums of costs are exact."""
     return round(cost * 10**9)
 
 

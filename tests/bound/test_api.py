@@ -1,4 +1,4 @@
-"""Tests that the Python interface has the results, options and errors of the command."""
+"""Tests that the Python interface returns the results and errors of `slowpath bound`."""
 
 import doctest
 import inspect
@@ -23,7 +23,7 @@ LOOP = ROOT / "examples/path_explosion.bpf.o"
 
 
 def timeless(document: str) -> object:
-    """Return the results in a document, without times and statistics, which differ between runs."""
+    """Return the results in a JSON document without statistics, which differ between runs."""
     read = json.loads(document)
     for result in read["results"]:
         del result["stats"]

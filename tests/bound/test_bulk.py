@@ -1,4 +1,4 @@
-"""Tests that results of many programs are the same in one process and in process pools."""
+"""Tests that many programs get the same results in one process and in pools of processes."""
 
 import csv
 import io
@@ -44,7 +44,10 @@ def bound(*words: str | Path, cwd: Path = ROOT) -> subprocess.CompletedProcess[s
 
 
 def results(run: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
-    """Check a JSON document, and return its results without times, which differ between runs."""
+    """Check a command's JSON document, and return its results without times.
+
+    Times differ between runs.
+    """
     check("bound", run.stdout)
     found: list[dict[str, Any]] = json.loads(run.stdout)["results"]
     for result in found:
@@ -62,12 +65,12 @@ def rows(run: subprocess.CompletedProcess[str]) -> list[dict[str, str]]:
 
 @cache
 def of_all() -> subprocess.CompletedProcess[str]:
-    """Analyse all programs on all targets one by one, and return the completed run."""
+    """Analyse all programs for all targets one by one, and return the completed process."""
     return bound(*OBJECTS, *ALL, *JSON)
 
 
 class Begun:
-    """A running command that has already written its first result."""
+    """A running command whose first result has already arrived."""
 
     def __init__(self, *words: str | Path) -> None:
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed at the end
@@ -83,7 +86,7 @@ class Begun:
         self._head = self.process.stdout.readline() + self.process.stdout.readline()
 
     def ended(self) -> subprocess.CompletedProcess[str]:
-        """Wait until the command ends, and return the completed run."""
+        """Wait until the command ends, and return the completed process."""
         assert self.process.stdout is not None
         out = self._head + self.process.stdout.read()
         self.process.stdout.close()
@@ -197,7 +200,10 @@ def test_one_program_has_a_full_report_anywhere(scheduler: str) -> None:
 
 
 def test_workers_need_no_files(scheduler: str, tmp_path: Path) -> None:
-    """Check that worker processes in another folder get the content of files that options name."""
+    """Check that workers analyse programs although they cannot read the files of options.
+
+    The workers run in another folder; the content of the files must be sent to them.
+    """
     needs_clang()
     (tmp_path / "count.bpf.c").write_bytes((ROOT / "examples/count_min.bpf.c").read_bytes())
     for header in (ROOT / "examples").glob("*.h"):
@@ -236,7 +242,7 @@ def test_a_killed_worker_of_this_machine_changes_nothing() -> None:
 
 
 def _workers(owner: int) -> list[int]:
-    """Return the process ids of the two workers of a command."""
+    """Return the process ids of a command's two worker processes."""
     children = Path(f"/proc/{owner}/task/{owner}/children").read_text().split()
     found = [
         int(child)
@@ -303,7 +309,7 @@ def test_jobs_and_scheduler_exclude_each_other() -> None:
 
 
 class FakePool(Pool):
-    """A process pool that returns answers which the test chose."""
+    """A process pool whose answers are chosen by the test."""
 
     concurrency = 1
 

@@ -1,4 +1,4 @@
-"""Tests that cached results equal those of an analysis, and that only complete ones are cached."""
+"""Tests the cache: cached results equal new ones, and only complete results are cached."""
 
 import json
 import math
@@ -57,12 +57,12 @@ def limited(request: Request, **limits: float) -> Request:
 
 
 def analysed(request: Request) -> list[str]:
-    """Return the JSON texts of the results of a request."""
+    """Analyse the programs of a request, and return the results as JSON texts."""
     return [one.text for one in Session(request).analyse(RunContext(Stopping()))]
 
 
 def entries(folder: Path) -> list[Path]:
-    """Return the cache files with results of analyses, without the cached digest of the engine."""
+    """Return the files of cached results, without the file that caches the engine's digest."""
     files = list(folder.glob("??/*"))
     assert not [file for file in files if file.suffix == ".new"]
     return [file for file in files if not _DIGEST.search(file.read_bytes())]
@@ -73,7 +73,7 @@ _DIGEST = re.compile(rb"\n[0-9a-f]{64}\Z")
 
 @pytest.fixture
 def engine_calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Count the analyses that the engine runs in this process.
+    """Record the file of each analysis that the engine runs in this process.
 
     Single small programs are analysed in this process, others in a worker process.
     """
@@ -220,9 +220,10 @@ HINTS = get_type_hints(analyses.Options)
 
 @given(st.data())
 def test_each_option_of_the_engine_is_in_the_key(cache: Cache, task: Task, data: Any) -> None:
-    """Check that each option of the engine changes the key, except limits and the metric.
+    """Check that the cache key depends on each engine option except limits and the metric.
 
-    All fields of `Options` are tested by their types, so that the test covers new fields, too.
+    The test changes one field of `Options` to a random value of its type, so it covers new fields,
+    too.
     """
     one = analyses.Options()
     name = data.draw(st.sampled_from(analyses.Options._fields))
@@ -235,7 +236,7 @@ def test_each_option_of_the_engine_is_in_the_key(cache: Cache, task: Task, data:
 
 
 def _files(folder: Path) -> dict[str, str]:
-    """Write the files that options name, and return their names by option."""
+    """Write one file for each option that names a file; return the paths by option."""
     header = bytes.fromhex("9feb0100 18000000 00000000 00000000 00000000 01000000 00")
     files = {"btf": header, "assume": b"[prices]\n", "maps": b"{}", "target": b""}
     files["target"] = (_core.target_text("ebpf") or "").encode() + b"# changed\n"
@@ -497,7 +498,7 @@ def test_a_full_disk_is_one_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     folder = Cache(str(tmp_path), warnings.append)
 
     class Full:
-        """A fake disk without room for results."""
+        """A fake cache whose disk has no room for results."""
 
         def read(self, _key: str) -> None:
             return None

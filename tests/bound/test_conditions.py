@@ -1,4 +1,4 @@
-"""Tests that all outputs and checks of required rates state the assumptions of a guarantee."""
+"""Tests that the assumptions of a guarantee appear in all reports and requirement checks."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Tests variables that loaders set: `--set`, read-only sections in `--maps`, and conditions."""
+"""Tests values of global variables, which loaders set: `--set` and sections in `--maps`."""
 
 import json
 import random
@@ -35,7 +35,7 @@ SEC("xdp") int rodata(struct xdp_md *ctx) {
 
 
 def compiled(folder: Path, text: str, name: str = "program") -> Path:
-    """Compile a program to which includes and a license are added, and return the object."""
+    """Compile the C code `text`, with includes and a license added, and return the object file."""
     source = folder / f"{name}.bpf.c"
     source.write_text(_START + text + _END)
     made = folder / f"{name}.bpf.o"
@@ -186,9 +186,10 @@ if (first + 1 > (unsigned char *)(long)ctx->data_end) return 1;
 
 
 def _drawn(draw: random.Random) -> tuple[str, list[tuple[str, str, list[str]]]]:
-    """Generate a random program; return its text and its variables.
+    """Generate a random program; return its source and its variables.
 
-    A variable consists of its name, a declaration with `@` in place of the value, and two values.
+    Each variable is a tuple: its name, a declaration with `@` in place of the value, and two
+    values.
     """
     known = []
     body = []
@@ -218,9 +219,9 @@ def _drawn(draw: random.Random) -> tuple[str, list[tuple[str, str, list[str]]]]:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_random_configurations(tmp_path: Path, seed: int) -> None:
-    """Check that `--set` has the effect of values in the source, in analyses and in the kernel.
+    """Check that `--set` changes a program just like other values in its source do.
 
-    The programs are random.
+    Random programs are compared in analyses and in the kernel.
     """
     needs_kernel()
     text, known = _drawn(random.Random(seed))  # noqa: S311 - for tests

@@ -23,14 +23,14 @@ SOURCE = "examples/count_min.bpf.c"
 
 
 def targets(words: Sequence[str | Path], code: int = 0) -> list[str]:
-    """Return the target of each result of `slowpath bound`."""
+    """Return the targets for which `slowpath bound` has analysed the programs."""
     run = command("bound", *words, "--format", "json")
     assert run.returncode == code, run.stderr
     return [result["target"] for result in json.loads(run.stdout)["results"]]
 
 
 def only(key: str, *words: str | Path) -> dict[str, Any]:
-    """Return the single entry of a list in a command's JSON document."""
+    """Return the only item in the list `key` of a command's JSON document."""
     run = command(*words, "--format", "json")
     assert run.returncode == 0, run.stderr
     (entry,) = json.loads(run.stdout)[key]
@@ -39,7 +39,7 @@ def only(key: str, *words: str | Path) -> dict[str, Any]:
 
 @pytest.fixture
 def _compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Install a fake clang that writes the same object for any source."""
+    """Replace clang by a script that writes the same object for any source."""
     monkeypatch.setenv("CLANG", str(stand_in(tmp_path, "shutil.copy(object, result)\n")))
 
 
@@ -101,9 +101,9 @@ def test_a_listing_that_decides_for_other_files_is_named(tmp_path: Path) -> None
 
 
 def test_a_listing_is_known_below_a_long_head(tmp_path: Path) -> None:
-    """Check that an assembly listing is recognised by its content, even below a long comment.
+    """Check that an assembly listing is recognised by its content, not by its file name.
 
-    Its file name does not matter.
+    The first instruction follows a long comment.
     """
     file = tmp_path / "program.o"
     file.write_text("; a line of what it is\n" * 1000 + (ROOT / LISTING).read_text())
@@ -164,9 +164,9 @@ def test_sweep() -> None:
 
 @pytest.mark.parametrize("file", [OBJECT, LISTING])
 def test_pipes_count_as_objects(tmp_path: Path, file: str) -> None:
-    """Check that an object can be read from a pipe, which can be read only once.
+    """Check that programs from pipes count as objects, because pipes can be read only once.
 
-    For an assembly listing, the error names the option that helps.
+    For an assembly listing, the error must name the option that helps.
     """
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

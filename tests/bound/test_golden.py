@@ -1,4 +1,4 @@
-"""Compares outputs for the examples with the files in `tests/golden`, which `make bless` renews."""
+"""Compares reports on the examples with the files in `tests/golden`, which `make bless` renews."""
 
 import json
 import re

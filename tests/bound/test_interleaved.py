@@ -1,4 +1,4 @@
-"""Tests guarantees that hold for any number of CPUs, in requirements and in reports."""
+"""Tests guarantees that hold even while other CPUs change maps, in requirements and reports."""
 
 import csv
 

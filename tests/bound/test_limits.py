@@ -129,9 +129,9 @@ def test_a_memory_limit_keeps_the_bound(tmp_path: Path) -> None:
 
 
 def _bound_within(most: int, *files: str) -> subprocess.CompletedProcess[str]:
-    """Analyse programs in an address space of `most` bytes.
+    """Run `slowpath bound` in an address space of `most` bytes.
 
-    It has room for one stack of the engine (512 MiB). Allocators reserve a single arena.
+    One stack of the engine (512 MiB) fits. The C allocator reserves a single arena.
     """
     options = ("--memory", "3G", "--deadline", "0", "--format", "json")
     return subprocess.run(
@@ -147,9 +147,9 @@ def _bound_within(most: int, *files: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_an_allocation_that_fails_ends_one_program_only(tmp_path: Path) -> None:
-    """Check that a failed allocation ends the analysis of one program only.
+    """Check that a failed memory allocation ends the analysis of one program, not the command.
 
-    The system's memory limit (`ulimit -v`) is reached before the limit of `--memory`.
+    `ulimit -v` makes the allocation fail before the limit of `--memory` is reached.
     """
     little_file, large_file = (
         save(tmp_path, name, code)
@@ -189,7 +189,7 @@ def test_many_programs_of_one_object(tmp_path: Path) -> None:
 
 
 def start(*arguments: str) -> "subprocess.Popen[str]":
-    """Start `slowpath bound` with the default handling of SIGINT."""
+    """Start `slowpath bound` as a process that SIGINT interrupts."""
     return subprocess.Popen(
         [sys.executable, "-m", "slowpath", "bound", *arguments],
         cwd=ROOT,
@@ -259,7 +259,7 @@ print("not reached")
 def test_workers_end_with_a_killed_command(tmp_path: Path) -> None:
     """Check that a worker process exits when its command is killed.
 
-    The test waits until the worker's end of an inherited pipe is closed.
+    The worker has inherited a pipe; the test waits until it is closed.
     """
     files = [save(tmp_path, "small", small()), save(tmp_path, "shifts", shifts(30_000))]
     reader, inherited = os.pipe()
@@ -279,7 +279,7 @@ def test_workers_end_with_a_killed_command(tmp_path: Path) -> None:
 
 
 def test_no_deadline(tmp_path: Path) -> None:
-    """Check that `--deadline 0` means no deadline."""
+    """Check that `--deadline 0` analyses without a time limit."""
     [result] = results(bound(save(tmp_path, "rounds", rounds(100)), *COUNT, "--deadline", "0"))
     assert result["guarantee"]["exact"]
 

@@ -32,7 +32,7 @@ def analyse(*arguments: str | Path) -> list[dict[str, Any]]:
 
 
 def refuse(*arguments: str | Path) -> str:
-    """Run `slowpath bound` with wrong arguments, and return its error message."""
+    """Run `slowpath bound` with wrong arguments, which must fail, and return the error message."""
     run = slowpath("bound", *arguments)
     assert (run.returncode, run.stdout) == (2, "")
     return " ".join(run.stderr.split())
@@ -52,7 +52,10 @@ def test_full_report(name: str, target: tuple[str, str]) -> None:
 
 
 def test_what_the_card_cannot_run() -> None:
-    """Check that one line states the reason and a remedy for each example the card cannot run."""
+    """Check the error messages for all examples that the card cannot run.
+
+    Each must have one line with the reason and a remedy.
+    """
     examples = sorted(path.relative_to(ROOT) for path in ROOT.glob("examples/*.bpf.o"))
     run = slowpath("bound", *examples, *CARD)
     assert run.returncode == 3
@@ -65,7 +68,7 @@ def test_what_the_card_cannot_run() -> None:
 
 
 def test_all_that_the_card_lacks_is_listed() -> None:
-    """Check that commands list all reasons why the card cannot run a program, each reason once."""
+    """Check that the JSON result lists all reasons why the card cannot run a program, each once."""
     run = slowpath("bound", FILTER, *CARD, "--format", "json")
     (result,) = json.loads(run.stdout)["results"]
     reasons = [refusal["reason"] for refusal in result["refusals"]]
@@ -450,7 +453,7 @@ def test_wrong_map_content_names_file_map_and_entry(tmp_path: Path) -> None:
 
 
 def test_helpers_can_be_assumed(tmp_path: Path) -> None:
-    """Check that `--assume` permits calls of a helper function that is not supported.
+    """Check that `--assume` permits calls of an unsupported helper function.
 
     The test replaces a supported call in an object by an unsupported one.
     """

@@ -1,4 +1,4 @@
-"""Tests that options are converted into requests, and that errors name the invalid option."""
+"""Tests that command-line options become requests for analyses, and that errors name the option."""
 
 import time
 from pathlib import Path
@@ -155,9 +155,9 @@ def test_reproduction_states_the_defaults() -> None:
 
 
 def test_the_longest_packet_is_that_of_the_target(tmp_path: Path) -> None:
-    """Check that without `--mtu`, the target's maximum packet length is used.
+    """Check that the target's maximum packet length is used without `--mtu`.
 
-    The printed command that repeats an analysis states this length.
+    The command that repeats the analysis must state this length.
     """
     file = tmp_path / "long.toml"
     text = targets.target_text("agilio-cx-2x40") or ""

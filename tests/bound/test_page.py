@@ -29,7 +29,7 @@ Made = tuple[dict[str, Any], Element, Path]
 
 
 def made(folder: Path, *words: str | Path, code: int = 0) -> Made:
-    """Run the command; return its first JSON result, the parsed page, and the page's file."""
+    """Run `slowpath bound --html`; return its first JSON result, the parsed page and the file."""
     page = folder / "page.html"
     run = slowpath("bound", *words, "--html", page, "--format", "json")
     assert run.returncode == code, run.stderr
@@ -146,7 +146,7 @@ def test_several_programs_get_an_overview_and_failures_are_told(tmp_path: Path) 
 
 
 def explored() -> Explored:
-    """Return the analysis of the firewall with all details that the page needs."""
+    """Analyse the example `firewall` with all details that the HTML page needs."""
     found = objects.read_object("firewall", FIREWALL.read_bytes())
     subject = objects.Subject(str(FIREWALL), found, 0, None)
     options = analyses.Options(code=True, path_details=PATHS, paths=2)
@@ -157,7 +157,10 @@ def explored() -> Explored:
 
 
 def hostile(value: Any) -> Any:
-    """Return a copy of a JSON value in which `HOSTILE` follows each free text, such as a name."""
+    """Return a copy of a JSON value with `HOSTILE` appended to each free text, such as a name.
+
+    `HOSTILE` contains HTML, which pages must escape.
+    """
     if isinstance(value, list):
         return [hostile(one) for one in value]
     if isinstance(value, dict):

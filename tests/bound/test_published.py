@@ -1,4 +1,4 @@
-"""Tests the benchmark that compares guarantees with published packet rates of the card."""
+"""Tests the benchmark that compares guarantees with published packet rates of a network card."""
 
 import csv
 import subprocess
@@ -20,9 +20,9 @@ def bench(name: str, *words: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_packet_rates_by_hash_functions_are_those_of_the_card(tmp_path: Path) -> None:
-    """Compare packet rates by hash functions with figure 8 of the paper and stored figures.
+    """Check the benchmark's packet rates by number of hash functions against figure 8 of the paper.
 
-    The stored figures are those of `docs/figures/sweep`.
+    They must also equal the stored figures in `docs/figures/sweep`.
     """
     results = oracles.folder("results", "SLOWPATH_RESULTS", "published results")
     listings = oracles.folder("listings", "SLOWPATH_LISTINGS", "published listings")

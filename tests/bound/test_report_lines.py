@@ -1,4 +1,4 @@
-"""Tests how reports show paths, as source lines and instruction ranges with repetitions folded."""
+"""Tests the source lines and instruction ranges of paths in reports, with loops folded."""
 
 from itertools import chain
 

@@ -1,4 +1,4 @@
-"""Tests the reports of sample results in every format."""
+"""Tests the reports on made-up results in every format."""
 
 import csv
 import json
@@ -109,7 +109,7 @@ def test_text(name: str, text: str) -> None:
 
 
 def test_words() -> None:
-    """Check that reports of modelled guarantees say `guaranteed`, and never `measured`."""
+    """Check that reports call a computed rate `guaranteed`, and never `measured`."""
     assert "measured" not in text_of(make_result(), verbose=True)
     assert "guaranteed" in text_of(make_result())
 

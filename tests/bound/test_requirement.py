@@ -1,4 +1,4 @@
-"""Tests required rates and counts: the decision, the sentence that states it, and the exit code."""
+"""Tests required rates and counts: the decision, its explanation, and the exit code."""
 
 import re
 import shlex
@@ -147,7 +147,7 @@ def test_units_of_rates_are_named(text: str) -> None:
 
 
 def test_every_exit_code_has_a_severity() -> None:
-    """Check that `worst` prefers every code to FINE, and orders all codes by severity."""
+    """Check that `worst` orders all exit codes by severity, with FINE as the least severe."""
     for code in ExitCode:
         assert worst([ExitCode.FINE, code, ExitCode.FINE]) is code
     codes = [*ExitCode]

@@ -1,4 +1,4 @@
-"""Tests `slowpath calibrate`: resumed runs, evaluated runs, and errors."""
+"""Tests `slowpath calibrate`: interrupted and resumed measurements, evaluation, and errors."""
 
 import csv
 import json
@@ -74,7 +74,7 @@ def test_the_list_is_for_machines_too(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def two(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """Return a folder with a run of two experiments, and the document about the run."""
+    """Run two experiments; return the folder with the results, and the JSON document."""
     folder = tmp_path_factory.mktemp("two")
     words = (*ADD[:4], "--component", "parser-headers", "--points", "3")
     run = run_in(folder, *words, "-o", "run", "--format", "json")
@@ -84,7 +84,7 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
 @pytest.fixture
 def copied(two: tuple[Path, str], tmp_path: Path) -> Path:
-    """Return the folder of a copied run of two experiments."""
+    """Copy the results of two experiments, so that a test can change them; return the copy."""
     shutil.copytree(two[0], tmp_path / "run")
     return tmp_path / "run"
 
@@ -296,7 +296,10 @@ def test_everything_is_listed(tmp_path: Path) -> None:
 
 
 def test_runs_are_compared_by_experiment(tmp_path: Path) -> None:
-    """Compare runs of two test beds that compute costs, and check the values against both runs."""
+    """Check the comparison of two calibrations, experiment by experiment.
+
+    Both are on test beds that compute costs; the compared values must be those of the two runs.
+    """
     for bed, names in (
         ("ebpf", ("state-reads", "arithmetic-add")),
         ("agilio-cx-2x40", ("state-reads",)),

@@ -24,7 +24,7 @@ PARSER = ("--component", "parser-headers")
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with a run of two experiments and the page about this run."""
+    """Run two experiments with `--html`; return the folder with the results and the page."""
     folder = tmp_path_factory.mktemp("page")
     made = slowpath("calibrate", *ADD, *PARSER, "-o", "run", "--html", "page.html", cwd=folder)
     assert made.returncode == 0, made.stderr
@@ -38,12 +38,12 @@ def again(folder: Path, name: str = "again.html", code: int = 0) -> str:
 
 
 def sections(root: ElementTree.Element) -> dict[str, ElementTree.Element]:
-    """Return the sections of a page by their headings."""
+    """Return the sections of a page, with their headings as keys."""
     return {"".join(one.find("h2").itertext()): one for one in root.iter("section")}  # type: ignore[union-attr]
 
 
 def data(root: ElementTree.Element) -> dict[str, list[dict[str, str]]]:
-    """Return the rows of the CSV files that a page contains as links, by file name."""
+    """Return the rows of the CSV files that a page offers as downloads, by file name."""
     links = [one for one in root.iter("a") if "download" in one.attrib]
     head = "data:text/csv;charset=utf-8,"
     assert all(one.attrib["href"].startswith(head) for one in links)
@@ -103,7 +103,7 @@ def test_it_needs_nothing_and_runs_nothing(run: Path) -> None:
 
 
 def test_measurements_come_with_intervals_and_the_machine(run: Path, tmp_path: Path) -> None:
-    """Check that the page shows the intervals of measured samples, and describes the machine."""
+    """Check that the page shows confidence intervals and the machine for measured samples."""
     shutil.copytree(run / "run", tmp_path / "run")
     into = ExperimentFolder(tmp_path / "run/arithmetic-add")
     measurement, samples = into.measurement(), into.samples()

@@ -1,4 +1,4 @@
-"""Tests saved calibrations: a machine's default, warnings about imprecise ones, and `show`."""
+"""Tests saved calibrations: the default of this machine, warnings, and `slowpath show`."""
 
 import io
 import json
@@ -24,7 +24,10 @@ BAD = GOOD._replace(check_error=0.36)
 
 
 def text_of(found: Quality, machine: str = "a machine at 2 GHz, Linux 6.18") -> str:
-    """Return the text of the built-in target with another machine, quality and intervals."""
+    """Return a target description of the given calibration quality and machine.
+
+    It is the built-in target `linux-xdp` with other intervals, too.
+    """
     text = target_text("linux-xdp") or ""
     text = re.sub(r"(?m)^low = .*$", "low = 0.92", re.sub(r"(?m)^high = .*$", "high = 1.14", text))
     known = next(line for line in text.splitlines() if line.startswith("machine = "))
@@ -76,7 +79,7 @@ def test_a_record_of_a_calibration_is_checked() -> None:
 
 
 def kept(found: Quality) -> list[str]:
-    """Save a calibration; return the warnings, which are empty if the quality suffices."""
+    """Save a calibration; return the warnings about its quality, none if the quality suffices."""
     return [*run._keep(Derived(text_of(found), "run/linux-xdp.toml", 900, 0.02, found))]
 
 
@@ -148,9 +151,9 @@ def test_a_calibration_is_shown(
 def test_the_shipped_calibration_is_used_until_a_machine_has_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Check that `show` marks the built-in calibration as the default until a machine has its own.
+    """Check that the shipped calibration is the default until this machine has its own.
 
-    The built-in calibration states its quality.
+    `show` must also state the quality of the shipped calibration.
     """
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     shown = slowpath("show", "targets/linux-xdp-zen4.toml")

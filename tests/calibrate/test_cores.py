@@ -1,4 +1,4 @@
-"""Tests that the core model is fitted to programs, and estimates other programs."""
+"""Tests that the model of a CPU core is fitted to some programs, and predicts others."""
 
 import json
 import random
@@ -40,7 +40,7 @@ def chain(work: str, count: int, *, dependent: bool) -> targets.Flow:
 
 
 def mixed(luck: random.Random) -> targets.Flow:
-    """Return a random path of instructions and calls."""
+    """Return a random execution path of instructions and calls."""
     steps: list[object] = []
     calls: list[object] = []
     for _ in range(luck.randrange(20, 200)):
@@ -71,9 +71,9 @@ def flows() -> Iterator[tuple[str, targets.Flow]]:
 
 @pytest.fixture(scope="module")
 def truth() -> targets.Target:
-    """Return a target with random core parameters, which the fit must recover.
+    """Return a target with random core parameters, which the fit must find again.
 
-    They differ from the parameters at which the search starts.
+    They differ from the parameters with which the fit starts.
     """
     luck = random.Random(1)  # noqa: S311 - no secret
     parameters = {
@@ -124,7 +124,10 @@ def test_a_path_that_is_none_is_refused() -> None:
 
 
 def kept(folder: Path, samples: list[Sample], flows: dict[str, str]) -> ExperimentFolder:
-    """Write the directory of a measured experiment with these samples and paths of programs."""
+    """Write the folder of a measured experiment with these samples.
+
+    `flows` are the executed instructions of its programs.
+    """
     into = ExperimentFolder(folder)
     into.begin(shipped_experiment("arithmetic-add"))
     measurement: Measurement = {
@@ -147,7 +150,7 @@ def kept(folder: Path, samples: list[Sample], flows: dict[str, str]) -> Experime
 
 
 def test_samples_of_a_shared_core_do_not_count(tmp_path: Path) -> None:
-    """Check that samples are ignored if another CPU shared the core, in half of the samples.
+    """Check that samples are ignored if another CPU used the same physical core.
 
     The mean of all samples, 15 ns, would be wrong for a shared and for an unshared core.
     """
@@ -167,9 +170,9 @@ def test_samples_of_a_shared_core_do_not_count(tmp_path: Path) -> None:
 
 
 def test_a_component_that_is_disturbed_alone_does_not_count(tmp_path: Path) -> None:
-    """Check that disturbed samples of the component are ignored while the baseline is undisturbed.
+    """Check that samples are ignored if only the program with the component was disturbed.
 
-    Most samples with the component took twice the time.
+    Most of its samples took twice the time; those of the baseline program did not.
     """
     samples = [
         *(Sample(8, number, 10.0, 8.0, 1) for number in range(2)),

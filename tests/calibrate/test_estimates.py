@@ -25,7 +25,7 @@ TARGET = ("--target", "linux-xdp")
 
 @pytest.fixture(autouse=True)
 def _own_calibration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give each test its own folder for calibrations."""
+    """Give each test an empty folder for calibrations of this machine."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
 
 
@@ -131,7 +131,7 @@ def test_old_names_and_results_of_estimates_are_read(tmp_path: Path) -> None:
 
 
 def test_times_of_different_machines_are_not_compared(tmp_path: Path) -> None:
-    """Check that times of two machines are not compared, although their targets share a name."""
+    """Check that `diff` does not compare times of two machines whose targets share a name."""
     saved = tmp_path / "old.json"
     saved.write_text(slowpath("bound", FIREWALL, *TARGET, "--format", "json").stdout)
     gate = ("--fail-on", "cold_ns_pct > 5")

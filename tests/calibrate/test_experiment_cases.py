@@ -1,4 +1,4 @@
-"""Tests that prepared programs of an experiment are kept between blocks of measurements.
+"""Tests that an experiment prepares its programs once, and reuses them in later measurements.
 
 If memory is short, they are released and prepared again.
 """
@@ -23,7 +23,7 @@ from slowpath.core.engine import kernel, objects, targets
 
 @pytest.fixture
 def prepared(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """Replace the preparation of programs, and count how often each program is prepared."""
+    """Replace the preparation of programs by a counter; return the counts by program."""
     preparations = Counter[str]()
 
     def prepare(_station: object, subject: objects.Subject, witness: str, _known: None) -> str:

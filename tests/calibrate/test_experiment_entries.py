@@ -1,4 +1,4 @@
-"""Tests that each packet of an experiment finds exactly the intended table entry."""
+"""Tests that each packet of an experiment matches exactly the intended table entry."""
 
 import json
 from pathlib import Path
@@ -85,7 +85,7 @@ PASS, ABORTED = 2, 0
 
 @pytest.mark.parametrize(("kind", "fixed"), TABLES)
 def test_programs_find_the_entry_that_is_meant(kind: str, fixed: str, tmp_path: Path) -> None:
-    """Check that table lookups find the intended entry: otherwise, the programs abort."""
+    """Check that table lookups find the intended entry; the programs abort if they do not."""
     needs_kernel()
     text = SPECIFICATION.replace("KIND", kind).replace("FIXED", fixed)
     program = xdp_program(read_experiment("x.yaml", text), 5, component=True)

@@ -1,4 +1,4 @@
-"""Tests that evaluating experiments in several processes yields the same bytes as in one."""
+"""Tests that evaluation with several processes writes the same bytes as with one process."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ FILES = ("model.json", "points.csv", "plot.svg")
 
 
 def measured(path: Path, factor: float) -> ExperimentFolder:
-    """Write an experiment in which each call takes `factor` nanoseconds."""
+    """Write the folder of a made-up experiment in which each call takes `factor` nanoseconds."""
     experiment, folder = shipped_experiment("calls"), ExperimentFolder(path)
     folder.begin(experiment)
     samples = [
@@ -62,7 +62,7 @@ def test_an_error_passes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_there_are_models_without_plots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that only plots need matplotlib, which no extra but `plots` installs."""
+    """Check that experiments can be evaluated without matplotlib; only the plot is missing."""
     monkeypatch.setattr(evaluation, "can_draw", lambda: False)
     folder = measured(tmp_path / "experiment", 1.5)
     (experiment,) = evaluate_all([folder])

@@ -1,4 +1,4 @@
-"""Counts source patterns in expanded program templates of experiments.
+"""Counts source patterns in the generated programs of experiments.
 
 Each repeated part of a component has to occur as often as its parameters say. Test beds run most
 programs: `test_experiment_programs.py`, `..._entries.py`, `..._swx.py` and `..._testbeds.py`. The
@@ -28,7 +28,7 @@ from support import GOLDEN, check_golden
 
 
 class Parameters(dict[str, Any]):
-    """Parameters of a component as attributes. A parameter that the component lacks is 0."""
+    """Parameters of a component, readable as attributes; a missing parameter is 0."""
 
     def __getattr__(self, name: str) -> Any:
         return self.get(name, 0)
@@ -42,9 +42,9 @@ A pair has the number of matches and the number of different captured groups.
 
 
 def xdp_counts(p: Parameters) -> dict[str, Counts]:
-    """Return, for each component, the expected counts of patterns in the source of an XDP program.
+    """Return regular expressions for XDP source with their expected counts, for each component.
 
-    The patterns match source that the component adds to the program.
+    The expressions match source that the component adds to the program.
     """
     words, others, looks = p.header_bytes // 4, p.key_bytes // 4 - 1, p.tables * p.repeats
     size = 2 * p.entries + 1024 if "lru" in str(p.map) else p.entries
@@ -128,9 +128,9 @@ def xdp_counts(p: Parameters) -> dict[str, Counts]:
 
 
 def p4_counts(p: Parameters) -> dict[str, Counts]:
-    """Return, for each component, the expected counts of patterns in the source of a P4 program.
+    """Return regular expressions for P4 source with their expected counts, for each component.
 
-    The patterns match source that the component adds to the program.
+    The expressions match source that the component adds to the program.
     """
     read, write = p.operation != "write", p.operation != "read"
 
@@ -179,9 +179,9 @@ def p4_counts(p: Parameters) -> dict[str, Counts]:
 
 
 def swx_counts(p: Parameters) -> dict[str, Counts]:
-    """Return, for each component, the expected counts of patterns in the source of an SWX pipeline.
+    """Return regular expressions for SWX source with their expected counts, for each component.
 
-    The patterns match source that the component adds to the pipeline.
+    The expressions match source that the component adds to the pipeline.
     """
     tables: Counts = {
         r"^table table(\d+) \{": (p.tables, p.tables),
@@ -251,7 +251,7 @@ BEDS: dict[str, tuple[Callable[..., str], Callable[[Parameters], dict[str, Count
 
 
 def shipped(bed: str) -> list[str]:
-    """Return the names of the built-in experiments for a test bed."""
+    """Return the names of the built-in experiments that run on a test bed."""
     return [name for name in shipped_names() if bed in shipped_experiment(name)["testbeds"]]
 
 
@@ -283,7 +283,7 @@ def test_components_are_repeated_as_often_as_parameters_say(bed: str, name: str)
 
 @pytest.mark.parametrize(("bed", "name"), EACH)
 def test_programs_of_a_sweep_consist_of_the_same_lines(bed: str, name: str) -> None:
-    """Check that two programs of a sweep consist of the same lines, up to numbers and repetitions.
+    """Check that two programs of a sweep differ only in numbers and in repetitions of lines.
 
     The first and last programs are not compared, because they may lack some lines.
     """
@@ -328,7 +328,7 @@ def test_programs_that_time_themselves_differ_in_their_values_only(bed: str, nam
 
 
 def matching(entries: list[str], key: bytes) -> list[int]:
-    """Return the indices of the table entries, given as P4 commands, that match a key."""
+    """Return the indices of the table entries that match a key; entries have the syntax of P4."""
     found, width = [], 8 * len(key)
     for number, entry in enumerate(entries):
         value, _, prefix, mask = re.fullmatch(
@@ -372,7 +372,7 @@ def test_packets_find_the_entry_of_p4_tables_that_is_meant(name: str) -> None:
     "name", ["table-lpm-entries", "table-lpm-ipv6-prefix-bits", "recirculation"]
 )
 def test_stages_in_p4_that_compute(name: str) -> None:
-    """Check the text of P4 programs against expected files, because no test can run P4."""
+    """Compare generated P4 programs with stored files, because no test can run P4."""
     program = p4_program(shipped_experiment(name), 48 if "ipv6" in name else 3, component=True)
     ingress = program.text[program.text.index("control Ingress") : program.text.index("control V")]
     check_golden(GOLDEN / f"experiments/p4/{name}.p4", ingress)

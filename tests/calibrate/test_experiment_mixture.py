@@ -1,4 +1,4 @@
-"""Tests random instructions in programs of experiments: their number and their kinds."""
+"""Tests the random instructions in programs of experiments: their number and their kinds."""
 
 import pytest
 

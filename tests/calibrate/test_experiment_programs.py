@@ -1,4 +1,4 @@
-"""Tests generated programs of experiments: their texts, compilation, and runs in the kernel."""
+"""Tests the generated XDP programs of experiments: texts, compilation, and runs in the kernel."""
 
 import json
 import re
@@ -39,7 +39,7 @@ def test_expected_programs(name: str, value: int) -> None:
 def test_maps_hold_what_parameters_say(name: str) -> None:
     """Check number and size of the generated entries in lookup tables.
 
-    Tests in the kernel check the content of maps that helper functions use.
+    Other tests check the map content that helper functions use, in the kernel.
     """
     experiment = shipped_experiment(name)
     kind, values = experiment["component"]["kind"], swept_values(experiment)
@@ -76,9 +76,10 @@ A key has the source without its first comment, the maps and the packet.
 
 @pytest.mark.parametrize("name", XDP)
 def test_the_kernel_takes_the_path_that_the_interpreter_takes(name: str, tmp_path: Path) -> None:
-    """Check that kernel and interpreter take the same path, with and without the component.
+    """Check that kernel and interpreter execute the same path of an experiment's programs.
 
-    The last program of each sweep is run; in campaigns (`make campaign`), the first one, too.
+    This includes the program without the component. The last value of each sweep is tested; in
+    campaigns (`make campaign`), the first one, too.
     """
     needs_kernel()
     experiment = shipped_experiment(name)

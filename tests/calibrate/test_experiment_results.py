@@ -1,4 +1,4 @@
-"""Tests the directory of a run: data are read as written, and equal data give equal models."""
+"""Tests the folder of a calibration run: data are read as written, equal data give equal models."""
 
 import json
 import random
@@ -82,7 +82,7 @@ def test_intervals_say_how_sure_points_are() -> None:
 
 
 def test_what_moves_all_points_at_once_is_their_covariance() -> None:
-    """Check that disturbances of all points at once yield a covariance of their mean costs.
+    """Check the covariance of mean costs if disturbances hit all measured values at once.
 
     The machine is slower in six of ten observations.
     """
@@ -100,9 +100,9 @@ def test_what_moves_all_points_at_once_is_their_covariance() -> None:
 
 
 def test_blocks_of_time_are_the_blocks() -> None:
-    """Check that each block of measurements counts once, although one block has more observations.
+    """Check that each block of measurements has the same weight, whatever its number of samples.
 
-    The second block is slower than the others.
+    The second block is slower than the others, and has more observations.
     """
     counts = {1: 2, 2: 6, 3: 2}
     samples = [
@@ -152,7 +152,7 @@ def test_few_observations_are_blocks_by_themselves() -> None:
 
 
 def measured(folder: Path) -> ExperimentFolder:
-    """Write the directory of a parser experiment whose samples take 3 ns, and 2 ns per header."""
+    """Write the folder of a made-up parser experiment: 3 ns, and 2 ns more per header."""
     experiment = shipped_experiment("parser-headers")
     values = swept_values(experiment)
     run = RunFolder(folder)

@@ -1,4 +1,4 @@
-"""Tests how experiments run in blocks: order, repeated blocks, and resumed runs."""
+"""Tests the order in which blocks of experiments are measured, repeated and resumed."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -30,9 +30,9 @@ EXPERIMENTS = [shipped_experiment(name) for name in ("calls", "loops")]
 
 @dataclass
 class Bed(TestBed):
-    """A test bed that records which experiments are measured.
+    """A test bed that records the order of measured experiments.
 
-    Each measurement reports a given speed of the CPU, in instructions per cycle.
+    It reports given speeds of the CPU, in instructions per cycle, one for each measurement.
     """
 
     measured: list[str]
@@ -70,7 +70,7 @@ def _where(pace: float) -> Environment:
 
 
 def ran(folder: Path, paces: Sequence[float], stops_at: int | None = None) -> list[str]:
-    """Run two experiments. Return the experiment's name for each measurement, in order."""
+    """Run two experiments; return the name of the measured experiment for each measurement."""
     into, stopping = RunFolder(folder), Stopping()
     bed = Bed([], paces, stopping, stops_at)
     into.begin(run_settings(bed.name, LIMITS, ["calls", "loops"]), EXPERIMENTS)
@@ -82,7 +82,7 @@ def ran(folder: Path, paces: Sequence[float], stops_at: int | None = None) -> li
 
 
 def kept(folder: Path, name: str) -> dict[int, float]:
-    """Return, for each stored block of an experiment, the number of its measurement."""
+    """Return the stored blocks of an experiment, and the number of the measurement of each."""
     return {one.block: one.component for one in RunFolder(folder).of(name).samples()}
 
 
@@ -100,10 +100,9 @@ def test_all_experiments_have_a_block_before_any_has_two(tmp_path: Path) -> None
 
 
 def test_blocks_on_a_shared_core_are_measured_again(tmp_path: Path) -> None:
-    """Check that blocks of measurements are repeated if another CPU shared the core.
+    """Check that a block is measured again if another CPU used the same physical core.
 
-    Repeating improves the second block of the experiment `calls`, but not the third block of
-    `loops`.
+    The second measurement improves block 2 of the experiment `calls`, but not block 3 of `loops`.
     """
     paces = [4.0, 4.0, 2.0, 4.0, 4.0, 2.5, 4.0, 2.2]
     assert ran(tmp_path, paces) == [*["calls", "loops"] * 3, "calls", "loops"]
@@ -114,7 +113,7 @@ def test_blocks_on_a_shared_core_are_measured_again(tmp_path: Path) -> None:
 
 
 def test_what_was_disturbed_most_is_measured_again_and_the_rest_is_said(tmp_path: Path) -> None:
-    """Check that the most disturbed blocks of measurements are repeated, and others are noted.
+    """Check that the most disturbed blocks are measured again, and that notes state the others.
 
     Five of six blocks are disturbed. Three are measured again, one of them without improvement.
     """

@@ -1,4 +1,4 @@
-"""Tests that specifications of experiments are read, and that errors name the line and the key."""
+"""Tests that descriptions of experiments are read, and that errors name line and key."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Tests the test bed dpdk-swx: its pipelines, runs on DPDK, and wrong pipelines."""
+"""Tests the test bed `dpdk-swx`: its pipelines, their runs on DPDK, and errors."""
 
 import re
 import shutil
@@ -84,7 +84,7 @@ def test_the_reader_of_dpdk_takes_all_pipelines(tmp_path: Path) -> None:
 
 
 def read_by_dpdk(folder: Path) -> Path:
-    """Compile a program that parses pipeline files with DPDK, and return its path."""
+    """Compile a program that parses pipeline files with DPDK's parser, and return its path."""
     command = ["pkg-config", "--cflags", "--libs", "libdpdk"]
     flags = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
     source, binary = Path(__file__).parent / "swx_parser.c", folder / "reader"
@@ -139,9 +139,9 @@ MEASURED = (
 def test_all_points_are_measured_and_packets_come_out_as_worked_out(
     tmp_path: Path, name: str
 ) -> None:
-    """Check that all points are measured, and that pipelines change packets as expected.
+    """Check that all values of a sweep are measured, and that pipelines change packets correctly.
 
-    The generated program compares each packet with the packet that `expected_packet` returns.
+    The measuring program compares each packet with the packet that `expected_packet` returns.
     """
     needs_dpdk()
     sweep = shipped_experiment(name)["component"]["sweep"]
@@ -262,7 +262,7 @@ def test_unsupported_experiments_are_errors(name: str, old: str, new: str, messa
 
 
 def test_results_of_components_worked_out_by_hand() -> None:
-    """Check computed packets against results worked out by hand.
+    """Check computed packets against results that were worked out by hand.
 
     The arithmetic component adds 0x020000000003 twice. XOR with three equal sums leaves one of
     them.

@@ -1,4 +1,4 @@
-"""Tests the input and output of llvm-mca in `bench/llvm_mca.py`."""
+"""Tests `bench/llvm_mca.py`, which compares estimates with LLVM's llvm-mca."""
 
 import json
 

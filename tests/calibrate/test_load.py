@@ -1,4 +1,4 @@
-"""Tests `slowpath calibrate --testbed load`: options, sums, reports, and runs in the kernel."""
+"""Tests `slowpath calibrate --testbed load`, which offers packets to programs at given rates."""
 
 import csv
 import json
@@ -109,7 +109,7 @@ def test_programs_that_do_not_send_packets_back_have_a_reason() -> None:
 
 
 def document(**changes: Any) -> LoadDocument:
-    """Return a document with one program at two rates and at full speed."""
+    """Return a made-up JSON document: one program at two rates and at full speed."""
 
     def rate(share: float | None, offered: float, lost: int) -> OfferedRate:
         trial = TRIAL._replace(late=0, sent=1000, refused=lost, kept=0, lost_back=0, unmarked=0)
@@ -244,7 +244,7 @@ def test_a_stop_leaves_nothing_behind(tmp_path: Path) -> None:
 
 
 def polling_threads(process: int) -> list[str]:
-    """Return the kernel threads that poll the devices of a process."""
+    """Return the names of kernel threads that poll the network devices of a process."""
     names = []
     for file in Path("/proc").glob("[0-9]*/comm"):
         try:
@@ -256,7 +256,7 @@ def polling_threads(process: int) -> list[str]:
 
 
 def wait_for(condition: Any) -> None:
-    """Wait until a condition holds, at most as long as tests may take."""
+    """Wait until `condition()` is true, for at most a minute."""
     for _ in range(600):
         if condition():
             return

@@ -1,4 +1,4 @@
-"""Tests `slowpath calibrate --testbed load --attach dpdk-swx`: pipelines under offered load."""
+"""Tests `slowpath calibrate --testbed load --attach dpdk-swx`: pipelines at offered rates."""
 
 import json
 import signal
@@ -41,7 +41,7 @@ def settings(folder: Path, name: str = FORWARD, cpus: tuple[int, int] = (0, 1)) 
 
 @contextmanager
 def offering(folder: Path, name: str, right: str = "", wrong: str = "") -> Iterator[Offering]:
-    """Start the first pipeline of an experiment, with the text `right` replaced by `wrong`."""
+    """Start the first pipeline of an experiment, in whose text `wrong` replaces `right`."""
     needs_dpdk()
     needs_two_cpus()
     known = swx_programs.swx_pipelines
@@ -59,7 +59,7 @@ def offering(folder: Path, name: str, right: str = "", wrong: str = "") -> Itera
 
 
 def fates(trial: OfferedTrial) -> int:
-    """Return the number of sent packets whose fate the counters show."""
+    """Return the number of sent packets that the counters account for."""
     return trial.refused + trial.kept + trial.lost_back + trial.unmarked + trial.received
 
 
@@ -195,7 +195,7 @@ def test_a_stop_leaves_nothing_behind(number: signal.Signals, tmp_path: Path) ->
 
 
 def has_sockets(number: int) -> bool:
-    """Return true if an abstract socket of a run of slowpath exists; `number` is its process."""
+    """Return true if a run of slowpath still has an abstract socket; `number` is its process id."""
     return f"slowpath-{number}-" in Path("/proc/net/unix").read_text()
 
 

@@ -1,4 +1,4 @@
-"""Tests the search of the highest rate without loss, against simulated devices."""
+"""Tests the search for the highest rate without packet loss, on simulated devices."""
 
 import random
 from collections.abc import Callable
@@ -17,7 +17,7 @@ class Device:
         self.offered = list[float | None]()
 
     def __call__(self, rate: float | None) -> Offer:
-        """Run a trial of 2,000 packets, packet by packet."""
+        """Simulate 2,000 packets at a rate, one after the other; None: as fast as possible."""
         self.offered.append(rate)
         due = 2_000
         interval = 1 / min(rate or self.sender, self.sender)
@@ -34,7 +34,7 @@ class Device:
         return Offer(due, sent, received, 1 / interval)
 
     def brute(self, tolerance: float) -> float:
-        """Return the highest rate of a fine grid at which the device passes a trial."""
+        """Return the highest rate on a fine grid at which the loss is at most `tolerance`."""
         grid = (self.sender * step / 100 for step in range(1, 101))
         return max(rate for rate in grid if self(rate).loss <= tolerance)
 
@@ -67,9 +67,9 @@ def test_single_disturbed_trials_do_not_change_the_result() -> None:
 
 
 def test_a_late_sender_proves_nothing() -> None:
-    """Check that the search returns no rate that the sender reaches only in bursts.
+    """Check that the search never returns a rate at which the sender was late.
 
-    This holds even if no packet is lost.
+    Such a rate was reached only in bursts, and proves nothing even without loss.
     """
 
     def device(rate: float | None) -> Offer:

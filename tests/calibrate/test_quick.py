@@ -77,7 +77,7 @@ def test_models_of_growth_are_scaled(ratio: float) -> None:
 
 
 def lookup_flow() -> targets.Flow:
-    """Return a path that looks up an entry of a hash map with many large entries."""
+    """Return a path that looks up an entry of a hash map with 100,000 large entries."""
     steps = [["call", [1, 2], 0, False, None, 0]]
     call = ["map_lookup_elem.hash", 4, False]
     path = {"steps": steps, "calls": [call], "rooms": [[0, 100_000, 144]]}

@@ -1,4 +1,4 @@
-"""Tests `slowpath chain bound`: bounds of a chain are compared with those of single programs."""
+"""Tests `slowpath chain bound` by comparing bounds of chains with those of single programs."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,7 @@ PASS = [("first", ["XDP_PASS"], "second")]
 def described(
     *edges: tuple[str, list[str], str], names: tuple[str, ...] = ("first", "second"), **more: Any
 ) -> str:
-    """Return the YAML description of a chain of test programs with the given edges.
+    """Return the description of a chain of test programs; `edges` connect the programs.
 
     A program's object has the name of the program without digits at its end. `more` has further
     keys of the description.
@@ -34,9 +34,9 @@ def chain(tmp_path: Path) -> Path:
 
 
 def counted(*words: str | Path) -> dict[str, Any]:
-    """Run a command with `--target ebpf` and return its only result.
+    """Run a command with `--target ebpf`, and return its only result.
 
-    Fail if the guarantee is not exact, except under the assumption that other CPUs change no maps.
+    The guarantee must be exact. It may only assume that other CPUs do not change maps.
     """
     run = slowpath(*words, "--target", "ebpf", "--format", "json")
     assert (run.returncode, run.stderr) == (0, "")
@@ -53,7 +53,7 @@ def instructions(result: dict[str, Any]) -> int:
 
 
 def failure(chain: Path, text: str) -> str:
-    """Return the error message of `chain bound` for a description that it cannot analyse."""
+    """Return the error message of `chain bound` about a wrong description, written to `chain`."""
     chain.write_text(text)
     run = slowpath("chain", "bound", chain)
     assert (run.returncode, run.stdout) == (3, "")
@@ -192,9 +192,9 @@ def test_chains_run_on_targets_with_bpf_instructions() -> None:
 
 
 def on_devices(**network: Any) -> str:
-    """Return the description of a chain with its two programs on different devices.
+    """Return the description of a chain with two programs on two devices.
 
-    `network` describes the connection between the devices, if any.
+    `network` describes the connection between the devices; without it, the description has none.
     """
     text = json.loads(described(*PASS))
     for program, device in zip(text["programs"], ("edge", "server"), strict=True):
@@ -205,7 +205,7 @@ def on_devices(**network: Any) -> str:
 
 
 def on_each_device(chain: Path, text: str) -> dict[str, int]:
-    """Return the maximum number of instructions per packet, for each device of a chain."""
+    """Return the maximum number of instructions per packet on each device of a chain."""
     chain.write_text(text)
     run = slowpath("chain", "bound", chain, "--target", "ebpf", "--format", "json")
     assert (run.returncode, run.stderr) == (0, "")

@@ -20,9 +20,9 @@ def chain(tmp_path: Path) -> Path:
 
 
 def described(devices: dict[str, str], *, behind: str = "load_balancer_card", **more: Any) -> str:
-    """Return the description of a chain: the firewall on one device, `behind` on the next device.
+    """Return the description of a chain: the firewall on one device, `behind` on the next one.
 
-    `devices` has the targets of the devices, `more` further keys of the description.
+    `devices` gives the target of each device, `more` further keys of the description.
     """
     names = {"front": "firewall", "behind": behind}
     programs = [

@@ -1,4 +1,4 @@
-"""Tests that the durations in reports on chains cover the whole command."""
+"""Tests that the durations in reports on chains include the time of reading the input."""
 
 import json
 import time
@@ -28,7 +28,7 @@ Output = Callable[..., str]
 def output(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Output:
     """Return a function that runs a command and returns its output.
 
-    Reading the input takes `READING` seconds of simulated time.
+    Reading the input seems to take `READING` seconds.
     """
 
     def run(module: ModuleType, reader: str, *words: str | Path) -> str:

@@ -1,4 +1,4 @@
-"""Tests that the figures in `examples/README.md` are right for the programs in `examples/chain`."""
+"""Tests that `examples/README.md` states the right figures for the programs in `examples/chain`."""
 
 import json
 import re

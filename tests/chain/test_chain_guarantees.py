@@ -1,4 +1,4 @@
-"""Tests the guarantees before and after rewriting that `chain optimize --target` reports."""
+"""Tests that `chain optimize --target` reports guarantees before and after rewriting."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ MODES = pytest.mark.parametrize("mode", [["--trust"], []], ids=["trust", "guard"
 
 
 def guarantees(*words: str | Path, targets: str) -> dict[tuple[str, str], dict[str, Any]]:
-    """Rewrite the load balancer, and return its guarantees by target and unit."""
+    """Rewrite the load balancer of a chain; return its guarantees by target and unit."""
     run = slowpath(
         *("chain", "optimize", *words, "--packets", "0", "--target", targets, "--format", "json")
     )

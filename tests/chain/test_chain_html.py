@@ -23,7 +23,7 @@ Made = tuple[dict[str, Any], Element, Path]
 
 
 def made(folder: Path, *words: str | Path) -> tuple[dict[str, Any], Element]:
-    """Run a command that writes an HTML page; return its JSON report and the parsed page."""
+    """Run a `chain` command with `--html`; return its JSON report and the parsed page."""
     page = folder / "page.html"
     run = slowpath("chain", *words, "--html", page, "--format", "json")
     assert (run.returncode, run.stderr) == (0, "")
@@ -44,7 +44,7 @@ def section(root: Element, name: str) -> Element:
 
 
 def blocks(root: Element, side: str) -> list[Element]:
-    """Return the basic blocks before or after rewriting, in order of their numbers."""
+    """Return the basic blocks on the page, in order; `side` selects before or after rewriting."""
     found = [one for one in root.iter() if re.search(f"-{side}-[0-9]+$", one.attrib.get("id", ""))]
     numbers = [int(one.attrib["id"].rpartition("-")[2]) for one in found]
     assert numbers == list(range(len(found)))
@@ -56,14 +56,14 @@ def kind(block: Element) -> str:
 
 
 def size(block: Element) -> int:
-    """Return the number of instructions that the heading of a basic block states."""
+    """Return the number of instructions that the heading of a basic block on the page states."""
     count = re.search(r"([0-9,]+) instructions?", texts(block))
     assert count is not None
     return int(count[1].replace(",", ""))
 
 
 def listed(block: Element) -> dict[int, str]:
-    """Return the listed instructions of a basic block, by their slot numbers."""
+    """Return the instructions in a basic block of the page, by slot number."""
     lines = [line for pre in block.iter("pre") for line in texts(pre).splitlines()]
     return {int(line.split()[0]): line for line in lines if line.strip()}
 
@@ -182,7 +182,7 @@ def test_the_report_is_the_same_with_a_page(optimized: Made) -> None:
 
 
 def hostile() -> tuple[ChainReport, Graphs]:
-    """Return a report and graphs in which all texts contain HTML or control characters."""
+    """Return a report and graphs with HTML or control characters in every text."""
     line: SourceLine = {"program": HOSTILE, "file": HOSTILE, "line": 7, "text": HOSTILE}
     dropped: Dropped = {
         "slot": 0, "instruction": HOSTILE, "line": line, "change": "never taken", "bytes": [12],
@@ -293,7 +293,7 @@ def test_what_cannot_be_written_is_an_error(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def configured(tmp_path_factory: pytest.TempPathFactory) -> Made:
-    """Rewrite an example for a known configuration; return the report, the page and its file."""
+    """Rewrite an example for known map content; return the report, the page and its file."""
     folder = tmp_path_factory.mktemp("configured")
     words = ["--fact", "byte 23 in {06, 11}", "--fact", "byte 14 = 45"]
     words += ["--target", "ebpf,linux-xdp,agilio-cx-2x40", "--packets", "0"]

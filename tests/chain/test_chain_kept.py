@@ -1,4 +1,4 @@
-"""Tests that results of `slowpath chain optimize` remain if its worker hangs and is killed."""
+"""Tests that `slowpath chain optimize` reports its results so far if its worker hangs."""
 
 import json
 import time
@@ -22,7 +22,7 @@ RECEIVE = ProcessWorker.receive
 
 
 class Clock:
-    """A clock that a test sets forward."""
+    """A clock that a test can set forward, to let deadlines pass."""
 
     ahead = 0.0
 
@@ -36,10 +36,10 @@ def report_until_killed(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> dict[str, object]:
-    """Run `chain optimize` on the load balancer with a hanging worker, and return the report.
+    """Run `chain optimize` on the load balancer with a worker that hangs; return the report.
 
-    The worker process hangs after it has sent `messages` messages, and is then killed. Its deadline
-    passes at once when all messages have arrived.
+    The worker process hangs after it has sent `messages` messages, and is killed. Its deadline
+    seems to pass when all messages have arrived.
     """
     rewrite = chains.rewrite_messages
     clock, hanging = Clock(), folder / "hanging"

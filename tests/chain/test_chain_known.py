@@ -1,4 +1,4 @@
-"""Tests `chain optimize --maps` and `--fact`, which rewrite programs for a configuration."""
+"""Tests `chain optimize --maps` and `--fact`, which rewrite programs for known maps and packets."""
 
 import json
 import shutil
@@ -18,7 +18,7 @@ QUICK = ("--packets", "0")
 
 
 def optimized(name: str, *words: str | Path) -> dict[str, Any]:
-    """Rewrite an example program without a chain, and return the report on it."""
+    """Rewrite a single example program, and return the report on it."""
     run = slowpath("chain", "optimize", EXAMPLES / f"{name}.bpf.o", *words, "--format", "json")
     assert (run.returncode, run.stderr) == (0, "")
     (program,) = json.loads(run.stdout)["programs"]
@@ -138,7 +138,7 @@ def test_content_that_does_not_fit_is_refused(tmp_path: Path, text: str, why: st
 
 
 def in_words(fact: dict[str, Any]) -> str:
-    """Format a fact about packet bytes like `slowpath chain facts`, but with its full value."""
+    """Format a fact about packet bytes as `slowpath chain facts` does, but with its full value."""
     match fact["kind"]:
         case "length":
             return f"{fact['min']} to {fact['max']} bytes"
@@ -186,9 +186,9 @@ def test_what_is_no_fact_is_refused(facts: list[str], why: str) -> None:
 
 
 def between(tmp_path: Path, on: str = "XDP_TX", name: str = "rules") -> Path:
-    """Write a chain of two copies of a program.
+    """Write a chain of two copies of a program, and return its file.
 
-    Packets go from the first to the second copy if the first one returns `on`.
+    The first copy hands packets to the second one by returning `on`.
     """
     programs = [
         {"name": which, "object": str(EXAMPLES / f"{name}.bpf.o")} for which in ("first", "second")
@@ -200,9 +200,9 @@ def between(tmp_path: Path, on: str = "XDP_TX", name: str = "rules") -> Path:
 
 
 def of_first(tmp_path: Path, action: str = "03000000") -> Path:
-    """Write a map file with two TCP rules for the first firewall of a chain.
+    """Write a file with map content: two TCP rules for the first firewall of a chain.
 
-    `action` is the return value that the rules select, in hexadecimal; 3 is XDP_TX.
+    `action` is the return value of the rules, as hexadecimal bytes; 3 is XDP_TX.
     """
     keys = [f"c000020{host} 0050 06 00" for host in (1, 2)]
     rules = [{"key": key, "value": f"{action} 00000000"} for key in keys]
@@ -212,7 +212,7 @@ def of_first(tmp_path: Path, action: str = "03000000") -> Path:
 
 
 def of_chain(*words: str | Path) -> dict[str, Any]:
-    """Run `chain optimize` on a chain of two programs, and return the report on the second one."""
+    """Run a `chain` command on a chain of two programs; return the report on the second one."""
     run = slowpath("chain", *words, "--format", "json")
     assert (run.returncode, run.stderr) == (0, "")
     (_, second) = json.loads(run.stdout)["programs"]
@@ -220,7 +220,7 @@ def of_chain(*words: str | Path) -> dict[str, Any]:
 
 
 def known(program: dict[str, Any]) -> set[str]:
-    """Return the facts about the packets that arrive at a program, as text."""
+    """Return facts about the packets that arrive at a program, as texts."""
     return {fact_text(one) for one in program["facts"]}
 
 

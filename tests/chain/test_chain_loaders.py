@@ -1,4 +1,4 @@
-"""Tests pinned maps and licences of the objects that `slowpath chain` loads and compares."""
+"""Tests that `slowpath chain` handles pinned maps and licences of objects like a loader."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Tests `slowpath chain plan`: program variants for the paths of a network, and the cache."""
+"""Tests `slowpath chain plan`, which finds program variants for the paths of a network."""
 
 import json
 import shutil
@@ -21,7 +21,10 @@ PASSED: Hop = {"on": ["XDP_PASS"]}
 
 
 def plan(file: Path, cache: Path | None, *words: str | Path, code: int = 0) -> dict[str, Any]:
-    """Return the plan for a topology. If `cache` is None, the command uses no cache."""
+    """Run `chain plan` on a topology, and return the JSON document.
+
+    If `cache` is None, the command uses no cache. `code` is the expected exit code.
+    """
     kept = ("--no-cache-dir",) if cache is None else ("--cache-dir", cache)
     run = slowpath("chain", "plan", file, *kept, *words, "--format", "json")
     assert (run.returncode, run.stderr) == (code, "")
@@ -31,7 +34,7 @@ def plan(file: Path, cache: Path | None, *words: str | Path, code: int = 0) -> d
 
 
 def at(found: dict[str, Any], node: str) -> list[dict[str, Any]]:
-    """Return the planned variants of the program at a node."""
+    """Return the variants that a plan proposes for the program at a node."""
     return [spot for spot in found["hot_spots"] if spot["node"] == node]
 
 
@@ -41,7 +44,7 @@ def described(
     nodes: dict[str, str | None],
     paths: list[list[Hop]],
 ) -> Path:
-    """Write a topology, and return its file.
+    """Write the description of a topology, and return its file.
 
     `programs` are object files by name, `nodes` the program of each node, and `paths` the nodes of
     each path.
@@ -61,7 +64,7 @@ def described(
 
 
 def copied(folder: Path, *names: str) -> dict[str, Path]:
-    """Copy objects of example programs to a folder, so that a test can replace them."""
+    """Copy objects of examples to a folder, so that a test can replace them; return the copies."""
     return {
         name: Path(shutil.copy(EXAMPLES / f"{name}.bpf.o", folder / f"{name}.bpf.o"))
         for name in names
@@ -114,9 +117,9 @@ def test_the_report_is_a_table(tmp_path: Path) -> None:
 
 
 def test_costs_are_those_of_the_chain(tmp_path: Path) -> None:
-    """Check the instruction counts of planned variants against those of `chain bound`.
+    """Check that the plan states the instruction counts that `chain bound` finds.
 
-    `chain bound` analyses the whole chain, and does not use facts about packets.
+    `chain bound` analyses the whole chain, without facts about packets.
     """
     file, programs = line(tmp_path, "load_balancer_card")  # the fastest one to analyse
 

@@ -1,4 +1,4 @@
-"""Tests progress messages on standard error while a chain is analysed, and interrupts."""
+"""Tests progress messages and interrupts during the analysis of a chain."""
 
 import json
 import os
@@ -25,7 +25,7 @@ LONG = "examples/chain/load_balancer.bpf.o"
 
 
 class Screen(StringIO):
-    """A fake of standard error that claims to be a terminal."""
+    """A replacement of standard error that claims to be a terminal."""
 
     def isatty(self) -> bool:
         return True

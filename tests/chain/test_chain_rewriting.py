@@ -1,4 +1,4 @@
-"""Tests `slowpath chain facts`, and `chain optimize`, which rewrites programs with these facts."""
+"""Tests `slowpath chain facts`, and `chain optimize`, which rewrites programs by these facts."""
 
 import json
 from itertools import pairwise
@@ -23,9 +23,9 @@ CHAIN = EXAMPLES / "chain.yaml"
 
 
 def report(*words: str | Path) -> dict[str, Any]:
-    """Run `chain facts` or `chain optimize`, and return the JSON report.
+    """Run `chain facts` or `chain optimize`; return the JSON report.
 
-    Programs do not run in the kernel unless `words` contain `--packets`.
+    The rewritten programs do not run in the kernel unless `words` contain `--packets`.
     """
     quick = () if words[0] == "facts" or "--packets" in words else ("--packets", "0")
     run = slowpath("chain", *words, *quick, "--format", "json")
@@ -41,7 +41,7 @@ def program(found: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def chain(folder: Path, *names: str, on: str = "XDP_PASS") -> Path:
-    """Write a chain of example programs. Each hands packets to the next by returning `on`."""
+    """Write a chain of example programs; each hands packets to the next by returning `on`."""
     programs = [{"name": name, "object": str(EXAMPLES / f"{name}.bpf.o")} for name in names]
     edges = [{"from": a, "on": [on], "to": b} for a, b in pairwise(names)]
     file = folder / "written.yaml"

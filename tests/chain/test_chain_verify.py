@@ -1,4 +1,4 @@
-"""Tests `chain verify --chain`, which compares two replacements for a program of a chain."""
+"""Tests `chain verify --chain`, which compares two possible replacements of a chain's program."""
 
 import json
 from pathlib import Path
@@ -28,7 +28,7 @@ TAIL_BELIEVES = TRAILER.replace("if (adjust_tail(ctx, 100)) {", "if (adjust_tail
 
 @pytest.fixture
 def chain(tmp_path: Path) -> Path:
-    """Write a chain of the programs `FRONT` and `CHECKS`, and return its file."""
+    """Write a chain of two programs, `FRONT` and `CHECKS`, and return its file."""
     (tmp_path / "front.bpf.c").write_text(PRELUDE + FRONT)
     (tmp_path / "behind.bpf.c").write_text(PRELUDE + CHECKS)
     programs = [{"name": name, "object": f"{name}.bpf.c"} for name in ("front", "behind")]

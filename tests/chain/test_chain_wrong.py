@@ -1,4 +1,4 @@
-"""Tests that invalid chains, topologies and objects cause an error of one line."""
+"""Tests that wrong descriptions of chains and topologies cause an error message of one line."""
 
 from pathlib import Path
 
@@ -12,20 +12,20 @@ COMMANDS = {"chain": ("chain", "facts"), "topology": ("chain", "plan", "--no-cac
 
 
 def described(kind: str) -> str:
-    """Return the text of an example chain or topology, with absolute paths of objects."""
+    """Return the example description of a `chain` or `topology`, with absolute paths of objects."""
     text = (EXAMPLES / f"{kind}.yaml").read_text()
     return text.replace("object: ", f"object: {EXAMPLES}/")
 
 
 def message(kind: str, folder: Path, content: bytes) -> str:
-    """Return the error message for a chain or topology description with invalid content."""
+    """Return the error message about a wrong description of a `chain` or `topology`."""
     file = folder / f"{kind}.yaml"
     file.write_bytes(content)
     return failure(*COMMANDS[kind], file).removeprefix(f"error: {file}: ")
 
 
 def failure(*words: str | Path) -> str:
-    """Return the only line on standard error of a command that fails."""
+    """Run a command that must fail, and return the only line on standard error."""
     run = slowpath(*words)
     assert (run.returncode, run.stdout) == (3, ""), run.stderr
     (line,) = run.stderr.splitlines()

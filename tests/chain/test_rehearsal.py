@@ -1,4 +1,4 @@
-"""Tests that rewritten programs are compared with the originals in the running kernel."""
+"""Tests that rewritten programs are compared with their originals in the running kernel."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Tests that rewritten programs are compared with the originals on virtual Ethernet devices."""
+"""Tests that rewritten programs are compared with their originals on virtual Ethernet devices."""
 
 import json
 import shutil
@@ -62,7 +62,7 @@ sys.exit(app(sys.argv[1:]))
 
 @pytest.fixture
 def chain(tmp_path: Path) -> Path:
-    """Write a chain of the programs `FRONT` and `TRAILER`, and return its file."""
+    """Write a chain of two programs, `FRONT` and `TRAILER`, and return its file."""
     for name, text in (("front", FRONT), ("trailer", TRAILER)):
         (tmp_path / f"{name}.bpf.c").write_text(PRELUDE + text)
     programs = [{"name": name, "object": f"{name}.bpf.c"} for name in ("front", "trailer")]
@@ -86,9 +86,9 @@ def program(file: Path) -> objects.Object:
 
 
 def rehearsed(chain: Path, rewritten: bytes) -> RehearsalReport:
-    """Compare a rewritten `TRAILER` with the original, in all XDP modes.
+    """Compare a rewritten version of `TRAILER` with the original, in all XDP modes.
 
-    The program `FRONT` runs first.
+    Packets pass the program `FRONT` first.
     """
     front, trailer = (program(chain.parent / f"{name}.bpf.c") for name in ("front", "trailer"))
     stages = [kernel.Stage(front, 0, [2])]

@@ -190,7 +190,7 @@ def test_a_target_description(tmp_path: Path) -> None:
 
 
 def make_verification(**changes: Any) -> Verification:
-    """Return the result of a verification that proved a program equal to its source.
+    """Return a made-up result of a verification that proved a program equal to its source.
 
     `changes` replace fields of the result.
     """
@@ -210,7 +210,7 @@ def make_verification(**changes: Any) -> Verification:
 
 
 def make_counterexample() -> Counterexample:
-    """Return a counterexample: a packet that the kernel passes and the card drops."""
+    """Return a made-up counterexample: the kernel passes its packet, and the card drops it."""
     packet = "ff" * 12 + "0800" + "45" + "00" * 45
     bpf = {"result": 2, "start": 0, "packet": packet, "array": []}
     changed = [{"index": 1, "offset": 4, "byte": 7}]

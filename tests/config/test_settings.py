@@ -1,4 +1,4 @@
-"""Tests settings of projects: discovery, precedence, errors, and the commands that use them."""
+"""Tests settings files of projects: search, precedence, errors, and commands that use them."""
 
 import json
 import os
@@ -19,7 +19,7 @@ LISTING = ROOT / "examples/two_protocols.asm"
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the root of a repository without settings, with an object in a folder."""
+    """Return the root of a repository without settings, and with an object in the folder `src`."""
     for key in KEYS:
         monkeypatch.delenv(variable(key) or "", raising=False)
     (tmp_path / ".git").mkdir()
@@ -34,7 +34,7 @@ def settings(folder: Path, text: str, name: str = "slowpath.toml") -> Path:
 
 
 def shown(project: Path, *words: str) -> dict[str, tuple[object, str | None]]:
-    """Return value and origin of each setting, by its key."""
+    """Run `config show`; return value and origin of each setting by key."""
     run = slowpath("config", "show", *words, "--format", "json", cwd=project)
     assert (run.returncode, run.stderr) == (0, "")
     return {one["key"]: (one["value"], one["origin"]) for one in json.loads(run.stdout)["results"]}

@@ -1,4 +1,4 @@
-"""Builds fleets of NICs for tests of the placement of functions."""
+"""Builds made-up fleets of NICs, for tests that place network functions on them."""
 
 from collections.abc import Sequence
 

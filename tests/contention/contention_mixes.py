@@ -1,6 +1,6 @@
 """Builds made-up measurements of mixes: a network function that shares a NIC with competitors.
 
-Competitors access memory, an accelerator, or both.
+Competitors access memory, an accelerator, or both. A client is a competitor at the accelerator.
 """
 
 from pathlib import Path
@@ -20,12 +20,12 @@ HEADER = ("row", *MEMORY[:-1], "mtbr", *CLIENT, "inverse_throughput_sum", "alone
 
 
 def own_time(mtbr: float) -> float:
-    """Return the time of an accelerator request at a ratio of matches of regular expressions."""
+    """Return the time of an accelerator request; `mtbr` is the number of matches per MB."""
     return 0.0002 + 0.000002 * mtbr
 
 
 def without_competitors(of: dict[str, Floats]) -> dict[str, Floats]:
-    """Return the columns of a profile with competitors that hardly access memory."""
+    """Change the columns of a profile to competitors that hardly access memory."""
     return {**of, "l2crd": 0 * of["l2crd"], "l2cwr": 0 * of["l2cwr"], "wss_mb": 1 + 0 * of["ipc"]}
 
 
@@ -34,8 +34,8 @@ def mixes(
 ) -> list[list[object]]:
     """Return table rows of a function that shares memory and an accelerator with competitors.
 
-    One client always has a request at the accelerator. In run-to-completion, the function waits for
-    `share` of the time of such a request.
+    One client always has a request at the accelerator. With the run-to-completion pattern, the
+    function waits for `share` of the time of such a request.
     """
     of = columns(count, seed=3)
     draw = np.random.default_rng(4)
@@ -62,7 +62,7 @@ def write_mixes(path: Path, rows: list[list[object]]) -> Path:
 
 
 def write_folder(folder: Path, rows: list[list[object]], declared: str | None = None) -> Path:
-    """Write the folder of measurements of a function, which `contention train` reads.
+    """Write a folder of measurements of a function, as `contention train` reads it.
 
     `profile.json` states the execution pattern `declared`, unless it is None.
     """
@@ -78,11 +78,11 @@ def write_folder(folder: Path, rows: list[list[object]], declared: str | None = 
 
 
 def only_memory(row: list[object]) -> list[object]:
-    """Return the row of a mix without its accelerator client."""
+    """Remove the accelerator client from the table row of a mix."""
     at = HEADER.index("client_queues")
     return [*row[:at], "", "", "", 0, *row[at + 4 :]]
 
 
 def only_client(row: list[object]) -> list[object]:
-    """Return the row of a mix without its competitors for memory."""
+    """Remove the competitors for memory from the table row of a mix."""
     return [0 if name in COUNTERS else cell for name, cell in zip(HEADER, row, strict=True)]

@@ -1,4 +1,4 @@
-"""Builds models of functions for tests. They learn from formulas instead of measurements."""
+"""Builds models of network functions for tests, trained on made-up instead of real measurements."""
 
 import numpy as np
 
@@ -19,7 +19,7 @@ def model(
     queues: int = 1,
     accesses: float = 1e8,
 ) -> FunctionModel:
-    """Return a contention model that is trained on made-up measurements.
+    """Return the contention model of a function, trained on made-up measurements.
 
     With `base`, the function uses an accelerator; a request takes `base * (1 + 0.003 * match
     ratio)`.
@@ -39,5 +39,5 @@ def model(
 
 
 def kind(of: FunctionModel, name: str = "nf.json", mtbr: float | None = MTBR) -> Kind:
-    """Return a function with default traffic, as a member of mixes on a NIC."""
+    """Return a function with default traffic, in the form in which it joins mixes on a NIC."""
     return Kind(name, of, FLOWS, SIZE, mtbr if of.request_time is not None else None)

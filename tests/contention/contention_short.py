@@ -1,4 +1,4 @@
-"""Shortens profiles of this machine, for tests in which the measured values do not matter."""
+"""Shortens measurements of profiles, for tests in which the measured values do not matter."""
 
 import pytest
 
@@ -9,10 +9,10 @@ _LEVELS = 3
 
 
 def shorten_profiles(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make profiles of this process quick: small buffers, and no waits for a quiet processor.
+    """Make measurements of profiles quick: small buffers, and no waits for a quiet processor.
 
-    Otherwise, bubbles and the probe are as large as the machine's cache, and other load on the
-    machine delays each block. Real threads still run on the CPUs, next to each other.
+    Otherwise, competitors' buffers are as large as the machine's cache, and other load on the
+    machine delays each measurement. Real threads still run on the CPUs, next to each other.
     """
     sizes = machine.bubble_sizes
     monkeypatch.setattr(profiler, "bubble_sizes", lambda _cache, _count: sizes(_CACHE, _LEVELS))

@@ -1,4 +1,4 @@
-"""Writes valid files for `slowpath contention`, which tests then damage, and reads its messages."""
+"""Writes valid input files for `slowpath contention`, which tests damage to check the errors."""
 
 import contextlib
 import io
@@ -36,9 +36,9 @@ TRUTH = (
 
 
 def run_command(words: str) -> tuple[int, str, str]:
-    """Run `slowpath contention` in this process. Return its exit code, output and error output.
+    """Run `slowpath contention` in this process; return exit code, output and error output.
 
-    The error output lacks the codes of errors and warnings.
+    The codes of errors and warnings are removed from the error output.
     """
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
@@ -50,7 +50,7 @@ def run_command(words: str) -> tuple[int, str, str]:
 
 
 def error_of(words: str, code: int) -> str:
-    """Return the one-line error message of `slowpath contention`. The exit code must be `code`."""
+    """Run `slowpath contention`, check its exit code, and return its one-line error message."""
     found, out, errors = run_command(words)
     assert found == code, f"{words}: {found}: {errors}"
     if code:
@@ -60,7 +60,7 @@ def error_of(words: str, code: int) -> str:
 
 
 def folder_of_good_files(folder: Path) -> Path:
-    """Write valid tables of a function, models, a fleet with arrivals, and measured mixes."""
+    """Write one valid file of each kind: tables, models, a fleet with arrivals, measured mixes."""
     write_memory(folder / "memory.csv", profile(24), REMARKS)
     write_memory(folder / "more.csv", profile(12, seed=7), REMARKS)
     requests = [("r1", 300, 0.0008), ("r2", 600, 0.0014)]

@@ -1,4 +1,4 @@
-"""Tests predictions and evaluations of `slowpath contention`, and errors for wrong tables."""
+"""Tests predictions and evaluations of `slowpath contention`, and errors about wrong tables."""
 
 import csv
 import io
@@ -49,7 +49,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # of scikit-learn, about boun
 
 
 class Tables:
-    """Files with measurements of a made-up function, and a query file with other traffic."""
+    """Files with measurements of a made-up function, and a query about other traffic."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -77,9 +77,9 @@ class Tables:
 
 @cache
 def _model() -> str:
-    """Return the file content of a model trained on the tables.
+    """Return the text of a model that is trained on the tables.
 
-    It is trained only once, because all tests use the same model.
+    It is trained only once for all tests.
     """
     with TemporaryDirectory() as folder:
         tables, file = Tables(Path(folder)), Path(folder, "nf.model.json")
@@ -147,7 +147,7 @@ def test_a_query_without_rows(tables: Tables) -> None:
 
 
 def test_ten_rows_are_enough(tables: Tables) -> None:
-    """Check predictions of a model that is trained on ten rows, all with the same competitor.
+    """Check predictions of a model that was trained on ten rows with the same competitor.
 
     For other competitors, predictions must be uncertain, but finite.
     """
@@ -431,9 +431,10 @@ def published() -> MemoryProfile:
 
 
 def held_out_error(recipe: Recipe, rows: Rows) -> float:
-    """Return the mean relative error of a recipe for rows that were held out in turn.
+    """Return the mean relative error of a recipe on rows that were left out of training in turn.
 
-    `evaluate` computes the same error, and intervals, for which it fits ten times as many models.
+    A recipe is a kind of memory model. `evaluate` computes the same error, and intervals, for which
+    it fits ten times as many models.
     """
     errors = np.zeros(len(rows.throughput))
     for held_out in grouped_folds(groups(rows.columns), FOLDS, 1000):
@@ -444,7 +445,7 @@ def held_out_error(recipe: Recipe, rows: Rows) -> float:
 
 
 def test_published_rows_are_predicted_from_the_others(published: MemoryProfile) -> None:
-    """Compare our default memory model with that of the paper, by errors for held-out rows."""
+    """Check that our default memory model predicts left-out rows better than the paper's model."""
     rows = memory_rows(published)
     ours = evaluate(RECIPES["average"], rows, Protocol())
     assert ours.errors.mape <= 0.035

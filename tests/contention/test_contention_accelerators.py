@@ -1,4 +1,4 @@
-"""Compares models of shared accelerators with a simulation of round-robin queues, and the paper."""
+"""Compares models of shared accelerators with a simulated accelerator, and with the paper."""
 
 from collections.abc import Sequence
 
@@ -19,11 +19,11 @@ CLIENTS = st.lists(st.tuples(FEW, TIME, RATE), min_size=1, max_size=5)
 
 
 def simulated(clients: Sequence[tuple[int, float, float]], visits: int) -> Floats:
-    """Return the throughput of accelerator clients by a simulation of a round-robin server.
+    """Simulate an accelerator that several clients share; return the throughput of each client.
 
-    `clients` has the queues, request time and rate of each. Requests of a queue arrive at equal
-    distances, shifted between the queues of a client. The server visits one queue after the other.
-    If no request waits anywhere, it stops until the next arrival.
+    `clients` has the number of queues, request time and request rate of each. Requests of a queue
+    arrive at equal distances, shifted between the queues of a client. The server visits one queue
+    after the other. If no request waits anywhere, it stops until the next arrival.
     """
     queues = [
         (client, time, 0.0 if np.isinf(rate) else (n / rate if rate else np.inf), at / n)
@@ -75,9 +75,9 @@ def test_throughputs_are_those_of_a_simulation(
 
 
 def test_the_simulation_tells_other_rules_apart() -> None:
-    """Check that the simulated server is round-robin over queues.
+    """Check that the simulated accelerator serves its queues in turn (round-robin).
 
-    A server that gives clients equal counts or equal times would have very different results.
+    A server that gave clients equal counts or equal times would have very different results.
     """
     clients = [(3, 1.0, np.inf), (1, 4.0, np.inf), (1, 1.0, 0.02)]
     found = simulated(clients, 20000)

@@ -1,6 +1,6 @@
-"""Tests how wide prediction intervals are if other clients use the accelerator.
+"""Tests the width of prediction intervals if competitors use the same accelerator.
 
-Their width is calibrated on the mixes of the profile.
+The width is adjusted to the errors on measured mixes, which are a part of the profile.
 """
 
 import json
@@ -26,7 +26,7 @@ NOISY, CONFIDENCE = 0.15, 0.9
 
 
 def learnt(folder: Path, rows: list[list[object]]) -> tuple[FunctionModel, Mixes]:
-    """Train a model on a profile with the mixes `rows`; return it and the mixes."""
+    """Train a model on a profile with the measured mixes `rows`; return the model and the mixes."""
     write_folder(folder, rows)
     assert run_command(f"train {folder} {FAST} --pattern {COMPLETION} -o {folder}/nf.json")[0] == 0
     model = saved.read(f"{folder}/nf.json")
@@ -35,7 +35,10 @@ def learnt(folder: Path, rows: list[list[object]]) -> tuple[FunctionModel, Mixes
 
 @pytest.fixture(scope="module")
 def noisy(tmp_path_factory: pytest.TempPathFactory) -> tuple[FunctionModel, Mixes]:
-    """Return model and mixes of a function with noisy throughput next to accelerator clients."""
+    """Train a model of a function whose throughput is noisy next to accelerator clients.
+
+    Return the model and the measured mixes.
+    """
     folder = tmp_path_factory.mktemp("noisy") / "p"
     return learnt(folder, mixes(COMPLETION, count=25, noise=NOISY))
 

@@ -1,4 +1,4 @@
-"""Tests how throughput drops by several resources combine, and detected execution patterns."""
+"""Tests the throughput under contention for several resources, and detected execution patterns."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,10 @@ SHARES = st.lists(st.floats(0.05, 1.0), min_size=1, max_size=4)
 
 @given(SHARES, st.floats(1, 1e6))
 def test_compositions_are_in_order(shares: list[float], solo: float) -> None:
-    """Check the order of throughputs: sum <= run-to-completion <= pipeline = min <= solo."""
+    """Check that the combined throughputs have the order sum <= run-to-completion <= pipeline.
+
+    Pipeline must equal the minimum, and be at most the solo throughput.
+    """
     parts, alone = np.array([[solo * one] for one in shares]), np.array([solo])
     found = {name: float(one(parts, alone)[0]) for name, one in COMPOSITIONS.items()}
     slack = 1 + 1e-9
@@ -36,9 +39,9 @@ def test_compositions_are_in_order(shares: list[float], solo: float) -> None:
 
 
 def test_run_to_completion_adds_times() -> None:
-    """Check run-to-completion: 2 + 3 time units for a packet alone, 1 + 4 more with contention.
+    """Check that run-to-completion adds up the times at two resources.
 
-    The numbers are for two resources.
+    A packet takes 2 + 3 time units alone, and 1 + 4 units more with contention.
     """
     parts = np.array([[1 / (2 + 1 + 3)], [1 / (2 + 3 + 4)]])
     assert run_to_completion(parts, np.array([1 / 5])) == pytest.approx([1 / (3 + 7)])
@@ -53,9 +56,9 @@ def test_one_resource_is_no_composition(share: float, solo: float) -> None:
 
 
 def detect(parts: Floats, solo: Floats, measured: Floats) -> Detected:
-    """Detect the execution pattern that predicts the measured throughput better.
+    """Detect the execution pattern that predicts the measured throughput best.
 
-    `parts` has the throughput under contention for each resource.
+    `parts` has the throughput under contention for each single resource.
     """
     predicted = (least(parts, solo), run_to_completion(parts, solo))
     return better_of(*(np.abs(one / measured - 1) for one in predicted))

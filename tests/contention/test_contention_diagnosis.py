@@ -67,9 +67,10 @@ def test_one_resource_has_no_margin() -> None:
 
 
 def test_run_to_completion_would_be_as_fast_without_the_contention_of_its_bottleneck() -> None:
-    """Check the throughput without contention for the bottleneck resource, by Eq. 4 of the paper.
+    """Check the predicted throughput of a run-to-completion function without its bottleneck.
 
-    Only the time that contention for the other resource adds remains. It is computed by hand.
+    Then, only the other resource adds time. The expected value is computed by hand (Eq. 4 of the
+    paper).
     """
     adds = model(0, 3e-4, pattern="run-to-completion")
     (found,) = diagnose([Setting(kind(adds), SETTING.others)], 0.9)
@@ -85,9 +86,9 @@ def test_run_to_completion_would_be_as_fast_without_the_contention_of_its_bottle
 
 
 def test_the_crossing_along_matches_is_where_both_stages_are_equal() -> None:
-    """Check the match ratio from which on the accelerator, not memory, is the bottleneck.
+    """Check the ratio of matches from which the accelerator, not memory, is the bottleneck.
 
-    More matches slow down the accelerator only, so the ratio is computed by hand.
+    Matches slow down the accelerator only, so the expected ratio is computed by hand.
     """
     alone = Setting(kind(TARGET), ())
     found = sweep(alone, Swept("mtbr", 0.0, 5000.0, 11), 0.9)
@@ -128,7 +129,7 @@ def test_crossings_are_those_of_a_dense_sweep(attribute: str, first: float, last
 def test_whole_numbers_are_located_exactly(places: list[int], count: int) -> None:
     """Check that a sweep finds the exact values, `places`, at which the bottleneck changes.
 
-    Two changes between neighbouring samples cancel out and are not found.
+    Two changes between neighbouring samples cancel out and cannot be found.
     """
 
     def ask(values: object) -> list[str]:

@@ -1,4 +1,4 @@
-"""Tests profiling on this machine: timed runs, competitor scores, choice of CPUs, and files.
+"""Tests profiles that are measured on this machine: runs, competitors, CPUs, and files.
 
 No test depends on speed.
 """
@@ -68,7 +68,7 @@ EXAMPLES = sorted((ROOT / "examples/contention").glob("*.yaml"))
 
 
 def reading(items: int, share: float = 1.0) -> Reading:
-    """Return a thread's results for one second, in which it had its CPU for the given share."""
+    """Return made-up results of a thread for one second; `share` is its share of CPU time."""
     done = {"items": items, "bytes": 0, "results": 0, "nanoseconds": 0}
     found: Reading = {
         "of": 0,
@@ -83,7 +83,7 @@ def reading(items: int, share: float = 1.0) -> Reading:
 
 
 class Bench:
-    """A fake machine. Its timed runs, alone and next to competitors, have the given results."""
+    """A fake machine with given results for runs alone, and for runs next to competitors."""
 
     def __init__(self, alone: Iterator[Reading], beside: Iterator[Reading]) -> None:
         self._sides = {False: alone, True: beside}
@@ -148,9 +148,9 @@ def test_threads_that_were_never_there_are_an_error() -> None:
 
 
 class Around:
-    """A fake detector of other load.
+    """A fake detector of other load on the machine.
 
-    Each query takes the next value of `quiet`; true means no load.
+    Each query takes the next value of `quiet`; true means that no other load was found.
     """
 
     def __init__(self, quiet: Sequence[bool]) -> None:
@@ -184,7 +184,7 @@ ONE_CORE = observed(27e-9, 38e-6, 38e-6)
 
 
 def monitor_of(*observations: Surroundings, limit: float = 0.0) -> CpuMonitor:
-    """Return a monitor of two CPUs that makes these observations; the last one is repeated."""
+    """Return a monitor of two CPUs with these made-up observations; the last one is repeated."""
     following = itertools.chain(observations, itertools.repeat(observations[-1]))
     return CpuMonitor((0, 1), limit, lambda _one, _other: next(following), patience=0)
 
@@ -512,10 +512,10 @@ Run = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def profiled(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
-    """Return a function that measures a short profile in this process.
+    """Return a function that runs `slowpath contention profile` for a short time in this process.
 
-    It returns the exit code, output and errors of `slowpath contention profile`. If other programs
-    keep a thread from its CPU for a whole block, it measures again with longer blocks.
+    It returns exit code, output and errors. If other programs keep a thread from its CPU for a
+    whole block, it measures again with longer blocks.
     """
     shorten_profiles(monkeypatch)
     monkeypatch.chdir(ROOT)
@@ -534,7 +534,7 @@ def profiled(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str])
 
 
 def test_a_program_is_profiled(tmp_path: Path) -> None:
-    """Measure a profile as a user does, with buffers and waits that suit this machine."""
+    """Check a profile that is measured as users do it, with buffers and waits for this machine."""
     needs_two_cpus()
     needs_kernel()
     described, folder = tmp_path / "counts.yaml", tmp_path / "counts.profile"

@@ -1,4 +1,4 @@
-"""Tests measured mixes of functions that replace predictions, and mixes suggested to measure."""
+"""Tests measured mixes of functions: they replace predictions, and more of them are suggested."""
 
 import csv
 import io
@@ -76,9 +76,9 @@ def test_noise_is_that_of_all_repetitions_together() -> None:
 
 
 def test_sure_shares_are_kept_that_often() -> None:
-    """Check that a lower confidence limit is below the true value in 90 % of random measurements.
+    """Check that 90 % confidence limits are below the true value in 90 % of random measurements.
 
-    The true value is a share of 0.9 of solo throughput.
+    The true value is 0.9 of the solo throughput.
     """
     draw = np.random.default_rng(3)
     kept = []
@@ -106,10 +106,10 @@ def test_who_is_sure_has_to_know_the_noise() -> None:
 @settings(max_examples=60)
 @given(st.lists(st.sampled_from(MIXES), min_size=1, max_size=6, unique=True), st.integers(0, 999))
 def test_nobody_gets_faster_by_more_neighbours(some: list[Mix], seed: int) -> None:
-    """Check how measured shares of solo throughput limit the predicted shares of other mixes.
+    """Check that predictions for mixes agree with measured mixes of more or fewer neighbours.
 
-    A predicted share is at least that of each measured mix with more neighbours, and at most that
-    of each measured mix with fewer.
+    With more neighbours, a function is never faster. So its predicted share of solo throughput is
+    at least that of each larger measured mix, and at most that of each smaller one.
     """
     draw = np.random.default_rng(seed)
 
@@ -143,7 +143,10 @@ FIVE = [mix for mix in possible_mixes(fleet_of((1, 1, 1, 1, 1))) if len(mix) > 1
 
 
 def errors_by_neighbours(mixes: Sequence[Mix], seed: int) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return the errors of logarithmic predictions that ignore a random loss by each neighbour."""
+    """Return made-up errors of logarithmic predictions for mixes.
+
+    Each neighbour of a function adds a random error.
+    """
     draw = np.random.default_rng(seed)
     losses = draw.normal(-0.03, 0.02, (5, 5))
     rows, _ = rows_of(mixes, 5)
@@ -179,9 +182,9 @@ def test_the_diagonal_is_that_of_the_covariance() -> None:
 
 
 def test_mixes_that_are_left_out_are_predicted_by_the_others() -> None:
-    """Check the error of each mix, predicted by a model that learns from all other mixes.
+    """Check the error of each mix if a model learns from all other mixes.
 
-    A fast formula with blocks of the inverse matrix must agree with learning anew.
+    The fast formula, with blocks of the inverse matrix, must agree with training the model again.
     """
     some = FIVE[::4]
     noise = np.random.default_rng(2).normal(0, 0.01, len(rows_of(some, 5)[1]))
@@ -206,10 +209,10 @@ def test_mixes_that_are_left_out_are_predicted_by_the_others() -> None:
 
 
 def test_models_that_say_too_much_are_believed_less() -> None:
-    """Check that predictions are corrected downwards if measured throughput is below them.
+    """Check that predictions are lowered if measurements are below them.
 
-    Measured throughput is a tenth lower for each neighbour. The mixes with corrected predictions
-    are not measured themselves.
+    Measured throughput is a tenth lower for each neighbour. Only mixes without measurements of
+    their own are checked.
     """
     fleet = fleet_of((1, 1, 1, 1))
     plain, several = PredictedShares(fleet), [mix for mix in possible_mixes(fleet) if len(mix) > 1]
@@ -303,9 +306,9 @@ def test_tables_that_cannot_be(folder: Path, old: str, new: str, message: str) -
 
 
 def test_the_cover_is_that_of_the_program_with_nested_promises() -> None:
-    """Compare the least number of NICs with the optimum of a linear program.
+    """Compare the least number of NICs with the optimum of an equivalent linear program.
 
-    The program has one constraint for each promise.
+    The linear program has one constraint for each promised throughput.
     """
     draw = np.random.default_rng(1)
     wanted = ExpectedArrivals(
@@ -341,7 +344,7 @@ def truth_of(shares: Callable[[Mix], dict[int, float]], mixes: Sequence[Mix]) ->
 
 
 def as_predicted(mix: Mix) -> dict[int, float]:
-    """Return shares of solo throughput in a mix, 1 % above the predicted ones."""
+    """Return the shares of solo throughput in a mix that a model predicts, increased by 1 %."""
     plain = PredictedShares(FLEET)
     (at,) = plain.rows([mix])
     return {of: float(min(plain.shares.kept[at, of] * 1.01, 1.0)) for of in set(mix)}
@@ -360,7 +363,7 @@ def test_suggestions_are_mixes_that_save_nics_and_nobody_measured() -> None:
 
 
 def test_measuring_what_is_suggested_ends() -> None:
-    """Check that suggestions of mixes to measure come to an end if all predictions are true."""
+    """Check that no more mixes are suggested once enough are measured, if predictions are true."""
     rows = truth_of(as_predicted, [(0,), (1,), (2,)])
     for _ in range(12):
         plan = suggest(FLEET, 4, 0.9, measured("m.csv", rows, None))

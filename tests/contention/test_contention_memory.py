@@ -1,4 +1,4 @@
-"""Tests models of memory contention: held-out rows, regressors, intervals and training range."""
+"""Tests models of memory contention: errors on new rows, regressors, intervals, training range."""
 
 import numpy as np
 import pytest
@@ -102,10 +102,10 @@ def test_features_are_finite_without_any_competitor(name: str) -> None:
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_recipes_learn_and_stay_within_what_they_learnt(name: str) -> None:
-    """Check the errors of each memory model, and predictions far from the training rows.
+    """Check the errors of each memory model, and its predictions far from the training rows.
 
-    Such predictions must stay near the mean prediction. Errors must be a quarter below those of a
-    constant. SLOMO cannot reach this, as it ignores traffic.
+    Far predictions must stay near the mean. Errors must be a quarter below those of a constant,
+    except for SLOMO, which ignores traffic.
     """
     trained_on = profile(40)
     stage = fit_stage(RECIPES[name], rows_of(trained_on))
@@ -120,7 +120,10 @@ def test_recipes_learn_and_stay_within_what_they_learnt(name: str) -> None:
 
 
 def test_tables_that_double_are_seen() -> None:
-    """Check that models predict a step in throughput at 2^14 flows, where a hash table doubles."""
+    """Check that models predict a sudden drop of throughput at 2^14 flows.
+
+    There, the hash table of a real function doubles.
+    """
     here = profile(60, noise=0.0)
     flows = np.linspace(10000, 30000, 60)
     step = np.where(flows >= 16384, 600.0, 800.0)
@@ -163,9 +166,9 @@ def test_the_best_on_held_out_rows_is_selected() -> None:
 
 
 def test_the_race_leaves_scores_of_what_is_left_as_they_are() -> None:
-    """Check that memory models that are clearly worse are dropped early.
+    """Check that memory models with clearly larger errors are dropped early.
 
-    The scores of the other models do not change.
+    This must not change the scores of the remaining models.
     """
     here = rows_of(profile(30))
     names = ("process-plain", "constant", "process-table", "average", "ridge-pressure")
@@ -182,8 +185,8 @@ def test_the_race_leaves_scores_of_what_is_left_as_they_are() -> None:
 def test_members_that_see_the_same_learn_once() -> None:
     """Check that regressors with equal input columns are trained only once.
 
-    If one score describes competitors, regressors that differ only in performance counters are
-    equal.
+    If competitors are described by one score, regressors that differ only in performance counters
+    are equal.
     """
     counted = rows_of(profile(12))
     of = {name: counted.columns[name] for name in ("flow_count", "packet_size_bytes")}
@@ -218,10 +221,7 @@ def test_ends_are_the_lowest_and_highest_rows() -> None:
 
 @pytest.mark.parametrize(("recipe", "profiles"), [("ridge-pressure", 30), ("process-plain", 10)])
 def test_intervals_have_new_rows_as_often_as_they_say(recipe: str, profiles: int) -> None:
-    """Check that 90 % intervals contain about 90 % of the throughputs of new rows.
-
-    Most of the uncertainty is noise.
-    """
+    """Check that 90 % intervals contain about 90 % of the throughputs of new rows."""
     inside = []
     for seed in range(profiles):
         here = profile(40, seed, noise=0.05)
@@ -237,10 +237,9 @@ def test_intervals_have_new_rows_as_often_as_they_say(recipe: str, profiles: int
 
 
 def test_intervals_are_as_wide_as_the_recipe_is_unsure() -> None:
-    """Check that intervals are wider where the model is less certain.
+    """Check that intervals are wider far from the training rows for models that know the distance.
 
-    A Gaussian process is less certain far from training rows. Linear models do not know the
-    distance.
+    Gaussian processes know it; linear models do not.
     """
     here = profile(40)
     near = columns(30, 1000)

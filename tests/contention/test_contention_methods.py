@@ -30,7 +30,10 @@ BASELINES: tuple[Method, ...] = ("sum", "min", "slomo")
 
 
 def query(of: FunctionModel, rows: int = 6, queued: float = 3e-3) -> Query:
-    """Return a query in which the function has contention for all resources of its model."""
+    """Return a query about a function that has contention for all resources of its model.
+
+    `queued` is the longest request time of competitors at the accelerator.
+    """
     columns = profile(rows, seed=9).columns
     if of.request_time is None:
         return Query("q.csv", tuple("abcdef"), columns, None, None)
@@ -150,7 +153,7 @@ def test_of_a_pipeline_the_stage_that_limits_it_alone_is_what_was_measured(
 
 
 def with_rows_alone(of: MemoryProfile, throughput: Sequence[float]) -> MemoryProfile:
-    """Return a profile with additional rows in which the function runs without competitors."""
+    """Add rows without competitors to a profile, with these throughputs."""
     count = len(throughput)
     solo = {name: np.zeros(count) for name in of.columns}
     solo |= {"flow_count": np.full(count, 1e4), "packet_size_bytes": np.full(count, 1500.0)}
@@ -185,7 +188,7 @@ def test_slomo_has_to_know_where_it_extrapolates_from() -> None:
 
 @pytest.fixture(scope="module")
 def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Write tables of a function, its model, and queries with and without a column `alone`."""
+    """Write input files: tables of a function, its model, and queries with and without `alone`."""
     folder = tmp_path_factory.mktemp("good")
     memory = with_rows_alone(profile(24), [800.0, 900.0, 1000.0])
     write_memory(folder / "memory.csv", memory, {"function": "nf", "unit throughput": "kpps"})

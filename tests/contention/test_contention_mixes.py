@@ -1,4 +1,4 @@
-"""Tests that predictions for many mixes do not depend on the order of mixes and on batches."""
+"""Tests that predictions for many mixes depend neither on their order nor on batches."""
 
 import numpy as np
 import pytest

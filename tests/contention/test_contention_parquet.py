@@ -1,4 +1,4 @@
-"""Tests tables in Parquet files. They are read and written like CSV, with the same errors."""
+"""Tests that tables in Parquet files are read and written like CSV, with the same errors."""
 
 import builtins
 import csv
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # of scikit-learn, about boun
 
 
 def as_parquet(file: Path, metadata: dict[str, str] | None = None) -> Path:
-    """Convert a CSV file to Parquet, with numbers as numbers."""
+    """Convert a CSV table to Parquet, and return the new file. | Numbers are stored as numbers."""
     with file.open() as lines:
         rows = list(csv.DictReader(lines))
     columns: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""Tests pictures and HTML pages of `slowpath contention`. Equal data must give equal files."""
+"""Tests that equal data give equal pictures and HTML pages in `slowpath contention`."""
 
 import json
 import re

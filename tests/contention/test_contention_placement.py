@@ -1,4 +1,4 @@
-"""Compares placements on NICs with the enumeration of all, and with definitions of policies."""
+"""Tests policies that place functions on NICs, by enumeration of placements and by definitions."""
 
 import csv
 import io
@@ -66,7 +66,7 @@ ARRIVALS = st.lists(
 
 
 def partitions(count: int) -> Iterator[list[list[int]]]:
-    """Yield all ways to distribute `count` arriving functions over equal NICs."""
+    """Yield all ways to distribute `count` functions over NICs that are alike."""
     if not count:
         yield []
         return
@@ -86,7 +86,10 @@ def keeps_all(nic: list[int], arrivals: Arrivals, fleet: Fleet, shares: Shares) 
 
 
 def by_enumeration(arrivals: Arrivals, fleet: Fleet, shares: Shares) -> int | None:
-    """Return the smallest number of NICs of any placement, or None if none keeps all promises."""
+    """Return the least number of NICs, found by trying all placements.
+
+    Return None if no placement keeps all promises.
+    """
     return min(
         (
             len(nics)
@@ -118,9 +121,9 @@ def test_the_optimum_is_that_of_all_placements(arrivals: Arrivals) -> None:
 def test_the_optimum_of_any_shares_is_that_of_all_placements(
     nearest: int, arrivals: Arrivals, dice: object
 ) -> None:
-    """Compare the minimum number of NICs with the enumeration of all placements, for random shares.
+    """Compare the least number of NICs with that of all placements, for random throughputs.
 
-    Shares of solo throughput need not fall with neighbours. Those of some mixes are unknown.
+    Throughput need not fall with more neighbours, and is unknown for some mixes.
     """
     draw = np.random.default_rng(dice.getrandbits(32))  # type: ignore[attr-defined]
     shares, mixes = Shares(3), []
@@ -213,7 +216,7 @@ def test_who_finds_no_nic_is_turned_away() -> None:
 
 
 def test_promises_are_judged_beside_those_that_are_there_in_the_end() -> None:
-    """Check that promises are judged by the final neighbours on a NIC, not by those at arrival.
+    """Check that promises are judged by the neighbours at the end, not by those at arrival.
 
     Function 0 keeps 0.9 of its solo throughput next to one other function, and 0.8 next to two.
     """
@@ -530,13 +533,13 @@ NO_NICS = np.zeros(0, dtype=np.intp)
 
 
 class KnownShares(PredictedShares):
-    """Shares of solo throughput that are all known, so that no predictions are needed."""
+    """Throughputs of mixes that are all known, so that no predictions are needed."""
 
     def __init__(self, shares: Shares) -> None:
         self.shares = shares
 
     def fill(self, mixes: object, pool: object = None) -> None:
-        """Do nothing, because all shares are known."""
+        """Predict nothing, because all throughputs are known."""
 
 
 def alike(kept: Sequence[float]) -> KnownShares:
@@ -548,7 +551,10 @@ def alike(kept: Sequence[float]) -> KnownShares:
 
 
 def promising(*sla: float) -> Fleet:
-    """Return a fleet with one function, whose arrivals are promised these shares."""
+    """Return a fleet with one function, for whose arrivals the throughputs `sla` are promised.
+
+    They are shares of solo throughput.
+    """
     fleet = fleet_of((1,))
     return fleet._replace(functions=(fleet.functions[0]._replace(sla=sla),))
 
@@ -556,7 +562,7 @@ def promising(*sla: float) -> Fleet:
 def test_prices_are_those_of_the_linear_program() -> None:
     """Check the value of free room on a NIC against the dual linear program, solved by hand.
 
-    Two instances with 95 % of their solo throughput, or four with 80 %, fill a NIC. So one instance
+    Two instances with 95 % of their solo throughput fill a NIC, or four with 80 %. So one instance
     costs 1/2 or 1/4 of a NIC.
     """
     fleet = promising(0.8, 0.95)
@@ -573,9 +579,10 @@ def test_prices_are_those_of_the_linear_program() -> None:
 @settings(max_examples=20)
 @given(st.integers(0, 10_000))
 def test_no_mix_is_worth_more_than_a_nic(seed: int) -> None:
-    """Check that prices of functions are feasible in the dual linear program.
+    """Check that no mix of functions is worth more than one NIC at the computed prices.
 
-    No mix of functions is worth more than one NIC; a mix that the optimal plan uses is worth one.
+    Prices are a solution of the dual linear program, so a mix in the optimal plan is worth exactly
+    one NIC.
     """
     draw = np.random.default_rng(seed)
     shares, mixes = Shares(3), possible_mixes(FLEET)
@@ -594,9 +601,10 @@ def test_no_mix_is_worth_more_than_a_nic(seed: int) -> None:
 
 @pytest.mark.parametrize(("policy", "most"), [("contention-aware", 41), ("bid-price", 32)])
 def test_prices_keep_like_promises_together(policy: str, most: int) -> None:
-    """Check that prices put functions with equal promises on the same NICs, unlike first-fit.
+    """Check that policies with prices put functions with equal promises on the same NICs.
 
-    First-fit mixes promises of 95 % and 80 % of solo throughput, and half of each NIC stays unused.
+    The policy first-fit mixes promises of 95 % and 80 % of solo throughput, and half of each NIC
+    stays unused.
     """
     fleet = promising(0.8, 0.95)
     shares = alike((1.0, 0.95, 0.9, 0.8))

@@ -1,4 +1,4 @@
-"""Tests the choice of the mixes that a profile measures, on simulated machines."""
+"""Tests the choice of mixes that a profile measures, on simulated machines."""
 
 import itertools
 import json
@@ -63,14 +63,14 @@ def wide(**effort: Any) -> Setup:
 
 
 def score(competitor: MemBench) -> float:
-    """Return a made-up score for a competitor, which depends only on its working set in MB."""
+    """Return a made-up score of a competitor: its working set in MB."""
     return competitor.working_set / 1e6
 
 
 def cliff(point: Point) -> tuple[float, float]:
-    """Return the throughput of a simulated function, alone and with competitors.
+    """Return made-up throughputs of a function, alone and with competitors.
 
-    It drops at a certain number of flows, which is smaller with competitors.
+    They drop at a certain number of flows, which is smaller with competitors.
     """
     mb_beside = 0.0 if point.memory is None else score(point.memory)
     rates = [1e6 / (1 + (point.traffic.flows > CLIFF / (1 + mb / 8))) for mb in (0.0, mb_beside)]
@@ -78,7 +78,7 @@ def cliff(point: Point) -> tuple[float, float]:
 
 
 def slope(point: Point) -> tuple[float, float]:
-    """Return the throughput of a simulated function, alone and with competitors.
+    """Return made-up throughputs of a function, alone and with competitors.
 
     Both fall with the logarithm of flows, the latter faster.
     """
@@ -95,7 +95,11 @@ def planned(
     spread: float | None = 0.01,
     stop: int | None = None,
 ) -> tuple[list[Measured], PlanRecord]:
-    """Run the planner on a simulated machine. Return the measurements and the planner's record."""
+    """Let a planner choose measurements of a simulated machine.
+
+    Return the measurements and the planner's record. `simulate` returns the throughputs of a point,
+    alone and with competitors; `stop` ends the profile after this number of measurements.
+    """
     chosen, measured = planner(setup, kinds, MachineProperties(spread, score)), list[Measured]()
     while len(measured) != stop and (point := chosen.next(measured)) is not None:
         alone, beside = (Rate(value, value, value, 1, 0) for value in simulate(point))
@@ -112,7 +116,7 @@ def flows(found: Sequence[Point]) -> list[int]:
 
 
 def near(found: Sequence[Point]) -> int:
-    """Return the number of points whose flows are within a factor of two of the simulated drop."""
+    """Count the points whose number of flows is within a factor of two of the simulated drop."""
     return sum(CLIFF / 2 < one < CLIFF * 2 for one in flows(found))
 
 
@@ -188,7 +192,7 @@ def test_adaptive_looks_where_throughput_alone_changes() -> None:
 
 
 def test_throughput_alone_comes_along_with_every_mix() -> None:
-    """Check that each measured mix has competitors and occurs once.
+    """Check that each chosen mix has competitors and is chosen once.
 
     Each measurement includes the solo throughput, so no mix without competitors is needed.
     """
@@ -201,9 +205,9 @@ def test_throughput_alone_comes_along_with_every_mix() -> None:
 
 
 def test_adaptive_goes_into_the_widest_difference_first() -> None:
-    """Check that adaptive profiling divides upper and lower halves of the range of flows.
+    """Check that adaptive profiling measures in both halves of the range of flows.
 
-    If throughput falls steadily, a depth-first search would use its quota in upper halves.
+    If throughput falls steadily, a depth-first search would spend its quota in the upper half.
     """
     found = flows(points(wide(plan="adaptive", mixes=30), slope))
     halves = [sum(low < one < high for one in found) for low, high in ((1e3, 3e4), (4e4, 1e6))]
@@ -263,7 +267,7 @@ def test_active_knows_scores_before_it_begins() -> None:
 
 
 def rows_of(found: Sequence[Measured]) -> Rows:
-    """Return the training rows of the memory model, with competitors and without."""
+    """Convert measurements to training rows of the memory model, with and without competitors."""
     rows = [
         (one.point.traffic.flows, one.point.traffic.size, mb, rate.value)
         for one in found
@@ -293,7 +297,7 @@ def test_active_tells_a_process_more_than_chance() -> None:
 
 
 class SimulatedProfiling(Profiling):
-    """A profile whose throughput comes from a function. At a chosen call, a stop is requested."""
+    """A profile of a simulated function, which requests a stop at a chosen measurement."""
 
     def __init__(
         self,
@@ -362,9 +366,9 @@ def test_scores_are_measured_once_and_shown() -> None:
 
 
 def test_models_of_an_adaptive_profile_say_what_they_do_not_know(tmp_path: Path) -> None:
-    """Check that a model reports packet sizes as outside of its training range.
+    """Check that a model warns about packet sizes that its profile did not measure.
 
-    An adaptive profile fixes the packet size after one measurement has shown no effect of it.
+    Adaptive profiling fixes the packet size once a measurement has shown that it has no effect.
     """
     folder, model = tmp_path / "nf.profile", tmp_path / "nf.model.json"
     profiling = SimulatedProfiling(headers_alone(plan="adaptive", mixes=30), slope)
@@ -393,9 +397,10 @@ def test_models_of_an_adaptive_profile_say_what_they_do_not_know(tmp_path: Path)
 
 
 def test_rows_are_used_where_random_ones_follow() -> None:
-    """Check that adaptive profiling fills its quota with random points if no region is left.
+    """Check that adaptive profiling measures random points once no region is left to divide.
 
-    Throughput has one step, so few regions are divided. Random points have all packet sizes.
+    The simulated throughput has one step, so few regions are divided. Random points have all packet
+    sizes.
     """
     found, record = planned(wide(plan="adaptive", mixes=60))
     assert record["relevant"] == ["flow_count"]

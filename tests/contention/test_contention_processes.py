@@ -19,7 +19,10 @@ BOTH: tuple[Roughness, ...] = (0.5, 1.5)
 
 
 def rows(count: int, features: int, seed: int) -> tuple[Floats, Floats]:
-    """Return random rows of features and targets. Some have equal x, like repeated measurements."""
+    """Return random training rows: features and targets.
+
+    Some rows have equal features, like repeated measurements.
+    """
     draw = np.random.default_rng(seed)
     x = draw.uniform(-2, 3, (count, features)) * 10.0 ** draw.integers(-2, 3, features)
     x[count // 2] = x[0]

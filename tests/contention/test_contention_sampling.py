@@ -1,4 +1,4 @@
-"""Tests the choice of points to measure: quotas, the paper's algorithm, and four plans."""
+"""Tests four plans for choosing the points to measure, including the algorithm of the paper."""
 
 from collections.abc import Callable
 from typing import Any
@@ -38,7 +38,7 @@ SPACE = Space((FLOWS, SIZE), np.log1p(np.array([0.0, 20.0, 60.0, 120.0, 240.0]))
 
 
 def cliff(at: Point) -> float:
-    """Return the throughput of a simulated function at a point.
+    """Return the made-up throughput of a function at a point.
 
     It falls with competitors, and with the number of flows up to 60,000.
     """
@@ -87,7 +87,7 @@ def test_a_space_that_is_used_up_ends_it() -> None:
 
 
 def test_the_first_measurements_are_those_of_the_algorithm() -> None:
-    """Compare the first measured points of adaptive profiling with those of the paper's algorithm.
+    """Check that adaptive profiling starts with the points that the paper's algorithm measures.
 
     The algorithm measures default traffic, both ends of each attribute's range, then ends and
     centres of regions, upper halves first. Packet sizes have no effect and keep their default.
@@ -119,7 +119,7 @@ def test_attributes_that_change_little_are_left_out() -> None:
 
 
 def test_regions_of_steps_are_halved_until_nothing_is_between() -> None:
-    """Check that a range of flows is not halved once its ends are neighbouring whole numbers."""
+    """Check that a range of flows is halved until its ends are neighbouring whole numbers."""
 
     def step(at: Point) -> float:
         return 1000.0 if at.values()["flows"] < 77_777 else 500.0
@@ -157,14 +157,14 @@ def test_values_are_those_that_make_sense() -> None:
 def errors_of(plan: str) -> dict[str, float]:
     """Train models on the 48 measurements that a plan chooses.
 
-    Return the relative error of each model at new points.
+    Return the mean relative error of each model at new points.
     """
     found = [error(PLANS[plan](48, seed)) for seed in range(2)]
     return {name: float(np.mean([one[name] for one in found])) for name in found[0]}
 
 
 def error(samples: list[Sample]) -> dict[str, float]:
-    """Train models on these measurements. Return the relative error of each at new points."""
+    """Train two models on these measurements, and return their relative errors at new points."""
     kernel = ConstantKernel() * Matern(np.full(3, 0.5), (0.05, 20), nu=1.5)
     process = GaussianProcessRegressor(
         kernel + WhiteKernel(1e-4, (1e-6, 1)), normalize_y=True, random_state=0
@@ -190,10 +190,10 @@ TREES = GradientBoostingRegressor(random_state=0, n_estimators=200)
 
 @pytest.mark.filterwarnings("ignore")  # of scikit-learn, about bounds of kernels
 def test_four_ways_compared() -> None:
-    """Compare models that are trained on 48 points: random, by the paper, by active learning.
+    """Check that models learn more from 48 chosen points than from 48 random ones.
 
-    Chosen points must beat random ones, and come close to all points. Each plan is judged by the
-    model that it is made for: the paper's by trees, active learning by a Gaussian process.
+    They must also come close to models that are trained on all points. Each plan is judged with the
+    model that it is made for: the paper's with trees, active learning with a Gaussian process.
     """
     by_chance, by_paper, by_uncertainty = (errors_of(plan) for plan in PLANS)
     everything = measured(full(SPACE, 17), cliff)

@@ -1,4 +1,4 @@
-"""Tests that profiles are read from tables, and that errors name file, row and column."""
+"""Tests that profiles are read from tables, and that errors name the file, row and column."""
 
 import json
 from pathlib import Path
@@ -210,9 +210,9 @@ def test_queries(tmp_path: Path, memory: Path) -> None:
 
 
 def test_tables_of_a_profile_are_queries(tmp_path: Path) -> None:
-    """Check that measurements of a profile can be used as a query.
+    """Check that the measurements of a profile can serve as a query for predictions.
 
-    Rows without accelerator clients have their match ratio in a comment line above the table.
+    For rows without accelerator clients, a comment above the table states the ratio of matches.
     """
     like = profile(8)
     rows = write_memory(tmp_path / "rows.csv", like, {"mtbr": "300"})

@@ -1,4 +1,4 @@
-"""Tests boosted trees against scikit-learn, and shared trainings of folds and ensemble members."""
+"""Tests boosted trees: they equal those of scikit-learn, and no training is done twice."""
 
 import signal
 
@@ -37,9 +37,10 @@ def made_up(rows: int, seed: int = 0) -> tuple[Floats, Floats]:
 
 @pytest.mark.parametrize("rows", [12, 20, 32])
 def test_trees_predict_as_those_of_scikit_learn(rows: int) -> None:
-    """Check that our trees predict training rows as those of scikit-learn do.
+    """Check that our trees predict training rows exactly like those of scikit-learn.
 
-    Between rows, limits of lower nodes differ: ours are halfway between rows of any node.
+    Other rows may differ: scikit-learn sets limits of lower nodes halfway between the node's own
+    rows, ours are halfway between any rows.
     """
     x, y = made_up(rows)
     ours = BoostedTrees(ALL_ROWS, [False] * 3).fit(x, y)
@@ -65,7 +66,7 @@ def test_trees_of_parts_are_those_of_each_part(*, slowing: bool) -> None:
 
 @pytest.mark.parametrize("name", ["published", "slomo"])
 def test_published_trees_are_those_of_scikit_learn(name: str) -> None:
-    """Check that predictions of the baselines equal those of scikit-learn's class exactly."""
+    """Check that our fast trees for baselines predict exactly like scikit-learn's class."""
     rows = rows_of(profile(60, seed=4))
     (member,) = RECIPES[name].members
     x = np.column_stack([rows.columns[one] for one in fit_member(member, rows).features])
@@ -86,7 +87,7 @@ def test_a_slowing_feature_never_raises_the_prediction() -> None:
 
 
 def test_each_training_is_done_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that prediction intervals reuse the trainings of the model choice.
+    """Check that no model is trained twice for the choice of a model and for its intervals.
 
     An average also shares the trainings of its members with other models.
     """

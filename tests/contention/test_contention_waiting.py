@@ -1,4 +1,4 @@
-"""Tests the waiting times of run-to-completion functions at accelerators."""
+"""Tests the waiting times at accelerators of functions with the run-to-completion pattern."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from slowpath.core.arrays import Floats
 
 
 def others(*of: tuple[float, float]) -> Others:
-    """Return accelerator clients, one for each row, from pairs of request time and rate."""
+    """Return accelerator clients from pairs of request time and request rate, one for each row."""
     times, rates = np.array(of).T[:, :, None]
     return Others(np.ones_like(times), times, rates)
 

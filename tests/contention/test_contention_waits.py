@@ -1,4 +1,4 @@
-"""Tests how a function waits for an accelerator in run-to-completion: learnt waits, predictions."""
+"""Tests that a model learns how long a run-to-completion function waits for an accelerator."""
 
 import json
 from collections.abc import Sequence
@@ -37,9 +37,9 @@ TIMES = np.linspace(2e-4, 2e-3, 10)
 
 
 def runs(added: Floats, times: Floats = TIMES) -> CoRuns:
-    """Return measurements with one accelerator client, under different traffic.
+    """Return made-up measurements with one accelerator client; waiting adds the time `added`.
 
-    In each, waiting adds the given time to packets.
+    Request times of the client are `times`.
     """
     alone = np.random.default_rng(1).uniform(300.0, 900.0, len(times))
     names = tuple(f"mix-{at}" for at in range(len(times)))
@@ -96,7 +96,7 @@ OWN = 2e-4 * (1 + 0.003 * 400)
 
 
 def query(*of: tuple[float, float], with_clients: bool = True) -> Query:
-    """Return a query with one accelerator client per row, from request times and rates."""
+    """Return a query with one accelerator client per row, from pairs of request time and rate."""
     times, rates = (np.array(one)[:, None] for one in zip(*of, strict=True))
     contention = {name: values[: len(of)] for name, values in columns(8, seed=9).items()}
     clients = Clients(np.ones_like(times), times, rates) if with_clients else None
@@ -157,7 +157,8 @@ def test_what_is_asked_of_many_mixes_is_what_is_asked_one_by_one() -> None:
 def rows(share: float, kept: Sequence[int] = range(12)) -> list[list[object]]:
     """Return measured mixes with contention at the accelerator only.
 
-    The function waits for `share` of the time of the client's requests in its queues.
+    The function waits for `share` of the time of the client's requests in its queues. `kept`
+    selects rows.
     """
     of = columns(12, seed=3)
     times = np.linspace(2e-4, 2e-3, 12)

@@ -1,6 +1,7 @@
-"""Tests invalid tables of `slowpath contention`: exit code 3, and one line that names the place.
+"""Tests that `slowpath contention` rejects damaged tables in one line that names file and row.
 
-Each table that a command reads is damaged in each way, as CSV, JSON and Parquet.
+Each table that a command reads is damaged in every way of a list, as CSV, JSON and Parquet. The
+exit code is 3.
 """
 
 import csv
@@ -30,7 +31,7 @@ def folder(good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 class Read(NamedTuple):
-    """A table file, and a command that reads it."""
+    """A table file, a command that reads the file, and a column of numbers in it."""
 
     file: str
     words: str
@@ -108,7 +109,7 @@ CELLS: dict[str, tuple[str, str]] = {
 
 
 def written(path: Path, damage: Damage, column: str) -> None:
-    """Write a damaged copy of a table."""
+    """Write a damaged copy of a table; `damage` changes its cells, usually in `column`."""
     lines = path.read_text().splitlines(keepends=True)
     head = [line for line in lines if line.startswith("#")]
     cells = [*csv.reader(lines[len(head) :])]
@@ -244,7 +245,7 @@ def test_too_few_rows(folder: Path) -> None:
 
 
 def as_json(path: Path, column: str, text: object) -> None:
-    """Replace a CSV table by a JSON table whose second row has another value in a column."""
+    """Convert a CSV table to JSON, with `text` as value of `column` in the second row."""
     lines = [line for line in path.read_text().splitlines() if not line.startswith("#")]
     rows: list[dict[str, object]] = [*csv.DictReader(lines)]
     rows[1][column] = text

@@ -1,4 +1,4 @@
-"""Tests wrong models, descriptions and options of `slowpath contention`: errors of one line.
+"""Tests that `slowpath contention` rejects wrong models, descriptions and options in one line.
 
 The exit code is 3 for files, and 2 for options.
 """
@@ -42,7 +42,7 @@ DIAGNOSED = f"diagnose nf.json {TRAFFIC}"
 
 
 def changed(path: Path, place: str, value: object) -> None:
-    """Set the value at a path in a JSON file. If `value` is `...`, delete it instead."""
+    """Set the value at a path, such as `a.0.b`, in a JSON file; delete it if `value` is `...`."""
     document = json.loads(path.read_text())
     *keys, last = [int(step) if step.isdigit() else step for step in place.split(".")]
     inside = document
@@ -446,7 +446,7 @@ def test_queries_that_say_more_than_a_model_knows(folder: Path) -> None:
 
 @pytest.fixture(scope="module")
 def process() -> FunctionModel:
-    """Return a model of a function whose memory model consists of Gaussian processes."""
+    """Return the model of a made-up function whose memory model is a Gaussian process."""
     memory = profile(16, 3)
     recipe = RECIPES["process-plain"]
     return learn(Profiles(memory), ModelChoice(recipe, (), np.array([0.1])))

@@ -1,4 +1,4 @@
-"""Generates the types of the options of `slowpath.api` from the declared options of commands."""
+"""Generates `slowpath/api/options.py`: types for the options of the Python functions."""
 
 import textwrap
 from collections.abc import Iterator
@@ -36,25 +36,25 @@ _WIDTH = 96  # of lines without their indentation
 
 
 def covered() -> Iterator[tuple[str, Command]]:
-    """Yield the commands with a function in `slowpath.api`, each with its name."""
+    """Yield each command that has a function in `slowpath.api`, with its name."""
     for name, command in commands():
         if name not in LEFT_OUT:
             yield name, command
 
 
 def keywords(command: Command) -> dict[str, Option]:
-    """Return the options that are keyword arguments of a command's function."""
+    """Return the options of a command that are keyword arguments of its Python function."""
     known = parameters(command)
     return {name: option for name, option in known.items() if option.group != ARGUMENTS}
 
 
 def class_name(command: str) -> str:
-    """Return the name of the type with the options of a command."""
+    """Return the name of the generated type for a command's options."""
     return "".join(word.capitalize() for word in command.split()) + "Options"
 
 
 def module() -> str:
-    """Return the content of `slowpath/api/options.py`."""
+    """Generate the content of `slowpath/api/options.py`."""
     classes = [
         "\n".join(_class(name, options))
         for name, command in covered()
@@ -76,14 +76,17 @@ def _class(name: str, options: dict[str, Option]) -> Iterator[str]:
 
 
 def _wrapped(stated: str, kind: str) -> list[str]:
-    """Return the source lines of a field of the `TypedDict`, wrapped as ruff formats them."""
+    """Return the source lines of a field, wrapped as ruff formats them.
+
+    `stated` is the whole line, and `kind` the type at its end.
+    """
     if len(stated) <= _WIDTH:
         return [stated]
     return [f"{stated.removesuffix(kind)}(", f"    {kind}", ")"]
 
 
 def _kind(option: Option) -> str:
-    """Return the Python type of the values of an option, as source text."""
+    """Return the Python type for the value of an option, as source text."""
     if option.is_flag:
         return "bool"
     one = _single(option)

@@ -64,7 +64,10 @@ _EXPORTED = re.compile(r"#\[pymodule_export\]\s*use super::(?:\w+::)?\{?([\w, ]+
 
 
 def stub() -> str:
-    """Return the text of the stub. Names are in the order in which the module exports them."""
+    """Generate the text of the type stub.
+
+    Names are in the order in which the module exports them.
+    """
     texts = [path.read_text() for path in sorted(_SOURCES.glob("*.rs"))]
     aliases = {one["name"]: one for text in texts for one in _ALIAS.finditer(text)}
     types = _Types({name: one["type"] for name, one in aliases.items()})
@@ -100,11 +103,11 @@ class _Types:
         self.used = list[str]()
 
     def parts(self, alias: str) -> list[str]:
-        """Return the Python types of the elements of a tuple type, given by its alias."""
+        """Return the Python types of the elements of a tuple type; `alias` is its name."""
         return [self.of(one) for one in _split(self._aliases[alias].strip()[1:-1])]
 
     def of(self, rust: str) -> str:
-        """Return the Python annotation for a Rust type; aliases of tuple types are kept."""
+        """Convert a Rust type to a Python annotation; names of tuple types stay."""
         rust = re.sub(r"&|'\w+,? ?", "", " ".join(rust.split())).strip()
         if rust in _SCALARS:
             return _SCALARS[rust]
@@ -129,7 +132,7 @@ class _Types:
 
 
 def _split(text: str) -> list[str]:
-    """Split a text at commas, except those inside brackets."""
+    """Split a text at commas, but not within brackets."""
     depth, start, found = 0, 0, list[str]()
     for at, sign in enumerate(f"{text},"):
         depth += (sign in "(<[") - (sign in ")>]")

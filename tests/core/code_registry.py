@@ -1,4 +1,4 @@
-"""The registry of codes, and the generated files that have its content.
+"""Reads the registry of error codes, and generates the files that contain its texts.
 
 The registry is `crates/codes/codes.toml`. The constants of `slowpath.core.codes`, the texts of
 `slowpath.core.code_texts`, and the page `docs/reference/codes.md` are generated from it.
@@ -20,7 +20,7 @@ NAMES = ROOT / "tests/core/codes.txt"
 
 
 class Entry(NamedTuple):
-    """An entry of the registry."""
+    """An error code of the registry, with its texts."""
 
     number: int
     name: str
@@ -39,7 +39,7 @@ class Entry(NamedTuple):
 
     @property
     def constant(self) -> str:
-        """Name of the constant in Python and Rust."""
+        """Name of the constant for the code in Python and Rust."""
         return self.name.upper().replace("-", "_")
 
 
@@ -89,7 +89,7 @@ ENTRIES = (
 
 
 def constants() -> str:
-    """Return the content of `slowpath/core/codes.py`."""
+    """Generate the content of `slowpath/core/codes.py`."""
     lines = [
         f'{one.constant}: Final = Code("{one.code}")' for one in entries() if one.retired is None
     ]
@@ -97,7 +97,7 @@ def constants() -> str:
 
 
 def texts() -> str:
-    """Return the content of `slowpath/core/code_texts.py`."""
+    """Generate the content of `slowpath/core/code_texts.py`."""
     usual = {"error": "error", "refusal": "error", "warning": "warning"}
     rows = [
         "    Entry("
@@ -127,7 +127,7 @@ BY_CODE = {one.code: one for one in ENTRIES}
 
 
 def formatted(source: str) -> str:
-    """Return Python source in the project's format."""
+    """Format Python source with ruff."""
     run = subprocess.run(
         [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(TEXTS), "-"],
         input=source,
@@ -178,7 +178,7 @@ Other examples are the message alone, because the cause needs a certain machine 
 
 
 def page() -> str:
-    """Return the content of `docs/reference/codes.md`."""
+    """Generate the content of `docs/reference/codes.md`."""
     parts = [_INTRODUCTION]
     area = 0
     for one in entries():

@@ -1,4 +1,4 @@
-"""Derives the JSON Schemas of documents that Python writes from their `TypedDict` classes.
+"""Generates JSON Schemas of the documents that Python writes, from their `TypedDict` classes.
 
 Descriptions of keys are the string literals below the keys, which Python ignores.
 """
@@ -134,14 +134,17 @@ def _part(kind: Any, definitions: dict[str, Schema]) -> Schema:
 
 
 def _items(origin: type, inside: list[Schema]) -> Schema:
-    """Return the JSON Schema keywords for the items of a list or tuple type."""
+    """Return the JSON Schema keywords for the items of a list or tuple.
+
+    `inside` are the schemas of the type's arguments.
+    """
     if origin is list:
         return {"items": inside[0]}
     return {"prefixItems": inside, "maxItems": len(inside), "minItems": len(inside)}
 
 
 def _union(choices: list[Schema]) -> Schema:
-    """Return the JSON Schema of a union: a list of types if possible, else `anyOf`."""
+    """Return the JSON Schema of a union type: a list of types if possible, else `anyOf`."""
     if any("type" not in choice for choice in choices):
         return {"anyOf": choices}
     merged: Schema = {}
@@ -153,8 +156,8 @@ def _union(choices: list[Schema]) -> Schema:
 def _descriptions(kind: Any) -> dict[str, str]:
     """Return the descriptions of the keys of a `TypedDict`.
 
-    Keys that are keywords of Python, such as `from`, come from a base class without a class
-    statement; their descriptions are annotations of their types.
+    Keys that are keywords of Python, such as `from`, are in a base class that a function call
+    creates. Their descriptions are annotations of the types.
     """
     hints = get_type_hints(kind, include_extras=True)
     named = {key: one.__metadata__[0] for key, one in hints.items() if get_origin(one) is Annotated}

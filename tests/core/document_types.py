@@ -1,4 +1,4 @@
-"""Generates Python types for the engine's JSON from the schemas of its Rust types."""
+"""Generates Python types for the engine's JSON documents, from the schemas of its Rust types."""
 
 import json
 import keyword
@@ -24,7 +24,7 @@ _GOLDEN = GOLDEN / "schema"
 
 
 class Module(NamedTuple):
-    """Description of a Python module to be generated."""
+    """A Python module to generate: its docstring, and the schemas of its types."""
 
     about: str  # first line of its docstring
     schemas: dict[Path, str | None]  # by file: name of the type of the whole document, if any
@@ -59,7 +59,7 @@ GENERATED = {
 
 
 def modules() -> dict[str, str]:
-    """Return the text of each generated module."""
+    """Generate all modules; return the text of each by its path."""
     homes: dict[str, str] = {}  # module of each type, by its definition including references
     return {path: _Writer(path, module).text(homes) for path, module in GENERATED.items()}
 
@@ -79,9 +79,9 @@ class _Writer:
         self._final = {_name(one) for some in alternatives for one in some if "$ref" in one}
 
     def text(self, homes: dict[str, str]) -> str:
-        """Return the source text of the generated module.
+        """Generate the source text of the module.
 
-        Types that are keys of `homes` are imported from those modules.
+        Types that are keys of `homes` are imported from the modules that contain them already.
         """
         body, imports = list[str](), dict[str, list[str]]()
         for name in self._in_order():
@@ -105,14 +105,14 @@ class _Writer:
         return "\n".join([*head, "\n\n\n".join(body), ""])
 
     def _in_order(self) -> list[str]:
-        """Return the names of all types. Each one comes after the types that it refers to."""
+        """Return the names of all types, each after the types that it refers to."""
         found = dict[str, None]()
         for name in self._definitions:
             found |= dict.fromkeys(self._reached(name))
         return list(found)
 
     def _reached(self, name: str) -> list[str]:
-        """Return the types that a type refers to, also indirectly, followed by the type itself."""
+        """Return all types that a type refers to, directly or not, followed by the type itself."""
         found = dict[str, None]()
         for other in _references(self._definitions[name]):
             found |= dict.fromkeys(self._reached(other))
@@ -202,7 +202,7 @@ def _union(kinds: list[str]) -> str:
 
 
 def bracketed(head: str, inside: list[str], tail: str) -> list[str]:
-    """Format a bracketed list as one line, or as several lines if one would be too long."""
+    """Format a bracketed list, on one line if it fits, else on several lines."""
     indent = " " * (len(head) - len(head.lstrip()))
     line = f"{head}{', '.join(inside)}{tail}"
     if len(line) <= _WIDTH:
@@ -214,7 +214,7 @@ def bracketed(head: str, inside: list[str], tail: str) -> list[str]:
 
 
 def docstring(text: str, indent: str) -> list[str]:
-    """Return a description as lines of a docstring; an empty list without a description."""
+    """Format a description as the lines of a docstring; none without a description."""
     if not text:
         return []
     parts = [_wrapped(part, indent) for part in f'"""{text}"""'.split("\n\n")]

@@ -1,6 +1,6 @@
-"""Functions that worker processes run in tests of pools.
+"""Functions that worker processes run in tests of process pools.
 
-They are in a separate module, because workers import this module.
+Workers import this module, so it contains nothing else.
 """
 
 import os
@@ -20,7 +20,11 @@ def variable(_common: None, name: str, *_stop: object) -> str | None:
 
 
 def dies_once(common: str, item: int) -> tuple[int, int]:
-    """Kill the first worker that gets item 1. Return the item and the process that finished it."""
+    """Kill the first worker that gets item 1; a second attempt succeeds.
+
+    Return the item and the id of the process that finished it. `common` is a file that marks the
+    first attempt.
+    """
     if item == 1:
         try:
             Path(common).touch(exist_ok=False)
@@ -42,24 +46,21 @@ def place_of_work(_common: None, _item: int) -> int:
 
 
 def dies_of_three(common: int, item: int, _stop: Callable[[], bool]) -> int:
-    """Kill the worker that gets item 3.
-
-    For other items, return the product of `common` and the item.
-    """
+    """Kill the worker that gets item 3; for other items, return `common` times the item."""
     if item == 3:
         os.kill(os.getpid(), signal.SIGKILL)
     return common * item
 
 
 def waits_for_a_file(common: str, item: int, _stop: Callable[[], bool]) -> int:
-    """Return item 0 at once; for other items, wait until the file with the name `common` exists."""
+    """Return item 0 at once; before other items, wait until the file `common` exists."""
     while item and not Path(common).exists():
         time.sleep(0.01)
     return item
 
 
 def waits_to_be_asked(common: str, item: int, stop_requested: Callable[[], bool]) -> str:
-    """Run until a stop is requested, and return a text.
+    """Work until a stop is requested, then return `ended`.
 
     Files in the folder `common` mark the start (with the process id) and the end of the work.
     """

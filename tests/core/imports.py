@@ -11,7 +11,7 @@ Graph = Mapping[str, set[str]]
 
 
 def circles(graph: Graph) -> list[set[str]]:
-    """Return the sets of files that depend on each other in a cycle (Tarjan 1972)."""
+    """Return the sets of files that import each other in a cycle (Tarjan 1972)."""
     number, low = dict[str, int](), dict[str, int]()
     stack, found = list[str](), list[set[str]]()
 
@@ -36,9 +36,9 @@ def circles(graph: Graph) -> list[set[str]]:
 
 
 def python_graph(package: Path) -> Graph:
-    """Return the dependencies between a package's modules.
+    """Return the imports between the modules of a Python package.
 
-    Imports in functions and for annotations count.
+    Imports within functions and for annotations count.
     """
     return {
         path.relative_to(package).as_posix(): set(_python_uses(package, path))
@@ -100,11 +100,11 @@ class _Module(NamedTuple):
 
 
 def rust_graph(crate: Path) -> Graph:
-    """Return the dependencies between a crate's files.
+    """Return the dependencies between the files of a Rust crate.
 
     A file depends on the files that define the names that it uses. Re-exports (`pub use`) do not
-    count as uses. Names are resolved without types, so that methods and the content of macros are
-    left out.
+    count as uses. Names are resolved without types, so methods and the content of macros are left
+    out.
     """
     modules = dict(_modules(crate / "src", (), crate / "src/lib.rs", crate / "src"))
     graph = {module.file: set[str]() for module in modules.values()}
@@ -139,7 +139,7 @@ def _modules(src: Path, name: Names, path: Path, folder: Path) -> Iterator[tuple
 
 
 def _expanded(tree: str) -> Iterator[tuple[Names, str]]:
-    """Yield the paths in a Rust `use` tree, each with its name in the importing module."""
+    """Yield each path in a Rust `use` tree, with the name that it gets in the importing module."""
     tree = tree.strip()
     if tree.endswith("}"):
         start, inner = tree[:-1].split("{", 1)
@@ -157,7 +157,7 @@ def _expanded(tree: str) -> Iterator[tuple[Names, str]]:
 
 
 def _pieces(inner: str) -> Iterator[str]:
-    """Split a text at commas, except those inside braces."""
+    """Split a text at commas, but not within braces."""
     depth, piece = 0, ""
     for letter in inner + ",":
         depth += {"{": 1, "}": -1}.get(letter, 0)
@@ -172,9 +172,10 @@ def _pieces(inner: str) -> Iterator[str]:
 def _defined(
     modules: Mapping[Names, _Module], here: Names, path: Names, seen: frozenset[tuple[Names, Names]]
 ) -> tuple[Names, str | None] | None:
-    """Return the module that defines the item of a Rust path, and the item's name in it.
+    """Find the module that defines the item of a Rust path; return the module and the item's name.
 
-    The name is None if the path names a module. The result is None for items of other crates.
+    The name is None if the path leads to a module. The result is None for items of other crates.
+    `here` is the module that contains the path.
     """
     if not path:
         return here, None

@@ -1,14 +1,14 @@
 """Meanings of the options that several commands have with different help texts.
 
-The same name has the same meaning in all commands. Help texts may add facts about the command, such
-as its default. `test_option_meanings.py` compares all commands with this table.
+An option has the same meaning in all commands. Help texts may add facts about the command, such as
+its default. `test_option_meanings.py` compares all commands with this table.
 """
 
 from typing import NamedTuple
 
 
 class Meaning(NamedTuple):
-    """The meaning of an option in all commands that have it."""
+    """The meaning of an option, common to all commands that have it."""
 
     text: str
     values: tuple[str, ...] = ()

@@ -1,6 +1,6 @@
-"""Finds the constructs of P4 programs that slowpath translates, by translating an example of each.
+"""Generates the table of supported P4 constructs, by translating an example of each construct.
 
-The table of `docs/how-to/p4.md` has the results, so it cannot differ from the translation.
+The table is in `docs/how-to/p4.md`, and cannot differ from the translation.
 """
 
 import re
@@ -15,7 +15,7 @@ ARCHITECTURES = ("v1model", "psa", "ebpf_model", "xdp_model")
 
 
 class Example(NamedTuple):
-    """Parts of an example program that uses a construct."""
+    """The parts of an example program that uses a P4 construct."""
 
     name: str
     apply: str = ""  # statements of the control
@@ -231,7 +231,10 @@ xdp(P(), C(), D()) main;""",
 
 
 def faults(example: Example, architecture: str, to: str = "XDP") -> list[tuple[int, str]]:
-    """Return the faults of an example program, each as the number of its code and its message."""
+    """Translate an example program; return its errors, each as the number of the code and a text.
+
+    `architecture` is the P4 architecture, and `to` the target of the translation.
+    """
     if architecture == "psa" and example.name in PSA:
         apply, declarations = PSA[example.name]
         example = example._replace(apply=apply, locals=declarations)
@@ -246,7 +249,7 @@ def faults(example: Example, architecture: str, to: str = "XDP") -> list[tuple[i
 
 
 def support_table() -> str:
-    """Return the table of translated constructs for the page, in Markdown."""
+    """Generate the table of supported constructs for `docs/how-to/p4.md`, in Markdown."""
     return "\n".join(_lines()) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""Generates the tables of `docs/reference/json.md`: keys, types and descriptions."""
+"""Generates the tables of `docs/reference/json.md`: keys of JSON documents, types, descriptions."""
 
 import re
 from typing import Any
@@ -15,12 +15,12 @@ Schema = dict[str, Any]
 
 
 def fill_in(page: str) -> str:
-    """Return the text of `docs/reference/json.md` with regenerated tables."""
+    """Replace the tables in the text of `docs/reference/json.md` by generated ones."""
     return MARKS.sub(lambda mark: f"{mark[1]}{_table(mark[2], mark[3])}{mark[4]}", page)
 
 
 def tables_needed(name: str) -> set[tuple[str, str]]:
-    """Return the tables for a document: one for the document, and one per definition with keys."""
+    """Return the tables that a document needs: one for itself, and one per definition with keys."""
     definitions = schema(name)["$defs"].items()
     return {(name, "")} | {(name, key) for key, one in definitions if "properties" in one}
 
@@ -38,9 +38,9 @@ def _table(name: str, definition: str | None) -> str:
 
 
 def _words(part: Schema, definitions: dict[str, Schema]) -> str:
-    """Describe a type of a JSON Schema in words.
+    """Describe the type of a JSON Schema in words.
 
-    Definitions without keys are described in place.
+    Definitions with keys are named; others are described in place.
     """
     if "$ref" in part:
         name = part["$ref"].rpartition("/")[2]

@@ -1,4 +1,4 @@
-"""Arguments for successful runs of all commands, in all their formats."""
+"""Provides arguments with which each command succeeds, for tests of all commands and formats."""
 
 from collections.abc import Iterator
 
@@ -23,16 +23,16 @@ FRESH = "fresh"
 
 
 def formats(command: Command) -> list[str]:
-    """Return the values of a command's option `--format`; none if it has no such option."""
+    """Return the formats of a command, the values of `--format`; none without this option."""
     return [
         form for o in command.options if "--format" in o.names for form in o.settings["choices"]
     ]
 
 
 def every_command() -> Iterator[tuple[str, ...]]:
-    """Yield arguments for a successful run of each command in each of its formats.
+    """Yield arguments for a successful run of each command in each format.
 
-    Commands in `SLOW` have one format by default.
+    Commands in `SLOW` are run in one format by default.
     """
     words = {
         "bound": [LISTING],

@@ -1,4 +1,4 @@
-"""Tests the GitHub Action, the GitLab template and the hooks of pre-commit in a repository.
+"""Tests the GitHub Action, the GitLab template and the pre-commit hooks in a repository.
 
 The steps of `action.yml` run as GitHub's runner runs them. One test installs the package, the
 others use the slowpath of this environment.
@@ -32,7 +32,7 @@ AFTER = "hash = ((hash ^ word) * 0x9e3779b1) % 65521 + hash / 7;"
 
 
 class Run(NamedTuple):
-    """Results of a run of the action: exit code, standard output, summary, result folder."""
+    """Results of the action's run: exit code, standard output, summary, folder of results."""
 
     code: int
     output: str
@@ -46,7 +46,7 @@ class Run(NamedTuple):
 
 
 def shell(script: str, folder: Path, variables: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    """Run a script with bash, with the options of GitHub's runner."""
+    """Run a script in bash with the options that GitHub's runner uses."""
     return subprocess.run(
         ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", script],  # noqa: S607
         cwd=folder,
@@ -59,9 +59,10 @@ def shell(script: str, folder: Path, variables: dict[str, str]) -> subprocess.Co
 
 
 def run_action(folder: Path, **inputs: str) -> Run:
-    """Run the steps of the action in a repository, with inputs (`fail_on` for `fail-on`).
+    """Run the steps of the action in a repository.
 
-    Without a `package`, the slowpath of this environment runs.
+    `inputs` are those of the action, such as `fail_on` for `fail-on`. Without `package`, the
+    slowpath of this environment runs.
     """
     private = folder.parent / "private"
     private.mkdir(exist_ok=True)
@@ -97,7 +98,10 @@ def run_action(folder: Path, **inputs: str) -> Run:
 
 
 def substituted(text: str, context: dict[str, str]) -> str:
-    """Replace the expressions of a value; unknown outputs of steps are empty, as in GitHub."""
+    """Replace expressions such as `${{ inputs.x }}` by their values in `context`.
+
+    Unknown outputs of steps are empty, as in GitHub.
+    """
 
     def value(match: re.Match[str]) -> str:
         name = match[1]
@@ -107,7 +111,7 @@ def substituted(text: str, context: dict[str, str]) -> str:
 
 
 def command_file(folder: Path) -> str:
-    """Return a command that runs slowpath of this environment."""
+    """Write a script that runs the slowpath of this environment, and return its path."""
     file = folder / "slowpath"
     file.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m slowpath "$@"\n')
     file.chmod(0o755)
@@ -116,7 +120,7 @@ def command_file(folder: Path) -> str:
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """Return a repository with a program, its object, and saved results about the object."""
+    """Create a repository with a program, its object, and saved results about the object."""
     folder = tmp_path / "repository"
     (folder / "xdp").mkdir(parents=True)
     for name in ("count_min.bpf.c", "ethernet.h", "flow.h"):
@@ -135,7 +139,7 @@ def repository(tmp_path: Path) -> Path:
 
 
 def build(folder: Path) -> None:
-    """Compile the program as a build in the repository's top folder would."""
+    """Compile the program of the repository, like a build in its top folder."""
     types = f"/usr/include/{os.uname().machine}-linux-gnu"
     options = ["-O2", "-g", "-target", "bpf", "-fno-unroll-loops", "-idirafter", types]
     command = [*needs_clang(), *options, "-DHASHES=4"]
@@ -143,7 +147,7 @@ def build(folder: Path) -> None:
 
 
 def make_dearer(folder: Path) -> int:
-    """Make one line of the program dearer, move it down, and return its number."""
+    """Make a source line of the program cost more, and move it down; return its new number."""
     file = folder / SOURCE
     text = file.read_text()
     assert text.count(BEFORE) == 1
@@ -254,7 +258,7 @@ def test_the_action_never_uses_the_network_but_to_install() -> None:
 
 
 def run_template(folder: Path, **changes: str) -> subprocess.CompletedProcess[str]:
-    """Run the script of the GitLab job with sh, as images without bash do."""
+    """Run the script of the GitLab job in sh, because some images have no bash."""
     job = TEMPLATE[".slowpath"]
     command = command_file(folder.parent)
     variables = job["variables"] | {"SLOWPATH_COMMAND": command, **changes}
@@ -282,7 +286,7 @@ def test_the_job_of_gitlab_reports_a_dearer_program(repository: Path) -> None:
 
 
 def run_hook(name: str, folder: Path, args: list[str], files: list[str]) -> int:
-    """Run a hook as pre-commit does, and return its exit code."""
+    """Run a hook on files as pre-commit does, and return its exit code."""
     (hook,) = [one for one in HOOKS if one["id"] == name]
     chosen = [file for file in files if re.search(hook["files"], file)]
     assert chosen

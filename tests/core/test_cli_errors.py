@@ -1,6 +1,6 @@
 """Tests command-line errors: invalid input, wrong usage, general options and targets.
 
-For invalid input, there is one line on standard error, and the other files are analysed.
+An invalid file causes one line on standard error; the other files are still analysed.
 """
 
 import json
@@ -87,7 +87,7 @@ def test_unreadable_file(tmp_path: Path) -> None:
 
 
 def test_pipe(tmp_path: Path) -> None:
-    """Check that a pipe, as in `slowpath bound <(disassemble ...)`, is read like a file."""
+    """Check that a program can be read from a pipe, as in `slowpath bound <(disassemble ...)`."""
     pipe = tmp_path / "pipe.asm"
     os.mkfifo(pipe)
     writer = threading.Thread(target=lambda: pipe.write_bytes(GOOD.read_bytes()))
@@ -102,7 +102,10 @@ def test_endless_file() -> None:
 
 
 def expect_error(bad: Path, place: str, word: str) -> None:
-    """Check that the only output is an error line with the file, the place in it, and `word`."""
+    """Check that the only output about a bad file is one error line.
+
+    The line must have the file, the location `place` in it, and `word`.
+    """
     run = slowpath("bound", bad)
     assert run.returncode == 3
     assert run.stdout == ""
@@ -178,7 +181,7 @@ def test_broken_option_files(tmp_path: Path, option: str, content: bytes | None)
 
 
 def test_version() -> None:
-    """Check that engine, manifest and the changelog's newest release have the same version."""
+    """Check that `slowpath --version`, Cargo.toml and the newest release of the changelog agree."""
     run = slowpath("--version")
     assert (run.returncode, run.stderr) == (0, "")
     manifest = tomllib.loads((ROOT / "Cargo.toml").read_text())

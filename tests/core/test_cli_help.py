@@ -27,7 +27,7 @@ VERBS = frozenset(_VERBS.split())
 
 
 def screens(member: Command | Group, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Yield the words of each command and group of commands, such as `("chain", "facts")`."""
+    """Yield the words that select each command and group, such as `("chain", "facts")`."""
     yield words
     if isinstance(member, Group):
         if member.file_command is not None:
@@ -40,7 +40,7 @@ SCREENS = list(screens(ALL))
 
 
 def find(words: list[str]) -> tuple[str, Command | Group, list[str]]:
-    """Return the command that words name: its full name, the command, and the words that follow."""
+    """Find the command that `words` start with; return its full name, the command, and the rest."""
     path, member, rest = "slowpath", ALL, list(words)
     while isinstance(member, Group):
         if rest and rest[0] in member.commands:

@@ -1,4 +1,4 @@
-"""Tests that bad inputs report their codes: the examples of the registry, run as a user would."""
+"""Runs the examples of the registry of error codes, and checks that they report these codes."""
 
 import json
 import os
@@ -22,18 +22,18 @@ _PLAIN = re.compile(r"""slowpath(?: (?:[\w./:,=+%@-]+|'[^']*'|"[^"$`\\]*"))*""")
 
 
 def sessions() -> list[Entry]:
-    """Return the entries whose example is a terminal session."""
+    """Return the error codes whose example is a terminal session."""
     return [one for one in entries() if one.example.strip().startswith("$ ")]
 
 
 def commands(entry: Entry) -> list[str]:
-    """Return the lines of an example as a script; lines of here-documents lack the prompt."""
+    """Return the lines of an example as a shell script, without prompts."""
     return [line.removeprefix("$ ") for line in entry.example.strip().splitlines()]
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A copy of the folder `examples`, with a command `slowpath`."""
+    """Return a copy of the folder `examples`, with a command `slowpath`."""
     for file in (ROOT / "examples").iterdir():
         (tmp_path / file.name).symlink_to(file)
     binary = tmp_path / ".bin"
@@ -45,10 +45,10 @@ def folder(tmp_path: Path) -> Path:
 
 
 def run(folder: Path, script: str) -> subprocess.CompletedProcess[str]:
-    """Run a script in a folder.
+    """Run a shell script in a folder.
 
-    If the last line is a plain command of slowpath, it runs in a fork of a process that has
-    imported slowpath.
+    If its last line is a plain slowpath command, it runs in a fork of a process that has imported
+    slowpath, to save time.
     """
     variables = {
         "COLUMNS": "80",
@@ -81,7 +81,7 @@ def run(folder: Path, script: str) -> subprocess.CompletedProcess[str]:
 
 
 def values(document: object, key: str) -> Iterator[object]:
-    """Yield the values of a key in a JSON document, at any depth."""
+    """Yield the values of a key anywhere in a JSON document."""
     if isinstance(document, dict):
         if key in document:
             yield document[key]

@@ -1,4 +1,4 @@
-"""Tests the registry of codes: numbers that are never reused, complete texts, generated files."""
+"""Tests the registry of error codes: stable numbers, complete texts, generated files."""
 
 import os
 import re
@@ -23,7 +23,7 @@ def test_numbers_and_names_are_unique_and_in_order() -> None:
 
 
 def test_codes_are_never_reused() -> None:
-    """Check that the list of codes only grows: no pair of number and name disappears or changes."""
+    """Check that no error code disappears or changes its name; the list can only grow."""
     now = [f"{one.code} {one.name}" for one in entries()]
     known = NAMES.read_text().splitlines()
     assert set(known) <= set(now), "retire a code instead of removing or renaming it"
@@ -61,7 +61,7 @@ def _sources() -> Iterator[Path]:
 
 
 def test_every_code_is_used() -> None:
-    """Check that the sources use each code that is not retired."""
+    """Check that the sources use each error code that is not retired."""
     generated = {CONSTANTS, TEXTS, REGISTRY.parent / "src/lib.rs"}
     findings = [one for one in entries() if one.kind == "finding"]  # known by their names
     found = set[str]()

@@ -32,7 +32,7 @@ by_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])
 
 
 def pair(cell: str) -> tuple[float, float]:
-    """Return the figures before and after of a cell such as `36.1 → 15.8`."""
+    """Read the two figures, before and after a change, in a table cell such as `36.1 → 15.8`."""
     found = PAIR.match(cell)
     assert found, cell
     before, after = (float(one.replace(",", "")) for one in found.groups())

@@ -1,4 +1,4 @@
-"""Tests that the documentation agrees with what the commands do."""
+"""Tests that the documentation agrees with the behaviour of the commands."""
 
 import csv
 import hashlib
@@ -26,7 +26,7 @@ CI_PAGE = ROOT / "docs/how-to/ci.md"
 
 
 def _groups(member: Command | Group, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Yield the words of each command and command group, such as `("chain", "facts")`."""
+    """Yield the words that select each command and group, such as `("chain", "facts")`."""
     yield words
     if isinstance(member, Group):
         if member.file_command is not None:
@@ -36,7 +36,7 @@ def _groups(member: Command | Group, words: tuple[str, ...] = ()) -> Iterator[tu
 
 
 def command_reference() -> str:
-    """Return the content of `docs/reference/cli.md`: the complete help texts of all commands."""
+    """Generate the content of `docs/reference/cli.md`: the complete help texts of all commands."""
     parts = ["# Command line\n\nThe help texts of all commands. `make bless` renews this page.\n"]
     for command in _groups(ALL):
         run = slowpath(*command, "--help-all")
@@ -111,7 +111,7 @@ def test_pages_show_real_output(page: str, number: int) -> None:
 
 
 def beginning(command: str, lines: int) -> str:
-    """Return the first lines of a command's output."""
+    """Return the first `lines` lines of a command's output."""
     return "".join(slowpath(*command.split()[1:]).stdout.splitlines(keepends=True)[:lines])
 
 
@@ -122,7 +122,7 @@ def assert_shows(command: str, excerpt: str) -> None:
 
 
 def yaml_blocks(page: Path) -> list[str]:
-    """Return the blocks of YAML in a page."""
+    """Return the YAML blocks of a documentation page."""
     found = re.findall(r"^```yaml\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
     return [dedent(block) for block in found]
 
@@ -158,7 +158,7 @@ def test_the_page_about_ci_shows_real_annotations() -> None:
 
 
 def shell(script: str, folder: Path, variables: dict[str, str]) -> CompletedProcess[str]:
-    """Run a shell script as GitHub does, with the tested `slowpath` in PATH."""
+    """Run a shell script as GitHub does, with the slowpath under test in PATH."""
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script]
     environment = os.environ | variables | {"PATH": path}

@@ -49,7 +49,7 @@ Install = Callable[[Callable[["FakeAnalysis"], Iterator[object]]], None]
 
 
 class FakeAnalysis:
-    """A fake of the engine's class `_core.Analysis`, which yields the events of a script."""
+    """A fake of the engine's class `_core.Analysis`, whose events come from a function (script)."""
 
     def __init__(self, script: Callable[["FakeAnalysis"], Iterator[object]], file: str) -> None:
         self.file = file
@@ -91,7 +91,7 @@ def install(monkeypatch: pytest.MonkeyPatch) -> Install:
 
 
 def analyse(file: str, on_progress: Callable[[Progress], None] = lambda _: None) -> Outcome | None:
-    """Run an analysis of the fake engine; return its outcome, or None if it has none."""
+    """Run an analysis on the fake engine, and return its outcome; None if it reports none."""
     run = Run()
     subject = Subject(file, objects.Object(b""), 0, None)
     with heeding_signals() as stopping:
@@ -187,7 +187,7 @@ def test_odd_file_names_reach_the_engine(install: Install) -> None:
 
 
 def test_a_file_and_a_target_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that each file and each target is read only once for all analyses."""
+    """Check that each object and each target is parsed only once for all analyses."""
     read = list[str]()
 
     def counting(name: str) -> Callable[..., object]:
@@ -207,7 +207,7 @@ def test_a_file_and_a_target_are_read_once(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_options_are_those_of_the_engine() -> None:
-    """Check that the engine accepts exactly the fields of `Options`, with their types."""
+    """Check that the engine accepts exactly the fields of `Options`, and checks their types."""
     program = (*Subject("x", objects.Object(b""), 0, None), targets.builtin_target("ebpf"))
     options = Options()._asdict()
     _core.Analysis(*program, options)

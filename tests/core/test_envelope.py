@@ -1,4 +1,4 @@
-"""Tests the keys with which every JSON document begins."""
+"""Tests the first keys of every JSON document: version, command and schema."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,7 @@
-"""Tests what texts say about extras: all of them exist, and no text names a package index."""
+"""Tests that texts name only extras that exist, and no package index for slowpath.
+
+An extra is an optional group of packages.
+"""
 
 import re
 import tomllib
@@ -20,7 +23,7 @@ TEXTS = [
 
 
 def packages(extra: str) -> set[str]:
-    """Return the names of the packages that an extra installs."""
+    """Return the names of all packages that an extra installs."""
     found = set[str]()
     for requirement in EXTRAS[extra]:
         name, others = re.findall(r"^([\w-]+)(?:\[([\w,]+)\])?", requirement)[0]
@@ -31,7 +34,7 @@ def packages(extra: str) -> set[str]:
 
 
 def test_no_text_installs_from_an_index() -> None:
-    """Check that no text tells to install slowpath from a package index.
+    """Check that no text tells users to install slowpath from a package index.
 
     No index has slowpath, and another package may have its name there.
     """

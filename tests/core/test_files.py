@@ -94,7 +94,7 @@ def test_a_full_disk_destroys_nothing(tmp_path: Path) -> None:
 
 
 def test_files_are_written_in_one_place() -> None:
-    """Check that only `core/inputs.py` writes output files.
+    """Check that only `core/inputs.py` writes files of the user.
 
     Other modules write only to streams and temporary files.
     """

@@ -1,4 +1,4 @@
-"""Tests process pools on this machine and on a Dask cluster, with workers that die."""
+"""Tests process pools on this machine and on a Dask cluster, including workers that die."""
 
 import json
 import os
@@ -35,11 +35,11 @@ _STARTING = 300
 
 
 class Gone(Exception):  # noqa: N818 - nothing is wrong
-    """An exception by which a test stops waiting for the results of a pool."""
+    """Raised by a test to stop waiting for the results of a pool."""
 
 
 def gone_once_two_work(folder: Path) -> PoolObserver:
-    """Return an observer that raises `Gone` when two items of `waits_to_be_asked` are running."""
+    """Return an observer that raises `Gone` once two items of `waits_to_be_asked` are running."""
 
     def look(_done: int) -> None:
         if len(list(folder.glob("begun *"))) == 2:
@@ -100,9 +100,9 @@ def test_only_the_item_that_kills_workers_has_no_result(pool: Pool) -> None:
 
 
 def test_results_are_there_as_soon_as_all_in_front_are(pool: Pool, tmp_path: Path) -> None:
-    """Check that a pool yields the first result while all other items still wait.
+    """Check that a pool yields its first result while all other items are still unfinished.
 
-    They wait for a file, which the test writes after the first result.
+    The others wait for a file, which the test writes after the first result.
     """
     mark = tmp_path / "had"
     with closing(pool.each(waits_for_a_file, str(mark), ITEMS)) as found:
@@ -136,7 +136,7 @@ def test_abandoned_work_ends(pool: Pool, tmp_path: Path) -> None:
 def test_work_ends_with_its_caller(
     scheduler: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Check that workers stop if their caller was killed, although it cannot ask them to stop."""
+    """Check that workers stop if their caller has been killed, and cannot ask them to stop."""
     with connected(scheduler) as pool:
         monkeypatch.setattr("slowpath.core.jobs.cluster_pool._Workers.end", lambda _self: None)
         with pytest.raises(Gone):

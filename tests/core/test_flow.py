@@ -1,4 +1,4 @@
-"""Tests drawings of control-flow graphs, in layers and as columns, with random graphs."""
+"""Tests drawings of random control-flow graphs, in layers and as columns."""
 
 import random
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ GAPS = Gaps(7, 9, 1)
 
 
 def graphs(count: int = 60) -> Iterator[tuple[int, list[tuple[int, int]]]]:
-    """Yield random control-flow graphs, each as its number of nodes and its edges.
+    """Yield random control-flow graphs: the number of nodes, and the edges.
 
     The edges are about 90 % of those of a path through all nodes, and up to 39 random ones.
     """

@@ -39,5 +39,5 @@ def test_the_suffix_of_a_file_names_its_format(
 
 
 def fields(report: list[object]) -> list[str]:
-    """Format a report as one line for each of its values."""
+    """Format a report as one line per value; this is the reporter that tests use."""
     return [str(one) for one in report]

@@ -26,7 +26,7 @@ HOSTILE = "\"'><script>alert(1)</script>&amp;<!--\x1b\u202e\x00"
 
 
 def parsed(text: str) -> ElementTree.Element:
-    """Parse an HTML page or a part of one, which must be well-formed XML."""
+    """Parse an HTML page, or a part of one, which must be well-formed XML."""
     return ElementTree.fromstring(text.removeprefix("<!doctype html>\n"))  # noqa: S314 - our own
 
 

@@ -23,7 +23,7 @@ LISTING = ROOT / "examples/two_protocols.asm"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Return a folder with programs of all kinds, and other files."""
+    """Create a folder with programs of all kinds, and with files that are not programs."""
     made = tmp_path / "programs"
     (made / "deep/er").mkdir(parents=True)
     for name in ("a.bpf.o", "deep/b.o", "deep/er/c.bpf.o", "ignored/d.bpf.o", ".hidden/e.bpf.o"):
@@ -95,7 +95,7 @@ def test_other_commands_name_the_files_in_a_folder(folder: Path) -> None:
 
 
 def piped(content: bytes, *words: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[bytes]:
-    """Run a command whose standard input has this content."""
+    """Run a command with `content` as its standard input."""
     return subprocess.run(
         [sys.executable, "-m", "slowpath", *words],
         input=content,
@@ -288,7 +288,7 @@ def test_a_missing_folder_of_an_output_is_named_before_the_work(
 
 
 def test_output_options_are_known() -> None:
-    """Check that `WRITTEN` has the options for output files, pages, plots and packet files."""
+    """Check that `WRITTEN` has all options that name output files, pages, plots or packet files."""
     assert {option for _, option in WRITTEN} >= {"--output", "--html", "--plot", "--pcap-out"}
 
 

@@ -44,7 +44,7 @@ assert libc.prctl(22, 2, ctypes.byref(Program(len(codes), code)), 0, 0) == 0  # 
 
 
 def _under(command: Sequence[str], code: str = OPEN, *arguments: str) -> str:
-    """Run Python code under a command that removes privileges, and return the output of the code.
+    """Run Python code through a command that removes privileges, and return the code's output.
 
     Skip the test if programs cannot be loaded into the kernel.
     """

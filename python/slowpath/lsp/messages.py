@@ -25,7 +25,7 @@ class ErrorCode(IntEnum):
 
 
 class ProtocolError(Exception):
-    """The other side violates the protocol, so its further messages cannot be found."""
+    """The editor violates the protocol, so that the start of its next message is unknown."""
 
 
 class NoInputError(ProtocolError):
@@ -43,9 +43,9 @@ class Connection:
         self._number = 0
 
     def feed(self, data: bytes) -> Iterator[Json]:
-        """Yield the messages that are complete after further received bytes.
+        """Add received bytes, and yield the messages that are complete now.
 
-        A message that is not JSON is answered with an error.
+        A message that is not JSON is answered with an error and left out.
 
         Raises:
             ProtocolError: if a header has no length.
@@ -72,10 +72,10 @@ class Connection:
             raise ProtocolError("a header is too long")
 
     def end(self) -> None:
-        """Check that the input did not end within a message.
+        """Check, at the end of the input, that no message is incomplete.
 
         Raises:
-            ProtocolError: if it did.
+            ProtocolError: if a message is incomplete.
             NoInputError: if the input had no message at all.
         """
         if self._received:
@@ -84,19 +84,19 @@ class Connection:
             raise NoInputError("is empty; editors start this command")
 
     def answer(self, request: object, result: object) -> None:
-        """Send the result of a request, which is given by its identifier."""
+        """Send the result of a request; `request` is the identifier that the editor gave it."""
         self._send({"id": request, "result": result})
 
     def fail(self, request: object, code: ErrorCode, message: str) -> None:
-        """Send an error as the answer to a request."""
+        """Answer a request with an error; `request` is the identifier that the editor gave it."""
         self._send({"id": request, "error": {"code": int(code), "message": message}})
 
     def notify(self, method: str, parameters: object) -> None:
-        """Send a notification."""
+        """Send a notification: a message to which the editor does not reply."""
         self._send({"method": method, "params": parameters})
 
     def request(self, method: str) -> None:
-        """Send a request without parameters, whose answer does not matter."""
+        """Send a request without parameters; the reply of the editor is ignored."""
         self._number += 1
         self._send({"id": f"slowpath-{self._number}", "method": method})
 
@@ -106,7 +106,7 @@ class Connection:
 
 
 def _length(header: bytes) -> int:
-    """Return the length of a message by its header.
+    """Return the length of a message in bytes, from its header.
 
     Raises:
         ProtocolError: if the header has no valid length.

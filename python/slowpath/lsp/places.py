@@ -1,4 +1,4 @@
-"""Finds places in C source: functions of programs, and columns as editors count them."""
+"""Finds positions in a C or P4 source: functions of programs, and columns as editors count them."""
 
 import re
 from pathlib import Path
@@ -18,26 +18,26 @@ class Position(TypedDict):
 
 
 class Range(TypedDict):
-    """A range of a text."""
+    """A range of a text: `end` is the position after its last character."""
 
     start: Position
     end: Position
 
 
 def units(text: str) -> int:
-    """Return the number of UTF-16 code units of a text, in which editors count columns."""
+    """Return the length of a text in UTF-16 code units, in which editors count columns."""
     return len(text.encode("utf-16-le", errors="surrogatepass")) // 2
 
 
 class Places:
-    """Finds positions, functions and inclusions in the text of a C or P4 source."""
+    """Finds positions of lines, functions and `#include` lines in the text of a C or P4 source."""
 
     def __init__(self, text: str) -> None:
         self._code = _IGNORED.sub(_blank, text)
         self._lines = re.split(r"\r\n|\r|\n", text)
 
     def end(self, line: int) -> Position | None:
-        """Return the end of a line, counted from 1; None if the line does not exist."""
+        """Return the end of a line, which is counted from 1; None if there is no such line."""
         if not 0 < line <= len(self._lines):
             return None
         return {"line": line - 1, "character": units(self._lines[line - 1].rstrip())}
@@ -60,7 +60,7 @@ class Places:
     def range_of(
         self, line: int, column: int | None = None, end: tuple[int, int] | None = None
     ) -> Range:
-        """Return the range of a problem.
+        """Return the range of a problem that starts at `line` and `column`.
 
         With `end`, columns count characters, as in the engine's errors about P4 programs. Otherwise
         they count bytes, and the range is the rest of the line.
@@ -74,11 +74,14 @@ class Places:
         return {"start": start, "end": last}
 
     def _position(self, line: int, column: int) -> Position:
-        """Return the position of a character of an existing line; both count from 1."""
+        """Return the editor's position of a character; line and column count from 1."""
         return {"line": line - 1, "character": units(self._lines[line - 1][: column - 1])}
 
     def inclusion(self, file: str) -> int | None:
-        """Return the first line that includes a file, by its name; None if no line does."""
+        """Return the first line that includes the header `file`; None if no line does.
+
+        Lines count from 1. Folders are ignored: only the last part of the name must agree.
+        """
         for number, line in enumerate(self._lines, 1):
             found = _INCLUSION.match(line)
             if found is not None and Path(found[1]).name == Path(file).name:
@@ -86,9 +89,9 @@ class Places:
         return None
 
     def function(self, name: str) -> int | None:
-        """Return the line of a function's name in its definition, from 1; None if it is not found.
+        """Return the line of a function's definition, from 1; None if the name does not occur.
 
-        If a macro defines the function, return the line with the first use of its name.
+        If a macro defines the function, return the first line with its name.
         """
         first: int | None = None
         for found in re.finditer(rf"\b{re.escape(name)}\b", self._code):
@@ -108,7 +111,7 @@ class Places:
         return None if found is None else self._line(found.start(1))
 
     def _is_definition(self, at: int) -> bool:
-        """Return true if parameters and a function body follow at an offset."""
+        """Return true if the code at offset `at` continues with parameters and a function body."""
         opening = re.compile(r"\s*\(").match(self._code, at)
         if opening is None:
             return False
@@ -124,5 +127,5 @@ class Places:
 
 
 def _blank(found: re.Match[str]) -> str:
-    """Replace a comment or string by spaces, so that offsets and lines stay."""
+    """Replace a comment or string by spaces of the same length, so that offsets stay valid."""
     return re.sub(r"[^\r\n]", " ", found[0])

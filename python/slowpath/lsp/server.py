@@ -1,10 +1,10 @@
-"""The language server: handles messages of the editor, keeps its texts, and schedules analyses.
+"""The language server: handles messages of the editor, keeps its texts, and starts analyses.
 
 One thread waits for the editor, the worker process and the next analysis. The worker has one
-analysis at a time; a newer text stops it. Views of older texts are dropped.
+analysis at a time; a newer text stops it. Results for older texts are dropped.
 
-Each text has a revision, which grows with every change of the text or of a file that it depends on.
-A view belongs to one revision, and is never shown for another one.
+Each text has a revision, a number that grows with every change of the text or of a file that it
+depends on. Results belong to one revision, and are never shown for another one.
 """
 
 import os
@@ -61,7 +61,7 @@ class Buffer:
 
     @property
     def has_programs(self) -> bool:
-        """Return true if the text is to be analysed: C with programs for BPF, or a P4 program."""
+        """True if the text is to be analysed: C with programs for BPF, or a P4 program."""
         if self.path is None:
             return False
         if self.path.endswith(".p4"):
@@ -71,12 +71,15 @@ class Buffer:
         return self.path.endswith(".bpf.c") or _SECTION.search(self.text) is not None
 
     def age(self) -> None:
-        """Drop the analysis results and start a new revision: the text or a header has changed."""
+        """Drop the analysis results, because the text or a header has changed.
+
+        The revision grows, so that results of a running analysis are dropped, too.
+        """
         self.revision += 1
         self.view = None
 
     def replace(self, version: int, text: str) -> None:
-        """Replace the text by that of a new version, which the editor sent."""
+        """Replace the text by a new version that the editor sent."""
         self.version, self.text = version, text
         self.age()
 
@@ -91,7 +94,7 @@ class Buffers:
         return iter(self._by_uri.values())
 
     def find(self, uri: object) -> Buffer | None:
-        """Return the file with a URI; None if it is not open in the editor."""
+        """Return the open file with a URI; None if it is not open in the editor."""
         return self._by_uri.get(uri) if isinstance(uri, str) else None
 
     def open(self, uri: str, version: int, text: str) -> Buffer:
@@ -111,7 +114,7 @@ class Buffers:
         return {one.path: one.text for one in self if one.path is not None}
 
     def dependent(self, paths: Iterable[str]) -> list[Buffer]:
-        """Return the open files with programs that include one of these headers."""
+        """Return the open files with programs that include one of the headers `paths`."""
         changed = set(paths)
         return [one for one in self if one.has_programs and changed.intersection(one.headers)]
 
@@ -129,21 +132,21 @@ _LAST_LINE = 1 << 31
 
 
 class _Work(NamedTuple):
-    """The running analysis, with the revision of the analysed text."""
+    """The running analysis: its file, and the revision of the text that it analyses."""
 
     buffer: Buffer
     revision: int  # of the analysed text
 
 
 class Timing(NamedTuple):
-    """Conditions that start analyses: delay after an edit, or saving."""
+    """The user's choice of when analyses start: after a delay, or when a text is saved."""
 
     delay: float  # seconds between an edit and the analysis
     on_save: bool  # true: analyse saved text only
 
 
 class Server:
-    """The state of the server: open texts, the worker, and the running analysis."""
+    """The state of the server: open texts, worker process, and running analysis."""
 
     def __init__(self, connection: Connection, worker: ProcessWorker, timing: Timing) -> None:
         self.exit_code: int | None = None  # not None: the editor ended the server
@@ -173,14 +176,14 @@ class Server:
     # --- the loop calls these ------------------------------------------------------------------
 
     def wait_seconds(self) -> float | None:
-        """Return the seconds until `tick` has work; None if it has none before the next message."""
+        """Return the seconds until `tick` must be called; None if it can wait for a message."""
         times = [] if self._work else [one.due for one in self._buffers if one.due is not None]
         if self._kill_at is not None:
             times.append(self._kill_at)
         return max(min(times) - time.monotonic(), 0) if times else None
 
     def tick(self) -> None:
-        """Take results of the worker, kill a worker that does not stop, start the next analysis."""
+        """Do what is due: take results, kill a worker that does not stop, start an analysis."""
         if self._worker.descriptor() is not None:
             self._receive(self._work)
         if self._kill_at is not None and time.monotonic() >= self._kill_at:
@@ -190,7 +193,7 @@ class Server:
             self._start()
 
     def handle(self, message: Json) -> None:
-        """Handle a message of the editor."""
+        """Handle a message of the editor: a request, a notification, or a reply."""
         method, request = message.get("method"), message.get("id")
         params = message.get("params") or {}
         if not isinstance(method, str):
@@ -218,7 +221,7 @@ class Server:
                 self._connection.fail(request, ErrorCode.INVALID_PARAMS, reason)
 
     def end(self) -> None:
-        """End the worker. A running analysis gets the time to end its compiler."""
+        """End the worker process. A running analysis gets some time to end its compiler."""
         if self._work is not None:
             self._worker.stop()
             with suppress(WorkerLostError):
@@ -253,9 +256,10 @@ class Server:
         self._connection.answer(request, None)
 
     def _show(self, request: object, method: str, params: Json) -> None:
-        """Answer with the lenses or hints of a text, or wait until they are known.
+        """Answer a request for texts that the editor shows above functions or after lines.
 
-        An editor that supports refresh requests gets an empty answer at once, and asks again later.
+        If an analysis will provide them, the answer waits for it. An editor that supports refresh
+        requests gets an empty answer at once, and asks again later.
         """
         buffer = self._buffers.find(params["textDocument"]["uri"])
         asked = params.get("range") or {"start": {"line": 0}, "end": {"line": _LAST_LINE}}
@@ -270,7 +274,7 @@ class Server:
             self._connection.answer(request, [])
 
     def _is_coming(self, buffer: Buffer) -> bool:
-        """Return true if an analysis of the file's present text is running or planned."""
+        """Return true if an analysis of the file's present text runs or is planned."""
         running = self._work is not None and self._work.buffer is buffer
         return buffer.due is not None or (running and self._is_current())
 
@@ -284,7 +288,7 @@ class Server:
         self._connection.answer(waiting.request, found)
 
     def _refuse_waiting(self, buffer: Buffer) -> None:
-        """Answer all waiting requests with an error, because the text has changed."""
+        """Answer all waiting requests about a text with an error, because the text has changed."""
         for waiting in buffer.waiting:
             self._connection.fail(waiting.request, ErrorCode.CONTENT_MODIFIED, "the text changed")
         buffer.waiting.clear()
@@ -327,7 +331,7 @@ class Server:
         self._age_dependent(buffer, 0)
 
     def _files_changed(self, params: Json) -> None:
-        """Analyse again the texts whose headers or settings changed outside the editor."""
+        """Plan a new analysis of texts whose headers or settings changed outside the editor."""
         paths = {path_of(change["uri"]) for change in params["changes"]}
         names = {Path(path).name for path in paths if path is not None}
         opened = self._buffers.texts()
@@ -347,7 +351,7 @@ class Server:
     # --- analyses ------------------------------------------------------------------------------
 
     def _plan(self, buffer: Buffer, delay: float | None) -> None:
-        """Plan an analysis after a number of seconds; None: not before the text is saved."""
+        """Plan an analysis of a text after `delay` seconds; None: when the text is saved."""
         planned = delay is not None and buffer.has_programs
         buffer.due = time.monotonic() + delay if planned and delay is not None else None
 
@@ -355,7 +359,7 @@ class Server:
         return [] if buffer.path is None else self._buffers.dependent([buffer.path])
 
     def _age_dependent(self, buffer: Buffer, delay: float | None) -> None:
-        """Analyse again the texts that include the header `buffer`."""
+        """Plan a new analysis of the texts that include the header `buffer`, which has changed."""
         for one in self._including(buffer):
             self._age(one, delay)
 
@@ -365,7 +369,7 @@ class Server:
         self._plan(buffer, delay)
 
     def _outdated(self, buffer: Buffer) -> None:
-        """Cancel requests and problems about an older version of the text; stop its analysis."""
+        """Discard requests and problems about older versions of a text, and stop its analysis."""
         self._refuse_waiting(buffer)
         if buffer.has_problems:
             self._publish(buffer, [])
@@ -373,7 +377,7 @@ class Server:
             self._stop()
 
     def _is_current(self) -> bool:
-        """Return true if the running analysis is about the present version of its text."""
+        """Return true if the running analysis uses the present version of its text."""
         return self._work is not None and self._work.revision == self._work.buffer.revision
 
     def _stop(self) -> None:
@@ -383,7 +387,7 @@ class Server:
             self._worker.stop()
 
     def _start(self) -> None:
-        """Start the analysis that is due first, if any."""
+        """Start the planned analysis that was due first; do nothing if none is due yet."""
         now = time.monotonic()
         due = [(one.due, one) for one in self._buffers if one.due is not None and one.due <= now]
         if not due:
@@ -394,7 +398,7 @@ class Server:
         self._worker.start(0, None, (buffer.path, self._buffers.texts()))
 
     def _receive(self, work: _Work | None) -> None:
-        """Take the result of the analysis `work`, if it has ended."""
+        """Receive the result of the running analysis `work`, if it has ended or failed."""
         try:
             message = self._worker.receive(0)
         except WorkerLostError as lost:
@@ -414,7 +418,7 @@ class Server:
             self._take(work, view)
 
     def _take(self, work: _Work, view: View) -> None:
-        """Show the results of an analysis in the editor, unless they are about an older text."""
+        """Show the results of an analysis in the editor, unless its text is outdated."""
         buffer = work.buffer
         if self._buffers.find(buffer.uri) is not buffer or work.revision != buffer.revision:
             return
@@ -438,7 +442,7 @@ class Server:
 
 
 def _failed(reason: str) -> View:
-    """Return a view (all that the editor shows) that states why the analysis failed."""
+    """Return a view (everything that the editor shows) with the reason why the analysis failed."""
     start = {"line": 0, "character": 0}
     return {
         "lenses": [],

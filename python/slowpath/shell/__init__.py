@@ -1,1 +1,1 @@
-"""`slowpath completion` and `slowpath man`: generate completion scripts and manual pages."""
+"""Generates completion scripts (`slowpath completion`) and manual pages (`slowpath man`)."""

@@ -1,7 +1,7 @@
 """Generates completion scripts for bash, zsh and fish.
 
 A script finds the command in the words before the cursor, and then offers its options, or the
-values of the option before the cursor. Only names in objects are looked up by slowpath itself.
+values of the option before the cursor. It calls slowpath only to look up names in objects.
 """
 
 import shlex
@@ -18,7 +18,7 @@ FILE_COMMAND = "FILE"
 
 
 class Kind(Enum):
-    """Kinds of option values, which determine the offered completions."""
+    """Kinds of option values, by which a script chooses the completions that it offers."""
 
     NONE = "none"  # a flag
     CHOICE = "choice"
@@ -30,7 +30,7 @@ class Kind(Enum):
 
 
 class Word(NamedTuple):
-    """An option with its names, its help, and the kind of its value."""
+    """An option to complete: its names, its help, and the kind of its value."""
 
     names: tuple[str, ...]
     help: str
@@ -39,7 +39,7 @@ class Word(NamedTuple):
 
 
 class Place(NamedTuple):
-    """A command or group, with the words that can follow its name."""
+    """A command or group of commands, with the words that can follow its name."""
 
     path: str  # `slowpath chain facts`
     help: str
@@ -50,7 +50,7 @@ class Place(NamedTuple):
 
 
 def places() -> list[Place]:
-    """Return all commands and groups; groups come before their commands."""
+    """Return all commands and groups of slowpath; each group precedes its commands."""
     return list(_places("slowpath", ROOT))
 
 
@@ -102,9 +102,9 @@ _DYNAMIC = (Kind.PROGRAM, Kind.SECTION)
 
 
 def _patterns(place: Place, kind: Kind) -> list[str]:
-    """Return patterns `PATH:NAME` for the options of a command whose values are of a kind.
+    """Return shell patterns for a command's options whose value is of this kind.
 
-    PATH is the command with its groups, NAME a name of the option.
+    A pattern is `PATH:NAME`: the command with its groups, and a name of the option.
     """
     return [
         f"{place.path}:{name}" for word in place.options if word.kind is kind for name in word.names
@@ -120,14 +120,17 @@ def _names(words: Iterable[Word]) -> list[str]:
 
 
 def _case(patterns: Iterable[str], action: str, opening: str = "") -> Iterator[str]:
-    """Yield a branch of a shell `case` with these patterns; nothing without patterns."""
+    """Yield a branch of a shell `case`, which runs `action` for these patterns.
+
+    Without patterns, yield nothing. `opening` precedes the patterns.
+    """
     quoted = [f'"{pattern}"' for pattern in patterns]
     if quoted:
         yield f"        {opening}{'|'.join(quoted)}) {action} ;;"
 
 
 def bash(found: Sequence[Place]) -> Iterator[str]:
-    """Yield the lines of the script for bash."""
+    """Yield the lines of the completion script for bash."""
     yield "# Completions of slowpath for bash, printed by `slowpath completion bash`."
     yield "_slowpath() {"
     yield '    local path=slowpath word words="" kind="" current=${COMP_WORDS[COMP_CWORD]}'
@@ -181,9 +184,10 @@ def bash(found: Sequence[Place]) -> Iterator[str]:
 
 
 def _walk(found: Sequence[Place], step: str, other: str, opening: str = "") -> Iterator[str]:
-    """Yield the branches that find the command in the words of a command line.
+    """Yield the branches of a shell `case` that finds the command among the typed words.
 
-    `step` is the action for a word of a command's name, `other` for a file after a group.
+    `step` is the action for a word that belongs to the command's name, and `other` the action for a
+    file after the name of a group.
     """
     named = [path for path in _paths(found) if not path.endswith(f" {FILE_COMMAND}")]
     yield from (f"    {line}" for line in _case(named, step, opening))
@@ -193,7 +197,7 @@ def _walk(found: Sequence[Place], step: str, other: str, opening: str = "") -> I
 
 
 def zsh(found: Sequence[Place]) -> Iterator[str]:
-    """Yield the lines of the script for zsh."""
+    """Yield the lines of the completion script for zsh."""
     yield "#compdef slowpath"
     yield "# Completions of slowpath for zsh, printed by `slowpath completion zsh`."
     yield "_slowpath() {"
@@ -241,12 +245,12 @@ def zsh(found: Sequence[Place]) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    """Return a description without colons, at which zsh splits."""
+    """Replace colons in a description, because zsh splits at them."""
     return text.replace(":", " -")
 
 
 def fish(found: Sequence[Place]) -> Iterator[str]:
-    """Yield the lines of the script for fish."""
+    """Yield the lines of the completion script for fish."""
     yield "# Completions of slowpath for fish, printed by `slowpath completion fish`."
     yield "function __slowpath_at"
     yield "    set -l where slowpath"
@@ -296,6 +300,6 @@ def _fish_option(word: Word) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Quote a text for fish, in which a backslash also escapes within single quotes."""
+    """Quote a text for fish, where a backslash is special even within single quotes."""
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"

@@ -25,7 +25,7 @@ def print_completion(shell: str) -> ExitCode:
 
 
 def write_manual(folder: str | None) -> ExitCode:
-    """Write all manual pages into a folder; without one, print the first page.
+    """Write all manual pages into a folder; without one, print the page of `slowpath` itself.
 
     Raises:
         InputError: if the folder or a page cannot be written.
@@ -45,9 +45,10 @@ def write_manual(folder: str | None) -> ExitCode:
 
 
 def print_names(what: str, words: Sequence[str]) -> ExitCode:
-    """Print the names of programs or sections in the objects that a command line names.
+    """Print the names of programs or sections in objects, for the completion of a command line.
 
-    Errors are ignored, because the user has not finished the command line.
+    `words` are the words that the user has typed. Errors are ignored, because the command line is
+    not finished.
     """
     from slowpath.core.engine import objects  # packages get manual pages before their engine
 
@@ -64,7 +65,7 @@ def print_names(what: str, words: Sequence[str]) -> ExitCode:
 
 
 def manual_pages() -> dict[str, list[str]]:
-    """Return the lines of each manual page by the name of its file."""
+    """Return the lines of each manual page by file name, such as `slowpath-bound.1`."""
     return {f"{path.replace(' ', '-')}.1": list(page) for path, page in _pages("slowpath", ROOT)}
 
 
@@ -116,6 +117,6 @@ def _item(head: str, *texts: str) -> Iterator[str]:
 
 
 def _escaped(text: str) -> str:
-    r"""Escape a text for roff: backslashes, hyphens, and a dot or quote at its beginning."""
+    r"""Escape a text for roff: backslashes, hyphens, and a dot or quote at its start."""
     escaped = re.sub(r"[\\-]", lambda found: {"\\": "\\e", "-": "\\-"}[found[0]], text)
     return f"\\&{escaped}" if escaped[:1] in {".", "'"} else escaped

@@ -1,1 +1,1 @@
-"""The command `slowpath show`, which describes BPF objects and calibrations."""
+"""The command `slowpath show`, which describes BPF objects, calibrations and pipelines."""

@@ -28,14 +28,14 @@ _END = "exit"
 
 
 class Block(NamedTuple):
-    """A basic block: instructions that always run one after the other."""
+    """A basic block: instructions that always run one after the other, and the blocks after it."""
 
     instructions: Sequence[Instruction]
     next: Sequence[int]  # first instructions of the blocks that may follow
 
     @property
     def first(self) -> int:
-        """Number of the first instruction."""
+        """Index of the first instruction."""
         return self.instructions[0]["instruction"]
 
 
@@ -59,7 +59,7 @@ def referenced_map(text: str) -> str | None:
 
 
 def functions(program: Program) -> list[Function]:
-    """Return the functions of a program with a listing; none without one."""
+    """Return the functions of a program with their basic blocks; none without a listing."""
     listing = program["listing"] or []
     if not listing:
         return []
@@ -74,7 +74,7 @@ def functions(program: Program) -> list[Function]:
 
 
 def _target(one: Instruction) -> int | None:
-    """Return the number of the instruction that a jump leads to; None if `one` is not a jump."""
+    """Return the index of the instruction to which `one` jumps; None if it is not a jump."""
     found = _JUMP.search(one["text"])
     return None if found is None else one["instruction"] + 1 + int(found[2])
 
@@ -99,9 +99,9 @@ def _blocks(part: Sequence[Instruction]) -> list[Block]:
 
 
 def _known(numbers: Iterable[int | None], known: set[int]) -> list[int]:
-    """Return those of the numbers that are in `known`.
+    """Return the numbers that are in `known`.
 
-    The targets of damaged jumps may not be in it.
+    The targets of jumps in damaged programs may not be.
     """
     return [one for one in numbers if one is not None and one in known]
 
@@ -117,7 +117,7 @@ _FIRST = 6
 
 
 class _Subject(NamedTuple):
-    """A program of an object, with the HTML ids of its parts."""
+    """A program to describe, with the HTML ids of its parts of the page."""
 
     id: str
     object: BpfObject
@@ -125,22 +125,25 @@ class _Subject(NamedTuple):
     listed: bool  # the page has the program's instructions
 
     def instruction(self, number: int) -> str:
-        """Return the id of an instruction."""
+        """Return the HTML id of the instruction with this index."""
         return f"{self.id}-i{number}"
 
     @property
     def maps(self) -> Mapping[str, str]:
-        """Id of the row of each map that the program uses, by name."""
+        """HTML ids of the table rows of the program's maps, by map name."""
         return {use["name"]: f"{self.id}-m{at}" for at, use in enumerate(self.program["maps"])}
 
     @property
     def calls(self) -> Mapping[str, str]:
-        """Id of the row of each called helper or kernel function, by name."""
+        """HTML ids of the table rows of called helpers and kernel functions, by name."""
         known = [*self.program["helpers"], *self.program["kernel_functions"]]
         return {one["name"]: f"{self.id}-h{at}" for at, one in enumerate(known)}
 
     def users(self, *, maps: bool) -> Mapping[str, list[int]]:
-        """Return the numbers of the instructions that refer to each map, or call each helper."""
+        """Return the instructions that refer to each map or, without `maps`, call each function.
+
+        They are given by their indices.
+        """
         found = dict[str, list[int]]()
         for one in self.program["listing"] or () if self.listed else ():
             name = referenced_map(one["text"]) if maps else called(one["text"])
@@ -150,7 +153,10 @@ class _Subject(NamedTuple):
 
 
 def show_page(objects: Sequence[BpfObject], head: Mapping[str, object]) -> str:
-    """Return the HTML page; `head` has the version of slowpath and of the compiler."""
+    """Return the HTML page about all programs.
+
+    `head` has the versions of slowpath and of the compiler.
+    """
     numbers, left = count(1), _LISTED
     subjects = list[list[_Subject]]()
     for shown in objects:
@@ -203,7 +209,10 @@ def _overview(subjects: Sequence[_Subject]) -> Html:
 
 
 def _article(subject: _Subject, heading: str, *maps: Html) -> Html:
-    """Return the part of the page about a program; `maps` precede its instructions."""
+    """Return the article about a program; `maps` is put in front of its instructions.
+
+    `heading` is the tag of the title.
+    """
     shown, program = subject.object, subject.program
     file = PurePath(shown["file"]).name
     license_ = "no license" if shown["license"] is None else f"license {shown['license']}"
@@ -299,7 +308,7 @@ def _uses_card(subject: _Subject) -> Html:
 
 
 def _object_maps(number: int, shown: BpfObject, subjects: Sequence[_Subject]) -> Html:
-    """Return the section with all maps of an object, and the programs that use them."""
+    """Return the page section with all maps of an object, and the programs that use each map."""
     sizes = [Column(name, number=True, wide=True) for name in ("key bytes", "value bytes")]
     columns = [Column("map"), Column("kind"), *sizes, Column("max entries", number=True)]
     columns += [Column("bytes if full", number=True, wide=True), Column("used by")]
@@ -335,7 +344,7 @@ def _map_row(one: Map, subjects: Sequence[_Subject]) -> list[Content]:
 
 
 def _uses(subject: _Subject) -> Iterator[Html]:
-    """Yield the sections with the maps and helpers of a program, linked to its instructions."""
+    """Yield the page sections with the maps and helpers that a program uses, linked to its code."""
     program = subject.program
     if program["maps"]:
         columns = [Column("map"), Column("uses"), Column("instructions")]
@@ -410,7 +419,7 @@ def _place(loop: Loop) -> Html:
 
 
 def _remarks(program: Program) -> Iterator[Html]:
-    """Yield a section with assumptions and problems of a program, if there are any."""
+    """Yield the page section with assumptions about a program and its problems, if any."""
     items = [f"No kernel loads this program: {one}" for one in program["not_loadable"] or ()]
     if program["unsupported"] is not None:
         items.append(f"Not supported: {program['unsupported']}")
@@ -434,7 +443,10 @@ def _remarks(program: Program) -> Iterator[Html]:
 
 
 def _graphs(subject: _Subject, flows: Sequence[Function]) -> Iterator[Html]:
-    """Yield the graph of the entry function, and folded graphs of the other functions."""
+    """Yield the control-flow graph of the program's entry function.
+
+    Graphs of other functions follow, folded.
+    """
     if not flows:
         return
     blocks = sum(len(one.blocks) for one in flows)
@@ -520,7 +532,7 @@ def _rows(subject: _Subject, function: Function) -> Iterator[Html]:
 
 
 def _linked(one: Instruction, maps: Mapping[str, str], calls: Mapping[str, str]) -> Html:
-    """Return the text of an instruction; maps and helpers are links to their rows."""
+    """Format an instruction; names of maps and helpers are links to their table rows."""
     text = one["text"]
     for name, ids in ((referenced_map(text), maps), (called(text), calls)):
         if name is not None and name in ids:

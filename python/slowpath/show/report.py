@@ -25,7 +25,7 @@ _MAP_COLUMNS = ("map", "kind", "key bytes", "value bytes", "max entries")
 
 
 def object_report(shown: BpfObject, *, listing: bool) -> Iterator[Line]:
-    """Yield the text report of one BPF object, with its instructions if `listing` is true."""
+    """Yield the text report of a BPF object; with `listing`, it includes the instructions."""
     license_ = "none" if shown["license"] is None else one_line(shown["license"])
     stated = "" if is_p4(shown["file"]) else f"  (license: {license_})"
     yield Line(f"{one_line(shown['file'])}{stated}", "bold")
@@ -46,7 +46,7 @@ def object_report(shown: BpfObject, *, listing: bool) -> Iterator[Line]:
 
 
 def program_row(program: Program) -> tuple[str, ...]:
-    """Return the cells of a program in the table with `PROGRAM_COLUMNS`."""
+    """Return the row of a program in the table with the columns `PROGRAM_COLUMNS`."""
     names = (program["section"], program["name"], program["kind"])
     if program["error"] is not None:
         return (*names, "-", "-", "-", "no", "no")
@@ -58,7 +58,10 @@ def program_row(program: Program) -> tuple[str, ...]:
 
 
 def analysis_verdict(program: Program) -> str:
-    """Return the table cell that tells if `slowpath bound --target ebpf` accepts the program."""
+    """Return the table cell about analysis by `slowpath bound --target ebpf`.
+
+    It is `yes`, `no`, or `--unroll` if the program needs this option.
+    """
     if program["unsupported"] is not None:
         return "no"
     return "--unroll" if any(loop["iterations"] is None for loop in program["loops"]) else "yes"
@@ -70,7 +73,7 @@ def _map_row(map_: Map) -> tuple[str, ...]:
 
 
 def _remarks(program: Program) -> Iterator[Line]:
-    """Yield lines about the functions, maps and loops of a program, and about its problems."""
+    """Yield lines about the functions, maps, loops and problems of a program."""
     if program["error"] is not None:
         yield Line(f"    cannot be linked: {one_line(program['error'])}", "red")
     for title, calls in (
@@ -101,7 +104,7 @@ def _remarks(program: Program) -> Iterator[Line]:
 
 
 def _stack(program: Program) -> Iterator[Line]:
-    """Yield lines about stack sizes, and the reasons why kernels would reject the program."""
+    """Yield lines about stack sizes, and about the reasons why kernels would reject the program."""
     stack = program["stack"]
     if stack is not None and program["subprograms"]:
         own = [(program["name"], stack["own"])]
@@ -132,7 +135,7 @@ def _call(call: Call) -> str:
 
 
 def _listing(program: Program) -> Iterator[Line]:
-    """Yield the instructions in the verifier's notation, each after its source line."""
+    """Yield the instructions of a program in the verifier's notation, below their source lines."""
     if not program["listing"]:
         return
     functions = {function["first"]: function["name"] for function in program["subprograms"]}

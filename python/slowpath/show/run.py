@@ -54,7 +54,9 @@ class _Chosen(NamedTuple):
 
 
 def show_objects(files: Sequence[str], options: ShowOptions, btf: str | None) -> ExitCode:
-    """Show all objects; a failure of one object does not stop the others.
+    """Describe all objects in files; a failure of one object does not stop the others.
+
+    `btf` is a file with kernel types; None stands for those of the running kernel.
 
     Raises:
         InputError: if the kernel types in the file `btf` cannot be read.
@@ -108,7 +110,7 @@ def _without_listing(shown: BpfObject) -> BpfObject:
 def objects_json(
     head: Mapping[str, object], objects: Iterable[BpfObject], **_unused: object
 ) -> Iterator[str]:
-    """Return the lines of the JSON document, one for each object."""
+    """Yield the lines of the JSON document, with one line for each object."""
     return json_items(head, "results", objects)
 
 
@@ -129,7 +131,7 @@ def objects_text(
 def _choose(
     files: Sequence[str], selection: Selection, clang: Clang
 ) -> tuple[list[_Chosen], list[str]]:
-    """Return the selected programs of each file, and notes on files without any."""
+    """Select programs in each file; return them, and notes on files without selected programs."""
     chosen, known, notes = list[_Chosen](), list[objects.ProgramInfo](), list[str]()
     for file in files:
         try:
@@ -196,7 +198,11 @@ def _shown(choice: _Chosen, options: ShowOptions, btf: KernelBtf, stopping: Stop
 
 
 def _key(choice: _Chosen, options: ShowOptions, types: str | None) -> str:
-    """Return the cache key: everything that a complete result depends on; empty without a cache."""
+    """Return the cache key of an object's description; empty without a cache.
+
+    It includes everything that the description depends on; `types` is the digest of the kernel
+    types.
+    """
     if options.cache is None:
         return ""
     numbers = [program.number for program in choice.programs]
@@ -205,7 +211,7 @@ def _key(choice: _Chosen, options: ShowOptions, types: str | None) -> str:
 
 
 def _failed(file: str, error: Coded) -> BpfObject:
-    """Return the description of a file that cannot be shown."""
+    """Return the description of a file that could not be read; it states the error."""
     return {
         "file": file,
         "license": None,
@@ -217,7 +223,7 @@ def _failed(file: str, error: Coded) -> BpfObject:
 
 
 def _problems(shown: BpfObject) -> list[tuple[str | None, str]]:
-    """Return the errors of an object and its programs, each with its code."""
+    """Return the errors of an object and its programs, each as a pair of code and text."""
     problems = [
         (p["code"], f"{p['name']}: {p['error']}")
         for p in shown["programs"]
@@ -227,7 +233,7 @@ def _problems(shown: BpfObject) -> list[tuple[str | None, str]]:
 
 
 def _judge(file: str, shown: BpfObject) -> ExitCode:
-    """Print the errors of an object to standard error, and return the exit code."""
+    """Print the errors of an object to standard error; return the exit code for this file."""
     problems = _problems(shown)
     for code, problem in problems:
         error(code, file, problem)

@@ -1,4 +1,7 @@
-"""Describes target files of calibrations, and pipelines of DPDK's software switch."""
+"""Describes target files with calibrations, and pipelines of DPDK's software switch.
+
+Both are text files, unlike BPF objects.
+"""
 
 import tomllib
 from collections.abc import Iterator, Sequence
@@ -27,7 +30,9 @@ from slowpath.show.documents import (
 
 
 def show_calibrations(files: Sequence[str], reporter: Reporter) -> ExitCode:
-    """Print the calibrations in target files.
+    """Print descriptions of the calibrations in target files.
+
+    A calibration consists of the times that `slowpath calibrate` measured on a machine.
 
     Raises:
         InputError: if a file cannot be read, or is not a target with time estimates.
@@ -51,7 +56,7 @@ def calibrations_text(found: Sequence[Calibration]) -> Iterator[Line | str]:
 
 
 def read_calibration(file: str) -> Calibration:
-    """Read the calibration in a target file.
+    """Read a target file, and describe its calibration.
 
     Raises:
         InputError: if the file cannot be read, or is not a target with time estimates.
@@ -88,9 +93,10 @@ def read_calibration(file: str) -> Calibration:
 
 
 def _is_used(name: str, text: str) -> bool:
-    """Return true if estimates without `--target` use this target on this machine.
+    """Return true if analyses on this machine use this target by default.
 
-    It is either saved on this machine, or the shipped target for the nearest CPU.
+    It is then either saved on this machine, or the shipped target for the nearest CPU. `text` is
+    the content of the target file.
     """
     saved = calibration()
     if saved is not None:
@@ -153,7 +159,7 @@ _ACTIONS = ("action", "data", "instructions")
 
 
 def show_pipelines(files: Sequence[str], reporter: Reporter) -> ExitCode:
-    """Print the content of pipelines; a failure of one does not stop the others."""
+    """Print descriptions of pipelines; a failure of one does not stop the others."""
     found, exits = list[ShownPipeline](), list[ExitCode]()
     for file in files:
         try:
@@ -168,7 +174,7 @@ def show_pipelines(files: Sequence[str], reporter: Reporter) -> ExitCode:
 
 
 def read_pipeline(file: str) -> ShownPipeline:
-    """Read a pipeline.
+    """Read a pipeline of DPDK's software switch, and describe its content.
 
     Raises:
         InputError: if the file cannot be read, or is not a valid pipeline.

@@ -1,1 +1,1 @@
-"""The command `slowpath targets`, which describes devices."""
+"""The command `slowpath targets`, which lists, prints and checks descriptions of target devices."""

@@ -25,7 +25,7 @@ from slowpath.core.terminal import error, grid, out, out_lines
 
 
 class BuiltIn(NamedTuple):
-    """A built-in target.
+    """A target that is part of slowpath.
 
     For `linux-xdp`, `remark` names the target that it stands for on this machine.
     """
@@ -48,7 +48,7 @@ def list_targets() -> ExitCode:
 
 
 def built_in_targets() -> list[BuiltIn]:
-    """Return the built-in targets.
+    """Return all built-in targets.
 
     Raises:
         OptionError: if the variable `SLOWPATH_CPU` is invalid.
@@ -79,7 +79,9 @@ def _is_calibrated() -> bool:
 
 
 def _nearest() -> Nearest:
-    """Return the shipped target for this CPU, and the CPU's name if its family has no target.
+    """Return the shipped target that fits this CPU best.
+
+    The result has the CPU's name if no target is from its family.
 
     Raises:
         OptionError: if the variable `SLOWPATH_CPU` is invalid.
@@ -91,7 +93,7 @@ def _nearest() -> Nearest:
 
 
 def _resolved() -> str:
-    """Return words that name the target that `linux-xdp` stands for on this machine."""
+    """Describe the target that `linux-xdp` stands for on this machine."""
     if _is_calibrated():
         return f"its calibration ({one_line(calibration_file())})"
     name, foreign = _nearest()
@@ -107,7 +109,7 @@ def show_target(name: str) -> ExitCode:
 
 
 def target_description(name: str) -> str:
-    """Return the description file of a built-in target, a starting point for a new target.
+    """Return the description file of a built-in target, as a start for a target of the user.
 
     For `linux-xdp`, this is the description that analyses on this machine use; a comment names it.
 
@@ -129,13 +131,16 @@ def target_description(name: str) -> str:
 
 
 def list_models(name: str) -> ExitCode:
-    """Print a table of the models of a target's components; see `target_with_models`."""
+    """Print a table of the cost models of a target's components.
+
+    `name` is a built-in target or a file.
+    """
     out_lines(model_lines(target_with_models(name)))
     return ExitCode.FINE
 
 
 def target_with_models(name: str) -> targets.Target:
-    """Return a target, which has the models of its components.
+    """Return a target, given by name or file; its attribute `models` has the cost models.
 
     Raises:
         OptionError: if the name is neither a built-in target nor a file.
@@ -147,7 +152,7 @@ def target_with_models(name: str) -> targets.Target:
 
 
 def model_lines(target: targets.Target) -> Iterator[str]:
-    """Yield the machine of a target, and a table of the models of its components."""
+    """Yield a line with the measured machine, and a table of the components' cost models."""
     if target.machine is not None:
         yield one_line(f"{target.name}: {target.machine[0]}, measured {target.machine[1]}")
     models = target.models
@@ -189,7 +194,10 @@ def check_targets(files: Sequence[str]) -> ExitCode:
 
 
 def target_problems(file: str) -> tuple[str, Sequence[str]]:
-    """Return the error code and the problems of a target description; none if it is valid."""
+    """Return the problems of a target description, and their error code.
+
+    A valid description has no problems.
+    """
     try:
         problems = targets.described_target(file, read_text(file)).problems()
     except InputError as problem:

@@ -1,1 +1,1 @@
-"""`slowpath watch`: analyses of programs after each save, with the differences."""
+"""The command `slowpath watch`, which analyses programs again after each save."""

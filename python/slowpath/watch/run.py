@@ -1,7 +1,7 @@
 """Runs the command `slowpath watch`: finds changed files, analyses them, and prints the changes.
 
-Polling works on all file systems, needs no package, and takes microseconds for each file. Content
-decides: a file that is only touched has not changed.
+Polling works on all file systems, needs no package, and takes microseconds for each file. The
+content decides: a file with a new time stamp but the same content has not changed.
 """
 
 import gc
@@ -46,7 +46,7 @@ _COARSE = 0.01
 
 
 class _Stamp(NamedTuple):
-    """Metadata of a file that changes with a save: its time, size and inode."""
+    """Metadata that differ after a file was saved: its time, size and inode."""
 
     modified: int  # nanoseconds
     size: int
@@ -54,7 +54,7 @@ class _Stamp(NamedTuple):
 
 
 class _State:
-    """The last known content of a watched file, as a digest."""
+    """The content of a watched file at the last look, as a digest."""
 
     def __init__(self, file: str) -> None:
         self.stamp: _Stamp | None = None  # None: missing, or changed just now
@@ -63,7 +63,7 @@ class _State:
         self.read(file)
 
     def read(self, file: str) -> bool:
-        """Read the content of the file; return true if it differs from the last known content."""
+        """Read the file, and remember its content; return true if the content has changed."""
         before, stamp = self.digest, _stamp(file)
         self.digest = _digest(file)
         old = stamp is not None and time.time() - stamp.modified / 1e9 > _CLOCK_TICK
@@ -72,7 +72,7 @@ class _State:
 
 
 class WatchedFiles:
-    """Watched files; `changed` finds those with new content."""
+    """The files that are watched; `changed` returns those with new content."""
 
     def __init__(self) -> None:
         self._states = dict[str, _State]()
@@ -92,10 +92,10 @@ class WatchedFiles:
                 state.digest, state.stamp = b"", None
 
     def changed(self) -> set[str]:
-        """Return the files whose content differs from that of the previous change.
+        """Return the files whose content has changed since it was last read.
 
-        A file that is being written counts as changed only if two successive calls see the same
-        state.
+        A file that is just being written is left out until two successive calls find it with the
+        same metadata.
         """
         found = set[str]()
         for file, state in self._states.items():
@@ -162,7 +162,7 @@ _Results = dict[tuple[str, str], Result]
 
 
 class _Watching:
-    """State of the command: the watched files, and the last good result of each program."""
+    """State of the command: the watched files, and the last complete result of each program."""
 
     def __init__(
         self,
@@ -182,7 +182,7 @@ class _Watching:
         self._searched = 0.0
 
     def run(self) -> None:
-        """Analyse now, and again after each save, until a stop request.
+        """Analyse all programs now, and changed ones after each save, until a stop request.
 
         Raises:
             OptionError: if an option is invalid at the start.
@@ -208,7 +208,7 @@ class _Watching:
         return self._programs
 
     def _requests(self) -> list[Request]:
-        """Return the requests for all watched programs, with their present settings.
+        """Return the requests for all watched programs, with the present settings of the project.
 
         Raises:
             OptionError: if an option is invalid.
@@ -230,7 +230,7 @@ class _Watching:
         self._watched.follow({*self._programs, *self._others, *headers}, since)
 
     def _changed(self) -> set[str]:
-        """Return the programs that are affected by saves since the last call."""
+        """Return the files of programs that saves have affected since the last call."""
         if time.monotonic() > self._searched + _FOLDER_SECONDS:
             before = set(self._programs)
             new = set(self._find_programs()) - before
@@ -251,9 +251,9 @@ class _Watching:
         }
 
     def _analyse(self, due: set[str], requests: Sequence[Request]) -> set[str]:
-        """Analyse programs, and print the results; return the files that are still to be analysed.
+        """Analyse the programs in the files `due`, and print the results.
 
-        Files remain if a save stops the analysis.
+        Return the files that are still to be analysed, because a save stopped the analysis.
         """
         started = time.time()
         files = [file for file in self._programs if file in due]
@@ -283,7 +283,7 @@ class _Watching:
         return set()
 
     def _note(self, plan: Plan) -> None:
-        """Print each remark on files only once, not after each save."""
+        """Print remarks about files, but each of them only once, not after every save."""
         for file, remark in plan.remarks:
             if (file, remark) not in self._noted:
                 self._noted.add((file, remark))
@@ -332,7 +332,7 @@ class _Watching:
 
 
 class _SaveWatcher(Watcher):
-    """Shows the progress of an analysis, and stops it after a save."""
+    """Shows the progress of an analysis, and stops it when a file is saved."""
 
     def __init__(self, shown: Watch, watched: WatchedFiles, stopping: Stopping) -> None:
         self._shown, self._watched, self._stopping = shown, watched, stopping
@@ -351,7 +351,10 @@ def _key(result: Result) -> tuple[str, str]:
 
 
 def _failed(before: Iterable[tuple[str, str]], own: Sequence[Result]) -> list[tuple[str, str]]:
-    """Return the keys of earlier results that are kept, because their programs fail now."""
+    """Return the keys of earlier results to keep, because the analysis of their programs fails now.
+
+    `own` are the new results of the file.
+    """
     wrong = [_key(result) for result in own if result["guarantee"] is None]
     whole = {target for target, program in wrong if not program}  # the file cannot be read
     return [key for key in before if key in wrong or key[0] in whole]
@@ -372,7 +375,7 @@ def _complain(problem: OptionError | InputError) -> None:
 
 
 def result_lines(results: Sequence[Result]) -> Iterator[Line]:
-    """Yield the bound and the estimate of each result, and the conditions of the bound."""
+    """Yield the bound of each result, its estimate, and the conditions of the bound."""
     several = len({result["target"] for result in results}) > 1
     for result in results:
         name = program_label(result) + (f" on {result['target']}" if several else "")
@@ -382,7 +385,7 @@ def result_lines(results: Sequence[Result]) -> Iterator[Line]:
 
 
 def change_lines(pairs: Sequence[Pair], limit: int) -> Iterator[Line]:
-    """Yield the changes of programs since the previous good result.
+    """Yield the changes of programs since their previous complete results.
 
     `limit` is the maximum number of source lines for each program.
     """
