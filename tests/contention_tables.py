@@ -46,7 +46,7 @@ def throughput(of: Mapping[str, Floats], noise: float = 0.01, seed: int = 0) -> 
 
 
 def profile(rows: int = 30, seed: int = 0, noise: float = 0.01) -> MemoryProfile:
-    """Return a memory profile of the made-up function with `rows` rows."""
+    """Return a made-up memory profile: throughput for random traffic and competitors."""
     of = columns(rows, seed)
     names = tuple(f"m{row}" for row in range(rows))
     origin = Origin(("memory.csv",), "nf", "device", "kpps", None, 6.0)

@@ -1,7 +1,8 @@
-"""A Dask cluster for tests: prints the address of its scheduler, and runs until its input ends.
+"""A program that runs a Dask cluster for tests, until its standard input ends.
 
-It has its own process, because a test process with the threads of a scheduler can hang when it
-starts processes. With a scheduler's address as argument, the program kills one of its workers.
+It prints the address of the scheduler. It has its own process, because a test process with the
+threads of a scheduler can hang when it starts processes. With a scheduler's address as argument,
+the program kills one of the scheduler's workers.
 """
 
 import os

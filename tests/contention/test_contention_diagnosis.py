@@ -1,4 +1,4 @@
-"""Tests the bottleneck of a function, how it changes with traffic, and hypothetical changes."""
+"""Tests the diagnosis of a function: bottleneck, changes with traffic, hypothetical changes."""
 
 import csv
 import io
@@ -256,10 +256,10 @@ def test_formats_say_the_same(tmp_path: Path) -> None:
 
 
 def test_requests_without_scatter_have_an_unknown_error() -> None:
-    """Check that text, CSV and JSON report no interval for an accelerator of unknown error.
+    """Check that no format states an interval for an accelerator with an unknown error.
 
-    The model of `ids` was trained on request times that lie exactly on a line, so its error is
-    unknown.
+    The model of `ids` was trained on request times that lie exactly on a line, which leaves no
+    errors to estimate from.
     """
     document = json.loads(slowpath(*WORDS, "--format", "json").stdout)
     Draft202012Validator(schema("diagnosis")).validate(document)

@@ -227,7 +227,7 @@ def test_cpus_that_are_never_nearer_are_waited_for_once() -> None:
 
 
 def test_one_core_is_no_place_though_others_hide_it_now_and_then() -> None:
-    """Check that two CPUs of one core are not used, even if other work hides that at times.
+    """Check that two logical CPUs of one core are rejected, even if one observation differs.
 
     Other work can slow down the loop that runs alone, so that a second loop seems to cost nothing.
     """

@@ -41,7 +41,10 @@ MIXES = possible_mixes(FLEET)
 
 
 def exactly(shares: dict[Mix, dict[int, float]], times: int = 1) -> Rows:
-    """Return measured throughput without noise: 1000 alone, and `shares` of that in mixes."""
+    """Return noise-free measured throughput: 1000 alone, and a fraction of it in mixes.
+
+    `shares` has the fraction for each function of each mix.
+    """
     alone: Rows = {(at,): {at: [1000.0] * times} for at in range(3)}
     others: Rows = {
         mix: {at: [1000.0 * one] * times for at, one in of.items()} for mix, of in shares.items()

@@ -51,7 +51,7 @@ def test_the_order_of_functions_does_not_matter(order: list[int]) -> None:
 
 
 def test_each_function_has_its_own_traffic() -> None:
-    """Check that a larger number of flows slows down only the function that has these flows."""
+    """Check that more flows slow down only the function with these flows, not its neighbours."""
     busy = KINDS[1]._replace(flows=100 * FLOWS)
     before = predict_mixes(KINDS, [(1, 3)], 0.9)
     after = predict_mixes((KINDS[0], busy, *KINDS[2:]), [(1, 3)], 0.9)

@@ -1,4 +1,4 @@
-"""Tests the execution pattern of a model: given, detected, declared or assumed."""
+"""Tests the execution pattern of a model: given by the user, detected, declared or assumed."""
 
 import json
 from pathlib import Path

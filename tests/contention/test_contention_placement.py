@@ -77,7 +77,7 @@ def partitions(count: int) -> Iterator[list[list[int]]]:
 
 
 def keeps_all(nic: list[int], arrivals: Arrivals, fleet: Fleet, shares: Shares) -> bool:
-    """Return true if a NIC has enough cores for its functions, and keeps all their promises."""
+    """Return true if a NIC has enough cores, and each function gets its promised throughput."""
     mix = tuple(sorted(int(arrivals.function[at]) for at in nic))
     if sum(fleet.sizes[at] for at in mix) > fleet.cores or shares.missing([mix]):
         return False
@@ -172,9 +172,9 @@ def test_nobody_gets_cores_that_others_have(seed: int, policy: str) -> None:
 @settings(max_examples=30)
 @given(st.integers(0, 1000))
 def test_contention_aware_placement_keeps_promises_by_its_own_models(seed: int) -> None:
-    """Check that each function goes to the first NIC on which all promised shares are kept.
+    """Check that each function goes to the first NIC on which all promises can be kept.
 
-    Otherwise, it gets a new NIC.
+    If there is none, it gets a new NIC. A promise is a share of solo throughput.
     """
     arrivals = drawn(FLEET, 20, (7, seed))
     placement = place(FLEET, arrivals, "contention-aware", PREDICTED)
@@ -543,7 +543,10 @@ class KnownShares(PredictedShares):
 
 
 def alike(kept: Sequence[float]) -> KnownShares:
-    """Return the shares that a function keeps, by the number of its instances on a NIC."""
+    """Return the share of solo throughput that each copy of a function keeps.
+
+    The first value is for one copy on the NIC, the next one for two copies, and so on.
+    """
     shares = Shares(1)
     for count, share in enumerate(kept, 1):
         shares.add((0,) * count, np.array([share]), np.array([share]))

@@ -52,7 +52,7 @@ BENCHES = MemoryRange(Span(500_000, 64_000_000), None, ("updates", "copies"), 12
 
 
 def tiny(**effort: Any) -> Setup:
-    """Return the profiling setup of `contention_tiny.yaml` with changed settings of `effort`."""
+    """Return the profiling setup of `contention_tiny.yaml`, with changes of its `effort`."""
     setup = load_setup(str(TINY))
     return setup._replace(effort=setup.effort._replace(**effort))
 
@@ -147,7 +147,7 @@ def test_plans_keep_their_quota_and_ranges(plan: Any, mixes: int) -> None:
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("mixes", [6, 24])
 def test_rows_of_each_kind_cover_the_declared_ranges(mixes: int, seed: int) -> None:
-    """Check that measurements of each kind cover the ranges of flows, sizes and match ratios."""
+    """Check that measurements of each kind cover the declared ranges of traffic."""
     setup = load_setup(str(ROOT / "examples/contention/flow-monitor.yaml"))
     setup = setup._replace(effort=setup.effort._replace(mixes=mixes, seed=seed))
     setup = setup._replace(traffic=setup.traffic._replace(size=Span(64, 1500)))

@@ -22,7 +22,7 @@ def memory(tmp_path: Path) -> Path:
 
 
 def changed(path: Path, line: int, column: str, value: str) -> str:
-    """Set the value of a cell in a CSV file, and return the file; lines count from 1."""
+    """Change a cell of a CSV file, given by line (from 1) and column; return the file's path."""
     lines = path.read_text().splitlines()
     place = lines[0].split(",").index(column)
     cells = lines[line - 1].split(",")

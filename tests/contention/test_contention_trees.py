@@ -132,7 +132,7 @@ def test_a_search_near_its_end_finds_the_same_kernel() -> None:
 
 
 def test_the_search_uses_some_of_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that parameters found with half of the rows predict as well as those of all rows."""
+    """Check that parameters found on half of the rows predict as well as those from all rows."""
     rows, new = rows_of(profile(100)), profile(60, seed=9)
     errors = []
     for most in (50, 100):

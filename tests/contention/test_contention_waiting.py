@@ -47,7 +47,7 @@ WAITS = Waits(np.array([1.0, 3.0]), np.array([0.5, 2.0]))
 
 
 def beside(solo: Floats, own: Floats, clients: Others) -> Floats:
-    """Return the throughput of a function next to these clients, if it waits as in `WAITS`."""
+    """Return the throughput of a function that waits for accelerator clients as in `WAITS`."""
     wait = WAITS.at(others_round_time(clients))
     return np.asarray(1 / (1 / solo + wait_per_packet(1 / solo, own, wait, clients)))
 

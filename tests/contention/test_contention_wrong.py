@@ -193,7 +193,7 @@ def test_files(folder: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", READ)
 def test_remarks(folder: Path, name: str) -> None:
-    """Check errors for wrong comment lines above a table: another device or unit, or two values."""
+    """Check the errors about wrong comments above a table: device, unit, and repeated values."""
     read = READ[name]
     path, original = folder / read.file, (folder / read.file).read_text()
     rows = original[original.index("\nrow,") + 1 :]

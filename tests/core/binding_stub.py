@@ -93,10 +93,7 @@ def stub() -> str:
 
 
 class _Types:
-    """Converts Rust types to Python annotations.
-
-    `aliases` contains the Rust types behind aliases.
-    """
+    """Converts Rust types to Python annotations; `aliases` are the types behind Rust aliases."""
 
     def __init__(self, aliases: dict[str, str]) -> None:
         self._aliases = aliases
@@ -194,7 +191,7 @@ def _function_lines(
 
 
 def _signature(attributes: str) -> list[str]:
-    """Return the arguments with their defaults from the attribute `signature`; empty without it."""
+    """Return the arguments with defaults in PyO3's attribute `signature`; none without it."""
     found = re.search(r"signature = \((.*)\)\)\]", attributes, re.DOTALL)
     if found is None:
         return []

@@ -115,7 +115,10 @@ def _record(kind: Any, definitions: dict[str, Schema]) -> Schema:
 
 
 def _part(kind: Any, definitions: dict[str, Schema]) -> Schema:
-    """Return the JSON Schema of a Python type. `TypedDict` classes become references."""
+    """Convert a Python type to a JSON Schema.
+
+    `TypedDict` classes become references to entries of `definitions`.
+    """
     origin, arguments = get_origin(kind), get_args(kind)
     if is_typeddict(kind):
         if kind.__name__ not in definitions:

@@ -40,7 +40,7 @@ class Run(NamedTuple):
     results: Path
 
     def annotations(self) -> list[dict[str, str]]:
-        """Return the workflow commands that the steps printed."""
+        """Return the GitHub workflow commands in the output, such as errors at source lines."""
         lines = [line for line in self.output.splitlines() if line.startswith("::")]
         return read_github("\n".join(lines))
 

@@ -155,7 +155,7 @@ def chart(y: list[float], half: float | None = None) -> Chart:
 
 @pytest.mark.parametrize("y", [[6.0, 12.0, 18.0], [10.0, 11.0, 12.0], [1.0, 10.0, 1000.0]])
 def test_bands_up_to_three_times_the_values_are_not_cut(y: list[float]) -> None:
-    """Check that an axis contains both edges of a curve's band, unless the band is far too wide."""
+    """Check that the y-axis covers the band around a curve, unless the band is far too wide."""
     x = [float(at) for at in range(len(y))]
     nothing = Points([], [], [], [], [])
     curve = Curve(x, y, [one / 2 for one in y], [one * 2.5 for one in y], 0)

@@ -17,7 +17,10 @@ PACKAGE = ROOT / "python/slowpath"
 
 
 def _manifests() -> dict[str, set[str]]:
-    """Return the crates of the project that each crate depends on, except in its tests."""
+    """Return the crates of the project that each crate depends on, according to its Cargo.toml.
+
+    Dependencies of tests do not count.
+    """
     found = {}
     for path in sorted(ROOT.glob("crates/*/Cargo.toml")):
         manifest = tomllib.loads(path.read_text())
@@ -36,7 +39,7 @@ def test_crates_use_only_permitted_crates() -> None:
 
 
 def _entry(file: str) -> str:
-    """Return the entry of layers.toml for a file of the Python package."""
+    """Return the name in layers.toml that covers a file of the package: the file or its folder."""
     return file if file in FOLDERS else file.rpartition("/")[0]
 
 
@@ -58,7 +61,10 @@ def test_layers_use_layers_above_them(layers: dict[str, list[str]]) -> None:
 
 
 def test_every_entry_has_files() -> None:
-    """Check that each entry of layers.toml has files; unused ones could permit unwanted imports."""
+    """Check that each entry of layers.toml has files.
+
+    Entries without files could permit unwanted imports.
+    """
     entries = {_entry(path.relative_to(PACKAGE).as_posix()) for path in PACKAGE.rglob("*.py")}
     assert entries == {*FOLDERS}
 
@@ -77,7 +83,7 @@ def test_every_path_on_the_page_exists(name: str) -> None:
 
 
 def _files() -> Iterator[Path]:
-    """Yield all paths in the repository's top folder and in the folders of its sources."""
+    """Yield all files and folders of the repository that the tests below examine."""
     yield from ROOT.iterdir()
     for folder in (
         ".ci",
@@ -104,7 +110,7 @@ def test_only_one_folder_imports_the_compiled_engine() -> None:
 def test_the_package_does_not_use_research() -> None:
     """Check that the Python package does not import modules of `research`.
 
-    For crates, layers.toml already excludes this.
+    For crates, layers.toml already forbids this.
     """
     modules = "|".join(path.stem for path in (ROOT / "research").glob("*.py"))
     importing = re.compile(rf"^\s*(?:from|import) (?:{modules}|research)\b", re.MULTILINE)
@@ -114,7 +120,7 @@ def test_the_package_does_not_use_research() -> None:
 def test_every_file_of_tests_of_a_crate_is_run() -> None:
     """Check that `tests/main.rs` of each crate names all other test files in its folder.
 
-    The test files of a crate are modules of one program, which is linked only once.
+    They are modules of one program, which is linked only once; a file that is not named is not run.
     """
     for folder in [*sorted(ROOT.glob("crates/*/tests")), ROOT / "research/nicsim/tests"]:
         files = {path.stem for path in folder.glob("*.rs")}
@@ -134,7 +140,10 @@ def test_no_rust_file_uses_another_in_a_circle() -> None:
 
 
 def test_no_python_module_uses_another_in_a_circle() -> None:
-    """Check for import cycles, also by imports inside functions and for annotations."""
+    """Check that the package has no import cycles.
+
+    Imports inside functions and for annotations count.
+    """
     assert not circles(python_graph(PACKAGE))
 
 
@@ -149,7 +158,7 @@ def test_no_python_module_uses_another_in_a_circle() -> None:
     ],
 )
 def test_circles_of_rust_files_are_found(tmp_path: Path, uses: str) -> None:
-    """Check that a cycle of two files is found for each form of `use`, path and re-export."""
+    """Check that a cycle of two Rust files is found, whichever form of `use` causes it."""
     source = tmp_path / "src"
     (source / "a").mkdir(parents=True)
     (source / "lib.rs").write_text("mod a;\npub use a::B;")

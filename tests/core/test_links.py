@@ -1,4 +1,4 @@
-"""Tests that links of Markdown pages lead to files and headings that exist."""
+"""Tests that links in Markdown pages lead to files and headings that exist."""
 
 import re
 from collections.abc import Iterator
@@ -23,19 +23,19 @@ _TARGET = re.compile(r"<[^>]+ (?:id|name)=[\"']([^\"']+)[\"']")
 
 
 def prose(text: str) -> str:
-    """Return the text of a page without blocks of code."""
+    """Remove the code blocks from the text of a page."""
     return _FENCE.sub("", text)
 
 
 def links(text: str) -> Iterator[str]:
-    """Yield the targets of links and pictures that lie in the repository."""
+    """Yield the targets of links and pictures of a page, except for addresses of web sites."""
     for link in _LINK.findall(_CODE.sub("", prose(text))):
         if not re.match(r"[a-z][a-z0-9+.-]*:", link):
             yield link
 
 
 def anchors(text: str) -> set[str]:
-    """Return the anchors of a page, as GitHub derives them from headings."""
+    """Return the anchors of a page's headings, as GitHub derives them."""
     found: set[str] = set()
     for heading in _HEADING.findall(prose(text)):
         shown = re.sub(r"!?\[([^]]*)\]\([^)]*\)", r"\1", heading)
@@ -53,7 +53,7 @@ def _anchors(page: Path) -> set[str]:
 
 
 def broken(page: Path, text: str) -> list[str]:
-    """Return the broken links of a page with the content `text`."""
+    """Return the links of a page that do not lead to a file or heading; `text` is its content."""
     found = []
     for link in links(text):
         path, _, anchor = link.partition("#")

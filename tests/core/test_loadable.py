@@ -1,4 +1,4 @@
-"""Tests programs that kernels reject: too much stack in nested calls, and wrong callbacks."""
+"""Tests the report on programs that no kernel loads: too much stack, and wrong callbacks."""
 
 import json
 import random
@@ -27,7 +27,7 @@ def shown(file: Path) -> Any:
 def nested(bytes_: list[int]) -> str:
     """Return C functions that call each other in a chain.
 
-    The size of each function's stack frame in bytes is given.
+    `bytes_` are the sizes of their stack frames.
     """
     lines = []
     for number, size in reversed(list(enumerate(bytes_))):
@@ -48,7 +48,7 @@ def nested(bytes_: list[int]) -> str:
 
 
 def loads(file: Path) -> bool:
-    """Return true if bpftool can load the object into the running kernel."""
+    """Return true if the running kernel loads the object with bpftool."""
     pin = f"/sys/fs/bpf/slowpath-{file.parent.name}"
     run = subprocess.run(
         [shutil.which("bpftool") or "bpftool", "prog", "load", file, pin],

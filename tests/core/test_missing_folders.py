@@ -1,4 +1,4 @@
-"""Tests that commands find a missing folder of an output file before they begin to work."""
+"""Tests that commands report a missing folder of an output file before they begin to work."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,7 +25,7 @@ ENDINGS = {"--plot": ".svg", "--html": ".html"}
 
 
 def commands(words: tuple[str, ...], member: Command | Group) -> Iterator[tuple[str, ...]]:
-    """Yield the words of each command, with an input that does not exist."""
+    """Yield the words of each command below `member`, with names of inputs that do not exist."""
     if isinstance(member, Command):
         yield (*words, *_required(member))
         return
@@ -44,7 +44,7 @@ def _required(command: Command) -> Iterator[str]:
 
 
 def outputs() -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield the words of a command with each of its options for an output file."""
+    """Yield each command with each of its options that names an output file."""
     for name, group in GROUPS.items():
         for words in commands((name,), group):
             for option in _written(words):

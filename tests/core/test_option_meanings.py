@@ -1,4 +1,4 @@
-"""Tests that an option has the same meaning in all commands, and that old spellings still work."""
+"""Tests that an option means the same in all commands, and that deprecated spellings work."""
 
 import re
 from argparse import ArgumentTypeError, Namespace
@@ -15,7 +15,7 @@ from support import commands
 
 
 def _declared() -> dict[str, list[Option]]:
-    """Return the options of all commands, by their long name."""
+    """Return the options of all commands, grouped by their long name."""
     found = defaultdict[str, list[Option]](list)
     for _, command in commands():
         for option in command.options:
@@ -75,7 +75,7 @@ def test_different_defaults_of_a_choice_have_a_rule(name: str) -> None:
 
 
 def test_no_flag_seems_to_negate_an_option_with_a_value() -> None:
-    """Check that no command has a flag `--no-NAME` and an option `--NAME` with a value."""
+    """Check that no flag `--no-NAME` seems to negate an option `--NAME` that takes a value."""
     for name, (option, *_) in DECLARED.items():
         if name.startswith("--no-") and option.is_flag:
             assert f"--{name.removeprefix('--no-')}" not in DECLARED or name == "--no-cache-dir"

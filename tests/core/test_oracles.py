@@ -1,4 +1,4 @@
-"""Tests that comparisons with oracles are reported, and that comparing nothing fails.
+"""Tests that comparisons with oracles are counted, and that a test that compares nothing fails.
 
 An oracle is an independent source of expected results, such as the kernel.
 """

@@ -1,4 +1,4 @@
-"""Tests P4 programs as input: analyses with source lines, errors with places, and C for XDP."""
+"""Tests P4 programs as input: analyses with source lines, errors with lines, and C for XDP."""
 
 import json
 import re
@@ -35,7 +35,7 @@ HEADERS = "header ethernet_t { bit<48> destination; bit<48> source; bit<16> type
 
 @pytest.fixture
 def small(tmp_path: Path) -> Path:
-    """Write a P4 program that needs a header and a macro, and return its file."""
+    """Write a P4 program that needs an included file and a macro, and return its file."""
     (tmp_path / "include").mkdir()
     (tmp_path / "include/headers.p4").write_text(HEADERS)
     (tmp_path / "filter.p4").write_text(FILTER)

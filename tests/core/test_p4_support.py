@@ -1,4 +1,4 @@
-"""Tests that the page about P4 lists the constructs that slowpath translates."""
+"""Tests that the page about P4 states the constructs that slowpath really translates."""
 
 import pytest
 
@@ -17,7 +17,10 @@ def test_the_table_of_constructs_is_current() -> None:
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_refused_examples_have_no_other_fault(architecture: str) -> None:
-    """Check that examples of refused constructs have no other fault; it would distort the table."""
+    """Check that examples of unsupported constructs have no other error.
+
+    Another error would make the table of supported constructs wrong.
+    """
     for example in EXAMPLES:
         if architecture in example.only or (architecture == "psa" and example.name in PSA):
             for to in TRANSLATIONS:

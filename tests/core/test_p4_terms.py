@@ -1,4 +1,7 @@
-"""Tests that witnesses, entries, warnings and conditions are shown in terms of the P4 program."""
+"""Tests that results for P4 programs speak of packets, table entries, warnings and conditions.
+
+The analysed program is the translation, whose results speak of bytes and BPF maps.
+"""
 
 import json
 from pathlib import Path
@@ -31,7 +34,7 @@ control D(packet_out b, in Hs hdr) { apply { b.emit(hdr.h); } }
 
 
 def program(locals_: str, apply: str) -> str:
-    """Return a P4 switch program whose ingress control has these parts."""
+    """Return a P4 switch program whose ingress control has these declarations and statements."""
     return (
         f"{START}control I(inout Hs hdr, inout M m, inout standard_metadata_t s) {{\n"
         "    action drop() { mark_to_drop(s); }\n"
@@ -42,7 +45,7 @@ def program(locals_: str, apply: str) -> str:
 
 
 def bound(file: Path, *options: str | Path) -> dict[str, Any]:
-    """Return the result of `slowpath bound` for a program."""
+    """Return the first result of `slowpath bound` for a program."""
     run = slowpath("bound", file, "--format", "json", *options)
     assert run.returncode == 0, run.stderr
     result: dict[str, Any] = json.loads(run.stdout)["results"][0]
@@ -78,7 +81,7 @@ def test_the_shown_fields_are_the_bytes_of_the_packet(file: Path) -> None:
 def test_the_path_has_the_lines_of_the_tables_that_hit(file: Path) -> None:
     """Check that the path of the compiled program has the lines of the tables that hit.
 
-    A run of the P4 source yields these tables.
+    The expected tables come from a run of the P4 source on the path's packet.
     """
     text = file.read_text().splitlines()
     for path in bound(file)["paths"]:
@@ -122,7 +125,10 @@ def test_entries_of_all_kinds_have_the_terms_of_the_program(tmp_path: Path) -> N
 
 
 def test_entries_are_shown_as_they_are_written(tmp_path: Path) -> None:
-    """Check that entries are shown as they were written to the tables in map content."""
+    """Check that map content with table entries is shown as the entries were written.
+
+    All kinds of matches occur.
+    """
     file = tmp_path / "kinds.p4"
     text = program(
         "table acl { key = { hdr.h.ip: ternary; hdr.h.port: optional; } actions = { send; drop; } }"

@@ -1,4 +1,4 @@
-"""Tests the packages that `make wheel` and `make sdist` built for users, if they are there."""
+"""Tests the packages that `make wheel` and `make sdist` build; skipped if they are not built."""
 
 import email
 import os

@@ -23,7 +23,7 @@ from support import make_path
 
 
 def packet(text: str) -> list[int | None]:
-    """Read a packet in hexadecimal, with `--` for arbitrary bytes. Blanks are ignored."""
+    """Read a packet in hexadecimal digits, with `--` for arbitrary bytes (None)."""
     cells = "".join(text.split())
     return witness_bytes(witness(cells, len(cells) // 2))
 
@@ -33,7 +33,7 @@ def witness(cells: str, length: int) -> Witness:
 
 
 def names(text: str) -> str:
-    """Return the names of a packet's headers with their offsets, such as `Ethernet 0, IPv4 14`."""
+    """Return the headers of a packet with their offsets, such as `Ethernet 0, IPv4 14`."""
     return ", ".join(f"{header.name} {header.offset}" for header in find_headers(packet(text)))
 
 
@@ -115,7 +115,7 @@ def test_any_packet_has_headers_in_order(data: list[int | None]) -> None:
 
 @given(st.lists(st.none() | st.integers(0, 255), max_size=200))
 def test_free_bytes_never_add_headers(data: list[int | None]) -> None:
-    """Check that headers are still found if arbitrary bytes of the packet get fixed values."""
+    """Check that the headers that are found in a packet remain if its arbitrary bytes are fixed."""
     filled = [0 if byte is None else byte for byte in data]
     known = [(header.name, header.offset) for header in find_headers(data)]
     assert [(h.name, h.offset) for h in find_headers(filled)][: len(known)] == known
@@ -168,7 +168,7 @@ def test_memory_dump() -> None:
 
 
 def read_pcap(data: bytes) -> list[bytes]:
-    """Return the packets of a capture file, read by code that follows the format's description."""
+    """Return the packets of a capture file, read by independent code."""
     magic, major, minor, zone, accuracy, snaplen, link = struct.unpack_from("<IHHiIII", data)
     assert (magic, major, minor, zone, accuracy, link) == (0xA1B2C3D4, 2, 4, 0, 0, 1)
     packets, at = [], 24

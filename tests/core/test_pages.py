@@ -122,7 +122,7 @@ function look(frame, width) {
 
 
 def test_every_command_with_a_page_is_tested() -> None:
-    """Check that `PAGES` has all commands that declare `--html`."""
+    """Check that the tests of this file cover all commands that can write an HTML page."""
     declared = {
         name
         for name, command in commands()
@@ -142,7 +142,7 @@ def test_pictures_of_pages_are_small_and_described(picture: Path) -> None:
 
 @pytest.fixture(scope="module", params=PAGES)
 def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the page of a command."""
+    """Return the HTML page that a command writes."""
     name: str = request.param
     folder = tmp_path_factory.mktemp("page")
     file = folder / "shown.html"

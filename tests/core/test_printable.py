@@ -1,6 +1,6 @@
 """Tests that untrusted text in the output of any command has no effect on terminals or programs.
 
-Files, objects, saved results and options have control sequences, invisible characters, characters
+Input files, saved results and options contain control sequences, invisible characters, characters
 that reverse the writing direction, and formulas. Every command writes each of its formats.
 """
 
@@ -96,7 +96,7 @@ def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> R
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Return a folder of files whose names and texts contain control characters."""
+    """Return a folder with input files whose names and texts contain control characters."""
     made = tmp_path / f"={HOSTILE}{ODD_BYTES}\n"
     made.mkdir()
     variants = (
@@ -174,7 +174,10 @@ def folder(tmp_path: Path) -> Path:
 
 
 def hostile_result(side: str) -> dict[str, Any]:
-    """Return a saved result whose texts all contain control characters."""
+    """Return a saved result with control characters in all its texts.
+
+    `side` is `old` or `new`.
+    """
 
     def changed(value: Any) -> Any:
         if isinstance(value, dict):
@@ -189,7 +192,7 @@ def hostile_result(side: str) -> dict[str, Any]:
 
 
 def formats(command: Command) -> list[str]:
-    """Return the values of a command's option `--format`; a single empty text if it has none."""
+    """Return the formats of a command, the values of `--format`; without it, one empty text."""
     for entry in command.options:
         if "--format" in entry.names:
             return list(entry.settings["choices"])
@@ -197,7 +200,7 @@ def formats(command: Command) -> list[str]:
 
 
 def calls(command: str, folder: Path) -> list[list[str | Path]]:
-    """Return lists of arguments for a command, each of which makes it print hostile texts.
+    """Return argument lists that make a command print hostile texts, in all its reports.
 
     Hostile texts contain control sequences and similar characters.
     """
@@ -467,7 +470,7 @@ def calls(command: str, folder: Path) -> list[list[str | Path]]:
 
 
 def settings_file(folder: Path, required: str) -> Path:
-    """Write settings whose target and glob are hostile, and return the file."""
+    """Write a settings file with control characters in its target and glob; return the file."""
     escaped = "".join(f"\\U{ord(one):08x}" for one in HOSTILE)
     file = folder / f"settings{len(required)}.toml"
     file.write_text(f'target = "{escaped}.toml"\n[require]\n"{escaped}" = {required}\n')
@@ -475,7 +478,7 @@ def settings_file(folder: Path, required: str) -> Path:
 
 
 def cases_file(folder: Path) -> Path:
-    """Write a placement problem with a published cost and a hostile name, and return the file."""
+    """Write a placement problem with control characters in its name; return the file."""
     structure = {
         "name": "one",
         "size_bytes": 8,
@@ -543,7 +546,7 @@ def check_plain(text: str) -> None:
 
 
 def check_texts(value: Any) -> None:
-    """Check that all texts in a value can be encoded as UTF-8, which excludes lone surrogates."""
+    """Check that all texts in a value can be encoded as UTF-8; lone surrogates cannot."""
     json.dumps(value, ensure_ascii=False).encode()
 
 
@@ -564,7 +567,10 @@ def is_number(text: str) -> bool:
 
 
 def test_hostile_texts_appear_in_outputs(folder: Path, run: Run) -> None:
-    """Check that hostile texts appear in outputs; without them, no other test here is effective."""
+    """Check that the hostile texts do appear in outputs, escaped.
+
+    Without them, all other tests of this file would pass without effect.
+    """
     code, output, _ = run("show", folder / "object.bpf.o", "--listing")
     assert code == 0
     for text in (r"\u{1b}[2J\u{202e}=\u{7f}", r"if\u{1b}[2J\u{202e}", r"pwn\u{7}"):

@@ -1,4 +1,4 @@
-"""Tests that the functions of `slowpath.api` return what their commands print."""
+"""Tests that the functions of `slowpath.api` return the results that their commands print."""
 
 import doctest
 import html.parser
@@ -43,7 +43,7 @@ SECONDS = re.compile(r"\d+(?:\.\d+)? s\b")
 
 
 def function_of(name: str) -> Callable[..., Any]:
-    """Return the function for a command, such as `api.chain.facts` for `chain facts`."""
+    """Return the Python function of a command, such as `api.chain.facts` for `chain facts`."""
     found: Any = api
     for word in (name if name != "insights" else "insights advise").split():
         found = getattr(found, word)
@@ -52,7 +52,7 @@ def function_of(name: str) -> Callable[..., Any]:
 
 
 def calls() -> Iterator[tuple[str, ...]]:
-    """Yield the arguments of a successful run of each command, without the option `--format`."""
+    """Yield the arguments of a successful run of each command, without `--format`."""
     known = set[tuple[str, ...]]()
     for words in every_command():
         bare = words[: words.index("--format")] if "--format" in words else words
@@ -70,7 +70,7 @@ CALLS = {name: words for name, *words in calls()}
 
 
 def call(name: str, words: list[str]) -> Any:
-    """Call the function of a command with the arguments of a command line."""
+    """Call the Python function of a command with the arguments of a command line."""
     command = COMMANDS[name]
     args = read(Parser(f"slowpath {name}", command), words)
     positional, named = [], {}
@@ -84,21 +84,21 @@ def call(name: str, words: list[str]) -> Any:
 
 
 def timeless(value: Any) -> Any:
-    """Return a part of a document without times."""
+    """Remove times, which differ between runs, from a part of a document."""
     if isinstance(value, dict):
         return {key: timeless(one) for key, one in value.items() if key not in TIMES}
     return [timeless(one) for one in value] if isinstance(value, list) else value
 
 
 def keys(value: Any) -> Any:
-    """Return the keys of a document, without its values."""
+    """Return the keys of a document at all depths, without its values."""
     if isinstance(value, dict):
         return {key: keys(one) for key, one in value.items()}
     return [keys(value[0])] if isinstance(value, list) and value else None
 
 
 class _Checker(html.parser.HTMLParser):
-    """Checks that all elements of an HTML text are closed in their order."""
+    """Checks that all elements of an HTML text are closed in the right order."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -120,7 +120,7 @@ class _Checker(html.parser.HTMLParser):
 
 @pytest.fixture
 def in_fresh_folder(tmp_path: Path) -> Callable[[list[str]], list[str]]:
-    """Return a function that replaces the folder `FRESH` in arguments by an unused folder."""
+    """Return a function that replaces `FRESH` in arguments by an unused folder."""
     number = iter(range(9))
     return lambda words: [
         str(tmp_path / str(next(number))) if word == FRESH else word for word in words
@@ -183,7 +183,7 @@ def test_a_function_returns_what_its_command_prints(
 
 
 def _formats(command: Command) -> Iterator[tuple[str, list[str]]]:
-    """Yield each tested format of a command (first format, JSON) with options that select it."""
+    """Yield the formats of a command to test (the first one and JSON), with their options."""
     known = formats(command)
     yield (known[0] if known else "text"), []
     if "json" in known:
@@ -191,7 +191,7 @@ def _formats(command: Command) -> Iterator[tuple[str, list[str]]]:
 
 
 def _in(words: list[str], document: Any) -> Any:
-    """Return a document without the names of output folders, which differ from run to run."""
+    """Remove the names of output folders from a document, because they differ between runs."""
     return {
         key: one
         for key, one in document.items()
@@ -230,7 +230,7 @@ def test_the_page_lists_all_functions() -> None:
 
 
 def _listed() -> Iterator[str]:
-    """Yield a row of the table of functions for each command."""
+    """Yield a row of the documented table of functions for each command."""
     for name in CALLS:
         function = function_of(name)
         place = function.__module__.removeprefix("slowpath.").removesuffix(".api")
@@ -268,7 +268,10 @@ def test_the_examples_of_the_page_work(title: str) -> None:
 
 
 def test_a_script_needs_no_guard_of_its_main_module(tmp_path: Path) -> None:
-    """Check that parallel worker processes do not run the calling script again."""
+    """Check that a script can use parallel jobs without `if __name__ == "__main__"`.
+
+    Worker processes must not run the script again.
+    """
     script = tmp_path / "script.py"
     script.write_text(
         "print('once')\n"
@@ -295,7 +298,7 @@ def test_a_script_needs_no_guard_of_its_main_module(tmp_path: Path) -> None:
 
 
 def test_results_have_precise_types() -> None:
-    """Let mypy check types of results; at run time, `assert_type` does nothing."""
+    """Check the static types of results with mypy; at run time, `assert_type` does nothing."""
     change = api.diff(LISTING, LISTING, lines=3)
     assert_type(change, api.Comparison)
     assert_type(change.document, DiffDocument)

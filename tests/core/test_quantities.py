@@ -1,4 +1,4 @@
-"""Tests durations and sizes as values of options."""
+"""Tests durations and sizes as values of options, such as `10s` and `500M`."""
 
 import math
 from argparse import ArgumentTypeError

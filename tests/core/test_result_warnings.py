@@ -1,4 +1,4 @@
-"""Tests that all reports of a result contain the warnings about it."""
+"""Tests that the reports of a result contain the warnings about it in every format."""
 
 import ast
 import json
@@ -30,7 +30,7 @@ ALLOWED = {
 
 
 def literals(file: Path) -> Iterator[str]:
-    """Yield the text constants of a source, also those within f-strings."""
+    """Yield the string constants in a Python source, including those within f-strings."""
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.value
@@ -57,7 +57,10 @@ def test_a_terminal_shows_a_warning_once(
     in_table: bool,
     shown: bool,
 ) -> None:
-    """Check that standard error has no warnings if the same terminal shows the table with them."""
+    """Check that a terminal that shows a table with warnings does not get them twice.
+
+    Standard error has no warnings if it leads to the same terminal as the table.
+    """
     left = iter([True] * terminals + [False] * 2)
     monkeypatch.setattr(formats, "is_terminal", lambda _: next(left))
     warn([Coded(codes.EXTRAPOLATED, "a.csv: a guess")], in_table=in_table)
@@ -68,7 +71,10 @@ def test_a_terminal_shows_a_warning_once(
     ("redirection", "times"), [("2>&1 | cat", 1), ("2>both >&2", 1), ("2>warnings | cat", 2)]
 )
 def test_a_pipe_or_file_shows_a_warning_once(tmp_path: Path, redirection: str, times: int) -> None:
-    """Check that a reader of both streams gets one warning, and separate readers one each."""
+    """Check that a reader of both output streams gets a warning once.
+
+    Separate readers get it once each.
+    """
     program = (
         "from slowpath.core import codes\n"
         "from slowpath.core.errors import Coded\n"
@@ -113,7 +119,7 @@ MODELS = ("--with", f"{FLEET / 'nat.model.json'},{FLEET / 'scanner.model.json'}"
 
 
 def warnings_in(document: str) -> list[str]:
-    """Return the warnings of a JSON document, each with its code as in text."""
+    """Return the warnings of a JSON document, each with its code appended."""
     read = json.loads(document)
     pairs = zip(read["warnings"], read["warning_codes"], strict=True)
     return [with_code(text, code) for text, code in pairs]

@@ -58,7 +58,7 @@ def text(write: Callable[[Review], Iterator[str]], reviewed: Review) -> str:
 
 
 def test_escapes_are_those_of_github() -> None:
-    """Check escapes with the examples of `@actions/core` (`command.test.ts`)."""
+    """Check escapes against the examples in GitHub's `@actions/core` (`command.test.ts`)."""
     assert escape_data("percent % percent % cr \r cr \r lf \n lf \n colon : comma ,") == (
         "percent %25 percent %25 cr %0D cr %0D lf %0A lf %0A colon : comma ,"
     )
@@ -149,7 +149,7 @@ def test_junit_counts_failures_and_errors() -> None:
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """Return a repository with a source and an object in the folder `xdp`."""
+    """Return a repository with a source file in the folder `xdp`, and an empty folder `build`."""
     (tmp_path / ".git").mkdir()
     (tmp_path / "xdp").mkdir()
     (tmp_path / "xdp/lb.c").touch()
@@ -252,7 +252,7 @@ def test_an_undecided_requirement_is_an_error() -> None:
 
 
 def test_fingerprints_survive_lines_above(tmp_path: Path) -> None:
-    """Check that fingerprints stay the same if lines are inserted above the program."""
+    """Check that the fingerprint of a finding stays the same if lines are inserted above it."""
     folder = tmp_path / "examples"
     folder.mkdir()
     (tmp_path / ".git").mkdir()

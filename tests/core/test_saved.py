@@ -1,4 +1,4 @@
-"""Tests that saved results are read as they were written, and that other data is rejected."""
+"""Tests that saved results are read as they were written, and that other data are rejected."""
 
 import copy
 import json
@@ -89,7 +89,7 @@ def test_other_json_is_refused(document: object) -> None:
 
 
 def places(value: object, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Return the paths of all values in a JSON document, as tuples of keys and indices."""
+    """Return the path of every value in a JSON document, as tuples of keys and indices."""
     items = (
         value.items()
         if isinstance(value, dict)

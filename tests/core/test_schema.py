@@ -1,4 +1,4 @@
-"""Tests of JSON documents, their schemas, and the Python types generated from the schemas."""
+"""Tests the JSON documents, their schemas, and the Python types generated from the schemas."""
 
 import json
 from pathlib import Path
@@ -30,7 +30,7 @@ def test_types_of_python_are_those_of_the_engine(path: str) -> None:
 
 
 def undescribed(part: object, place: str = "") -> list[str]:
-    """Return the paths of a JSON Schema's properties and definitions without a description."""
+    """Return the paths of all properties and definitions without a description in a JSON Schema."""
     if not isinstance(part, dict):
         return []
     missing = []
@@ -78,7 +78,7 @@ EXPECTED = [
 
 
 def closed(part: Any) -> Any:
-    """Return a JSON Schema that allows only the keys that it names."""
+    """Return a stricter JSON Schema, which forbids keys that it does not name."""
     if isinstance(part, list):
         return [closed(one) for one in part]
     if not isinstance(part, dict):
@@ -88,7 +88,7 @@ def closed(part: Any) -> Any:
 
 
 def check(name: str, text: str) -> None:
-    """Check a document against its JSON Schema, by an independent validator and slowpath's own."""
+    """Check a document against its JSON Schema, with an independent validator and our own."""
     shape, document = schema(name), json.loads(text)
     Draft202012Validator(closed(shape)).validate(document)
     check_shape(document, shape, shape["$defs"], "")

@@ -1,4 +1,4 @@
-"""Tests which programs of an object are selected by default, and remarks on the others."""
+"""Tests the selection of programs in an object without options, and notes on other programs."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ COUNT = ("--target", "ebpf")
 
 
 def renamed(folder: Path, section: str) -> Path:
-    """Return a copy of `OBJECT` whose program is in `section`, a name of three letters.
+    """Return a copy of the object `OBJECT` with its program in another section of three letters.
 
     The argument's type is renamed, too, so that only the section can tell the program type.
     """
@@ -64,7 +64,7 @@ MANY = "XDP, tc, cgroup_skb and socket"
 
 @pytest.mark.parametrize("command", ["bound", "compile"])
 def test_programs_of_other_types_are_not_analysed(tmp_path: Path, command: str) -> None:
-    """Check that the error for a program of an unsupported type suggests no options."""
+    """Check that the error about a program of an unsupported type suggests no useless option."""
     file = renamed(tmp_path, "lwt")
     kinds = (MANY.replace(" and ", " or "), MANY) if command == "bound" else ("XDP", "XDP")
     run = slowpath(command, file)
@@ -96,7 +96,7 @@ def test_one_of_several_of_unknown_type_is_chosen_by_name_only() -> None:
 
 
 def test_the_hint_names_options_where_they_help(tmp_path: Path) -> None:
-    """Check that the error for an object with programs of unknown type names `--section`."""
+    """Check that the error about programs of unknown type suggests `--section`."""
     legacy = (ROOT / "crates/bpf/tests/data/legacy.bpf.o").read_bytes()
     assert legacy.count(b"xdp_filter\0") >= 1
     file = tmp_path / "legacy.bpf.o"

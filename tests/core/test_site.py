@@ -1,4 +1,4 @@
-"""Tests the documentation site in a browser, from the file system, without a server.
+"""Tests the documentation site in a browser, opened as files without a server.
 
 `make docs` builds the site. Most tests need it, in the folder that `SLOWPATH_SITE` names.
 """

@@ -1,4 +1,4 @@
-"""Tests the compilation of C sources by clang, and errors for other kinds of source."""
+"""Tests that clang compiles C sources, and that other kinds of source cause helpful errors."""
 
 import json
 import os
@@ -33,7 +33,7 @@ CARD = ("--target", "agilio-cx-2x40")
 
 @pytest.fixture
 def compiler() -> list[str]:
-    """Return the command that starts clang. Skip the test if clang is not installed."""
+    """Return the command that starts clang; skip the test without clang."""
     return needs_clang()
 
 
@@ -45,9 +45,9 @@ def source(tmp_path: Path) -> Path:
 
 
 def stand_in(folder: Path, script: str, version: str = "clang version 19.1.7") -> Path:
-    """Write a fake clang that runs a Python script; return its path.
+    """Write a fake clang that runs a Python script, and return its path.
 
-    In the script, `object` is the path of a BPF object, and `result` that of the output.
+    In the script, `object` is the path of a BPF object, and `result` that of the output file.
     """
     file = folder / "clang"
     head = f"#!{sys.executable}\nimport sys, shutil, time, os, pathlib\nobject = {str(OBJECT)!r}\n"
@@ -127,7 +127,7 @@ def test_errors_are_shortened(source: Path) -> None:
 
 
 def test_flags_and_folder(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that clang gets the user's flags, and that its temporary files are removed."""
+    """Check that clang gets the user's flags, and leaves no temporary files."""
     script = "shutil.copy(object, result)\n"
     script += "pathlib.Path(os.environ['TOLD']).write_text(repr(sys.argv[1:]))\n"
     monkeypatch.setenv("CLANG", f"{stand_in(tmp_path, script)} --first")
@@ -327,7 +327,7 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.bpf.c"))
 
 @pytest.mark.usefixtures("compiler")
 def test_every_accepted_clang_compiles_the_examples(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that each installed version of clang that is accepted compiles all examples."""
+    """Check that each installed clang that slowpath accepts compiles all examples."""
     for name in accepted_compilers():
         monkeypatch.setenv("CLANG", name)
         flags = "-fno-unroll-loops -DHASHES=4"
@@ -426,7 +426,10 @@ def test_the_command_that_is_offered_works(compiler: list[str], source: Path, ki
 
 @pytest.mark.parametrize("piece", [b"\n", b" ", b"\t#", b"define @", b"a:", b"0123456789:", b". "])
 def test_repetitive_files_take_linear_time(piece: bytes) -> None:
-    """Check that regular expressions take linear time; backtracking would never end here."""
+    """Check that file kinds are recognised in linear time.
+
+    A regular expression that backtracks would not end in this test.
+    """
     assert kind_of("a", piece * (1 << 20)) in {None, "ll"}
 
 

@@ -1,4 +1,4 @@
-"""Tests a JSON parser that notes line numbers; its values must equal those of Python's parser."""
+"""Tests that JSON read with line numbers has the same values as Python's parser returns."""
 
 import json
 from typing import Any

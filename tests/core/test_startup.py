@@ -50,7 +50,7 @@ OBJECT = "examples/count_min.1.bpf.o"
 
 
 def imported(*words: str) -> set[str]:
-    """Return the modules that a command imports, except those that Python itself imports."""
+    """Return the modules that a command imports, without those that Python itself imports."""
     run = subprocess.run(
         [sys.executable, "-c", REPORT, *words],
         cwd=ROOT,
@@ -111,9 +111,9 @@ def test_no_command_imports_an_extra(words: Sequence[str]) -> None:
 
 @pytest.mark.parametrize("command", ["predict", "diagnose"])
 def test_stored_models_take_no_package_that_learns(command: str) -> None:
-    """Check that predictions from stored models import numpy, but neither scikit-learn nor SciPy.
+    """Check that predictions from stored models import neither scikit-learn nor SciPy.
 
-    Their import takes longer than a prediction.
+    Their import takes longer than a prediction; NumPy may be imported.
     """
     pytest.importorskip("numpy")
     traffic = ["--traffic", "flows=16000,size=1500,mtbr=200"]

@@ -32,7 +32,7 @@ CASES = {
 def run_on(
     words: list[str], prepare: Callable[[], None], **streams: int | None
 ) -> subprocess.CompletedProcess[str]:
-    """Run the command; `prepare` changes its standard streams before it starts."""
+    """Run a slowpath command; `prepare` changes its standard streams before it starts."""
     settings = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     return subprocess.run(  # type: ignore[call-overload, no-any-return]
         [sys.executable, "-m", "slowpath", *words],
@@ -47,7 +47,7 @@ def run_on(
 
 
 def closed(*numbers: int) -> Callable[[], None]:
-    """Return a preparation that closes standard streams, as `0<&-`, `>&-` and `2>&-` do."""
+    """Return a function for `run_on` that closes standard streams, like `>&-` in a shell."""
 
     def prepare() -> None:
         for number in numbers:
@@ -57,12 +57,12 @@ def closed(*numbers: int) -> Callable[[], None]:
 
 
 def full(number: int) -> Callable[[], None]:
-    """Return a preparation that makes a stream fail as on a full disk, as `>/dev/full` does."""
+    """Return a function for `run_on` that makes writes to a stream fail, like `>/dev/full`."""
     return lambda: (os.dup2(os.open("/dev/full", os.O_WRONLY), number), None)[1]
 
 
 def unread(number: int) -> Callable[[], None]:
-    """Return a preparation that makes a stream a pipe whose reader has closed its end."""
+    """Return a function for `run_on` that makes a stream a pipe that nobody reads."""
 
     def prepare() -> None:
         reader, writer = os.pipe()
@@ -89,9 +89,9 @@ SUCCESSFUL = [*every_command(), ("--version",), ("--help",), ("bound", "--help")
 
 
 def fresh_runs() -> set[tuple[str, ...]]:
-    """Return a set with one run of each command and one run in each format.
+    """Return a run of each command, and of each format, for tests in new processes.
 
-    Tests start these runs in new processes, without modules that were imported in advance.
+    All other runs are tested in forks of a process that has imported slowpath.
     """
     found = dict[object, tuple[str, ...]]()
     for words in SUCCESSFUL:
@@ -136,7 +136,7 @@ def test_output_and_errors_that_cannot_be_written() -> None:
 
 
 def test_output_that_is_not_read_to_its_end() -> None:
-    """Check that the exit code after `slowpath | head` is that of a process killed by SIGPIPE."""
+    """Check that `slowpath | head` exits with 141, like a process that SIGPIPE killed."""
     for words in (["bound", LISTING], ["show", OBJECT, "--listing"], ["bound", "--help"]):
         run = run_on(words, unread(1))
         assert (run.returncode, run.stderr) == (141, "")
@@ -152,7 +152,7 @@ def test_closed_input() -> None:
 def test_no_file_takes_the_place_of_a_closed_stream(tmp_path: Path) -> None:
     """Check that an output file does not get descriptor 2 if standard error is closed.
 
-    Otherwise, error messages would go to that file.
+    Otherwise, error messages would be written into that file.
     """
     packets = tmp_path / "out.pcap"
     words = ["bound", LISTING, "missing.asm", "--pcap-out", str(packets)]

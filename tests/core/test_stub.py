@@ -1,4 +1,4 @@
-"""Tests that generated types are current: of the compiled engine, and of the options in Python."""
+"""Tests that generated type files are current: the engine's stub, and the options in Python."""
 
 import ast
 
@@ -37,7 +37,7 @@ def test_stub_agrees_with_the_engine() -> None:
 
 
 def test_the_types_of_options_are_current() -> None:
-    """Check that the file with the types of options is current.
+    """Check that the generated `slowpath/api/options.py` is current.
 
     `slowpath.api` imports this file, so the test must not import `slowpath.api`.
     """

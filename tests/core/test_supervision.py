@@ -1,4 +1,4 @@
-"""Tests the worker process and thread with jobs that crash, hang or run out of memory."""
+"""Tests workers (process and thread) with jobs that crash, hang or run out of memory."""
 
 import faulthandler
 import mmap
@@ -74,7 +74,7 @@ def worker() -> Iterator[ProcessWorker]:
 def do(
     worker: JobWorker, job: object, seconds: float | None = None, stopping: Stopping | None = None
 ) -> tuple[list[Message], EarlyEnd | None]:
-    """Run a job in a worker; return its messages, and the reason if it ended early."""
+    """Run a job in a worker; return its messages, and the reason if it ended early, else None."""
     messages = list[Message]()
 
     def take(message: Message) -> bool:
@@ -251,7 +251,10 @@ def test_long_work_prints_one_line(
 
 
 def test_slow_machines_change_no_expected_output(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that `support.slowpath` hides the line about long work, which depends on the clock."""
+    """Check that `support.slowpath` removes the line about long work from standard error.
+
+    The line appears only on slow machines.
+    """
 
     def slow(words: list[str], *_: object) -> subprocess.CompletedProcess[str]:
         errors = "note: a.asm: 11 s so far, searching; nothing ends it by itself\nwarning: a: b\n"

@@ -1,4 +1,4 @@
-"""Tests pipelines of DPDK's software switch as input: slowest paths, errors with lines."""
+"""Tests the analysis of pipelines of DPDK's software switch: slowest paths, errors with lines."""
 
 import json
 import subprocess
@@ -193,7 +193,7 @@ def test_other_targets_and_options_are_refused(
 
 
 def test_pipelines_of_experiments_have_bounds(tmp_path: Path) -> None:
-    """Check that the slowest path costs more with the component of an experiment than without."""
+    """Check that an experiment's pipeline costs more with its component than without."""
     files = []
     for name in shipped_names():
         experiment = shipped_experiment(name)

@@ -1,4 +1,4 @@
-"""Tests that `--target` means the same in every command: a list of targets, as far as possible."""
+"""Tests that `--target` accepts a list of targets in every command that can use several."""
 
 import json
 from pathlib import Path
@@ -46,7 +46,7 @@ def test_every_command_takes_a_list_or_has_a_reason() -> None:
 
 
 def names_of(document: object) -> set[str]:
-    """Return all values of keys `target` in a document."""
+    """Return all values of keys `target` anywhere in a document."""
     found = set[str]()
     if isinstance(document, dict):
         found |= {document["target"]} if isinstance(document.get("target"), str) else set()

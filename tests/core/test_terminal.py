@@ -1,4 +1,4 @@
-"""Tests output on terminals: styles, and the progress line of an analysis."""
+"""Tests output on terminals: colours, and the progress line of an analysis."""
 
 import os
 import pty
@@ -22,7 +22,7 @@ COMMAND = [sys.executable, "-m", "slowpath", "bound", "examples/two_protocols.as
 
 
 class Screen(StringIO):
-    """A fake terminal without a size."""
+    """A fake terminal of unknown size."""
 
     def isatty(self) -> bool:
         return True
@@ -32,9 +32,9 @@ class Screen(StringIO):
 
 
 def replace_errors(monkeypatch: pytest.MonkeyPatch) -> Screen:
-    """Replace standard error by a fake terminal.
+    """Replace standard error by a fake terminal, and return it.
 
-    It is not a fixture, because pytest replaces standard error again after fixtures.
+    This is not a fixture, because pytest replaces standard error again after fixtures.
     """
     made = Screen()
     monkeypatch.setattr(sys, "stderr", made)
@@ -81,7 +81,7 @@ def on_terminal(
     cwd: Path = ROOT,
     variables: Mapping[str, str],
 ) -> str:
-    """Return the output that a command writes to a terminal."""
+    """Run a command whose standard output is a terminal; return the output."""
     ours, its = pty.openpty()
     environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
     output = b""

@@ -1,4 +1,4 @@
-"""Tests that the tutorials are short, and that their commands print what the pages show."""
+"""Tests that tutorials are short, and that their commands print what the pages show."""
 
 import difflib
 import doctest
@@ -48,9 +48,9 @@ def test_tutorials_end_with_three_links(page: Path) -> None:
 
 @by_page
 def test_tutorials_show_real_output(page: Path, tmp_path: Path) -> None:
-    """Run all steps of a tutorial in order, and compare their output with the page.
+    """Run the commands of a tutorial in order, and compare their output with the page.
 
-    If a step needs something that this machine lacks, the test is skipped at the end.
+    If a command needs something that this machine lacks, the test is skipped at the end.
     """
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     text = page.read_text()
@@ -80,7 +80,7 @@ def test_python_examples_work(page: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def missing(excerpt: str, output: str, varies: bool = False) -> list[str]:
-    """Return the shown lines that are missing at their place in the output.
+    """Return the lines of an excerpt on a page that are missing, or misplaced, in the output.
 
     A line `…` stands for any lines, and `…` at the end of a line for its remainder. If the output
     `varies`, numbers and widths of columns may differ.
@@ -116,7 +116,7 @@ def _shows(shown: str, line: str) -> bool:
 
 
 def renewed(excerpt: str, output: str) -> str:
-    """Return an excerpt with its lines replaced by the most similar ones of the output."""
+    """Return an excerpt with each wrong line replaced by the most similar line of the output."""
     lines = [line.rstrip() for line in output.splitlines()]
     parts = []
     for shown in excerpt.splitlines():

@@ -1,4 +1,4 @@
-"""Tests the installed package: its content, and its use without other packages."""
+"""Tests the package after installation: its files, and its use without any other packages."""
 
 import email
 import re
@@ -26,7 +26,7 @@ OBJECT = "count_min.8.bpf.o"
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Yield the folder of executables of an environment that has only the package."""
+    """Install the package alone in a new environment; yield the folder of its executables."""
     folder = tmp_path_factory.mktemp("environment")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     pip = [sys.executable, "-m", "pip", "--python", str(folder / "bin/python"), "install"]
@@ -44,7 +44,7 @@ def empty(tmp_path: Path) -> Path:
 
 
 def start(programs: Path, folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    """Run an executable of the environment, which finds no other executables."""
+    """Run an executable of the environment, with only these executables in PATH."""
     return subprocess.run(
         [programs / command[0], *command[1:]],
         cwd=folder,
@@ -57,7 +57,7 @@ def start(programs: Path, folder: Path, *command: str) -> subprocess.CompletedPr
 
 
 def run(programs: Path, folder: Path, *command: str) -> str:
-    """Run an executable of the environment without errors, and return its output."""
+    """Run an executable of the environment, check that it succeeds, and return its output."""
     done = start(programs, folder, *command)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout

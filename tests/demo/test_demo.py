@@ -1,4 +1,4 @@
-"""Tests `slowpath demo`, which needs no file."""
+"""Tests the command `slowpath demo`, which analyses an example and needs no file."""
 
 from pathlib import Path
 

@@ -130,9 +130,10 @@ def test_missing_values_fail_gates(saved: list[str]) -> None:
 
 
 def test_programs_that_come_and_go_can_be_allowed(saved: list[str]) -> None:
-    """Check `--allow-gone` and `--allow-new`: removed and added programs then pass `--fail-on`.
+    """Check that removed and added programs fail a gate, unless an option allows them.
 
-    The error without these options names them. Conditions on values of NEW still apply.
+    The options are `--allow-gone` and `--allow-new`; the error names the one that would help.
+    Conditions on values of NEW still apply to added programs.
     """
     gate = ("--fail-on", "bitrate_pct < -50")
     for name, option in (("lost", "--allow-gone"), ("added", "--allow-new")):
@@ -231,7 +232,7 @@ def test_unreadable_input(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", ["", " \n"])
 def test_an_empty_side_is_an_error(tmp_path: Path, content: str) -> None:
-    """Check the error for an empty file, as left by a run that fails before it saves results."""
+    """Check the error about an empty file, which a failed run can leave instead of results."""
     empty = tmp_path / "empty.json"
     empty.write_text(content)
     for sides in ((empty, PLAIN), (PLAIN, empty), (empty, empty)):
@@ -283,7 +284,7 @@ def test_a_file_that_was_not_there_before_had_no_programs(tmp_path: Path) -> Non
 
 
 def test_an_interrupt_ends_both_sides(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that the first Ctrl-C stops the analysis of OLD, and that of NEW is not started."""
+    """Check that the first Ctrl-C ends the comparison: OLD is stopped, and NEW is not started."""
     analysed = list[str]()
 
     def interrupted(*_: object) -> analyses.Outcome:
@@ -442,7 +443,10 @@ def test_changes_within_the_error_of_an_estimate_are_named() -> None:
 
 
 def folders_of(tmp_path: Path, files: dict[str, list[str]]) -> list[Path]:
-    """Write folders of results; `files` has the names of programs in each file, such as `a/x`."""
+    """Write two folders of saved results, `old` and `new`, and return them.
+
+    `files` has the names of the programs in each file, such as `old/a`.
+    """
     for name, programs in files.items():
         file = tmp_path / f"{name}.json"
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -452,7 +456,7 @@ def folders_of(tmp_path: Path, files: dict[str, list[str]]) -> list[Path]:
 
 
 def test_folders_of_results_are_compared_by_file_name(tmp_path: Path) -> None:
-    """Check that files with the same path are a pair, even if their programs have equal names."""
+    """Check that result files are paired by path, even if their programs have equal names."""
     files = {
         "old/first": ["main"],
         "old/more/second": ["main", "lost"],
@@ -510,7 +514,10 @@ def test_settings_do_not_stop_a_comparison_of_saved_results(
 
 
 def test_formats_for_code_review(saved: list[str]) -> None:
-    """Check findings about made-up results, which have no lines and are shown at files."""
+    """Check findings about made-up results.
+
+    They have no source lines, so the findings are shown at files.
+    """
     gate = ("--fail-on", "bitrate_pct < -5", "--allow-new", "--allow-gone", "--format")
     log = slowpath("diff", *saved, *gate, "sarif")
     assert log.returncode == 1
@@ -566,7 +573,7 @@ def test_folders_of_programs_are_analysed(tmp_path: Path) -> None:
 
 
 def test_saved_results_are_compared_by_name_with_a_folder(tmp_path: Path) -> None:
-    """Check that files with the same name in two folders are distinguished by their paths."""
+    """Check that files with equal names in different subfolders are not mixed up."""
     xdp = tmp_path / "xdp"
     for name, example in (
         ("a/main.bpf.o", "count_min.4.bpf.o"),

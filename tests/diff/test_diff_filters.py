@@ -38,7 +38,7 @@ NUMBER = st.floats(allow_nan=False, allow_infinity=False, width=32)
 
 
 def row(percent: float = 0.0, **changes: object) -> Row:
-    """Return a table row for a program whose bit rate changed by `percent` percent."""
+    """Return the table row of a made-up program whose bit rate changed by `percent` percent."""
     made = make_row(Pair(make_result(**changes), make_result(**changes)))
     made.values["bitrate_pct"] = percent
     return made

@@ -28,12 +28,12 @@ from support import make_bound, make_profile, make_result
 
 
 def rate(bits: float, **changes: Any) -> Result:
-    """Return an analysis result with this guaranteed bit rate."""
+    """Return a made-up result with this guaranteed bit rate."""
     return make_result(guarantee=make_bound(bitrate_bps=bits, **changes))
 
 
 def count(instructions: int, accesses: int = 3, **changes: Any) -> Result:
-    """Return an analysis result for a target that counts instructions and memory accesses."""
+    """Return a made-up result for a target that counts instructions and memory accesses."""
     counts = {"instructions": instructions, "memory accesses": accesses}
     none = {"bitrate_bps": None, "packetrate_pps": None, "bottleneck": None, "components": None}
     guarantee = make_bound(counts=counts, **none)
@@ -45,7 +45,7 @@ def count(instructions: int, accesses: int = 3, **changes: Any) -> Result:
 
 
 def named(*names: str) -> list[Result]:
-    """Return the analysis results of programs named `FILE:PROGRAM`."""
+    """Return made-up results of programs, each named `FILE:PROGRAM`."""
     pieces = (name.split(":") for name in names)
     return [make_result(file=file, program=program) for file, program in pieces]
 

@@ -28,7 +28,7 @@ LINE = ROOT / "tests/fit/line.csv"
 
 @pytest.fixture(scope="module")
 def few(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return a file with a third of the lines of `DATA`, as fits of all take seconds."""
+    """Return a file with a third of the lines of `DATA`, because fits of all lines take seconds."""
     file = tmp_path_factory.mktemp("few") / "few.csv"
     file.write_text(thinned())
     return str(file)
@@ -52,7 +52,7 @@ def test_csv(few: str) -> None:
 
 
 def test_the_error_of_points_on_a_line_is_unknown(tmp_path: Path) -> None:
-    """Check that text, CSV and JSON state no error and no interval if all points are on a line."""
+    """Check that no format states an error or interval if all points lie exactly on a line."""
     file = tmp_path / "line.csv"
     file.write_text("x,y\n1,3\n2,5\n3,7\n")
     words = ("fit", file, "--x", "x", "--y", "y")

@@ -1,4 +1,4 @@
-"""Tests `slowpath.fit` from Python: it gives the command's results, and reads saved models."""
+"""Tests that `slowpath.fit` returns the command's results, and reads saved models."""
 
 import csv
 import doctest

@@ -1,8 +1,8 @@
-"""Tests the evaluation of fitted models at given x, by comparison with a stored table.
+"""Tests that stored models have stored values and intervals at given x.
 
 `tests/golden/models/evaluation.json` is a list of `{"name", "model", "x", "y", "low", "high",
-"outside"}`. Models are derived only when the table is renewed. The test evaluates the stored
-models, so that nothing depends on the last digits of a fit. Other implementations can use it, too.
+"outside"}`. Models are fitted only when the table is renewed. The test evaluates the stored models,
+so that nothing depends on the last digits of a fit. Other implementations can use it, too.
 """
 
 import json
@@ -47,13 +47,13 @@ def noise(seed: int, size: int) -> Floats:
 
 
 def around(x: Floats) -> list[list[float]]:
-    """Return measured values of x, values between them, and values beyond both ends."""
+    """Return values of x at the measured ones, between them, and beyond both ends."""
     beyond = [-x[-1], 0.0, x[0] / 2, x[-1] * 1.5, x[-1] * 100]
     return [[float(one)] for one in [*x[:2], *np.sqrt(x[:-1] * x[1:])[1::3], x[-1], *beyond]]
 
 
 def of_templates(monkeypatch: pytest.MonkeyPatch) -> Iterator[Case]:
-    """Yield a model of one segment for each function that can be fitted, such as a polynomial."""
+    """Yield a fitted model of one segment for each kind of function that can be fitted."""
     x = np.geomspace(20, 3000, 16)
     y = (9 + 2 * np.log(x) + 0.002 * x + 100 / x) * noise(1, 16)
     for template in (*TEMPLATES, *WHOLE):
@@ -65,7 +65,7 @@ def of_templates(monkeypatch: pytest.MonkeyPatch) -> Iterator[Case]:
 
 
 def of_others() -> Iterator[Case]:
-    """Yield models with several segments, constraints, values around zero, or two variables."""
+    """Yield fitted models with several segments, constraints, small values, or two variables."""
     x = np.geomspace(10, 1e6, 40)
     steps = np.where(x < 1e3, 20.0, np.where(x < 5e4, 10 + 5 * np.log(x), 100 - 2e5 / x))
     yield Case("segments", derived({"n": x, "ns": steps * noise(2, 40)}), around(x))
@@ -101,7 +101,7 @@ def of_others() -> Iterator[Case]:
 
 
 def bless(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Evaluate all models again, and write the table of expected values."""
+    """Write the table of expected values again, with new fits."""
     cases = []
     for name, model, x in (*of_templates(monkeypatch), *of_others()):
         found = evaluate(model, np.array(x))
@@ -144,7 +144,10 @@ def test_places_do_not_depend_on_each_other() -> None:
 
 
 def test_intervals_have_their_share_of_points_that_no_model_has_seen() -> None:
-    """Test 90 % intervals for curves with a step; each model is fitted to every other point."""
+    """Check that 90 % intervals contain about 90 % of new points, for curves with a step.
+
+    Each model is fitted to every other point; the other points are new to it.
+    """
     inside, seeds = 0, 8 if CAMPAIGN > 1 else 4
     for seed in range(seeds):
         draw = np.random.default_rng(seed)

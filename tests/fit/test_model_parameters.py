@@ -1,4 +1,4 @@
-"""Tests parameters of fitted models: of many segments, in other units, with a least magnitude."""
+"""Tests the parameters of fitted models: many segments, other units, least absolute values."""
 
 import numpy as np
 import pytest
@@ -100,9 +100,9 @@ def test_fitted_values_are_those_of_the_capped_parameters(template: Template) ->
 
 
 def test_the_limit_makes_simpler_functions_better() -> None:
-    """Check that a minimum absolute value of parameters leads to a simpler function.
+    """Check that a least absolute value of parameters leads to a simpler function.
 
-    Without this minimum, the function with most parameters has the least error.
+    Without it, the function with most parameters has the least error.
     """
     x = np.linspace(1, 100, 12)
     y = (100 + x) * (1 + 1e-5 * np.random.default_rng(3).standard_normal(12))

@@ -1,4 +1,4 @@
-"""Tests the residuals of fitted models: deviations that neighbouring points share."""
+"""Tests the residuals of fitted models: deviations from the functions that neighbours share."""
 
 import json
 import tomllib
@@ -40,7 +40,7 @@ def curve(x: Floats = X) -> Floats:
 
 
 def points(x: Floats, y: Floats, share: float | None = None) -> Points:
-    """Return measured points; `share` is their known noise, as a share of y."""
+    """Return measured points. | If `share` is given, it is the known noise, as a fraction of y."""
     table = {"entries": list(x), "ns": list(y)}
     if share is None:
         return points_of(table, ["entries"], "ns")
@@ -53,7 +53,7 @@ def structured(seed: int, noise: float = 0.005) -> Floats:
 
 
 def without_residuals(known: Points) -> FittedModel:
-    """Fit functions to the points, without residuals and held-out points."""
+    """Fit functions to the points; the model predicts no residuals, and holds out no points."""
     plain: FittedModel = {**fit(known, QUICK), "residuals": None}
     return plain
 
@@ -89,7 +89,7 @@ def test_structure_that_is_more_than_known_noise_is_predicted() -> None:
 
 
 def test_structure_that_many_points_share_is_predicted_whatever_the_noise() -> None:
-    """Check that residuals improve the prediction of waves that are too many for segments.
+    """Check that residuals improve predictions of a curve with too many waves for segments.
 
     Each wave has nine points.
     """
@@ -216,7 +216,7 @@ def test_between_points_a_straight_line_joins_the_shares() -> None:
 
 @pytest.mark.parametrize("step", [1e-4, 1e-2, 1.0])
 def test_the_walk_is_expected_where_dense_matrices_say(step: float) -> None:
-    """Compare the expected random walk below noisy residuals with a computation by dense matrices.
+    """Compare the expected random walk below noisy residuals with a calculation by dense matrices.
 
     The walk's start is unknown, so its covariance matrix has a large constant.
     """

@@ -1,4 +1,4 @@
-"""Tests models of curves for arbitrary data, and the fast search against an exhaustive one."""
+"""Tests models that are fitted to curves, and compares the fast search with an exhaustive one."""
 
 import json
 from collections.abc import Callable
@@ -36,7 +36,7 @@ def noise(seed: int, size: int, share: float = 0.02) -> Floats:
 
 
 def steps(seed: int, size: int = 24) -> tuple[Floats, Floats]:
-    """Return x and y of a noisy curve of two or three segments."""
+    """Return x and y of a noisy made-up curve with two or three segments."""
     draw = np.random.default_rng(seed)
     x = np.geomspace(10, 10 ** draw.uniform(2, 6), size)
     cuts = sorted(draw.choice(np.arange(7, size - 6), 1 + int(draw.integers(0, 2)), replace=False))
@@ -192,7 +192,7 @@ def test_few_points_that_run_into_a_limit_are_that(name: str, seed: int) -> None
 
 
 def test_random_limits_of_few_points_become_no_exponential() -> None:
-    """Check that 6 to 8 points of a line with a bend are not fitted by an exponential function.
+    """Check that 6 to 8 points of a line with a bend do not become an exponential function.
 
     Fitted models must be close to the true curve between the points.
     """
@@ -296,7 +296,7 @@ def test_a_line_needs_no_more_than_three_points(size: int) -> None:
 
 @pytest.mark.parametrize("size", [3, 4])
 def test_few_points_that_only_spread_are_a_constant(size: int) -> None:
-    """Check that 3 or 4 noisy points of a constant are mostly fitted by a constant.
+    """Check that 3 or 4 noisy points around a constant are mostly fitted by a constant.
 
     Four other functions are tried, each of which is accepted wrongly once in twenty times.
     """
@@ -408,9 +408,9 @@ def test_points_that_are_left_out_tell_the_number_of_segments() -> None:
 
 
 def test_models_of_random_curves_are_recovered() -> None:
-    """Check that fits find two segments and their limit for five of six noisy curves.
+    """Check that fits find the two segments of noisy curves, and their limit, in five of six cases.
 
-    `bench/fit_recovery.py` counts such fits for many more curves.
+    `bench/fit_recovery.py` counts this for many more curves.
     """
     right, seeds = 0, 12 if CAMPAIGN > 1 else 6
     for seed in range(seeds):
@@ -426,9 +426,9 @@ def test_models_of_random_curves_are_recovered() -> None:
 
 
 def test_each_segment_has_a_spread_of_its_own() -> None:
-    """Check that a bend of 5 % is found in points with 0.2 % noise.
+    """Check that a step of 5 % is found among points with 0.2 % noise.
 
-    Other points have more noise.
+    Other points of the curve have more noise.
     """
     x = np.geomspace(10, 1e6, 60)
     large, small = noise(21, 60, 0.1), noise(22, 60, 0.002)
@@ -455,9 +455,9 @@ def test_points_of_a_segment_that_spreads_more_are_no_outliers() -> None:
 
 
 def test_what_moves_all_points_at_once_widens_intervals() -> None:
-    """Check that a common deviation of 5 % of all points widens the intervals of parameters.
+    """Check that a deviation that all points share widens the intervals of parameters.
 
-    Otherwise, the points are on a line.
+    All points may be off by the same 5 %; apart from that, they are on a line.
     """
     x = np.arange(1.0, 17.0)
     y = (10 + 3 * x) * noise(1, 16, 0.001)
@@ -505,9 +505,10 @@ def test_a_model_is_clearly_better_only_beyond_chance() -> None:
 
 
 def test_more_segments_are_taken_where_they_predict_what_was_left_out() -> None:
-    """Check that the default options fit more segments, and better, to times of memory copies.
+    """Check that default options fit measured times of memory copies better than quick options.
 
-    These times have more steps than noise hides, due to caches and copying methods.
+    Due to caches and copying methods, these times have more steps than noise hides. The default
+    finds more segments.
     """
     rows = np.loadtxt(CURVES_MEASURED / "copy.csv", delimiter=",", skiprows=1)[1::2]
     table = points(rows[:, 0], rows[:, 1])

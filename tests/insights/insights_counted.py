@@ -1,4 +1,7 @@
-"""Helpers for tests of `slowpath insights counts`: sources, traces, and reports."""
+"""Helpers for tests of `slowpath insights counts`: they write sources and traces, and run it.
+
+The command runs a function on a packet trace, and counts its instructions and memory accesses.
+"""
 
 import json
 from collections.abc import Sequence
@@ -23,7 +26,7 @@ CONFIGURATIONS = {
 
 
 def fewer_unless_campaign(cases: Sequence[_Case], count: int) -> Sequence[_Case]:
-    """Return the first `count` test cases, or all of them in a campaign (`make campaign`)."""
+    """Return only the first `count` test cases, but all of them in a campaign (`make campaign`)."""
     return cases if CAMPAIGN > 1 else cases[:count]
 
 
@@ -47,7 +50,10 @@ _KEPT = TemporaryDirectory()
 
 @cache
 def example(name: str) -> Example:
-    """Run `insights counts` on the example with this name in CONFIGURATIONS, once per process."""
+    """Run `insights counts` on an example of CONFIGURATIONS; return the report and written files.
+
+    Each process runs it only once.
+    """
     files = [Path(_KEPT.name, f"{name}.{kind}.json") for kind in ("placement", "coalescing")]
     _, traffic, *config = setting(name)
     outputs = ("--placement-out", files[0], "--coalescing-out", files[1])
@@ -56,12 +62,15 @@ def example(name: str) -> Example:
 
 
 def setting(name: str) -> tuple[str | Path, ...]:
-    """Return the command-line options with which an example is counted."""
+    """Return the command-line options for counting an example: its trace and configuration."""
     return "--pcap", EXAMPLES / f"{name}.pcap", "--config", CONFIGURATIONS[name]
 
 
 def error_of(*words: str | Path, code: int = 3) -> str:
-    """Run a command that must fail with this exit code and write no output. Return its errors."""
+    """Run a command that must fail with this exit code, and return its errors.
+
+    It must not write any output.
+    """
     run = slowpath(*words, timeout=300)
     assert (run.returncode, run.stdout) == (code, ""), run.stderr
     return run.stderr
@@ -74,12 +83,12 @@ def reported(*words: str | Path) -> dict[str, Any]:
 
 
 def as_it_is(name: str) -> dict[str, Any]:
-    """Return the report of `slowpath insights FILE` on an unchanged example."""
+    """Return the report of `slowpath insights FILE` on an example without changes."""
     return reported(EXAMPLES / f"{name}.cc", *setting(name))
 
 
 def trace(folder: Path, packets: Sequence[bytes]) -> Path:
-    """Write a capture file with these frames."""
+    """Write a capture file with these frames, and return it."""
     file = folder / "trace.pcap"
     write_pcap(str(file), packets)
     return file
@@ -96,7 +105,7 @@ def calls(report: dict[str, Any]) -> dict[str, int]:
 
 
 def sent(report: dict[str, Any]) -> dict[int, int]:
-    """Return the number of packets that left by each output, from a report."""
+    """Return the number of packets sent to each output, from a report."""
     return {one["output"]: one["packets"] for one in report["fate"]["outputs"]}
 
 
@@ -111,7 +120,7 @@ def frames_of(file: Path) -> list[bytes]:
 
 
 def element(folder: Path, name: str, body: str) -> Path:
-    """Write the source of a Click element class with these members, and return the file."""
+    """Write the source of a Click element class with the members `body`, and return the file."""
     source = folder / f"{name.lower()}.cc"
     source.write_text(
         f"#include <click/element.hh>\nclass {name} : public Element {{ public:\n"

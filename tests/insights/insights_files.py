@@ -1,4 +1,4 @@
-"""Builds valid input files of `slowpath insights`, which tests change."""
+"""Builds valid input files of `slowpath insights`, which tests then make invalid."""
 
 import json
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from slowpath.core.errors import InputError
 
 
 def small() -> dict[str, Any]:
-    """Return a case for `insights placement`: two data structures; `a` is copied to `b`."""
+    """Return input of `insights placement`: two data structures; `a` is copied to `b`."""
     return {
         "levels": ["near", "far"],
         "capacity_bytes": {"one": {"near": 64, "far": 4096}},
@@ -37,7 +37,7 @@ def small() -> dict[str, Any]:
 
 
 def refusal(use: Callable[[str], object], file: Path) -> str:
-    """Return the error message for a file that the function `use` must reject."""
+    """Return the error message of the function `use` for a file that it must reject."""
     with pytest.raises(InputError) as caught:
         use(str(file))
     return str(caught.value)

@@ -1,4 +1,4 @@
-"""Loads functions that use the Click headers into the test process, so that tests can call them."""
+"""Compiles C++ functions that use the Click headers, and loads them into the test process."""
 
 import ctypes
 import shutil
@@ -10,7 +10,7 @@ from slowpath.insights.source.sources import HEADERS
 
 
 def native(folder: Path, source: Path) -> ctypes.CDLL:
-    """Compile a C++ source with slowpath's Click headers, and load it as a library."""
+    """Compile a C++ source with slowpath's Click headers, and load it as a shared library."""
     names = ("clang++", "clang++-16", "g++")
     compiler = next((name for name in names if shutil.which(name)), None)
     if compiler is None:

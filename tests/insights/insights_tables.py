@@ -1,6 +1,6 @@
-"""Builds made-up network functions for tests of `insights`, and writes tables of their throughput.
+"""Builds made-up network functions and tables of their throughput, for tests of `insights`.
 
-Tables have the throughput by number of cores, or of groups of functions that share a card.
+The tables have the throughput by number of cores, or of groups of functions that share a card.
 """
 
 import csv
@@ -24,9 +24,9 @@ Function = dict[str, int]
 
 @cache
 def published_curves(traffic: str) -> Curves:
-    """Return the published throughput by number of cores of the training functions.
+    """Return the published throughput of the training functions, by number of cores.
 
-    Skip the test if the table is missing.
+    Skip the test if the table is missing. `traffic` is the name of the table.
     """
     folder = oracles.folder("insights", "SLOWPATH_INSIGHTS", "netronome-scaling")
     return read_curves(str(folder / "netronome-scaling" / f"{traffic}.csv.gz"))
@@ -43,7 +43,10 @@ def published_groups() -> tuple[Groups, Paired]:
 
 
 def plain(**changes: int) -> Function:
-    """Return parameters of a chain without elements: smallest usual values, except `changes`."""
+    """Return the parameters of a chain without elements, with `changes`.
+
+    Other parameters have their smallest usual values.
+    """
     found = dict.fromkeys((*NEEDED, *OPTIONAL), 0)
     found |= {name: least for name, (least, _) in USUAL.items()}
     assert changes.keys() <= found.keys()
@@ -51,7 +54,7 @@ def plain(**changes: int) -> Function:
 
 
 def drawn(count: int, seed: int) -> list[Function]:
-    """Return random functions whose parameters vary as in the published tables."""
+    """Return `count` random functions, with parameters that vary as in the published tables."""
     random = np.random.default_rng(seed)
     found = []
     for _ in range(count):
@@ -67,9 +70,9 @@ def drawn(count: int, seed: int) -> list[Function]:
 def curve_rows(
     functions: Sequence[Function], throughput: np.ndarray, latency: np.ndarray
 ) -> list[dict[str, Any]]:
-    """Return the rows of a table of throughput and latency by number of cores.
+    """Return table rows with throughput and latency by number of cores.
 
-    Throughput and latency have the shape (functions, 7).
+    Both arrays have the shape (functions, 7); the second index is that of the number of cores.
     """
     return [
         {
@@ -85,7 +88,7 @@ def curve_rows(
 
 
 def query_rows(functions: Sequence[Function], cores: Sequence[int]) -> list[dict[str, Any]]:
-    """Return the rows of a query: each function with each of these numbers of cores."""
+    """Return query rows: each function, combined with each of these numbers of cores."""
     return [
         {"function": f"f{at}", **one, "cores": number}
         for at, one in enumerate(functions)
@@ -98,9 +101,10 @@ def group_rows(
     alone: np.ndarray | None = None,
     pairs: np.ndarray | None = None,
 ) -> list[dict[str, Any]]:
-    """Return groups of four consecutive functions that share a card, with measurements.
+    """Return rows of groups: four consecutive functions share a card.
 
-    The shape of `alone` is (groups, 4, 2), and that of `pairs` is (groups, 6, 2, 2).
+    `alone` are measurements without neighbours, of shape (groups, 4, 2), and `pairs` those of
+    pairs, of shape (groups, 6, 2, 2).
     """
     found = []
     for at in range(len(functions) // FUNCTIONS):
@@ -125,7 +129,7 @@ def group_rows(
 
 
 def write_csv(file: Path, rows: Sequence[Mapping[str, object]]) -> Path:
-    """Write a table as CSV. The file is compressed if its name ends in `.gz`."""
+    """Write a table as CSV, compressed if the name ends in `.gz`; return the file."""
     text = io.StringIO()
     table = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
     table.writeheader()
@@ -134,7 +138,7 @@ def write_csv(file: Path, rows: Sequence[Mapping[str, object]]) -> Path:
 
 
 def write_lines(file: Path, rows: Sequence[Mapping[str, object]]) -> Path:
-    """Write JSON objects, one on each line."""
+    """Write JSON objects, one per line, compressed if the name ends in `.gz`; return the file."""
     return _write(file, "".join(f"{json.dumps(row)}\n" for row in rows))
 
 

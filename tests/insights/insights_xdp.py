@@ -1,4 +1,4 @@
-"""Helpers for tests of XDP programs that `insights` runs in user space, and their traffic."""
+"""Helpers for tests that run XDP programs in user space, as `insights` does."""
 
 import struct
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ _VARIED = (12, 13, 14, 20, 23, 26, 30, 36, 37, 42, 46, 47)
 
 
 class MapState(NamedTuple):
-    """The definition and the entries of a map after a run. Sizes are in bytes."""
+    """A BPF map after a run: its definition and its entries; sizes are in bytes."""
 
     kind: int
     key: int
@@ -37,7 +37,7 @@ class MapState(NamedTuple):
 
 
 class Ran(NamedTuple):
-    """The results of a program for each packet of a sequence, and its maps after the last one."""
+    """The results of a program for packets, and the content of its maps after the last packet."""
 
     program: str
     answers: list[Answer]
@@ -78,7 +78,7 @@ def _ran(source: Path, packets: Sequence[bytes], maps: MapsFile | None, entry: s
 
 
 def packets_of(frames: Sequence[bytes]) -> list[Captured]:
-    """Return frames in the form in which captures contain them, one second apart."""
+    """Convert frames to captured packets, one second apart."""
     return [Captured(one, len(one), at * 10**9) for at, one in enumerate(frames)]
 
 
@@ -100,7 +100,7 @@ def traffic(count: int, seed: int) -> list[bytes]:
 
 
 def requests(count: int, seed: int) -> list[bytes]:
-    """Return random frames for the test program `helpers.bpf.c`."""
+    """Return random frames, with which the test program `helpers.bpf.c` calls its helpers."""
     draw = noise_of(seed)
     return [
         bytes(12)
@@ -113,9 +113,9 @@ def requests(count: int, seed: int) -> list[bytes]:
 
 
 def orders(count: int, seed: int, kinds: bytes = b"") -> list[bytes]:
-    """Return frames whose byte 14 selects the work of a program, at random or from `kinds`.
+    """Return frames in which byte 14 selects the work of a program, and later bytes are random.
 
-    The frames with `kinds` come last; bytes from 15 on are random.
+    `count` frames have a random byte 14; one more frame follows for each byte in `kinds`.
     """
     draw = noise_of(seed)
     drawn = bytes(draw.randrange(0, 8) for _ in range(count)) + kinds

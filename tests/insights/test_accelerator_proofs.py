@@ -1,4 +1,4 @@
-"""Tests proofs that functions can be replaced by accelerators, with functions in Python.
+"""Tests proofs that a function computes the same as an accelerator, with functions in Python.
 
 Also compares the reference results with published values.
 """
@@ -61,7 +61,7 @@ FOX = b"The quick brown fox jumps over the lazy dog"
 
 
 def naive_crc(crc: Crc, data: bytes) -> int:
-    """Return the CRC of data, computed bit by bit as the catalogue of CRC algorithms defines it."""
+    """Compute a CRC bit by bit, as the catalogue of CRC algorithms defines it."""
     register, mask = crc.initial, (1 << crc.width) - 1
     for byte in data:
         bits = f"{byte:08b}"
@@ -94,7 +94,7 @@ def test_crcs_have_the_check_values_of_the_catalogue(crc: Crc, check: int) -> No
 
 
 class Recorded:
-    """A CRC in Python with the interface of a C function that a proof examines."""
+    """A CRC in Python with the interface of a C function, so that proofs can examine it."""
 
     def __init__(self, crc: Crc, *, seeded: bool, swapped: bool, at: int, text: bool) -> None:
         self._crc, self._seeded, self._swapped, self._at = crc, seeded, swapped, at
@@ -188,7 +188,7 @@ def test_other_functions_are_no_crcs(function: object) -> None:
 
 
 def padded_digest(digest: Digest, data: bytes) -> bytes:
-    """Return the digest of a message, after padding it as MD5 and SHA define."""
+    """Compute the digest of a message, with the padding that MD5 and SHA define."""
     size, count = 16 * digest.word, 2 * digest.word
     padded = data + b"\x80"
     padded += bytes((-len(padded) - count) % size)

@@ -64,7 +64,7 @@ PLACES = {
 
 
 def examined(file: Path, *options: str) -> dict[str, Any]:
-    """Return the JSON report of `slowpath insights accelerators` on a file."""
+    """Run `slowpath insights accelerators` on a file, and return the JSON report."""
     output = remembered("insights", "accelerators", file, "--format", "json", *options)
     read: dict[str, Any] = json.loads(output)
     return read
@@ -370,7 +370,7 @@ def test_a_missing_function_with_a_name_like_the_frameworks_is_told(tmp_path: Pa
 
 
 class _EndsItself:
-    """A worker that reports its deadline and ends before it is killed."""
+    """A worker that reports its deadline and ends by itself, before it would be killed."""
 
     def wait(self, _seconds: float | None, receive: Callable[[Message], None]) -> None:
         receive(("unexamined", {"function": "endless"}))
@@ -384,9 +384,10 @@ def test_a_worker_that_ends_itself_at_the_deadline_is_reported() -> None:
 
 
 def test_a_deadline_keeps_what_was_proved(tmp_path: Path) -> None:
-    """Check that a proof found before the deadline is in the report.
+    """Check that the report contains a proof that was found before the deadline.
 
-    The proof takes less than a second. The endless functions take more than a second of CPU each.
+    This proof takes less than a second, while each of the endless functions takes more than a
+    second of CPU.
     """
     file = tmp_path / "slow.c"
     endless = "".join(
@@ -429,9 +430,9 @@ OWN = (
 def test_a_proved_function_inside_of_its_caller_is_not_suspected_again(
     tmp_path: Path, own: str, suspected: list[str]
 ) -> None:
-    """Check that a function proved to be a CRC does not make its caller suspected, too.
+    """Check that the caller of a proved CRC function is not reported as similar to a CRC.
 
-    A loop of the caller itself that is similar to a CRC is still suspected.
+    If the caller itself contains a loop like that of a CRC, it is still reported.
     """
     file = tmp_path / "inside.c"
     file.write_text(CRC % own)

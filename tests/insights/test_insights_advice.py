@@ -1,4 +1,4 @@
-"""Tests the report of `slowpath insights FILE`: advice, gaps, notes and errors."""
+"""Tests the report of `slowpath insights FILE`: advice, missing information, notes and errors."""
 
 import csv
 import io
@@ -38,7 +38,7 @@ def advised(*words: str | Path) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
-    """Return the report on the filter example, as text and as HTML page, from one run."""
+    """Return the report on the example `filter` as text and as HTML page, from one run."""
     needs_clang()  # the fixture `with_clang` is set up later than this one
     file = tmp_path_factory.mktemp("shown") / "advice.html"
     run = slowpath("insights", *TRACED, "--html", str(file))
@@ -52,7 +52,7 @@ def test_workers_that_run_at_the_same_time_share_the_memory(
     limits, sums = dict[ProcessWorker, int](), list[int]()
 
     class Recorded(ProcessWorker):
-        """A worker whose memory limit is recorded from its first job until its end."""
+        """A worker that records its memory limit from its first job until its end."""
 
         def start(self, number: int, seconds: float | None, arguments: Any = ()) -> None:
             limits[self] = self._memory() or 0
@@ -74,7 +74,7 @@ def test_workers_that_run_at_the_same_time_share_the_memory(
 
 
 def counts_of() -> dict[str, Any]:
-    """Return the counts of the filter example, which several tests compare with its report."""
+    """Return the counts of the filter example, with which tests compare the report's figures."""
     read: dict[str, Any] = json.loads(remembered("insights", "counts", *TRACED, "--format", "json"))
     return read
 
@@ -138,7 +138,7 @@ def test_the_page_begins_with_the_users_source_and_folds_headers(tmp_path: Path)
 
 
 def test_numbers_are_those_of_the_commands_that_they_come_from(tmp_path: Path) -> None:
-    """Check that counts, costs and layouts equal those of other `insights` commands."""
+    """Check that counts, costs and layouts equal those that other `insights` commands report."""
     found = advised(*TRACED)
     files = [tmp_path / "placement.json", tmp_path / "coalescing.json"]
     run = slowpath(
@@ -191,7 +191,10 @@ int look(const unsigned char *data, unsigned length) {
 
 
 def test_instructions_are_those_of_blocks_as_often_as_they_run(tmp_path: Path) -> None:
-    """Check the instructions of a trace: those of each block (`insights blocks`) times its runs."""
+    """Check that the report multiplies the instructions of each block by its number of runs.
+
+    `insights blocks` states the instructions of a block.
+    """
     source = tmp_path / "look.c"
     source.write_text(BRANCHES)
     run = slowpath("insights", "blocks", str(source), "--format", "json")
@@ -364,9 +367,9 @@ def test_estimates_say_what_the_card_has_not() -> None:
 
 
 def test_cores_and_neighbours_are_those_of_the_card() -> None:
-    """Check that advice on cores and neighbours agrees with the report's curve and list.
+    """Check that advice on cores and neighbours agrees with the curve and list in the report.
 
-    The work per packet that both are computed from comes from the trace.
+    Both are computed from the work per packet in the trace.
     """
     found = advised(*TRACED)
     card = found["card"]
@@ -405,9 +408,9 @@ def test_reports_on_other_sources_are_neighbours(tmp_path: Path) -> None:
 
 
 def test_what_was_noted_of_the_counts_is_in_the_report(tmp_path: Path) -> None:
-    """Check that the report notes accelerator calls, which are not counted as instructions.
+    """Check that the report notes calls of accelerators, which are not counted as instructions.
 
-    Functions of the source whose names are similar are counted.
+    Functions of the source with similar names are counted.
     """
     source, page = tmp_path / "engine.c", tmp_path / "engine.html"
     source.write_text(
@@ -452,9 +455,9 @@ def test_csv_has_the_advice_of_json() -> None:
 
 
 def test_following_the_advice_changes_the_numbers_as_announced(tmp_path: Path) -> None:
-    """Check that the advised order of struct members needs the announced number of accesses.
+    """Check that the advised order of struct members has the announced number of accesses.
 
-    There is no new advice on the changed source.
+    The test changes the source; then, no more advice must follow.
     """
     (announced,) = (one for one in advised(*TRACED)["advice"] if one["kind"] == "coalescing")
     members = re.findall(r"^\t(\w+ \w+;)$", announced["code"], re.MULTILINE)
@@ -557,7 +560,7 @@ def test_names_of_commands_win_over_files_but_paths_are_files(tmp_path: Path) ->
 
 
 def test_the_help_for_a_source_lists_its_options() -> None:
-    """Check that `--help` after a file lists the report's options, such as `--config` for Click."""
+    """Check that `--help` after a file lists the options of this report, such as `--config`."""
     run = slowpath("insights", "nf.c", "--help")
     assert (run.returncode, run.stderr) == (0, "")
     assert "Usage: slowpath insights [OPTIONS] FILE" in run.stdout

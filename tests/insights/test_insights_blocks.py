@@ -1,4 +1,7 @@
-"""Compares counts by basic block with the listing of the whole program, and clang's object."""
+"""Compares instruction counts by basic block with the listing of the whole program.
+
+The BPF instructions are compared with clang's object.
+"""
 
 import csv
 import json
@@ -28,14 +31,14 @@ EXAMPLES = sorted(
 
 
 def predicted(file: Path | str, *options: str) -> dict[str, Any]:
-    """Return the JSON report of `slowpath insights blocks`."""
+    """Run `slowpath insights blocks` on a file, and return the JSON report."""
     words = ("insights", "blocks", file, "--format", "json", *options)
     read: dict[str, Any] = json.loads(remembered(*words))
     return read
 
 
 def instructions_of(file: str, data: bytes) -> list[str]:
-    """Return the instructions of the program of an object as text."""
+    """Return the instructions of an object's program as text."""
     view = objects.View([0], None, listing=True, deadline_seconds=60, memory_bytes=None)
     shown = json.loads(objects.show(file, objects.read_object(file, data), view, Stopping()).text)
     return [one["text"] for one in shown["programs"][0]["listing"]]
@@ -47,7 +50,7 @@ def blocks_of(program: dict[str, Any]) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=str)
 def test_blocks_add_up_to_the_listing(file: Path) -> None:
-    """Compare the counts of all blocks together with the listing from `slowpath compile`."""
+    """Check that the counts of all blocks add up to the listing that `slowpath compile` writes."""
     [program] = predicted(file)["programs"]
     blocks = blocks_of(program)
     made = slowpath("compile", file, "--map-abi", "call", "--format", "json")
@@ -99,7 +102,7 @@ def test_variables_may_have_names_of_unnamed_values(tmp_path: Path) -> None:
 
 
 def test_unsupported_operations_do_not_change_other_blocks(tmp_path: Path) -> None:
-    """Check that an unsupported operation changes no counts of other basic blocks."""
+    """Check that an unsupported operation does not change the counts of other basic blocks."""
     source = """
         #include <linux/bpf.h>
         #include <bpf/bpf_helpers.h>
@@ -158,9 +161,9 @@ GLOBALS = """
 
 
 def test_accesses_to_global_variables_are_named(tmp_path: Path) -> None:
-    """Check that accesses to global variables are counted as state, although the card has none.
+    """Check that accesses to global variables count as state, although the card has no globals.
 
-    Placeholders for the addresses of variables do not change how accesses are classified.
+    Placeholders for the addresses of variables must not change the kinds of accesses.
     """
     file = tmp_path / "globals.bpf.c"
     file.write_text(GLOBALS % "table[data[13] & 63]++;")
@@ -177,9 +180,9 @@ def test_accesses_to_global_variables_are_named(tmp_path: Path) -> None:
 
 
 def test_accesses_through_merged_pointers_are_classified() -> None:
-    """Check that accesses by a pointer to an element of one of two maps are counted as state.
+    """Check that an access through a pointer into one of two maps counts as state.
 
-    The block reads six bytes by the pointer at once.
+    The block reads six bytes at once.
     """
     [program] = predicted(Path("examples/quic_lb.bpf.c"))["programs"]
     rows = {block["name"]: block for block in blocks_of(program)}
@@ -191,7 +194,7 @@ def test_accesses_through_merged_pointers_are_classified() -> None:
 def test_stand_ins_leave_all_blocks_reachable() -> None:
     """Check that placeholders for unsupported operations do not make any block unreachable.
 
-    The code generator does not know their values, so they decide no branch.
+    The code generator does not know their values, so it cannot decide a branch by them.
     """
     for name in ("tunnel", "flow_monitor", "ddos_filter", "dns_cache"):
         [program] = predicted(f"examples/{name}.bpf.c")["programs"]

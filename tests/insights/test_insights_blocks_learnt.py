@@ -1,4 +1,4 @@
-"""Tests tokens of basic blocks, predictions of trained models, and labels of training data."""
+"""Tests the learnt model of instruction counts: its tokens, predictions, and training data."""
 
 import json
 import os
@@ -58,7 +58,7 @@ out:
 
 
 def words_of(text: str = MODULE) -> dict[str, tuple[tuple[str, ...], int, int]]:
-    """Return the tokens, packet accesses and state accesses of each block of the function `f`."""
+    """Return tokens, packet accesses and state accesses of each basic block of the function `f`."""
     module = str(llvm.parse_assembly(text))
     functions = functions_of(llvm.parse_assembly(module))
     traced = IrModule(module, functions).traced("f", ["context"])["f"]
@@ -122,7 +122,7 @@ def test_shipped_model_is_small_and_knows_words() -> None:
     "name", fewer_unless_campaign(["ddos_filter", "dns_cache", "count_min", "chain/port_filter"], 2)
 )
 def test_predictions_are_near_the_counts(name: str) -> None:
-    """Check that predictions by block are near the counts (see insights-accuracy.md)."""
+    """Check that the learnt model's predictions for blocks are near the exact counts."""
     needs_clang()
     sums, accesses, by_block = {}, {}, {}
     for model in ("exact", "learnt"):
@@ -160,7 +160,7 @@ def test_plain_functions_are_predicted(tmp_path: Path) -> None:
 
 
 def pairs(file: str, folder: Path) -> list[list[Any]]:
-    """Return the training data for a source: blocks and instructions with their counts."""
+    """Return the training data for a source: blocks and instructions, with their counts."""
     needs_clang()
     manifest, out = folder / "manifest.json", folder / "pairs.jsonl"
     manifest.write_text(json.dumps([{"name": "it", "file": file, "flags": []}]))
@@ -209,7 +209,7 @@ def test_variables_and_calls_are_predicted_exactly(tmp_path: Path) -> None:
 
 
 def test_refusals_of_the_card_are_predicted(tmp_path: Path) -> None:
-    """Check that the learnt model predicts rejected accesses and the cost of products.
+    """Check that the learnt model predicts rejected accesses and the cost of multiplications.
 
     It uses the code generator's rules for both.
     """

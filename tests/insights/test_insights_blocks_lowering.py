@@ -1,6 +1,6 @@
-"""Compares BPF that llvmlite makes from LLVM IR with clang's BPF.
+"""Compares the BPF code that llvmlite generates from LLVM IR with the code of clang.
 
-Also tests functions that the back end rejects.
+Also tests functions that LLVM's BPF back end rejects.
 """
 
 import json
@@ -47,7 +47,7 @@ entry:
 
 
 def learnt(file: Path | str, *options: str) -> dict[str, Any]:
-    """Return the learnt model's prediction for the only program of a source."""
+    """Return the learnt model's prediction for the only program in a source."""
     [program] = predicted(file, "--model", "learnt", *options)["programs"]
     assert program["model"] == "learnt"
     for block in blocks_of(program):
@@ -56,7 +56,7 @@ def learnt(file: Path | str, *options: str) -> dict[str, Any]:
 
 
 def operations(machine: Machine, function: str) -> list[str]:
-    """Return the first token of each BPF instruction in a function."""
+    """Return the first token of each BPF instruction in a function, which names the operation."""
     [(name, rows)] = described(machine, function, [], {})
     assert name == function
     return [one.words[0] for one in rows]
@@ -64,7 +64,7 @@ def operations(machine: Machine, function: str) -> list[str]:
 
 @pytest.mark.parametrize("name", ["alaw2ulaw", "chain/counter", "count_min", "flow_monitor"])
 def test_both_back_ends_nearly_agree(name: str) -> None:
-    """Check that LLVM's BPF code from llvmlite and from clang has nearly equal sizes of blocks.
+    """Check that blocks have nearly equal sizes in the BPF code of llvmlite and of clang.
 
     The versions of LLVM may differ; at most one instruction in fifty is in another block.
     """
@@ -200,9 +200,9 @@ def test_llvms_own_files_are_predicted(tmp_path: Path) -> None:
 
 
 def test_refused_functions_are_found_without_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that a function that LLVM rejects is found by compiling functions separately.
+    """Check that functions that LLVM rejects are found without the help of its messages.
 
-    No message of LLVM names the function.
+    In this case, each function is compiled separately.
     """
     attempt = backend._attempt
 

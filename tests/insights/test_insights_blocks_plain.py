@@ -1,4 +1,4 @@
-"""Tests that plain C functions and Click elements are wrapped as BPF programs and counted."""
+"""Tests that plain C functions and Click elements are counted, after wrapping as BPF programs."""
 
 import os
 import re
@@ -98,7 +98,7 @@ def test_elements_are_counted(name: str) -> None:
 
 @pytest.mark.parametrize("name", ELEMENTS)
 def test_the_model_classifies_accesses_of_elements(name: str) -> None:
-    """Compare the learnt model's accesses to elements and packets with the exact counts."""
+    """Compare the accesses to elements and packets in the learnt model with the exact counts."""
     [exact] = predicted(EXAMPLES / f"{name}.cc")["programs"]
     [learnt] = predicted(EXAMPLES / f"{name}.cc", "--model", "learnt")["programs"]
     assert exact["model"] == "exact"
@@ -205,7 +205,7 @@ def test_uncountable_functions_are_predicted_with_a_reason(source: str, tmp_path
 def test_modules_are_counted_as_their_sources(kind: tuple[str, str], tmp_path: Path) -> None:
     """Check that LLVM IR and bitcode files have the same counts as their C source.
 
-    Blocks, values and parameters in these files have numbers, not names.
+    Their blocks, values and parameters have numbers instead of names.
     """
     source, module = tmp_path / "hits.c", tmp_path / f"hits.{kind[1]}"
     source.write_text(
@@ -243,7 +243,7 @@ NEWER = """define i32 @process(ptr %0, i32 %1) {
 def test_modules_of_newer_compilers_are_predicted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Check that LLVM IR of a newer clang than the installed one is predicted by the learnt model.
+    """Check that LLVM IR that is too new for the installed clang is predicted by the learnt model.
 
     The test uses the oldest installed clang that slowpath accepts.
     """
@@ -350,7 +350,7 @@ def test_inline_assembly_is_named(tmp_path: Path) -> None:
 
 
 def test_without_time_for_any_program_the_command_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check the error if the worker process stops at the deadline before it sends a result."""
+    """Check the error if the worker process stops at the deadline before any result."""
     monkeypatch.setattr(UnitWorker, "run", lambda *_: "total deadline")
     question = Question("f.c", None, "call", Clang(), "auto")
     with pytest.raises(StoppedError, match="deadline before a function was predicted"):
@@ -358,7 +358,7 @@ def test_without_time_for_any_program_the_command_fails(monkeypatch: pytest.Monk
 
 
 def test_calls_without_a_body_are_listed_separately(tmp_path: Path) -> None:
-    """Check that a call of an external function changes no counts of other basic blocks."""
+    """Check that a call of an external function does not change the counts of other blocks."""
     source = """
         #include <stdint.h>
         #include <string.h>
@@ -395,7 +395,7 @@ def test_calls_without_a_body_are_listed_separately(tmp_path: Path) -> None:
 
 
 def test_pointers_from_calls_have_an_unknown_kind(tmp_path: Path) -> None:
-    """Check that accesses by a pointer from an external function are reported as unsupported.
+    """Check that accesses through a pointer from an external function count as unsupported.
 
     The placeholder for the call returns a number, so the kind of the pointer is unknown.
     """

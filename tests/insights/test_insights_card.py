@@ -1,4 +1,7 @@
-"""Tests that advice has its announced effect on the instructions of programs for the card."""
+"""Tests that programs for the card, changed by the advice, save the announced instructions.
+
+The advice is that of `slowpath insights`; the card is a SmartNIC for which slowpath compiles.
+"""
 
 import json
 import tomllib
@@ -98,7 +101,7 @@ def test_the_card_runs_all_of_it(name: str, flags: str) -> None:
 
 @pytest.mark.parametrize("name", FETCHED)
 def test_reads_are_saved_as_announced(name: str) -> None:
-    """Check that fetching struct members together saves the announced reads of memory.
+    """Check that fetching struct members together saves as many memory reads as announced.
 
     The original source has one memory command per member; the changed one has one per window of
     bytes.
@@ -114,7 +117,10 @@ def test_reads_are_saved_as_announced(name: str) -> None:
 
 @pytest.mark.parametrize("name", FETCHED)
 def test_layouts_are_those_of_the_programs(name: str) -> None:
-    """Check that the file of layouts lists a struct's members in source order, with their sizes."""
+    """Check that the file of variable layouts lists the struct members as the source does.
+
+    The order and the sizes must agree.
+    """
     text = (FOLDER / f"{name}.bpf.c").read_text()
     first = text.rindex("struct {\n\t__uint(type")
     body = text[text.rindex("struct ", 0, first - 1) : first]
@@ -129,9 +135,10 @@ def test_layouts_are_those_of_the_programs(name: str) -> None:
 
 @pytest.mark.parametrize("name", ORDERED)
 def test_an_order_alone_changes_no_access(name: str) -> None:
-    """Check that an advised order of struct members alone does not save memory commands.
+    """Check that a new order of struct members saves no memory commands by itself.
 
-    By itself, the code generator never reads two members with one command.
+    The code generator never reads two members with one command, unless the source fetches them
+    together.
     """
     compared = {one["layout"]: one["accesses"] for one in announced(name)["compared"]}
     assert announced(name)["accesses"] == compared["source"] - 1
@@ -149,9 +156,10 @@ def test_rules_in_the_program_are_read_from_no_memory() -> None:
 
 @pytest.mark.parametrize("name", SUMMED)
 def test_a_corrected_sum_saves_little_where_one_command_reads_the_header(name: str) -> None:
-    """Check that correcting a checksum takes about as many instructions as recomputing it.
+    """Check that correcting a checksum takes about as many instructions as computing it anew.
 
-    The counts of the largest block differ by at most 16.
+    The counts of the largest blocks differ by at most 16, because one command reads the whole
+    header.
     """
     before, after = (
         max(one["instructions"] for one in blocks(name, flags)) for flags in ("", "-DFOLLOWED")
@@ -160,9 +168,10 @@ def test_a_corrected_sum_saves_little_where_one_command_reads_the_header(name: s
 
 
 def test_sums_of_headers_are_right(tmp_path: Path) -> None:
-    """Check that the recomputed checksum equals the checksum in the packets of a trace.
+    """Check two checksum functions on the packets of a trace.
 
-    After a change of the header, the corrected checksum equals the recomputed one.
+    The recomputed checksum must equal that of the packet. After a change of the header, the
+    corrected checksum must equal the recomputed one.
     """
     file = tmp_path / "sums.c"
     file.write_text(

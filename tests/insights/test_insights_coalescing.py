@@ -1,4 +1,7 @@
-"""Compares orders of variables with all permutations, the C compiler, and published orders."""
+"""Tests orders of variables that need few memory accesses.
+
+They are compared with all permutations, with layouts of the C compiler, and with published orders.
+"""
 
 import csv
 import io
@@ -61,9 +64,9 @@ def elements(
 
 
 def counted(element: Element, order: Order, width: int) -> Fraction:
-    """Return the memory accesses per packet of an order, computed from the definition.
+    """Return the memory accesses per packet of an order of variables, by the definition.
 
-    A block needs one access for each window of bytes that its variables touch.
+    A block needs one access for each window of `width` bytes that its variables touch.
     """
     windows = dict[str, set[int]]()
     end = 0
@@ -113,7 +116,7 @@ def test_costs_of_orders_are_counted_right(element: Element, width: int, dice: o
 @settings(max_examples=25)
 @given(elements(most=10, sizes=(4,)), st.sampled_from((8, 16)))
 def test_ten_variables_are_put_into_the_best_packs(element: Element, width: int) -> None:
-    """Compare orders of ten 4-byte variables with all divisions into windows of memory."""
+    """Compare orders of ten 4-byte variables with all ways to divide them into memory windows."""
     words = [Variable(one.name, 4, 4) for one in element.variables]
     element = element._replace(variables=words)
     masks = [
@@ -169,14 +172,17 @@ def test_a_search_that_is_stopped_has_a_bound_all_the_same(
 
 
 def words(names: str, *blocks: tuple[float, str]) -> Element:
-    """Return an element with these blocks, and a 4-byte variable for each letter in `names`."""
+    """Return an element with a 4-byte variable for each letter in `names`.
+
+    `blocks` are pairs: the number of runs, and the letters of the variables that a block accesses.
+    """
     variables = [Variable(name, 4, 4) for name in names]
     each = [Block(f"block {at}", runs, [*letters]) for at, (runs, letters) in enumerate(blocks)]
     return Element("words", variables, each)
 
 
 def test_many_variables_are_ordered_in_steps_not_in_seconds() -> None:
-    """Check that 40 variables get the best order within 2000 search steps.
+    """Check that the best order of 40 variables is found within 2000 search steps.
 
     Each of ten blocks accesses four variables, which must share a window of memory.
     """
@@ -199,9 +205,9 @@ def test_a_variable_larger_than_an_access_takes_several() -> None:
 
 
 def test_equal_costs_are_equal_whatever_the_weights() -> None:
-    """Check that block weights are added exactly: three times 0.1 equals 0.3.
+    """Check that weights of blocks are added exactly: three times 0.1 equals 0.3.
 
-    With floating-point numbers, it does not.
+    Floating-point addition would yield another number.
     """
     element = words("abcd", (0.1, "ab"), (0.1, "ab"), (0.1, "ab"), (0.3, "cd"))
     merged = weighted(element, 8)
@@ -233,7 +239,7 @@ def test_clusters_that_are_apart_are_found() -> None:
     st.integers(1, 7),
 )
 def test_clusters_are_as_good_as_any_partition(points: list[tuple[float, ...]], k: int) -> None:
-    """Check that the sum of squared distances to cluster means is the least of all partitions."""
+    """Check that no partition of points has a smaller sum of squared distances to cluster means."""
     found = clusters(points, k)
     assert len({*found}) <= k
     labels = itertools.product(range(min(k, len(points))), repeat=len(points))

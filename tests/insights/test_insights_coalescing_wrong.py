@@ -1,4 +1,4 @@
-"""Tests errors in files of variables: one line names file, line, element and variable."""
+"""Tests errors in files of variables: one line names the file, line, element and variable."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Tests `slowpath insights colocation`: scores, symmetry, and training."""
+"""Tests `slowpath insights colocation`, which ranks pairs of functions that share a card."""
 
 import csv
 import io
@@ -41,7 +41,11 @@ def groups_of(folder: Path, count: int, seed: int) -> Groups:
 
 
 def measured(groups: Groups, file: Path, seed: int, favoured: float = 0.0) -> Path:
-    """Write groups of functions, with measurements that the shipped model predicts, plus noise."""
+    """Write groups of functions with made-up measurements, and return the file.
+
+    The measurements are predictions of the shipped model plus noise; `favoured` speeds up the first
+    function of a pair.
+    """
     found = shared(shipped(), groups)
     random = np.random.default_rng(seed)
     alone = np.stack([found.alone, found.alone_latency], -1)
@@ -64,7 +68,7 @@ def test_scores_are_those_described() -> None:
 
 
 def reordered(values: Array) -> Array:
-    """Undo the permutation ORDER of functions in scores of pairs."""
+    """Return scores of pairs in the original order, after functions were permuted by ORDER."""
     places = {frozenset(members): at for at, members in enumerate(PAIRS)}
     new_position = {old: new for new, old in enumerate(ORDER)}
     return values[

@@ -35,7 +35,10 @@ from support import slowpath
 
 
 def knee_by_rule(curve: np.ndarray) -> int:
-    """Return the knee of a curve over cores by the published rule, computed step by step."""
+    """Return the number of cores at the knee of a throughput curve, by the published rule.
+
+    The rule is applied step by step, independently of the tested code.
+    """
     unit = curve[0] / 5.4
     for step in range(1, 7):
         gain = curve[step] - curve[step - 1]
@@ -106,7 +109,10 @@ def test_the_spread_leaves_wild_curves_out() -> None:
 
 
 def made_up(folder: Path, count: int = 60) -> tuple[list[Function], Path]:
-    """Write a table of curves over cores that the shipped model predicts, with a little noise."""
+    """Write a table of throughput by number of cores, and return the functions and the file.
+
+    The values are predictions of the shipped model with a little noise.
+    """
     functions = drawn(count, 11)
     points = predict(shipped("hit"), functions_of(functions), CORES)
     noise = np.exp(0.002 * np.random.default_rng(0).standard_normal(points.throughput.shape))
@@ -207,7 +213,7 @@ def test_shipped_models_are_small_and_hold_parameters_only() -> None:
 
 
 def test_labels_of_published_functions_are_those_described() -> None:
-    """Check that knees of curves agree with counts and medians that describe published tables."""
+    """Check the knees of published curves against published counts and medians."""
     for traffic, most, median in (("hit", 82, 46), ("miss", 61, 50)):
         curves = published_curves(traffic)
         found = knees(curves.throughput)

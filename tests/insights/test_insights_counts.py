@@ -100,7 +100,7 @@ def test_counts_equal_those_of_a_self_counting_twin(tmp_path: Path, seed: int) -
 
 
 def test_counts_distinguish_tables_and_members() -> None:
-    """Compare counts for the NAT example with those that the test computes from its trace."""
+    """Compare the counts for the NAT example with counts that the test computes from the trace."""
     report = example("nat").report
     fate, found = report["fate"], structures(report)
     outputs = sent(report)
@@ -162,7 +162,10 @@ def test_each_element_takes_its_named_configuration(name: str, config: str) -> N
 
 
 def test_advised_layouts_have_the_announced_accesses(tmp_path: Path) -> None:
-    """Check that the NAT with the advised order of members makes the announced accesses."""
+    """Check that the NAT makes the announced number of accesses after a change of member order.
+
+    The order is the advised one.
+    """
     source, name = (EXAMPLES / "nat.cc").read_text(), "NAT::_mappings (Mapping)"
 
     def advised(out: Path) -> dict[str, object]:
@@ -235,7 +238,7 @@ def test_notes_name_unknown_data(tmp_path: Path) -> None:
 
 
 def test_clang_flags_set_table_sizes() -> None:
-    """Check that a flag for clang sets the number of buckets of the NAT's flow table.
+    """Check that a flag for clang can set the size of the NAT's flow table.
 
     With two buckets, the table has eight slots, too few for most flows.
     """
@@ -271,9 +274,9 @@ def test_malloc_and_new_allocate(tmp_path: Path) -> None:
 
 
 def test_aligned_allocations_are_aligned(tmp_path: Path) -> None:
-    """Check that an allocated block has the alignment that a packet requests.
+    """Check that allocated memory has the alignment that a packet requests.
 
-    Blocks of other alignments, and freed blocks, have the same size.
+    Other alignments and freed memory of the same size must not disturb this.
     """
     source = tmp_path / "aligned.c"
     source.write_text(
@@ -327,7 +330,7 @@ PROCESS = "int process(const uint8_t *p, int n) {\n"
 
 
 def in_c(folder: Path, text: str, *options: str | Path) -> dict[str, Any]:
-    """Count a C source over the trace of the NAT example, and return the report."""
+    """Count a C source, the text `text` below common headers, over the trace of the NAT example."""
     file = folder / "nf.c"
     file.write_text(HEAD + text)
     return counted(file, NAT, *options)
@@ -454,7 +457,10 @@ def test_loops_of_a_crc_stay_loops(tmp_path: Path) -> None:
 
 
 def test_headers_of_the_kernel_may_have_inline_assembly(tmp_path: Path) -> None:
-    """Check that kernel headers with inline assembly compile, if no called function contains it."""
+    """Check that a source can include kernel headers with inline assembly.
+
+    No function that contains it is called.
+    """
     report = in_c(
         tmp_path,
         "#include <linux/ip.h>\n#include <string.h>\nuint32_t lengths;\n"
@@ -475,7 +481,7 @@ def test_notes_count_packets_emptied_by_strip(tmp_path: Path) -> None:
 
 
 def test_a_deadline_ends_the_run_with_a_report(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check the report on seven packets if the deadline passes before the eighth packet."""
+    """Check that the report covers seven packets if the deadline passes before the eighth."""
     readings = count(1)
 
     def clock() -> float:

@@ -26,7 +26,7 @@ ELEMENT = (
 
 
 def error_in(folder: Path, name: str, text: str, *options: str) -> str:
-    """Return the error message for a source file with this name and text."""
+    """Return the error message of `insights counts` for a source with this name and text."""
     file = folder / name
     file.write_text(text)
     error = error_of("insights", "counts", file, "--pcap", TRAFFIC, *options)

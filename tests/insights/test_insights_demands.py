@@ -1,4 +1,7 @@
-"""Tests advice on cores and neighbours from counts (`cores/assessment.py`), and costs of memory."""
+"""Tests advice on cores and neighbours that is computed from counts, and costs of memory.
+
+The tested module is `cores/assessment.py`.
+"""
 
 import json
 from pathlib import Path
@@ -66,7 +69,7 @@ def work(instructions: float = 300.0, *parts: CardPart) -> CardWork:
 
 
 def rates(one: CardWork) -> np.ndarray:
-    """Return a function's throughput for each random draw of card parameters and core count."""
+    """Return a function's throughput for 60 random draws of card parameters, by number of cores."""
     return throughput(drawn(KNOWN.alone, packets_of(one), draws=60), CORES)[:, 0]
 
 
@@ -184,7 +187,7 @@ def test_prices_scale_with_the_times_that_they_come_from() -> None:
 
 
 def test_the_internal_memory_takes_for_a_rule_what_was_published_of_it() -> None:
-    """Check the time of a read of internal memory against published measurements.
+    """Check the modelled time of a read of internal memory against published measurements.
 
     A table rule of 32 bytes takes 2.26 ns, which are two reads.
     """
@@ -205,7 +208,10 @@ def test_published_chains_have_the_work_of_all_their_elements() -> None:
 
 
 def counted(entry: str, amount: int) -> float:
-    """Return the instructions per packet of our implementation of a published element."""
+    """Return the instructions per packet of our own implementation of a published element.
+
+    `amount` is the element's parameter.
+    """
     found = run(str(TWIN), str(TRACE), RunSettings(entry), flags=(f"-DAMOUNT={amount}",)).report
     return float(sum(one["instructions"] * one["per_packet"] for one in found["blocks"]))
 
@@ -313,7 +319,7 @@ def test_more_neighbours_than_anybody_reads_are_refused(tmp_path: Path) -> None:
 
 
 def test_accesses_are_windows_of_16_bytes_or_those_of_the_source() -> None:
-    """Check how accesses are converted to reads of memory: one per 16 bytes, or as in the source.
+    """Check the conversion of accesses to reads of memory: one per 16 bytes, or as in the source.
 
     One structure is read in pieces, one is copied as a whole, and one has members of unknown size.
     """

@@ -46,7 +46,7 @@ def compiler() -> str:
 
 
 def of_dpdk(source: Path, made: Path, *flags: str) -> Path:
-    """Compile a source with the headers and libraries of an installed DPDK."""
+    """Compile a source with the headers and libraries of an installed DPDK; return the program."""
     needs_dpdk()
     words = ["pkg-config", "--cflags", "--libs", "libdpdk"]
     dpdk = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
@@ -55,7 +55,7 @@ def of_dpdk(source: Path, made: Path, *flags: str) -> Path:
 
 
 def packets() -> list[bytes]:
-    """Return packets of the NAT's trace, changed so that the router drops some.
+    """Return the packets of the NAT's trace, changed so that a router drops some of them.
 
     The router sends the others to all ports.
     """
@@ -114,7 +114,7 @@ def test_headers_agree_with_dpdk(tmp_path: Path) -> None:
 def test_turns_have_the_results_of_dpdk(  # noqa: PLR0913, PLR0917 - the columns of the table
     tmp_path: Path, name: str, size: int, count: int, answers: int, what: str
 ) -> None:
-    """Compare results of slowpath's DPDK headers with those of a program that uses real DPDK.
+    """Compare the results of slowpath's DPDK headers with those of real DPDK.
 
     Both get the same `count` random packets of `size` bytes.
     """
@@ -441,7 +441,8 @@ def test_further_pointers_without_targets_are_refused(entry: str, expected: str)
 def test_bursts_are_counted_for_the_card(entry: str, lacks: set[str]) -> None:
     """Check the counts of DPDK functions that get packets in bursts.
 
-    Stack accesses at unknown offsets are reported as unsupported; all other code is counted.
+    Stack accesses at unknown offsets are reported as unsupported (`lacks`); all other code is
+    counted.
     """
     (program,) = predicted(FOLDER / "bursts.c", "--entry", entry)["programs"]
     assert (program["model"], program["why"]) == ("exact", None)
@@ -502,7 +503,7 @@ def test_errors_name_unset_variables(tmp_path: Path, entry: str, rest: str, expe
 
 
 def test_the_function_of_llvm_ir_is_found(tmp_path: Path) -> None:
-    """Check that the function that gets the packets is found in a file of LLVM IR."""
+    """Check that the function that processes packets is found in a file of LLVM IR."""
     made = tmp_path / "application.ll"
     flags = ("-O1", "-g", "-S", "-emit-llvm", "-Xclang", "-disable-llvm-passes", *FIND)
     subprocess.run([*needs_clang(), *flags, "-o", made, FOLDER / "application.c"], check=True)
@@ -537,7 +538,7 @@ def test_functions_that_get_no_packets(tmp_path: Path, written: str, expected: s
 
 
 def test_a_static_structure_stays_whole_and_has_its_members(tmp_path: Path) -> None:
-    """Check that accesses to a static structure are counted by member.
+    """Check that accesses to a static structure are counted for each member.
 
     LLVM would replace the structure by single variables, as no function needs it as a whole.
     """

@@ -1,4 +1,7 @@
-"""Compares names in slowpath's DPDK headers with published values and own computations."""
+"""Compares functions and constants in slowpath's DPDK headers with published values.
+
+Values that are not published are computed by the test.
+"""
 
 import subprocess
 from collections.abc import Iterator
@@ -65,7 +68,7 @@ int handle(struct rte_mbuf *packet)
 
 @pytest.fixture(scope="module", params=[(), ("-DSLOWPATH_DPDK_IPV6",)], ids=["bytes", "struct"])
 def lines(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """Return the lines that `names.c` prints, compiled with either form of IPv6 addresses."""
+    """Compile `names.c` with either form of IPv6 addresses, and return the lines that it prints."""
     made = tmp_path_factory.mktemp("names") / "names"
     flags = ("-O1", "-w", "-fno-strict-aliasing", *FIND, *request.param)
     subprocess.run([compiler(), *flags, "-o", made, SOURCE], check=True)

@@ -1,4 +1,4 @@
-"""Compares tables of slowpath's DPDK headers with a model of their specified behaviour."""
+"""Compares the tables in slowpath's DPDK headers with a Python model of their specification."""
 
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache
@@ -25,16 +25,16 @@ NO_ENTRY, INVALID, NO_SPACE = -2, -22, -28
 
 
 class _Tables:
-    """A model of a hash table, and of a table of address prefixes."""
+    """A Python model of a hash table, and of a table of address prefixes."""
 
     def __init__(self) -> None:
         self.keys = set[bytes]()
         self.prefixes = dict[tuple[int, int], int]()
 
     def may_return(self, one: bytes, found: int) -> bool:
-        """Return true if a packet's table operation can return `found`.
+        """Return true if the table operation of packet `one` can return `found`.
 
-        If so, apply the operation to the model.
+        In this case, apply the operation to the model.
         """
         return (self._of_keys if one[0] < 3 else self._of_prefixes)(one, found)
 
@@ -89,9 +89,9 @@ _OPERATIONS = st.lists(
 
 @cache
 def tables_run() -> Execution:
-    """Return the function `touch` of `tables.cc`, ready to run on packets.
+    """Compile the function `touch` of `tables.cc` once, and return it ready to run on packets.
 
-    It is compiled once. Runs are in forked processes, so their tables are separate.
+    Runs are in forked processes, so their tables are separate.
     """
     source = load_source(str(FOLDER / "tables.cc"), Clang(()))
     unit = CompiledUnit(source)
@@ -100,7 +100,7 @@ def tables_run() -> Execution:
 
 
 def results_of(sent: list[bytes]) -> list[int | None]:
-    """Return the result of the function `touch` for each packet."""
+    """Run the function `touch` on packets, and return its results."""
     return list(tables_run().each([Captured(one, len(one), None) for one in sent], RunSettings()))
 
 

@@ -1,4 +1,4 @@
-"""Tests DPDK packets that wait to be sent or freed, and the buffers that they occupy."""
+"""Tests DPDK packets that wait in memory to be sent or freed, and so occupy buffers."""
 
 from pathlib import Path
 
@@ -55,7 +55,10 @@ def test_buffers_of_waiting_packets_are_not_reused(tmp_path: Path) -> None:
 
 
 def in_turns(folder: Path, period: int, count: int = 1200) -> Path:
-    """Write packets that repeat after `period`; only their first bytes differ (modulo 251)."""
+    """Write a trace of `count` packets that repeat after `period`, and return the file.
+
+    Only their first bytes differ (modulo 251).
+    """
     return trace(folder, [bytes([at % period % 251]) + bytes(63) for at in range(count)])
 
 
@@ -67,7 +70,7 @@ def test_hundreds_of_packets_may_wait(tmp_path: Path) -> None:
 
 
 def test_notes_count_overwritten_packets(tmp_path: Path) -> None:
-    """Check that notes count each packet once: as sent, overwritten, or waiting."""
+    """Check that the report counts each packet once: as sent, overwritten, or waiting."""
     words = ("--entry", "delayed", "--cflags=-DSLOWPATH_TURNS=128")
     report = counted(DELAYS, in_turns(tmp_path, 200), *words)
     gone, waiting = report["notes"]
@@ -80,9 +83,9 @@ def test_notes_count_overwritten_packets(tmp_path: Path) -> None:
 
 
 def test_returned_packets_free_buffers(tmp_path: Path) -> None:
-    """Check that a packet that is sent much later frees its buffer.
+    """Check that a packet that is sent much later gives its buffer back.
 
-    A variable has only the address of the packet before it, which links to it.
+    The program keeps only the address of the packet before it, which links to it.
     """
     traffic = trace(tmp_path, [bytes([at == 1]) + bytes(63) for at in range(3000)])
     report = counted(DELAYS, traffic, "--entry", "given_back")

@@ -1,4 +1,4 @@
-"""Tests Click elements with queues, rates, headers, configurations and second names."""
+"""Tests Click elements with queues, rate limits, headers, configurations and aliases."""
 
 import struct
 from collections import Counter
@@ -29,7 +29,7 @@ NAT = EXAMPLES / "nat.pcap"
 
 @pytest.mark.parametrize("capacity", fewer_unless_campaign([3, 15, 1], 2))
 def test_a_queue_holds_its_capacity(tmp_path: Path, capacity: int) -> None:
-    """Compare a Click queue's sent and lost packets with those of a queue in Python."""
+    """Compare the packets that a Click queue sends and loses with those of a queue in Python."""
     frames = [bytes(60 + at) for at in range(50)]
     report = counted(
         FOLDER / "queue.cc",
@@ -65,7 +65,7 @@ def test_a_queue_rejects_wrong_configurations(tmp_path: Path) -> None:
 
 
 def test_a_meter_lets_a_rate_through() -> None:
-    """Compare the packets that a Click rate meter passes with a token bucket in Python."""
+    """Compare the packets that a Click rate meter passes with those of a token bucket in Python."""
     report = counted(
         FOLDER / "rates.cc",
         NAT,
@@ -119,7 +119,7 @@ def test_created_headers_are_right(tmp_path: Path) -> None:
 
 
 def test_configurations_arrive_complete(tmp_path: Path) -> None:
-    """Check that long configurations reach an element complete, as one or several arguments.
+    """Check that long configurations reach an element completely, as one or several arguments.
 
     The size of the element must not depend on them.
     """

@@ -1,4 +1,4 @@
-"""Tests FastClick elements over traces: batches, flows, and elements that need others."""
+"""Tests FastClick elements on traces: batches, state per flow, elements that need other sources."""
 
 import ctypes
 import struct
@@ -22,7 +22,7 @@ NAT = EXAMPLES / "nat.pcap"
 
 
 def test_an_element_of_batches_alone_gets_packets(tmp_path: Path) -> None:
-    """Check that an element gets batches of one packet if it has `push_batch` but no `push`."""
+    """Check that an element with `push_batch` but without `push` gets batches of one packet."""
     lengths = [60, 61, 99, 100, 101, 102, 104, 107, 200]
     traffic = trace(tmp_path, [bytes(one) for one in lengths])
     report = counted(FOLDER / "batches.cc", traffic, "--config", "100")
@@ -44,7 +44,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
 def row(rows: ctypes.CDLL) -> Callable[[str, int, int], str]:
     """Return a function that applies an operation to a batch of `count` packets.
 
-    The function returns the resulting batches in the format of `text_of`.
+    It returns the resulting batches in the format of `text_of`.
     """
 
     def call(operation: str, count: int, number: int) -> str:
@@ -55,7 +55,7 @@ def row(rows: ctypes.CDLL) -> Callable[[str, int, int], str]:
 
 
 def text_of(*rows: list[int]) -> str:
-    """Return the text that `rows.cc` prints for batches with these packets."""
+    """Format batches as `rows.cc` prints them; `rows` are the numbers of their packets."""
     return "".join(
         f"[{len(one)}:{''.join(f' {at}' for at in one)} | {one[-1]}]" if one else "[0:]"
         for one in rows
@@ -87,7 +87,7 @@ def test_batches_are_lists(row: Callable[[str, int, int], str], count: int, numb
 
 
 def test_headers_behind_ipv6_are_followed(rows: ctypes.CDLL) -> None:
-    """Check that UDP is found behind IPv6 extension headers, unless the packet ends before it.
+    """Check that UDP is found behind IPv6 extension headers, unless the packet ends before UDP.
 
     The extension headers are hop-by-hop options of 16 bytes and a fragment header.
     """
@@ -104,7 +104,7 @@ def test_numbers_with_the_low_byte_first(rows: ctypes.CDLL) -> None:
 
 
 def flow_of(frame: bytes) -> bytes:
-    """Return the flow of an Ethernet frame as `flows.cc` defines it: addresses and ports."""
+    """Return the flow of an Ethernet frame, its addresses and ports, as `flows.cc` defines it."""
     if frame[12:14] != b"\x08\0":
         return b""
     at = 14 + 4 * (frame[14] & 15)
@@ -116,7 +116,7 @@ def flow_of(frame: bytes) -> bytes:
 
 @pytest.mark.parametrize("first", [1, 3])
 def test_flows_have_state_of_their_own(first: int) -> None:
-    """Compare a FastClick element's packets per flow with those that Python counts."""
+    """Compare the packets per flow that a FastClick element counts with counts in Python."""
     report = counted(FOLDER / "flows.cc", NAT, "--config", str(first))
     seen, expected = Counter[bytes](), Counter[int]()
     for frame in frames_of(NAT):
@@ -131,9 +131,9 @@ def test_flows_have_state_of_their_own(first: int) -> None:
 
 
 def test_an_element_is_compiled_with_required_elements(tmp_path: Path) -> None:
-    """Check that an element's required sources are compiled, too.
+    """Check that the sources that an element requires are compiled, too.
 
-    It needs the `push` of a base class, and an element that it finds by name.
+    The element needs `push` of a base class, and an element that it finds by name.
     """
     lengths = [60, 70, 80, 90, 100]
     traffic = trace(tmp_path, [bytes(one) for one in lengths])
@@ -170,7 +170,10 @@ def test_an_unknown_element_is_refused(tmp_path: Path, config: str, reason: str)
 
 
 def test_required_sources_are_found(tmp_path: Path) -> None:
-    """Check that required sources come first, and that included sources are not compiled again."""
+    """Check that required sources come first, and that sources are not compiled twice.
+
+    Sources that the element includes must be left out.
+    """
     gate = MINE / "gate.cc"
     found = companions(str(gate), gate.read_bytes(), ())
     assert [one.name for one in found] == ["limits.cc", "counting.cc"]
@@ -188,7 +191,7 @@ def test_required_sources_are_found(tmp_path: Path) -> None:
 
 
 def test_required_sources_that_do_not_compile_are_omitted(tmp_path: Path) -> None:
-    """Check that an element compiles even if the source next to its header does not."""
+    """Check that an element compiles although the source beside its header has an error."""
     (tmp_path / "plain.hh").write_text("#include <click/element.hh>\n")
     (tmp_path / "plain.cc").write_text('#include "plain.hh"\nnonsense;\n')
     source = tmp_path / "alone.cc"
@@ -201,7 +204,10 @@ def test_required_sources_that_do_not_compile_are_omitted(tmp_path: Path) -> Non
 
 
 def test_frames_of_a_radio_become_frames_of_ethernet(tmp_path: Path) -> None:
-    """Check that IEEE 802.11 data frames with LLC headers become Ethernet frames; others do not."""
+    """Check that IEEE 802.11 data frames with LLC headers become Ethernet frames.
+
+    Other frames are dropped.
+    """
 
     def frame(first: int, second: int, link: bytes = b"\xaa\xaa\x03\0\0\0\x08\0") -> bytes:
         addresses = b"".join(bytes([at]) * 6 for at in (1, 2, 3))

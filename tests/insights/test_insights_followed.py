@@ -1,4 +1,4 @@
-"""Tests that following advice has the announced effect, with examples before and after."""
+"""Tests that following advice has the announced effect, on examples before and after the change."""
 
 from pathlib import Path
 from typing import Any
@@ -29,18 +29,18 @@ SUMMING = ("dns_proxy", "web_generator") if CAMPAIGN > 1 else ("dns_proxy",)
 
 
 def filtered() -> dict[str, Any]:
-    """Return the report on the unchanged filter example."""
+    """Return the report of `slowpath insights` on the filter example without changes."""
     return reported(FILTER, "--entry", "process", "--pcap", TRACE)
 
 
 def placed(name: str) -> dict[str, Any]:
-    """Return the report on an example that applies only the advice on placement."""
+    """Return the report on an example that follows only the advice on memory placement."""
     placement = EXAMPLES / f"followed/{name}.json"
     return reported(EXAMPLES / f"{name}.cc", *setting(name), "--placement", placement)
 
 
 def followed(name: str) -> dict[str, Any]:
-    """Return the report on an example that applies all advice."""
+    """Return the report on an example that follows all advice."""
     folder = EXAMPLES / "followed"
     return reported(folder / f"{name}.cc", *setting(name), "--placement", folder / f"{name}.json")
 
@@ -54,16 +54,19 @@ def orders(report: dict[str, Any]) -> dict[str, float]:
 
 
 def saved(before: dict[str, Any], after: dict[str, Any]) -> float:
-    """Return the number of saved LLVM instructions, after checking that card instructions fall."""
+    """Return the number of LLVM instructions that a change saves.
+
+    Check that instructions of the card are saved, too.
+    """
     assert after["traffic"]["instructions"] < before["traffic"]["instructions"]
     of = (one["card"]["work"]["instructions"] for one in (before, after))
     return float(next(of) - next(of))
 
 
 def cost(report: dict[str, Any], names: str) -> float:
-    """Return the cost in cycles of accesses to the named structures, as they are placed at present.
+    """Return the cycles of accesses to some structures at their present placement.
 
-    Names are separated by commas.
+    `names` are names of structures, separated by commas.
     """
     each = {one["structure"]: one["cycles"] for one in report["present"]["structures"]}
     return float(sum(each[name] for name in names.split(", ")))
@@ -100,7 +103,7 @@ def test_structures_cost_where_they_are_put_what_was_announced(name: str) -> Non
 
 @pytest.mark.parametrize("name", SOME)
 def test_nothing_is_left_to_say_when_all_of_it_is_followed(name: str) -> None:
-    """Check that a source that follows all advice gets no more advice, except suspicions.
+    """Check that a source that follows all advice gets no more advice, except unproved suspicions.
 
     Cycles must fall as announced, within 1 %, as the order of members changes LLVM's code.
     """
@@ -114,9 +117,9 @@ def test_nothing_is_left_to_say_when_all_of_it_is_followed(name: str) -> None:
 
 @pytest.mark.parametrize("name", (*SOME, *SUMMING) if CAMPAIGN == 1 else CONFIGURATIONS)
 def test_variants_do_the_same(name: str) -> None:
-    """Check that examples that follow advice treat packets like the originals.
+    """Check that examples that follow advice treat packets as before.
 
-    Accesses to data structures must be equal, too.
+    They must also access the same data structures.
     """
     before = example(name).report
     _, traffic, *config = setting(name)
@@ -132,7 +135,8 @@ def test_variants_do_the_same(name: str) -> None:
 def _check_saved(engine: dict[str, Any], before: dict[str, Any], after: dict[str, Any]) -> None:
     """Check that an accelerator saves exactly the instructions of the function that it replaces.
 
-    Runs per packet are rounded to six decimal places.
+    Runs per packet are rounded to six decimal places, so the comparison is approximate to this
+    extent.
     """
     old, new = (
         sum(one["instructions"] * one["per_packet"] for one in report["blocks"])
@@ -149,7 +153,7 @@ def _check_saved(engine: dict[str, Any], before: dict[str, Any], after: dict[str
 
 
 def test_an_engine_takes_no_instruction(tmp_path: Path) -> None:
-    """Check that a NAT that corrects checksums by an accelerator saves exactly what was announced.
+    """Check that a NAT whose checksums an accelerator corrects saves exactly what was announced.
 
     The source has no other change.
     """
@@ -177,7 +181,7 @@ def test_an_engine_takes_no_instruction(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", SUMMING)
 def test_a_sum_of_the_library_by_the_engine(name: str, tmp_path: Path) -> None:
-    """Check that an accelerator for Click's checksum function saves exactly what was announced.
+    """Check that replacing Click's checksum function by an accelerator saves what was announced.
 
     The source has no other change.
     """
@@ -212,7 +216,10 @@ def test_an_engine_in_c_gives_the_right_sums(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("broken", [False, True])
 def test_corrected_sums_are_those_of_what_is_corrected(tmp_path: Path, *, broken: bool) -> None:
-    """Check that a checksum corrected for a change equals the checksum of the changed data."""
+    """Check that a checksum corrected for a change equals the checksum of the changed data.
+
+    If the program is `broken`, the check must notice it.
+    """
     file = tmp_path / "corrected.c"
     after = "after + 1" if broken else "after"
     file.write_text(
@@ -273,7 +280,7 @@ def test_a_placement_is_what_before_is_of(tmp_path: Path) -> None:
 
 
 def test_what_makes_room_for_others_is_said(tmp_path: Path) -> None:
-    """Check advice to move a structure to far memory, so that another one fits into near memory.
+    """Check the advice to move a structure to far memory, to make room for another one.
 
     Near memory has room for one of the two, and contains the wrong one.
     """

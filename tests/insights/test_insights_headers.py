@@ -1,4 +1,4 @@
-"""Compares classes and functions of slowpath's Click headers with equivalents in Python."""
+"""Compares the classes and functions in slowpath's Click headers with equivalents in Python."""
 
 import ctypes
 import hashlib
@@ -33,7 +33,7 @@ def containers(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
 
 @pytest.fixture(scope="module")
 def texts(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str | None]:
-    """Return a function that calls a C function by name, and returns its text or None."""
+    """Return a function that calls a C function by name, and returns its result (text or None)."""
     library = native(tmp_path_factory.mktemp("texts"), FOLDER / "texts.cc")
 
     def call(name: str, *words: str | int) -> str | None:
@@ -76,7 +76,7 @@ STEPS = st.lists(
 def test_a_container_of_objects_is_a_dict_with_an_order(
     containers: ctypes.CDLL, steps: list[tuple[str, int]]
 ) -> None:
-    """Compare a Click hash container with an ordered Python dict.
+    """Compare a Click hash container with a Python dict.
 
     With four buckets, objects share a bucket; with eight slots, some objects do not fit.
     """
@@ -447,7 +447,7 @@ def test_texts_respect_their_limits(texts: Any) -> None:
 def test_texts_change_alone(
     texts: Any, sizes: list[int], steps: list[tuple[int, int, int, int]]
 ) -> None:
-    """Check that a change to a text does not change its copies, whatever their length."""
+    """Check that a change to a Click string does not change its copies, whatever their length."""
     library = texts.library
     library.kept_as.restype = ctypes.c_char_p
     expected = [("abcdefghij" * 40)[:size] for size in sizes]
@@ -514,7 +514,7 @@ def test_sorting(numbers: ctypes.CDLL, items: list[int], up: bool) -> None:
 
 
 def added(data: bytes) -> int:
-    """Return the internet checksum (RFC 1071) of data, in network byte order."""
+    """Compute the internet checksum (RFC 1071) of data, as a number in network byte order."""
     padded = data + bytes(len(data) % 2)
     words = [int.from_bytes(padded[at : at + 2], "big") for at in range(0, len(padded), 2)]
     total = sum(words)
@@ -576,7 +576,7 @@ def test_digests(numbers: ctypes.CDLL, data: bytes, first: int) -> None:
 def test_averages_over_jiffies(numbers: ctypes.CDLL, steps: list[tuple[int, int]]) -> None:
     """Compare a Click moving average with exact fractions.
 
-    The integers lose less than 2^-14 at each update.
+    The integer computation loses less than 2^-14 at each update.
     """
     now = 1_000_000_000
     numbers.set_now(now)
@@ -595,7 +595,7 @@ def test_averages_over_jiffies(numbers: ctypes.CDLL, steps: list[tuple[int, int]
 
 
 def test_gaps_let_a_rate_through(numbers: ctypes.CDLL) -> None:
-    """Check that a limit of 1,000 packets per second passes every tenth of 10,000, evenly."""
+    """Check that Click's rate limit of 1,000 packets per second passes every tenth of 10,000."""
     numbers.begin(1000, 0)
     went = list[int]()
     for tick in range(30_000):

@@ -1,4 +1,4 @@
-"""Tests advice on library functions, which names the source lines that call them."""
+"""Tests advice about library functions, which must name the source lines that call them."""
 
 import json
 from pathlib import Path
@@ -28,12 +28,12 @@ def reported(*words: str | Path) -> Given:
 
 
 def engines(*words: str | Path) -> list[Given]:
-    """Return the advice on accelerators in the report of `insights FILE`."""
+    """Return the advice on accelerators that `slowpath insights FILE` gives."""
     return [one for one in reported(*words)["advice"] if one["kind"] == "accelerator"]
 
 
 def of_line(found: list[Given], words: str) -> Given:
-    """Return the only piece of advice on a source line that contains `words`."""
+    """Return the only advice about a source line that contains `words`."""
     [one] = [one for one in found if words in text_of(one)]
     return one
 
@@ -44,7 +44,7 @@ def text_of(one: Given) -> str:
 
 
 def executed(report: Given, *names: str) -> float:
-    """Return the number of LLVM instructions that these functions execute per packet."""
+    """Return the LLVM instructions per packet that some functions execute, from a report."""
     blocks = [one for one in report["blocks"] if one["function"] in names]
     return float(sum(one["instructions"] * one["per_packet"] for one in blocks))
 
@@ -100,9 +100,9 @@ def test_with_packets_that_come_there_it_is_not_last(tmp_path: Path) -> None:
 
 
 def test_functions_that_packets_never_come_to_are_not_suspected() -> None:
-    """Check that no advice is given on `main`, nor on functions that only `main` calls.
+    """Check that no advice is given about `main`, nor about functions that only `main` calls.
 
-    This is so without a trace, too, and if an option names the entry function.
+    This holds with and without a trace, and if an option names the entry function.
     """
     found, named = engines(DPDK, "--pcap", NAT), engines(DPDK, "--entry", "work")
     for these in (found, named):
@@ -132,7 +132,7 @@ def test_functions_of_click_are_advised_on_in_the_lines_that_call_them() -> None
 
 
 def test_a_router_is_told_of_its_routes_and_not_of_its_table_of_flows() -> None:
-    """Check that a router gets advice on its route lookup, but not on its hash table of flows.
+    """Check that a router gets advice about its route lookup, but not about its hash table.
 
     Hash tables belong to the DPDK framework, so their lookups take no instructions.
     """

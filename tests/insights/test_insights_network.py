@@ -1,4 +1,4 @@
-"""Tests the queueing network: its equations, bounds, and fits to synthetic measurements."""
+"""Tests the queueing network that predicts throughput: equations, bounds, fits to made-up data."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ IMEM = 0
 
 
 def made_up(seed: int = 1) -> Array:
-    """Return parameters of the queueing network.
+    """Return made-up parameters of the queueing network.
 
     With them, cores limit some typical functions, and shared resources limit others.
     """
@@ -43,7 +43,10 @@ def made_up(seed: int = 1) -> Array:
 
 
 def setting(count: int, classes: int, seed: int = 5) -> tuple[Amounts, Array]:
-    """Return random functions that run together on a card, and the number of cores of each."""
+    """Return random functions that share a card in groups, and the number of cores of each.
+
+    There are `count` groups of `classes` functions.
+    """
     random = np.random.default_rng(seed)
     one = amounts(works(functions_of(drawn(count * classes, seed))))
     places = np.arange(count * classes).reshape(classes, count)
@@ -63,7 +66,7 @@ def random_demands(classes: int, seed: int) -> tuple[Demands, Array]:
 
 
 def of_classes(needed: Demands, which: slice) -> Demands:
-    """Return the demands of the functions that a slice selects."""
+    """Return the resource demands of the functions that the slice `which` selects."""
     waiting, computing, shared, queueing = needed
     return Demands(waiting[:, which], computing[:, which], shared[:, which], queueing)
 

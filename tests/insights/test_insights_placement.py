@@ -1,4 +1,4 @@
-"""Compares placements in memories with the enumeration of all, and with published results."""
+"""Compares placements of structures in memories with all placements, and with published results."""
 
 import csv
 import ctypes
@@ -104,7 +104,7 @@ def rates(draw: st.DrawFn) -> ThroughputLimits:
 
 
 def spreads(case: Case) -> Iterator[PartCounts]:
-    """Yield all placements of a case's structures that fit into the memories."""
+    """Yield all placements of a problem's structures that fit into the memories."""
     each = [
         [
             counts
@@ -132,7 +132,7 @@ def defined_value(
 ) -> tuple[float, float]:
     """Return the value of a placement by its definition, summed over the accesses of all parts.
 
-    It is the cost alone, or the time in seconds and the cost.
+    The value is the cost alone, or the time in seconds and the cost.
     """
     missing = 0.0 if free else math.inf
     cost, busy = 0.0, dict.fromkeys(LEVELS, 0.0)
@@ -227,7 +227,10 @@ def test_limits_leave_every_placement_that_costs_no_more(
 
 
 def levels_by_unit(found: Units, spread: PartCounts) -> list[int]:
-    """Return the memory level of each unit of placement, if each unit has one part."""
+    """Return the memory level of each unit of placement; each unit must have one part.
+
+    A unit is a set of structures, or parts, that are placed together.
+    """
     left = [list(counts) for counts in spread]
     levels = []
     for unit in found.units:
@@ -242,7 +245,7 @@ def levels_by_unit(found: Units, spread: PartCounts) -> list[int]:
 def test_decisions_cost_what_the_best_solution_with_them_does(
     case: Case, free: bool, prices: tuple[float, ...]
 ) -> None:
-    """Compare least costs of dynamic programming with the minimum over all placements.
+    """Compare the least costs that dynamic programming finds with the minimum over all placements.
 
     Memory has prices per byte, but no limits of size.
     """
@@ -272,7 +275,7 @@ def test_decisions_cost_what_the_best_solution_with_them_does(
 
 
 def test_where_copies_need_large_tables_reduced_costs_do() -> None:
-    """Check that placement is optimal even with too many copies for dynamic programming.
+    """Check that placements are optimal even with too many copies for dynamic programming.
 
     Any two of twelve structures are copied to each other; there are five memory levels.
     """
@@ -380,9 +383,9 @@ def card(near: int, far: int) -> Card:
 
 @pytest.mark.parametrize(("room", "cost"), [(8_000_000_001, 8.0), (8_000_000_000, 16.0)])
 def test_a_byte_too_many_is_too_many(room: int, cost: float) -> None:
-    """Check that a structure is not placed into a memory that is one byte too small.
+    """Check that a structure is not placed in a memory that is one byte too small.
 
-    The solver tolerates this, but placements are checked in integers.
+    The solver tolerates this, so placements are checked in integers.
     """
     structures = [reads("a", 4_000_000_000, 4.0), reads("b", 4_000_000_001, 4.0)]
     found = place(Case("full", card(room, 10**10), structures), COST)
@@ -431,7 +434,7 @@ def test_a_hundred_structures_are_placed_and_proved() -> None:
 
 
 def test_two_memories_of_one_kind_share_accesses() -> None:
-    """Check that a table is divided over two equal memories, which doubles the throughput."""
+    """Check that a table is divided between two equal memories, which doubles the throughput."""
     both = {"read": {"first": 10.0, "second": 10.0}}
     levels = Card(("first", "second"), {"first": 100, "second": 100}, both, {})
     busy = {level: {"read": 1e-8} for level in levels.levels}
@@ -444,7 +447,7 @@ def test_two_memories_of_one_kind_share_accesses() -> None:
 
 
 def test_where_contexts_limit_nothing_is_spread() -> None:
-    """Check that all structures are placed in the nearest memory if its bandwidth is no limit."""
+    """Check that all structures are placed in the nearest memory if its bandwidth is sufficient."""
     busy = {"near": {"read": 1e-9}, "far": {"read": 1e-9}}
     structures = [reads("a", 10, 2.0), reads("b", 10, 2.0)]
     case = Case("few", card(100, 100), structures, ThroughputLimits(1e6, 1, busy))
@@ -466,7 +469,7 @@ def test_beyond_the_rate_that_is_wanted_cost_decides() -> None:
 
 
 def test_the_example_is_what_the_documentation_says() -> None:
-    """Check the numbers of the example in the documentation: throughput, bottleneck, placement.
+    """Check the figures of the example in the documentation: throughput, bottleneck, placement.
 
     In one memory, that memory limits a UDP counter; in two, the card's thread contexts limit it.
     """

@@ -1,4 +1,4 @@
-"""Tests errors in placement files: one line names file, line, case and structure."""
+"""Tests the errors about wrong placement files: one line names file, line, case and structure."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Tests parts of `insights counts`: LLVM operands, text splitting, type layouts, access records."""
+"""Tests parts of `insights counts`: LLVM operands, type layouts, records of memory accesses."""
 
 import ctypes
 from collections import Counter
@@ -154,7 +154,7 @@ def test_members_are_found_by_offset() -> None:
 
 
 def test_recorders_agree_with_a_loop_over_records() -> None:
-    """Compare counts from access records with a loop over the records, for any batch size."""
+    """Compare counts of access records with a simple loop over the records, for any batch size."""
     memory = MemoryMap(
         sorted(
             [
@@ -191,7 +191,7 @@ def test_recorders_agree_with_a_loop_over_records() -> None:
 
 
 def test_blocks_are_counted_by_enclosing_call() -> None:
-    """Compare counts of blocks per enclosing call with those of a stack of calls.
+    """Compare counts of blocks per calling function with those of a simulated stack of calls.
 
     Calls are random and nested; some lack a return. Block 0 begins a packet, which ends all calls.
     Batches of records have any size.
@@ -276,7 +276,7 @@ def _expected(
 
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
-    """Return a library of C functions that use the tables of slowpath's Click headers."""
+    """Compile C functions that use the tables of slowpath's Click headers; return the library."""
     library = native(tmp_path_factory.mktemp("tables"), FOLDER / "tables.cc")
     for name in ("map_find", "map_size", "map_sum", "table_get", "table_size", "table_sum"):
         getattr(library, name).restype = ctypes.c_long

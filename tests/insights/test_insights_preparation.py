@@ -1,4 +1,4 @@
-"""Tests sources as LLVM IR: functions, types, lines, loops, calls, and choice of compiler."""
+"""Tests the conversion of sources to LLVM IR: functions, types, lines, loops, calls, compiler."""
 
 from pathlib import Path
 
@@ -189,7 +189,7 @@ def graph(edges: dict[str, tuple[str, ...]]) -> Function:
 
 
 def test_loops_match_dominance_by_removal() -> None:
-    """Compare found loops with a definition of dominance by the removal of blocks.
+    """Compare the loops that are found with those by a definition that removes blocks.
 
     A loop header dominates a block if the block becomes unreachable without the header.
     """

@@ -1,4 +1,4 @@
-"""Tests DPDK functions with a receive loop, the choice of the entry, and `--setup`."""
+"""Tests DPDK functions that receive packets in a loop, the choice of the entry, and `--setup`."""
 
 import re
 from pathlib import Path
@@ -224,9 +224,10 @@ def test_a_loop_in_cplusplus_receives(tmp_path: Path) -> None:
 
 
 def test_main_does_not_receive(tmp_path: Path) -> None:
-    """Check the error if `main` has the receive loop.
+    """Check the error for a source whose receive loop is in `main`.
 
-    It cannot run: no command line is available for its arguments, and its set-up would be missing.
+    `main` cannot run: no command line is available for its arguments, and its set-up would be
+    missing.
     """
     source = tmp_path / "f.c"
     source.write_text(
@@ -276,7 +277,7 @@ def routed(folder: Path) -> tuple[Path, int]:
 
 
 def test_callees_of_a_loop_do_not_get_packets(tmp_path: Path) -> None:
-    """Check that only `forward_all`, which the receive loop calls, is reported to get packets.
+    """Check that only the function that the receive loop calls, `forward_all`, gets packets.
 
     Its own callees and callbacks do not. A note says that its state is defined in another file.
     """
@@ -295,7 +296,7 @@ def test_callees_of_a_loop_do_not_get_packets(tmp_path: Path) -> None:
 
 
 def test_a_header_may_define_the_entry(tmp_path: Path) -> None:
-    """Check that an included header may define the function that gets packets.
+    """Check that the function that gets packets may be defined in an included header.
 
     As in DPDK's l3fwd, the source file has only the receive loop and a callback.
     """
@@ -313,7 +314,7 @@ def test_a_header_may_define_the_entry(tmp_path: Path) -> None:
 
 
 def test_setup_code_replaces_main_of_another_file(tmp_path: Path) -> None:
-    """Check that the code of `--setup` sets variables that `main` in another file would set.
+    """Check that the code of `--setup` replaces the set-up that `main` does in another file.
 
     It sets static variables and those of other files, for a packet function and a receive loop.
     """

@@ -1,4 +1,4 @@
-"""Tests state that packets only read, allocated state, and counts of calls by source line."""
+"""Tests counts of state that packets only read, of allocated state, and of calls by source line."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,7 @@ NAT = EXAMPLES / "nat.pcap"
 
 
 def packets(count: int, seed: int) -> list[bytes]:
-    """Return frames of at least 34 bytes; about half have IP protocol 17 (UDP)."""
+    """Return random frames of at least 34 bytes; about half of them are UDP by byte 23."""
     draw = noise_of(seed)
     found = []
     for _ in range(count):

@@ -28,22 +28,22 @@ def reported(*words: str | Path) -> Document:
 
 
 def text_of(report: Document) -> str:
-    """Return a report as the command prints it."""
+    """Return a report as the text that the command prints."""
     return "".join(f"{line.text}\n" for line in advice_text(report))  # type: ignore[arg-type]
 
 
 def engines(report: Document) -> dict[str, Document]:
-    """Return the advice on accelerators in a report, by function."""
+    """Return the advice on accelerators in a report, by name of the replaced function."""
     return {one["what"]: one for one in report["advice"] if one["kind"] == "accelerator"}
 
 
 def gaps(report: Document, words: str) -> list[Document]:
-    """Return the report's gaps (advice that it cannot give) whose text begins with `words`."""
+    """Return the entries of a report on missing information whose text begins with `words`."""
     return [one for one in report["unsaid"] if one["what"].startswith(words)]
 
 
 def line_of(file: str | Path, words: str) -> int:
-    """Return the number of the only line that contains `words`."""
+    """Return the number of the only line in a file that contains `words`."""
     [found] = [
         number
         for number, line in enumerate((ROOT / file).read_text().splitlines(), 1)
@@ -53,7 +53,7 @@ def line_of(file: str | Path, words: str) -> int:
 
 
 def test_what_only_pointers_lead_to_is_advised_on() -> None:
-    """Check that functions that are only called by pointers get advice.
+    """Check that functions that are called only by pointers get advice.
 
     Their addresses are in constants, or are stored in variables, members and array elements.
     """
@@ -150,7 +150,10 @@ def test_the_report_lists_it_too_where_packets_come_to_it() -> None:
 
 
 def test_recursion_is_said_without_a_trace() -> None:
-    """Check that reports without a trace, but not those with a trace, name recursive functions."""
+    """Check that reports name recursive functions if there is no trace.
+
+    With a trace, recursion does not matter.
+    """
     found = [one["what"] for one in reported(WORTH)["unsaid"] if "recursive" in one["why"]]
     assert found == [
         f"cost of {name} ({WORTH}:{line_of(WORTH, f'uint32_t {name}(uint32_t number) {{')})"
@@ -165,9 +168,10 @@ def test_recursion_is_said_without_a_trace() -> None:
 
 
 def test_short_functions_are_not_suspected() -> None:
-    """Check that short functions, and those whose work is mostly proved, are not suspected.
+    """Check that short functions are not suspected to do an accelerator's work.
 
-    Proved work is that of functions that an accelerator can replace. A trace shows how much it is.
+    Neither are functions whose work is mostly that of proved ones, which an accelerator can
+    replace. A trace shows how much it is.
     """
     suspected = {one["function"] for one in examined(ROOT / WORTH)["alike"]}
     assert suspected == {"short_code", "parities", "parities_and_sum"}

@@ -1,4 +1,7 @@
-"""Tests that errors in tables of `insights cores` and `colocation` name the place of the error."""
+"""Tests the errors about wrong tables of `insights cores` and `colocation`.
+
+Each error names the file and the position of the fault in it.
+"""
 
 import gzip
 import json
@@ -22,7 +25,7 @@ Rows = list[dict[str, Any]]
 
 
 def said(*words: str | Path, code: int = 3) -> str:
-    """Run a command that must fail with this exit code. Return its last error."""
+    """Run a command that must fail with this exit code, and return its last error."""
     run = slowpath("insights", *words)
     assert (run.returncode, run.stdout) == (code, ""), run.stderr
     return [line for line in run.stderr.splitlines() if line.startswith("error: ")][-1]

@@ -235,7 +235,7 @@ def test_notes_count_tail_calls_without_a_program(tmp_path: Path) -> None:
 
 
 def test_a_report_has_maps_and_tail_called_programs(tmp_path: Path) -> None:
-    """Check that a report counts the instructions of all programs that ran, by their blocks."""
+    """Check that a report counts the instructions of all programs that tail calls reach."""
     file = trace(tmp_path, orders(200, 9))
     sums = []
     for maps in ((), ("--maps", HERE / "steps.toml")):
@@ -343,7 +343,10 @@ KEYS = {4: "few", 8: "words", 13: "odd"}
 
 
 def test_synthetic_keys_are_those_of_measure(tmp_path: Path) -> None:
-    """Check that packets find synthetic map entries by equal keys in `insights` and `measure`."""
+    """Check that `insights` and `measure` fill maps with the same synthetic keys.
+
+    A packet must find an entry in both or in neither.
+    """
     needs_kernel()
     source, maps, file = tmp_path / "keys.bpf.c", tmp_path / "maps.toml", tmp_path / "keys.pcap"
     maps_, looks = "", ""
@@ -474,9 +477,9 @@ def test_refused_operations_are_named_with_their_line(tmp_path: Path, said: str)
 
 
 def test_a_truncated_source_is_compiled_for_bpf(tmp_path: Path) -> None:
-    """Check that errors about a source that ends before its first program name the target BPF.
+    """Check that errors about a source without any program name BPF as the target.
 
-    Its includes show that it is for the kernel.
+    The source ends before its first program, but its includes show that it is for the kernel.
     """
     text = (HERE / "table.bpf.c").read_text()
     source, file = tmp_path / "cut.c", trace(tmp_path, frames(b"1"))
@@ -494,7 +497,7 @@ def test_a_truncated_source_is_compiled_for_bpf(tmp_path: Path) -> None:
 
 
 def test_file_names_do_not_depend_on_the_folder(tmp_path: Path) -> None:
-    """Check that errors name a source file correctly when clang runs in another folder.
+    """Check that errors name the source file correctly although clang runs in another folder.
 
     File names in clang's debug information depend on that folder.
     """

@@ -47,7 +47,7 @@ def test_open_coded_iterators_behave_as_in_the_kernel(tmp_path: Path) -> None:
 
 
 def test_loops_by_iterators_are_counted_for_the_card(tmp_path: Path) -> None:
-    """Check the counts of loops with `bpf_iter_num_next`, which the card lacks.
+    """Check the counts of loops with `bpf_iter_num_next`, a function that the card lacks.
 
     The calls are reported as unsupported; the code around them is counted.
     """
@@ -116,7 +116,7 @@ def test_bloom_filters_refuse_too_many_values(tmp_path: Path) -> None:
 
 
 def test_notes_estimate_false_positives_of_bloom_filters(tmp_path: Path) -> None:
-    """Compare the reported share of false positives with that of a bloom filter with seed 0."""
+    """Compare the reported fraction of false positives with that of a bloom filter with seed 0."""
     source, maps = tmp_path / "sieve.bpf.c", tmp_path / "maps.toml"
     source.write_text(
         f"{HEAD}struct {{ __uint(type, 30); __uint(max_entries, 60); __uint(map_extra, 2);"
@@ -199,7 +199,7 @@ def test_notes_name_empty_maps_of_maps(tmp_path: Path) -> None:
 
 
 def test_functions_with_tail_calls_are_counted_for_the_card(tmp_path: Path) -> None:
-    """Check the counts of a program that makes tail calls to itself from a function.
+    """Check the counts of a program that makes tail calls to itself from within a function.
 
     It runs 33 times, which is the kernel's limit, and each run counts.
     """

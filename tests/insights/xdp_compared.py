@@ -1,4 +1,4 @@
-"""Compares XDP programs that `insights` runs with the kernel: results, packets and maps."""
+"""Checks that XDP programs have equal results, packets and maps in `insights` and in the kernel."""
 
 from collections import defaultdict
 from itertools import islice
@@ -30,7 +30,10 @@ def compare(
     maps: Path | None = None,
     entry: str | None = None,
 ) -> list[Answer]:
-    """Run packets in user space and in the kernel, check that both agree, and return results."""
+    """Run packets in user space and in the kernel, check that both agree, and return the results.
+
+    `maps` is a file of `--maps`, and `entry` the name of the program.
+    """
     needs_kernel()
     maps_file = None if maps is None else MapsFile(str(maps), maps.read_text())
     here = ran(source, packets, maps_file, entry)
@@ -63,10 +66,7 @@ def compare(
 
 
 def _by_map(found: dict[str, Entries]) -> dict[str, Entries]:
-    """Return the entries of a file for `--maps`, by map name.
-
-    Inner maps come last, by their own names.
-    """
+    """Return the entries of a file for `--maps` by map name, with inner maps last."""
     own = {name: each for name, each in found.items() if not name.endswith(_INNER)}
     inner = defaultdict[str, Entries](list)
     for name, each in found.items():
@@ -76,7 +76,10 @@ def _by_map(found: dict[str, Entries]) -> dict[str, Entries]:
 
 
 def _written_out(entries: Entries, kept: MapState) -> Entries:
-    """Return map entries, with `others` replaced by synthetic ones (`docs/reference/maps.md`)."""
+    """Return map entries with `others`, a number of further entries, replaced by such entries.
+
+    They are the synthetic ones of `docs/reference/maps.md`; `kept` is the map.
+    """
     count = sum(int(one.get("others", 0)) for one in entries)
     value = "5a" * kept.value
     made: Entries = [{"value": value}] * count

@@ -1,4 +1,4 @@
-"""Runs XDP programs in the running kernel through libbpf, and reads and writes their maps."""
+"""Runs XDP programs in the running kernel by libbpf, and reads and writes their maps."""
 
 import ctypes
 import errno
@@ -81,10 +81,7 @@ def _library() -> ctypes.CDLL:
 
 
 class Loaded:
-    """An object file that is loaded into the kernel, and one of its programs.
-
-    `close` releases both.
-    """
+    """An object file loaded into the kernel, with one of its programs; `close` releases both."""
 
     def __init__(self, file: Path, program: str) -> None:
         self._lib = _library()
@@ -97,7 +94,7 @@ class Loaded:
         self._program = self._lib.bpf_program__fd(c_void_p(found))
 
     def run(self, packet: bytes) -> Answer:
-        """Run the program on a packet."""
+        """Run the program on a packet, and return its result."""
         data, out = ctypes.create_string_buffer(packet), ctypes.create_string_buffer(_ROOM)
         options = _Options(
             size=ctypes.sizeof(_Options),
@@ -121,7 +118,7 @@ class Loaded:
         self._inner[name] = made, kind
 
     def fill(self, name: str, entries: Sequence[dict[str, str | int]]) -> None:
-        """Put entries, as in a file for `--maps`, into a map of the loaded object.
+        """Put entries, in the form of a file for `--maps`, into a map of the loaded object.
 
         Queues and stacks return them in the given order. The entries replace those that the object
         put into a map of maps.
@@ -147,7 +144,7 @@ class Loaded:
             assert code == 0, f"the kernel does not take {one} for {name}: {errno.errorcode[-code]}"
 
     def keys(self, name: str) -> list[bytes]:
-        """Return the keys of a map with 4-byte keys; for an array, all indices."""
+        """Return the keys of a map whose keys have 4 bytes; for an array, all indices."""
         found, following = list[bytes](), ctypes.create_string_buffer(4)
         last = None
         while self._lib.bpf_map_get_next_key(self._map(name), last, following) == 0:
@@ -178,7 +175,7 @@ class Loaded:
         return self._inner[name][0] if found is None else int(self._lib.bpf_map__fd(found))
 
     def close(self) -> None:
-        """Close the inner maps and the object."""
+        """Close the object and the inner maps."""
         for made, _ in self._inner.values():
             os.close(made)
         self._lib.bpf_object__close(self._object)

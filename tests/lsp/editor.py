@@ -1,4 +1,4 @@
-"""A scripted editor: starts `slowpath lsp`, sends messages, and records all answers."""
+"""A scripted editor for tests: starts `slowpath lsp`, sends messages, and records all replies."""
 
 import json
 import os
@@ -21,12 +21,12 @@ REFRESHES = {"workspace": {name: {"refreshSupport": True} for name in ("codeLens
 
 
 class Editor:
-    """An editor with a running language server."""
+    """A scripted editor with a running language server."""
 
     def __init__(self, folder: Path, *words: str, refreshes: bool = False) -> None:
         """Start the server in a folder.
 
-        If `refreshes` is true, the editor supports requests of the server to refresh hints.
+        With `refreshes`, the editor claims that the server may ask it to request hints again.
         """
         self.folder = folder
         self.temporary = folder / "temporary"
@@ -71,13 +71,16 @@ class Editor:
         self.send({"method": method, "params": params})
 
     def ask(self, method: str, params: Json | None = None) -> int:
-        """Send a request, and return its number."""
+        """Send a request to the server, and return the request's number."""
         self._number += 1
         self.send({"id": self._number, "method": method, "params": params})
         return self._number
 
     def wait(self, found: Callable[[Json], bool], start: int = 0) -> Json:
-        """Return the first message from index `start` on for which `found` is true; wait for it."""
+        """Return the first message for which `found` is true; wait for it if necessary.
+
+        The search starts at index `start` of all received messages.
+        """
         deadline = time.monotonic() + SECONDS
         at = start
         while True:
@@ -103,7 +106,7 @@ class Editor:
             del self._data[:stop]
 
     def answer(self, number: int) -> Json:
-        """Wait for the answer to a request."""
+        """Wait for the server's reply to the request `number`, and return it."""
         return self.wait(lambda one: one.get("id") == number)
 
     # --- the protocol --------------------------------------------------------------------------
@@ -122,7 +125,7 @@ class Editor:
         self.notify("textDocument/didOpen", {"textDocument": about})
 
     def change(self, file: Path, text: str) -> int:
-        """Change the text of a file without saving it; return the new version."""
+        """Change the text of an open file without saving it; return the new version number."""
         self._versions[file] += 1
         about = {"uri": file.as_uri(), "version": self._versions[file]}
         changes = {"textDocument": about, "contentChanges": [{"text": text}]}
@@ -130,7 +133,7 @@ class Editor:
         return self._versions[file]
 
     def save(self, file: Path, text: str) -> None:
-        """Save a text that the server knows."""
+        """Write a file, and tell the server that the editor has saved it."""
         file.write_text(text)
         self.notify("textDocument/didSave", about(file))
 
@@ -144,18 +147,18 @@ class Editor:
     def hints(self, file: Path) -> dict[int, str]:
         """Return the hints of a file by line, from 1.
 
-        They are about the text that the editor sent last.
+        Hints are texts after a line; they must be about the text that the editor sent last.
         """
         found = self.answer(self.ask_hints(file))["result"]
         return {hint["position"]["line"] + 1: hint["label"] for hint in found}
 
     def lenses(self, file: Path) -> dict[int, str]:
-        """Return the texts that the server shows above functions (code lenses), by line from 1."""
+        """Return the code lenses of a file, texts above functions, by line from 1."""
         found = self.answer(self.ask("textDocument/codeLens", about(file)))["result"]
         return {lens["range"]["start"]["line"] + 1: lens["command"]["title"] for lens in found}
 
     def end(self) -> None:
-        """End the server as editors do, and check that it leaves no processes or files."""
+        """End the server as editors do; check that it leaves neither processes nor files."""
         assert self.answer(self.ask("shutdown"))["result"] is None
         self.notify("exit", {})
         assert self.process.wait(SECONDS) == 0
@@ -177,7 +180,7 @@ class Editor:
         return found
 
     def memory(self) -> int:
-        """Return the private memory of the server and its processes in bytes."""
+        """Return the private memory in bytes of the server and its child processes."""
         total = 0
         for process in (self.process.pid, *self.children()):
             lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
@@ -186,7 +189,7 @@ class Editor:
         return total
 
     def interrupt(self) -> int:
-        """Send SIGTERM, and return the exit code."""
+        """Send SIGTERM to the server, and return its exit code."""
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(SECONDS)
 

@@ -1,4 +1,4 @@
-"""Tests `slowpath lsp` with a scripted editor, which saves, edits and asks."""
+"""Tests `slowpath lsp` with a scripted editor, which edits, saves, and requests results."""
 
 import json
 import os
@@ -53,7 +53,7 @@ COUNT = ("--target", "ebpf")
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """Return a folder with a program and its header."""
+    """Return a folder with a program and a header that it includes."""
     (tmp_path / "filter.bpf.c").write_text(SOURCE)
     (tmp_path / "verdict.h").write_text("#define VERDICT XDP_PASS\n")
     return tmp_path
@@ -61,14 +61,14 @@ def project(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def editor(project: Path) -> Iterator[Editor]:
-    """Yield an initialized editor that never asks again for hints by itself."""
+    """Yield an initialised editor that the server cannot ask to request hints again."""
     with Editor(project, *COUNT, "--deadline", "0") as started:
         started.initialize()
         yield started
 
 
 def problems(editor: Editor, file: Path) -> list[dict[str, Any]]:
-    """Return the problems of the last text of a file, once its analysis has ended."""
+    """Wait for the analysis of a file's last text; return the problems that the editor shows."""
     editor.hints(file)
     published = [
         message["params"]
@@ -81,12 +81,15 @@ def problems(editor: Editor, file: Path) -> list[dict[str, Any]]:
 
 
 def below(text: str, lines: int) -> str:
-    """Return the text with a number of empty lines above it."""
+    """Return the text below a number of empty lines."""
     return "\n" * lines + text
 
 
 def test_bounds_and_costs_are_those_of_the_commands(tmp_path: Path) -> None:
-    """Compare bounds and costs in the editor with those of `bound` and `annotate`, for examples."""
+    """Check that the editor shows the bounds and costs that `bound` and `annotate` print.
+
+    This is tested for examples.
+    """
     for name in ("firewall", "header_parser", "tunnel", "quic_lb"):
         shutil.copy(EXAMPLES / f"{name}.bpf.c", tmp_path)
     for header in EXAMPLES.glob("*.h"):
@@ -141,7 +144,7 @@ def test_a_file_that_was_never_saved_is_analysed(editor: Editor, project: Path) 
 
 
 def test_only_the_last_of_fifty_edits_is_shown(editor: Editor, project: Path) -> None:
-    """Check that only hints of the last edit are shown.
+    """Check that only hints of the last of fifty edits are shown.
 
     Each edit moves the program by a line, so that hints of other versions are recognised.
     """
@@ -431,7 +434,7 @@ def test_a_problem_of_p4_has_the_range_of_its_words(editor: Editor, tmp_path: Pa
     editor.open(file)
 
     def marked(text: str) -> list[str]:
-        """Return the parts of a source text at which the editor shows problems."""
+        """Return the parts of a source text that the editor marks as problems."""
         lines = text.splitlines()
         ranges = [problem["range"] for problem in problems(editor, file)]
         assert all(one["start"]["line"] == one["end"]["line"] for one in ranges)

@@ -1,4 +1,4 @@
-"""Tests that the extension for Visual Studio Code agrees with the project."""
+"""Tests that the extension for Visual Studio Code agrees with the commands and the project."""
 
 import json
 import shlex

@@ -1,4 +1,4 @@
-"""Tests that each disturbance of a machine is reported if, and only if, it exists."""
+"""Tests that each kind of disturbance of a measurement is reported if, and only if, it exists."""
 
 from copy import deepcopy
 from pathlib import Path
@@ -21,7 +21,7 @@ CALM_TIME = {
 
 
 def _calm() -> Any:
-    """Return the record of a machine on which nothing disturbs measurements."""
+    """Return the record of a made-up machine on which nothing disturbs measurements."""
     record: Any = environment.begin(3, files=Files(Path("/nowhere"))).end()
     record["kernel"]["clock_source"] = "tsc"
     record["kernel"]["bpf"] |= {"jit_enable": 1, "jit_harden": 0, "stats_enabled": 0}
@@ -37,7 +37,7 @@ def _calm() -> Any:
 
 
 def _with(place: str, value: object) -> Environment:
-    """Return the record of a calm machine, with one value replaced.
+    """Return the record of an undisturbed machine with one value replaced.
 
     `place` is the path of the value, such as `run.throttled`.
     """

@@ -1,4 +1,7 @@
-"""Tests facts about a machine that are read from files, with files of made-up machines."""
+"""Tests the facts about a machine that are read from files below `/proc` and `/sys`.
+
+The files describe made-up machines.
+"""
 
 import json
 import threading
@@ -84,7 +87,10 @@ TREE = {
 
 
 def machine(root: Path, tree: Mapping[str, str]) -> Files:
-    """Write these files to a folder that is laid out like the root folder `/`."""
+    """Write the files of a made-up machine to a folder that stands for the root folder `/`.
+
+    `tree` has the content of each file by its path.
+    """
     for name, text in tree.items():
         file = root / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -267,9 +273,9 @@ def test_a_run_is_the_difference_of_two_moments(tmp_path: Path) -> None:
 
 
 def test_events_in_a_pause_are_not_part_of_the_run(tmp_path: Path) -> None:
-    """Check that the record of a run excludes loads, throttling and times during a pause.
+    """Check that a run's record excludes load, throttling and time during a pause.
 
-    An analysis, which uses all CPUs and heats them, runs in the pause.
+    In the pause, an analysis uses all CPUs and heats them.
     """
     files = machine(tmp_path, TREE | _moment(0, 0, 0, 10, 20))
     watch = environment.begin(3, files=files)
@@ -301,7 +307,10 @@ def test_events_in_a_pause_are_not_part_of_the_run(tmp_path: Path) -> None:
 
 
 def test_a_machine_that_tells_nothing_is_no_error(tmp_path: Path) -> None:
-    """Check the record of a machine without the files that describe Linux, such as macOS."""
+    """Check the record of a machine without the files that describe Linux, such as macOS.
+
+    Its values are unknown; this is not an error.
+    """
     record = environment.begin(0, files=Files(tmp_path / "none")).end()
     assert record["run"]["time"] is None
     assert record["kernel"]["release"] is None
@@ -332,7 +341,7 @@ def test_any_content_of_files_is_read(text: str, data: bytes, cpu: int) -> None:
     debugging_options(text)
 
     class Filled(Files):
-        """Fake files that all have the same content, in folders that all have the same names."""
+        """Fake files that all have the same content, and fake folders with the same file names."""
 
         def data(self, file: str) -> bytes | None:  # noqa: ARG002 - any file
             return data

@@ -1,4 +1,4 @@
-"""Tests the sampling of live packets, which really go where a program sends them.
+"""Tests the sampling of live packets, which are really sent where a program decides.
 
 The tests need no kernel.
 """
@@ -21,9 +21,9 @@ ROUNDS, SUBJECTS = 3, 4
 
 
 class Bench:
-    """A fake bench on which a path takes 100 ns and the baseline 60 ns.
+    """A fake kernel in which a path takes 100 ns and the baseline 60 ns.
 
-    It loses a share of all packets.
+    It loses a fraction of all packets.
     """
 
     def __init__(self, lost: float = 0.0, counted: int = 1_000_000) -> None:
@@ -69,7 +69,7 @@ def test_a_stop_takes_effect_after_one_round() -> None:
 
 
 def program(monkeypatch: pytest.MonkeyPatch, bench: Bench) -> tuple[PreparedProgram, Any]:
-    """Return a program with one path, prepared for the fake bench, and the record of this path."""
+    """Return a program with one path, prepared for the fake kernel, and the record of the path."""
     case = SimpleNamespace(rewritten=False, unreceived=None, counted=bench.counted[0])
     monkeypatch.setattr(kernel, "prepare_live_case", lambda *_: case)
     monkeypatch.setattr(measurements, "LiveKernelBench", lambda *_: bench)
@@ -109,7 +109,10 @@ def test_after_a_stop_nothing_is_prepared(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 class _DisturbedInTurns(Bench):
-    """A bench on which either the program or the baseline is disturbed, in alternate loads."""
+    """A fake kernel in which other work slows down the program or the baseline.
+
+    The disturbed one alternates between loads of the programs.
+    """
 
     slow = False
 
@@ -122,7 +125,10 @@ class _DisturbedInTurns(Bench):
 
 
 def test_program_and_baseline_are_compared_within_a_load() -> None:
-    """Check that a path has a time even if no load has quiet samples of program and baseline."""
+    """Check that a path has a time even if no load has undisturbed samples of both programs.
+
+    They are the measured program and the baseline.
+    """
     outcome = measure_live(_DisturbedInTurns(), StopCriteria(-1.0, 60.0), stop_after(30))
     [path] = outcome.paths
     assert path is not None

@@ -226,7 +226,7 @@ if CAMPAIGN > 1:
 
 
 def has_maps(process: int) -> bool:
-    """Return true if a process has BPF maps, so that it has started to load its program."""
+    """Return true if a process has BPF maps: it has then begun to load its program."""
     with suppress(OSError):  # a file was closed, or the process ended meanwhile
         for link in Path(f"/proc/{process}/fd").iterdir():
             if str(link.readlink()) == "anon_inode:bpf-map":

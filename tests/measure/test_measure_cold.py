@@ -1,4 +1,4 @@
-"""Tests `slowpath measure` with cold caches: flows, packets and map entries.
+"""Tests `slowpath measure` with cold caches: the flows, packets and map entries that it needs.
 
 No test depends on measured times.
 """

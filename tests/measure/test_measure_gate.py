@@ -1,4 +1,4 @@
-"""Tests that `measure --fail-on` fails only if the ratio's whole interval exceeds the limit."""
+"""Tests that `measure --fail-on` fails only if the whole interval of a ratio exceeds the limit."""
 
 import pytest
 

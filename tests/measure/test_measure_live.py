@@ -136,7 +136,7 @@ def test_the_report_explains_the_rates_of_live_packets() -> None:
 
 
 def live_case(station: kernel.Station) -> tuple[kernel.Station, str, kernel.Case, int]:
-    """Return arguments for `prepare_live_case` that make it slow: a batch has one packet."""
+    """Return arguments for `prepare_live_case` with which it takes long: one packet per batch."""
     found = objects.read_object(str(FIREWALL), FIREWALL.read_bytes())
     subject = objects.Subject(str(FIREWALL), found, 0, None)
     witness = json.dumps({"packet": "00" * 64, "maps": {}})

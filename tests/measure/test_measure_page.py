@@ -97,7 +97,7 @@ def test_a_trace_has_a_distribution() -> None:
 
 
 def spaced(part: Element) -> str:
-    """Return the text of a part of a page, with single spaces."""
+    """Return the text of a part of a page, with white space reduced to single spaces."""
     return " ".join(texts(part).split())
 
 

@@ -16,7 +16,10 @@ WHERE: Any = {"processor": {"cpu": 1, "model": "A"}, "kernel": {"release": "6.18
 
 
 def unmeasured(errors: list[str | None], error: str | None) -> Any:
-    """Return the record of a program without measured times, with the error of each path."""
+    """Return the record of a program whose paths could not be measured.
+
+    `errors` has the reason for each path, `error` that for the program.
+    """
     record: Any = dict.fromkeys(MeasuredProgram.__annotations__)
     paths = []
     for rank, why in enumerate(errors, 1):

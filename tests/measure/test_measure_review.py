@@ -1,4 +1,4 @@
-"""Tests the formats for code review of made-up measurements, and of one in the running kernel."""
+"""Tests the formats for code review, with made-up measurements and one in the running kernel."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ OLD, NEW = "old/lb.bpf.o", "new/lb.bpf.o"
 
 
 def program(file: str, name: str = "lb", **changes: Any) -> Any:
-    """Return the record of a program with two measured paths, of which the second is slower."""
+    """Return the made-up record of a program with two measured paths; the second is slower."""
     record: Any = dict.fromkeys(MeasuredProgram.__annotations__)
     paths = []
     for rank, ns in ((1, 10.0), (2, 30.0)):

@@ -1,4 +1,4 @@
-"""Tests `slowpath measure` for tc programs in the running kernel: paths, fields and refusals."""
+"""Tests `slowpath measure` for tc programs in the running kernel: paths, fields, rejections."""
 
 import csv
 import json

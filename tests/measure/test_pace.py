@@ -1,4 +1,4 @@
-"""Tests how the speed of a CPU is computed from the times of additions."""
+"""Tests the speed of a CPU that is computed from the times of chains of additions."""
 
 import random
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Tests of `slowpath measure` for pipelines of DPDK's software switch."""
+"""Tests `slowpath measure` for pipelines of DPDK's software switch."""
 
 import json
 from pathlib import Path, PurePath

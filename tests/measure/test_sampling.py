@@ -1,4 +1,4 @@
-"""Tests how `measure` plans its samples, with a fake bench that takes given times."""
+"""Tests the plan by which `measure` takes samples, on a fake kernel with given times."""
 
 import random
 import sys
@@ -28,10 +28,10 @@ CALL = 1500.0
 
 
 class Bench:
-    """A fake bench whose measured programs take given times.
+    """A fake kernel in which programs take given times.
 
     `slower` returns the factor by which the sample with this number takes longer. `placing` is the
-    standard deviation between loads, as a share of the time.
+    standard deviation between loads, as a fraction of the time.
     """
 
     def __init__(
@@ -159,12 +159,12 @@ def test_a_machine_that_is_never_quiet_says_so() -> None:
 
 
 class _DisturbedAfterEmpty(_Load):
-    """A load in which the CPU is slower whenever an empty program has just run."""
+    """A load of programs in which other work slows down the CPU after each empty program."""
 
     last: int = Reference.BUSY
 
     def sample(self, subject: int, repeat: int) -> Sample:
-        """Return a sample; the busy loop after an empty program takes 1.5 times as long."""
+        """Return a sample; the busy loop takes 1.5 times as long after an empty program."""
         sample = super().sample(subject, repeat)
         slow = subject == Reference.BUSY and self.last == Reference.EMPTY
         self.last = subject
@@ -178,7 +178,7 @@ class _BenchDisturbedAfterEmpty(Bench):
 
 
 def test_an_empty_program_that_is_always_disturbed_is_used_all_the_same() -> None:
-    """Check that a program keeps its time if all samples of an empty program were disturbed."""
+    """Check that a program gets a time although all samples of the empty program are disturbed."""
     outcome = taken(_BenchDisturbedAfterEmpty([(30.0, True)]), StopCriteria(0.01, 60.0))
     [subject] = outcome.subjects
     assert subject is not None
@@ -207,7 +207,7 @@ def test_it_goes_on_until_it_is_precise() -> None:
 
 
 def test_it_goes_on_until_what_is_asked_is_decided() -> None:
-    """Check that sampling continues until it is clear on which side of a limit a ratio lies.
+    """Check that sampling goes on until a ratio is clearly above or below a limit.
 
     Both times are precise long before that.
     """
@@ -242,7 +242,7 @@ def test_it_goes_on_until_what_is_asked_is_decided() -> None:
 
 
 def test_it_goes_on_until_a_ratio_is_precise_too() -> None:
-    """Check that sampling continues until the ratio of two times is precise, too.
+    """Check that sampling goes on until the ratio of two times is precise, not only the times.
 
     The times vary independently between loads of the programs, so the ratio varies more.
     """

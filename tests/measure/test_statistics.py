@@ -1,4 +1,4 @@
-"""Compares statistics with SciPy, and tests how often intervals contain the true value."""
+"""Compares statistics with those of SciPy, and tests how often intervals contain the true value."""
 
 import math
 import random
@@ -60,7 +60,7 @@ def _clustered(draw: random.Random, deviation: float, offset: float) -> float:
 def _first_narrow(value: Callable[[], float], sizes: list[int]) -> bool:
     """Return true if the first narrow confidence interval contains the true mean, 100.
 
-    Intervals are computed for growing samples with these numbers of random values.
+    `value` draws a random value; an interval is computed at each of the sample sizes `sizes`.
     """
     values: list[float] = []
     for size in sizes:

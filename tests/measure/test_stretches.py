@@ -1,4 +1,4 @@
-"""Tests how times of a path's pieces, called stretches, are computed.
+"""Tests the times of a path's pieces, called stretches, which are computed from measurements.
 
 Some tests cut paths in the running kernel. No test depends on measured times.
 """
