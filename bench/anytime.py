@@ -24,7 +24,7 @@ COLUMNS = [
 
 
 class Trace(NamedTuple):
-    """Seconds until the first and the last bound of an analysis, and deviations of early bounds."""
+    """Times of the first and last bound of an analysis, and deviations of early bounds."""
 
     first: float  # seconds until the first bound
     total: float  # seconds until the end
@@ -45,7 +45,7 @@ def read(text: bytes) -> Trace | None:
 
 
 def rows(python: Path, programs: list[Program], repeat: int, options: list[str]) -> list[Row]:
-    """Analyse each program `repeat` times, and return a table row for each that has a bound.
+    """Analyse each program `repeat` times; return a table row for each program that has a bound.
 
     A row has the values of the run with the median duration.
     """

@@ -53,7 +53,7 @@ def main() -> None:
 
 
 def run(words: list[str]) -> Run:
-    """Run a command without the user's cache."""
+    """Run a command with the user's cache turned off."""
     environment = os.environ | {"SLOWPATH_NO_CACHE": "1"}
     started = time.perf_counter()
     done = subprocess.run(words, env=environment, capture_output=True, check=False)
@@ -62,7 +62,7 @@ def run(words: list[str]) -> Run:
 
 
 def ended_early(done: Run) -> set[str]:
-    """Return the files with results that a limit of time or memory affected."""
+    """Return the files whose results were affected by a limit of time or memory."""
     results: list[dict[str, Any]] = json.loads(done.output[1])["results"]
 
     def is_early(result: dict[str, Any]) -> bool:
@@ -74,7 +74,7 @@ def ended_early(done: Run) -> set[str]:
 
 
 def told(result: dict[str, Any]) -> list[str]:
-    """Return the error and the notes of a result as texts."""
+    """Return the error and the notes of a result, one text each."""
     return [result["error"] or "", *result["notes"]]
 
 

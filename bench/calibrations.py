@@ -34,7 +34,7 @@ TARGET = "linux-xdp.toml"
 
 
 class Compared(NamedTuple):
-    """A value, such as a parameter or a time, with the results of both calibrations."""
+    """A parameter or time, with its values in both calibrations and the allowed difference."""
 
     name: str
     one: float
@@ -43,11 +43,11 @@ class Compared(NamedTuple):
 
     @property
     def agree(self) -> bool:
-        """Return true if both values differ by no more than chance explains."""
+        """Return true if the difference of both values can be due to chance."""
         return abs(self.one - self.other) <= self.allowed
 
     def line(self) -> str:
-        """Return the results of both calibrations as a line of text."""
+        """Format both values, their difference and the allowed difference as a line."""
         apart = abs(self.one - self.other)
         values = f"{self.one:12.5g} {self.other:12.5g}"
         return f"  {self.name:44} {values}  {apart:.3g} apart, {self.allowed:.3g} allowed"

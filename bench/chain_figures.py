@@ -28,7 +28,7 @@ FOLDER = ROOT / "docs/figures/chains"
 
 
 class Renewal:
-    """Recomputes named sections of the pages, according to the command-line options."""
+    """Computes the figures in sections of documentation pages again, as the options select."""
 
     def __init__(self, given: argparse.Namespace) -> None:
         self.given = given

@@ -28,7 +28,7 @@ STYLE = (
 
 
 def graphs_of(file: str) -> tuple[list[str], Graphs]:
-    """Return the names of a chain's programs, and the graphs of those that were rewritten."""
+    """Return the names of a chain's programs, and control-flow graphs of the rewritten ones."""
     loaded = load_chain(file, Clang((), SECONDS, memory_bytes=None))
     subject = chains.ChainSubject(loaded.file, loaded.chain, loaded.members, None)
     rewriting = chains.Rewriting("guard", deadline_seconds=SECONDS, graphs=True)
@@ -40,7 +40,10 @@ def graphs_of(file: str) -> tuple[list[str], Graphs]:
 
 
 def drawn(flow: Flow, words: str) -> str:
-    """Return a drawing of a control-flow graph as the text of an SVG file."""
+    """Draw a control-flow graph, and return the text of an SVG file.
+
+    `words` is the text alternative for screen readers.
+    """
     plain = [box._replace(tooltip="") for box in flow.boxes]
     return picture(shape(flow._replace(boxes=plain)), words, scale=SCALE, style=STYLE) + "\n"
 

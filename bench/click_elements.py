@@ -46,7 +46,7 @@ _LACKED = re.compile(r"'([^']+)' file not found|(?:identifier|type name) '([^']+
 
 
 class Wish(NamedTuple):
-    """Configuration of a Click element with which packets run through it."""
+    """Settings of a Click element with which packets run through it."""
 
     entry: str
     config: str
@@ -76,7 +76,7 @@ def main() -> None:
 
 
 def examined(elements: Path, traffic: Path, only: str) -> Iterator[dict[str, object]]:
-    """Yield a row for each source, with the result of compiling and running it."""
+    """Compile and run each source of Click; yield a row with the result."""
     folders = (HERE / "folders.txt").read_text().split()
     sources = [one for name in folders for one in sorted((elements / name).glob("*.cc"))]
     providers = _providers(elements, sources)
@@ -102,9 +102,9 @@ def _run(
     flags: tuple[str, ...],
     traffic: Path,
 ) -> dict[str, object]:
-    """Run packets through the first element class of a source that accepts them.
+    """Run packets through the element classes of a source, until one accepts them.
 
-    Return the result, or the reason of the last failure.
+    Return the result, or the reason of the last failure. `needed` are sources to compile with it.
     """
     stopped = "exports no element"
     every = _EXPORTED.findall(source.read_text(errors="replace"))
@@ -134,7 +134,10 @@ def _run(
 
 
 def _entries(exported: str, needed: list[Path], alone: bool) -> list[str | None]:
-    """Return the names of methods of the class, or of a base class, that may receive packets."""
+    """Return the methods of a class, or of its base classes, that may receive packets.
+
+    None lets slowpath find the method.
+    """
     if alone:
         return [None]
     others = [
@@ -147,7 +150,7 @@ def _entries(exported: str, needed: list[Path], alone: bool) -> list[str | None]
 
 
 def _providers(elements: Path, sources: list[Path]) -> dict[str, Path]:
-    """Return the source file of each class, and of every other name that a source provides."""
+    """Return the source file that provides each name, such as that of a class."""
     every = [*sources, *elements.glob("simple/*.cc"), *elements.glob("userlevel/*.cc")]
     return {
         name: source
@@ -159,7 +162,7 @@ def _providers(elements: Path, sources: list[Path]) -> dict[str, Path]:
 
 
 def _needed(source: Path, providers: dict[str, Path]) -> list[Path]:
-    """Return the sources that a source requires; each follows the sources that it requires."""
+    """Return the sources that a source requires, directly or not, in the order of compilation."""
     found, begun = list[Path](), {source}
 
     def add(one: Path) -> None:

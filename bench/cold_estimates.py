@@ -44,7 +44,7 @@ EMPTY = '{"steps": [], "calls": []}'
 
 
 def take(given: argparse.Namespace) -> None:
-    """Measure programs in warm and cold caches, and append the results to a file."""
+    """Measure programs with warm and cold caches, and append the results to a file."""
     out = Path(given.out)
     lines = out.read_text().splitlines() if out.exists() else []
     known = {(one["file"], one["program"]) for one in map(json.loads, lines)}
@@ -75,7 +75,10 @@ def take(given: argparse.Namespace) -> None:
 def measured(
     station: kernel.Station, chosen: PreparedProgram, cache_bytes: int | None, seconds: float
 ) -> list[dict[str, Any]]:
-    """Measure the prepared paths of a program; return those with a time in cold caches."""
+    """Measure the prepared paths of a program; return those with a time in cold caches.
+
+    `seconds` is the time for each path.
+    """
     if not chosen.cases:
         return []
     quota = StopCriteria(0.02, max(1.0, seconds * len(chosen.cases)))
@@ -100,7 +103,7 @@ def measured(
 
 
 def compare(given: argparse.Namespace) -> None:
-    """Print the errors of the estimates of each target."""
+    """Print the errors of time estimates for each target, compared with the measurements."""
     programs = [json.loads(line) for line in Path(given.out).read_text().splitlines()]
     for name in given.target or ["linux-xdp"]:
         target = choose_target(name)

@@ -77,7 +77,10 @@ INTERVALS = ("slowpath", "told")
 
 
 def description(name: str, mixes: int, pairs: int, block_ms: int) -> str:
-    """Return the description of a profile as `slowpath contention profile` reads it."""
+    """Return a description for `slowpath contention profile`.
+
+    `pairs` and `block_ms` determine the effort of each measurement.
+    """
     if name in PROGRAMS:
         program, flows = PROGRAMS[name]
         return (
@@ -98,7 +101,7 @@ def description(name: str, mixes: int, pairs: int, block_ms: int) -> str:
 
 
 def measure(given: argparse.Namespace) -> None:
-    """Profile all functions that have no profile yet, or whose last profile was too noisy."""
+    """Measure the profiles that are missing, or whose last measurement was too noisy."""
     each = -(-given.mixes // len(NAMES))
     given.folder.mkdir(parents=True, exist_ok=True)
     for name in NAMES:
@@ -114,15 +117,12 @@ def measure(given: argparse.Namespace) -> None:
 
 
 def noise_floor(folder: Path) -> float:
-    """Return the noise floor of a profile.
-
-    This is the relative standard deviation of repetitions.
-    """
+    """Return the noise floor of a profile: the relative standard deviation of repetitions."""
     return float(json.loads((folder / "profile.json").read_text())["noise"]["spread"])
 
 
 def configurations(table: Table) -> list[set[tuple[str, str]]]:
-    """Return the competitors of each measured mix, as pairs of kind and configuration.
+    """Return the competitors in each measured mix, as pairs of kind and configuration.
 
     A configuration is the settings of `mem-bench`, or the client's match ratio in steps of 250.
     """
@@ -145,7 +145,7 @@ def parts_of(mixes: Table) -> list[set[tuple[str, str]]]:
 
 
 def only(profile: MemoryProfile, kept: NDArray[np.bool_]) -> MemoryProfile:
-    """Return a profile with only the rows that the mask `kept` selects."""
+    """Return a profile that has only the rows selected by the mask `kept`."""
     return profile._replace(
         rows=tuple(row for row, keep in zip(profile.rows, kept, strict=True) if keep),
         columns={name: values[kept] for name, values in profile.columns.items()},
@@ -154,9 +154,10 @@ def only(profile: MemoryProfile, kept: NDArray[np.bool_]) -> MemoryProfile:
 
 
 def answers(model: FunctionModel, query: Query, solo: Floats) -> dict[str, Predictions]:
-    """Return the predictions of slowpath and all baselines, except the constant.
+    """Return the predictions of slowpath and of all baselines, except the constant.
 
-    SLOMO and `told` use the measured solo throughput; `sum` and `min` use that of our model.
+    SLOMO and `told` get the measured solo throughput, `solo`; `sum` and `min` use that of our
+    model.
     """
     told = query._replace(alone=solo)
     found = {
@@ -167,7 +168,10 @@ def answers(model: FunctionModel, query: Query, solo: Floats) -> dict[str, Predi
 
 
 def evaluate(folder: Path, name: str, recipe: str | None) -> list[dict[str, object]]:
-    """Predict each mix by a model trained without the rows of its competitors."""
+    """Predict each mix of a function by a model trained without the rows of its competitors.
+
+    Return the errors of the predictions.
+    """
     place = folder / f"{name}.profile"
     table = read_cells(str(place / "mixes.csv"))
     memory = read_memory([str(place / "memory.csv")])
@@ -209,8 +213,8 @@ def evaluate(folder: Path, name: str, recipe: str | None) -> list[dict[str, obje
 def accelerator_alone(folder: Path, name: str) -> list[float]:
     """Return relative errors for mixes in which only an accelerator client competes.
 
-    The measured solo throughput is given. Only the time that requests wait for those of the client
-    is predicted (Eq. 1).
+    The solo throughput is given, so only the time that requests wait for those of the client is
+    predicted (Eq. 1).
     """
     rows = read_cells(str(folder / f"{name}.profile/mixes.csv")).rows
     found = []
@@ -222,7 +226,7 @@ def accelerator_alone(folder: Path, name: str) -> list[float]:
 
 
 def show(found: Sequence[Mapping[str, object]], title: str) -> None:
-    """Print a line of the table of prediction errors."""
+    """Print a line of the table of prediction errors: the title, the number of rows, and errors."""
     if not found:
         return
     errors = {key: np.array([float(str(one[key])) for one in found]) for key in PREDICTORS}

@@ -42,7 +42,10 @@ _KEYS = {
 
 
 def profile(folder: Path, given: argparse.Namespace, plan: str, seed: int, mixes: int) -> Path:
-    """Return the folder of a profile. Measure the profile if the folder does not exist."""
+    """Return the folder of a profile; measure it if necessary.
+
+    `plan` is the profiling plan, `seed` its random seed, and `mixes` the number of measurements.
+    """
     place = folder / f"{given.function}.{plan}.{seed}"
     if not given.evaluate:
         text = description(given.function, mixes, given.pairs, given.block_ms)
@@ -54,7 +57,7 @@ def profile(folder: Path, given: argparse.Namespace, plan: str, seed: int, mixes
 
 
 def model_of(place: Path, recipe: str | None) -> FunctionModel:
-    """Train a model on the memory rows of a profile."""
+    """Train a contention model on the memory rows of a profile."""
     memory = read_memory([str(place / "memory.csv")])
     choice = choose(memory, RECIPES[recipe] if recipe else None)
     return learn(Profiles(memory), choice, PATTERN)

@@ -64,7 +64,7 @@ def nested(files: list[str], models: list[Recipe | None], repetitions: int) -> N
 
 
 def transfer(folder: Path) -> None:
-    """Print the errors of models that were trained on one published table and predict the other."""
+    """Train models on one published table, and print their errors on the other."""
     one, two = (rows_of(read_memory([str(folder / name)])) for name in (MEMORY, SLOMO))
     trainings = Trainings(one)
     chosen = select(trainings, candidates(one)).recipe

@@ -46,7 +46,7 @@ Maker = Callable[[], str]
 
 
 class Tables:
-    """Computes the tables of the evaluation.
+    """Computes the tables of the evaluation on the simulated NIC.
 
     Models are trained only once for all tables.
     """

@@ -45,7 +45,7 @@ def main() -> None:
 def commands(
     tables: Sequence[str], traffic: str, folder: Path
 ) -> Sequence[tuple[str, tuple[str, ...]]]:
-    """Return the commands to be measured, in order, each with a name.
+    """Return the commands to measure, in order, each with a name.
 
     The first command writes a model, which the other commands read.
     """
@@ -58,7 +58,10 @@ def commands(
 
 
 def compare(name: str, words: Sequence[str], other: str | None, repeat: int) -> None:
-    """Measure a command and its reference command in turns, and print their median CPU times."""
+    """Run a command and its reference in turns, and print their median CPU times.
+
+    The reference is the same command of the build `other`, or the import of NumPy.
+    """
     command = [str(TOOL), "contention", *words]
     reference = [other, "contention", *words] if other else [sys.executable, "-c", "import numpy"]
     run_seconds(reference)  # compile and read all files before the first turn

@@ -41,9 +41,9 @@ COLUMNS = [
 
 
 def measured(results: Path, name: str, cores: int) -> dict[str, Any]:
-    """Return the packet rate that the SmartNIC reached on the slowest measured path.
+    """Return the packet rate in Mpps that the card reached on the slowest measured path.
 
-    All values are None if the ports of the SmartNIC limited the rate on all paths.
+    All values are None if the ports of the card limited the rate on all paths.
     """
     with gzip.open(results / f"{name}.jsonl.gz", "rt") as lines:
         records = [json.loads(line) for line in lines]
@@ -58,7 +58,7 @@ def measured(results: Path, name: str, cores: int) -> dict[str, Any]:
 
 
 def of_published(given: argparse.Namespace, hashes: int, cores: int) -> Row:
-    """Return the guaranteed rate of a published program, and its distance to the measured one."""
+    """Return the guaranteed rate of a published program, and its distance to the measured rate."""
     name = f"xdp-count-min.{hashes}"
     program = published.program(given.listings / f"{name}.asm")
     guarantee = bound(given.slowpath, program, ["--metric", "packetrate"]).result["guarantee"]
@@ -101,7 +101,7 @@ def _example(program: dict[str, Any]) -> Row:
 
 
 def draw(file: Path, rows: list[Row]) -> None:
-    """Draw the packet rates, and below them the times measured on this machine, if any."""
+    """Draw the packet rates and, if known, the times measured on this machine below them."""
     from matplotlib import pyplot as plt  # noqa: PLC0415 - only where it draws
 
     here = [row for row in rows if row["example_ns"] is not None]

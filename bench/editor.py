@@ -24,7 +24,10 @@ from editor import Editor  # noqa: E402 - the path comes first
 
 
 def cpu_seconds(editor: Editor) -> float:
-    """Return the CPU time of the server and its processes, including ended ones such as clang."""
+    """Return the CPU seconds of the language server and its processes.
+
+    Ended processes, such as clang, are included.
+    """
     ticks = 0
     for process in (editor.process.pid, *editor.children()):
         # Fields after the name in parentheses: state is field 3 of proc_pid_stat(5), times are 14

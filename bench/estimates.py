@@ -42,20 +42,20 @@ FEW = 4
 
 
 def estimating(name: str) -> Model:
-    """Return a function that estimates the time of a path on a target."""
+    """Return a function that estimates the time of a path on a target, in nanoseconds."""
     target = choose_target(name)
     return lambda flow: targets.nanoseconds([targets.flow_of(flow)], target)[0]
 
 
 def error_of_target(name: str) -> tuple[float, float]:
-    """Return the lower and upper end of a target's error interval, relative to an estimate."""
+    """Return the ends of a target's error interval, as factors of an estimate."""
     file = Path(name) if Path(name).is_file() else TARGETS / f"{name}.toml"
     error = tomllib.loads(file.read_text())["timing"]["error"]
     return error["low"], error["high"]
 
 
 def compare(given: argparse.Namespace) -> None:
-    """Print the errors of estimates and of simpler models."""
+    """Print the errors of a target's estimates, and those of simpler models."""
     measured = read(Path(given.out), given.limit)
     own = estimating(given.target)
     simpler = fitted(given.calibration) if given.calibration else {}
@@ -74,7 +74,7 @@ def compare(given: argparse.Namespace) -> None:
 
 
 def known(program: Program) -> list[dict[str, Any]]:
-    """Return those paths of a program whose instructions are known, as models read them."""
+    """Return the paths of a program whose executed instructions are known; models need these."""
     return [path for path in program["paths"] if path["flow"] is not None]
 
 
@@ -84,13 +84,16 @@ def error_of(path: dict[str, Any], model: Model) -> float:
 
 
 def share_inside(measured: Sequence[Program], model: Model, low: float, high: float) -> float:
-    """Return the share of long paths whose measured time is within the interval of the estimate."""
+    """Return the fraction of long paths whose measured time is within the estimated interval.
+
+    `low` and `high` are the ends of the interval, as factors of the estimate.
+    """
     large = [path for one in measured for path in known(one) if path["program_ns"] >= LEAST_NS]
     return mean(low <= path["ns"] / model(path["flow"]) <= high for path in large)
 
 
 def print_errors(measured: Sequence[Program], model: Model) -> None:
-    """Print the errors of one model's estimates for the measured paths."""
+    """Print the errors of a model's estimates for all measured paths."""
     large, small, own = list[float](), list[float](), list[float]()
     by_program, orders, worst = defaultdict[int, list[float]](list), list[float](), list[float]()
     best_orders = list[float]()
@@ -131,13 +134,13 @@ def print_errors(measured: Sequence[Program], model: Model) -> None:
 
 
 def halves(paths: Sequence[dict[str, Any]]) -> tuple[np.ndarray, np.ndarray]:
-    """Return two mean times for each path, from two disjoint halves of its measurements."""
+    """Return two mean times for each path: each from one half of its measurements."""
     loads = np.array([path["loads"] for path in paths], dtype=float)
     return np.nanmean(loads[:, ::2], axis=1), np.nanmean(loads[:, 1::2], axis=1)
 
 
 def of_the_slowest(paths: Sequence[dict[str, Any]], at: int) -> float:
-    """Return the measured time of a path, divided by that of the slowest path.
+    """Return the measured time of the path `at`, divided by that of the slowest path.
 
     Among paths with nearly equal times, the largest measured time is usually too high. If several
     paths may be the slowest, only the times of their joint repetition (`again`) therefore count.
@@ -150,7 +153,7 @@ def of_the_slowest(paths: Sequence[dict[str, Any]], at: int) -> float:
 
 
 def most_possible(paths: Sequence[dict[str, Any]]) -> float:
-    """Return the highest rank correlation that any estimates could have with the measured times.
+    """Return the highest rank correlation with measured times that any estimates could reach.
 
     It follows from the correlation between two halves of the measurement (Spearman-Brown, and
     correction for attenuation).
@@ -173,7 +176,10 @@ Paths with wider intervals are left out.
 
 
 def half_width(loads: Sequence[float | None]) -> float:
-    """Return the half width of the 95 % interval of a mean over loads, by Student's distribution."""
+    """Return half the width of the 95 % interval of a mean over loads (Student's t).
+
+    `loads` are the mean times of single loads of the programs.
+    """
     known = np.array([one for one in loads if one is not None])
     if len(known) < 2:  # noqa: PLR2004 - two loads have a spread
         return math.inf
@@ -181,7 +187,7 @@ def half_width(loads: Sequence[float | None]) -> float:
 
 
 def write_paths(given: argparse.Namespace) -> None:
-    """Write the measured paths with the estimates of each target, as CSV."""
+    """Write a CSV file with a row for each measured path, and the estimates of each target."""
     targets = [(estimating(name), *error_of_target(name)) for name in given.target]
     names = [target_name(name) for name in given.target]
     with Path(given.csv).open("w", newline="") as stream:
@@ -198,7 +204,7 @@ def write_paths(given: argparse.Namespace) -> None:
 
 
 def named(file: str) -> str:
-    """Return the name of a program with its folder, so that programs with equal names differ."""
+    """Return the file name of a program with its folder, to distinguish equal names."""
     return "/".join(Path(file).parts[-2:])
 
 
@@ -208,7 +214,7 @@ def target_name(target: str) -> str:
 
 
 def summarise(given: argparse.Namespace) -> None:
-    """Print the errors of each target's estimates for the paths in a file."""
+    """Print the errors of each target's estimates for the paths in a CSV file."""
     with Path(given.csv).open(newline="") as stream:
         rows = list(csv.DictReader(stream))
     long = [row for row in rows if float(row["program_ns"]) >= LEAST_NS]
@@ -231,7 +237,7 @@ def summarise(given: argparse.Namespace) -> None:
 
 
 def measuring(given: argparse.Namespace) -> None:
-    """Measure paths of programs, and append the results to the output file."""
+    """Measure paths of programs, and append the results to the file `given.out`."""
     plan = Plan(
         target=given.target,
         paths=given.paths,

@@ -1,4 +1,4 @@
-"""Reports comparisons with oracles, for the table at the end of `make test`.
+"""Reports comparisons with oracles, which `make test` lists at its end.
 
 An oracle is an independent source of expected results, such as the kernel. `crates/oracle` explains
 the names of oracles and the environment variables.
@@ -18,9 +18,9 @@ def compared(oracle: str, count: int, what: str) -> None:
 
 
 def missing(oracle: str, reason: str) -> NoReturn:
-    """Skip a test whose oracle is missing, or fail if SLOWPATH_REQUIRE names the oracle.
+    """Skip a test because its oracle is missing, or fail if SLOWPATH_REQUIRE names the oracle.
 
-    The reason tells how to get the oracle.
+    `reason` tells how to get the oracle.
     """
     required = os.environ.get("SLOWPATH_REQUIRE", "").split(",")
     if oracle in (name.strip() for name in required):
@@ -30,7 +30,10 @@ def missing(oracle: str, reason: str) -> NoReturn:
 
 
 def folder(oracle: str, variable: str, what: str) -> Path:
-    """Return the folder of published data in an environment variable. Skip the test without it."""
+    """Return the folder of published data that an environment variable names.
+
+    Skip the test if it is not set; `what` describes the data.
+    """
     if variable not in os.environ:
         missing(oracle, f"{variable} names no folder with {what}")
     return Path(os.environ[variable])

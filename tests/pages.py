@@ -1,4 +1,4 @@
-"""Helpers for tests of HTML pages: links, parts of pages, and absence of external resources."""
+"""Helpers for tests of HTML pages: find parts of a page, and check links and external resources."""
 
 import re
 from pathlib import Path
@@ -10,7 +10,7 @@ Element = ElementTree.Element
 
 
 def check_links(root: Element) -> None:
-    """Check that all ids are different, and that each link leads to one of them."""
+    """Check that all ids of a page differ, and that each link leads to one of them."""
     ids = [one.attrib["id"] for one in root.iter() if "id" in one.attrib]
     assert len(ids) == len(set(ids))
     links = {one.attrib["href"] for one in root.iter("a")}
@@ -19,7 +19,7 @@ def check_links(root: Element) -> None:
 
 
 def check_contained(page: Path) -> None:
-    """Check that a page has no scripts and loads nothing."""
+    """Check that a page has no scripts and loads no other files."""
     text = page.read_text()
     root = parsed(text)
     assert not {one.tag for one in root.iter()} & {"script", "link", "img", "iframe", "object"}
@@ -30,12 +30,12 @@ def check_contained(page: Path) -> None:
 
 
 def of_class(root: Element, name: str) -> list[Element]:
-    """Return the elements that have a CSS class."""
+    """Return the elements of a page that have this CSS class."""
     return [one for one in root.iter() if name in one.attrib.get("class", "").split()]
 
 
 def section(root: Element, title: str) -> Element:
-    """Return the first section with a heading that begins with this title."""
+    """Return the first section of a page whose heading begins with `title`."""
     return next(
         one
         for one in root.iter("section")

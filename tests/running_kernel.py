@@ -1,4 +1,4 @@
-"""Helpers for tests in the running kernel: they check its availability, and list its objects."""
+"""Helpers for tests in the running kernel: skip tests, run measurements, count kernel objects."""
 
 import json
 import os
@@ -42,15 +42,16 @@ def needs_two_cpus() -> None:
 
 
 def measured(*words: str | Path) -> Any:
-    """Return the document of `slowpath measure`, which runs once per test session and arguments.
+    """Run `slowpath measure` and return its document.
 
-    The measurement has the smallest number of loads, unless `words` change the time limit.
+    Equal arguments are run once per test session. The measurement has the smallest number of loads,
+    unless `words` change the time limit.
     """
     return json.loads(remembered("measure", "--seconds", "0.1", "--format", "json", *words))
 
 
 def text_of(document: Any, live: int | None = None) -> str:
-    """Return the text report on a document of `slowpath measure`.
+    """Format a document of `slowpath measure` as text.
 
     `live` is the batch size of live packets; None for test runs.
     """
@@ -82,7 +83,7 @@ def held() -> Held:
 
 
 def _of_another_worker(process: int) -> bool:
-    """Return true if another worker of this test session started the process.
+    """Return true if a process belongs to another worker of this test session.
 
     Raises:
         OSError: if the process has ended.
@@ -101,7 +102,10 @@ def _of_another_worker(process: int) -> bool:
 
 
 def stayed(before: Held) -> list[int]:
-    """Return how many kernel objects of each kind were added since `before` and stay."""
+    """Count the kernel objects of each kind that were added after `before`, and remain.
+
+    The kinds are those of `held`. The function waits some time for objects to disappear.
+    """
     for _ in range(100):
         programs, maps, links, spaces = held()
         added = [len(programs - before[0]), len(maps - before[1]), len(links - before[2])]

@@ -1,4 +1,4 @@
-"""Helpers for tests: they run the command, make sample results, and compare expected outputs."""
+"""Helpers for tests: run slowpath, make sample results, and compare output with stored files."""
 
 import hashlib
 import json
@@ -43,8 +43,8 @@ def slowpath(
 ) -> subprocess.CompletedProcess[str]:
     """Run `slowpath` as a user would, with a fixed width and without a terminal.
 
-    Standard error lacks reports of progress, which only slow machines print. Without `codes`, it
-    also lacks the codes of errors and warnings: `tests/core/test_codes.py` tests these.
+    Lines about progress, which only slow machines print, are removed from standard error. Without
+    `codes`, error codes are removed, too: `tests/core/test_codes.py` tests these.
     """
     environment = os.environ | {"COLUMNS": "80", "LC_ALL": "C.UTF-8", "NO_COLOR": "1"}
     words = [os.fspath(one) for one in arguments]
@@ -68,7 +68,7 @@ def slowpath(
 def _quiet(
     run: subprocess.CompletedProcess[str], *, codes: bool
 ) -> subprocess.CompletedProcess[str]:
-    """Remove reports of progress, and perhaps codes, from the standard error of a run."""
+    """Remove lines about progress from standard error and, without `codes`, error codes."""
     run.stderr = without_progress(run.stderr)
     if not codes:
         run.stderr = without_codes(run.stderr)
@@ -76,7 +76,7 @@ def _quiet(
 
 
 def without_codes(text: str) -> str:
-    """Return a text without the codes of errors and warnings at the ends of lines."""
+    """Remove error codes, such as `[SP0201]`, from the ends of lines."""
     return re.sub(r" \[SP[0-9]{4}\]$", "", text, flags=re.MULTILINE)
 
 
@@ -92,7 +92,7 @@ def commands(member: Command | Group = COMMANDS, path: str = "") -> Iterator[tup
 
 
 def wait_until(holds: Callable[[], bool]) -> None:
-    """Wait until a condition holds; fail after a minute, which is far more than it takes."""
+    """Wait until `holds` returns true; fail after a minute, which is far more than it takes."""
     for _ in range(6000):
         if holds():
             return
@@ -101,7 +101,7 @@ def wait_until(holds: Callable[[], bool]) -> None:
 
 
 def remembered(*arguments: str | os.PathLike[str]) -> str:
-    """Return the output of a successful command, which runs only once per test session."""
+    """Return the output of a successful command; equal commands run only once per test session."""
     words = [os.fspath(one) for one in arguments]
     digest = hashlib.sha256()
     for word in words:
@@ -119,12 +119,16 @@ def remembered(*arguments: str | os.PathLike[str]) -> str:
 
 
 def _forks_itself(words: list[str]) -> bool:
-    """Return true if the command forks often; forks of processes with many modules are slower."""
+    """Return true if a command forks often.
+
+    It is then started without a server process, because forks of processes with many modules are
+    slower.
+    """
     return words[:2] == ["insights", "accelerators"]
 
 
 def refuses_pictures(*words: str | Path) -> bool:
-    """Return true if a command that draws pictures reports a missing matplotlib at once."""
+    """Return true if a command that draws pictures fails at once when matplotlib is missing."""
     script = (
         "import sys; sys.modules['matplotlib'] = None; "
         f"sys.argv = {['slowpath', *map(str, words)]!r}\n"
@@ -138,7 +142,7 @@ def refuses_pictures(*words: str | Path) -> bool:
 
 
 def heed_interrupts() -> None:
-    """Restore Python's handler of SIGINT; shells make background jobs ignore this signal."""
+    """Restore Python's handler of SIGINT, which shells let background jobs ignore."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -150,9 +154,9 @@ _COMPILERS = re.compile(r"\n\ncompiled by [^\n]*$|(?<=, )\"compiler\": \"[^\"]*\
 
 
 def check_golden(path: Path, actual: str) -> None:
-    """Compare a text with a file of expected output, or write the file with `make bless`.
+    """Compare a text with a file of expected output; with `make bless`, write the file instead.
 
-    Compiler versions are not compared.
+    Versions of compilers are not compared.
     """
     actual = _COMPILERS.sub("", actual)
     if BLESS:
@@ -164,7 +168,7 @@ def check_golden(path: Path, actual: str) -> None:
 
 
 def rows(value: Any, indent: str = "\n") -> str:
-    """Format a value as JSON in which short parts, of up to 200 characters, are on one line."""
+    """Format a value as JSON, with each part of up to 200 characters on one line."""
     line = json.dumps(value, allow_nan=False)
     inner, parts = f"{indent} ", value.values() if isinstance(value, dict) else value
     if len(line) <= 200 or not any(isinstance(one, dict | list) for one in parts):
@@ -176,7 +180,7 @@ def rows(value: Any, indent: str = "\n") -> str:
 
 
 def without_progress(text: str) -> str:
-    """Return the lines of standard error without reports of progress."""
+    """Remove lines about progress from the text of standard error."""
     return _PROGRESS.sub("", text)
 
 
@@ -187,7 +191,7 @@ _PROGRESS = re.compile(
 
 
 def make_bound(**changes: Any) -> Bound:
-    """Return a sample guarantee, which the processing cores limit."""
+    """Return a sample guarantee, limited by the processing cores; `changes` replace its fields."""
     bound: Bound = {
         "bitrate_bps": 24_708_860_759.4937,
         "packetrate_pps": 50_632_911.3924,
@@ -211,7 +215,10 @@ def make_bound(**changes: Any) -> Bound:
 
 
 def make_path(**changes: Any) -> PathResult:
-    """Return a sample path that packets can take; its packet is UDP over IPv4."""
+    """Return a sample path that packets can take; `changes` replace its fields.
+
+    Its packet is UDP over IPv4.
+    """
     path: PathResult = {
         "cost": {"processing": 790, "dram": 4.052463035413383},
         "min_packet_size": 61,
@@ -234,7 +241,10 @@ def make_path(**changes: Any) -> PathResult:
 
 
 def make_profile(**changes: Any) -> Profile:
-    """Return the sample costs of a path by source line: two lines of one function."""
+    """Return sample costs of a path by source line: two lines of one function.
+
+    `changes` replace the fields.
+    """
     line: ProfileLine = {
         "file": "./a.c",
         "line": 7,
@@ -267,7 +277,7 @@ def make_profile(**changes: Any) -> Profile:
 
 
 def make_result(**changes: Any) -> Result:
-    """Return a sample analysis result of a program with one path."""
+    """Return a sample result of a program with one path; `changes` replace its fields."""
     result: Result = {
         "file": "sample.asm",
         "section": None,
@@ -301,7 +311,7 @@ def make_result(**changes: Any) -> Result:
 
 
 def save_results(folder: Path) -> list[str]:
-    """Write sample results before and after a change; return both files.
+    """Write sample results before and after a change of programs, and return both files.
 
     The change removes the program `lost`, adds `added`, and makes `slower` 10 % slower.
     """

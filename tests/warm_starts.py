@@ -1,6 +1,6 @@
-"""Fast starts of the command: a server process imports all modules once and forks for each run.
+"""Starts slowpath quickly for tests: a server imports all modules once, and forks for each run.
 
-Tests start thousands of runs, most of which take less time than their imports. Otherwise a run is
+Tests start thousands of runs, most of which take less time than their imports. Otherwise, a run is
 the same as that of `python -m slowpath`. Tests of each command's own imports start the command
 without this module, such as those of every command and every format in `test_streams.py`.
 """
@@ -58,7 +58,7 @@ _ONE_SERVER = threading.Lock()
 def run_forked(
     words: list[str], cwd: Path, environment: dict[str, str], memory: int, timeout: float
 ) -> subprocess.CompletedProcess[str]:
-    """Run `slowpath` in a fork of the server process and return the result.
+    """Run `slowpath` in a fork of the server process, and return the completed process.
 
     Args:
         words: Arguments of the command.
@@ -81,9 +81,10 @@ def run_forked(
 def run_forked_into(
     output: IO[str], request: dict[str, Any], timeout: float
 ) -> subprocess.CompletedProcess[str]:
-    """Run `slowpath` as `run_forked` does, with its output in a file; return all but the output.
+    """Run `slowpath` as `run_forked` does, with its output in a file.
 
-    `request` has the first four arguments of `run_forked`, by name.
+    Return the completed process without output. `request` has the first four arguments of
+    `run_forked`, by name.
     """
     words = request["words"]
     ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -107,9 +108,9 @@ def run_forked_into(
 
 @cache
 def _server(*, numeric: bool) -> socket.socket:
-    """Start a server process, which lives as long as this one; return the socket for requests.
+    """Start a server process, which ends with this process; return the socket for requests.
 
-    A numeric server has also imported the modules that use numpy.
+    A `numeric` server has also imported the modules that use NumPy.
     """
     ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     words = [sys.executable, __file__, str(its.fileno()), *(["numeric"] if numeric else [])]
@@ -131,7 +132,10 @@ def _server(*, numeric: bool) -> socket.socket:
 
 
 def _serve(asking: socket.socket, *, numeric: bool) -> None:
-    """Fork a process for each requested run, and send its exit code, until the socket closes."""
+    """Runs in the server: fork a process for each request until the socket `asking` closes.
+
+    The exit code of each run is sent to the process that requested it.
+    """
     _import_all(numeric=numeric)
     ready_to_fork()
     running = dict[int, tuple[int, int]]()  # process and its asker's socket, by process descriptor
@@ -166,8 +170,8 @@ def _serve(asking: socket.socket, *, numeric: bool) -> None:
 def ready_to_fork() -> None:
     """Make forks of this process quick: they copy fewer page tables, and collect less garbage.
 
-    Memory becomes huge pages where the kernel can (Linux 6.1 and newer). A fork of a process with
-    `IMPORTED` then takes 30 ms instead of 50 ms.
+    Memory becomes huge pages if the kernel can do this (Linux 6.1 and newer). A fork of a process
+    with `IMPORTED` then takes 30 ms instead of 50 ms.
     """
     gc.freeze()
     madvise = ctypes.CDLL(None).madvise
@@ -188,7 +192,7 @@ def _tell(asker: int, number: int) -> None:
 def _import_all(*, numeric: bool) -> None:
     """Import the modules of slowpath.
 
-    If `numeric`, import `IMPORTED` and the modules that use numpy, too.
+    With `numeric`, also import `IMPORTED` and the modules that use NumPy.
     """
     package = importlib.import_module("slowpath")
     folders = [one.name for one in pkgutil.iter_modules(package.__path__)]
@@ -209,7 +213,10 @@ def _import(name: str) -> None:
 
 
 def _run(request: dict[str, object], files: list[int]) -> None:
-    """Run `slowpath` with the request's arguments in this process, and exit with its exit code."""
+    """Run `slowpath` with the arguments of a request in this process, and exit with its exit code.
+
+    `files` are the descriptors of standard output and standard error.
+    """
     for stream, file in enumerate(files[:2], 1):
         os.dup2(file, stream)
     os.closerange(3, resource.getrlimit(resource.RLIMIT_NOFILE)[0])

@@ -1,4 +1,7 @@
-"""Reads the corpus of labelled functions in public source files, and compiles these files."""
+"""Reads the corpus of labelled functions in public source files, and analyses these files.
+
+A label names the kind of accelerator that could replace the function, such as `crc`.
+"""
 
 import csv
 import json
@@ -18,7 +21,7 @@ _SECONDS = 600
 
 
 class Labelled(NamedTuple):
-    """A function with its label: the kind of accelerator that it implements, if any."""
+    """A function of the corpus, and the kind of accelerator that could replace it, if any."""
 
     project: str
     path: str
@@ -33,7 +36,7 @@ def read(file: Path) -> list[Labelled]:
 
 
 def _flags(project: str, path: str) -> list[str]:
-    """Return the flags for clang that a project and one of its files need."""
+    """Return the flags with which clang compiles a file of a project."""
     with (HERE / "flags.tsv").open() as stream:
         return [
             one
@@ -44,9 +47,10 @@ def _flags(project: str, path: str) -> list[str]:
 
 
 def examine(known: Iterable[Labelled], folder: Path, out: Path, jobs: int) -> None:
-    """Analyse each source file in its own process, and append the results to `out`.
+    """Analyse each source file of the corpus in its own process; append the results to `out`.
 
-    Files with results in `out` are not analysed again.
+    `folder` has the projects; `jobs` processes run at a time. Files with results in `out` are not
+    analysed again.
     """
     done = set()
     if out.exists():
@@ -84,7 +88,7 @@ def _examine(folder: Path, project: str, path: str, names: list[str]) -> dict[st
 
 
 def rows(known: Iterable[Labelled], results: Iterable[dict[str, Any]]) -> Iterator[Row]:
-    """Return the labelled functions of the corpus as training data."""
+    """Yield the labelled functions of the corpus as training data."""
     labels = {(one.project, one.path, one.function): one.label for one in known}
     for result in results:
         for one in result.get("functions", {}).values():

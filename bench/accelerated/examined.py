@@ -1,4 +1,7 @@
-"""Turns a source file into training data: the tokens of its functions, and proofs about them."""
+"""Turns a source file into training data: the tokens of its functions, and proofs about them.
+
+A proof shows that a function computes the same as an accelerator.
+"""
 
 import json
 import sys
@@ -21,7 +24,7 @@ _SECONDS = 420.0
 
 
 class Labelled(Identification):
-    """Identification of accelerator functions that tries proofs only for labelled functions."""
+    """Identification of accelerator functions that tries proofs only for functions of interest."""
 
     def __init__(self, unit: CompiledUnit, until: float, only: Collection[str]) -> None:
         super().__init__(unit, until)
@@ -34,10 +37,10 @@ class Labelled(Identification):
 def examined(
     file: str, flags: tuple[str, ...], *, only: Collection[str] | None, seconds: float
 ) -> dict[str, Any]:
-    """Return a file's functions as tokens, and the proofs that they are accelerator functions.
+    """Return the tokens of each function in a file, and proofs that it matches an accelerator.
 
-    Return an error instead if the file cannot be analysed. Proofs are tried only for functions in
-    `only`; for None, no proofs are tried.
+    If the file cannot be analysed, return the error instead. Proofs are tried only for functions in
+    `only`, for at most `seconds`; for None, no proofs are tried.
     """
     started = time.monotonic()
     try:

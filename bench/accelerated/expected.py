@@ -23,7 +23,10 @@ def catalogue() -> dict[str, dict[str, str]]:
 def differs(
     label: str, parameters: Mapping[str, str], known: Mapping[str, Mapping[str, str]]
 ) -> str:
-    """Return the differences between recovered CRC parameters and a label; empty if they agree."""
+    """Describe the differences between CRC parameters from a proof and those of a label.
+
+    The text is empty if they agree. `known` is the catalogue.
+    """
     name, _, form = label.partition(" ")
     expected = known[name]
     wanted = {
@@ -50,7 +53,7 @@ def differs(
 
 
 def _start(initial: str) -> int:
-    """Return the initial value of the CRC register as a number.
+    """Convert the initial value of a CRC register to a number.
 
     If it depends on an argument, the argument counts as zero.
     """

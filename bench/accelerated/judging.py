@@ -1,6 +1,6 @@
-"""Computes the precision and recall of proofs and of the classifier.
+"""Computes the precision and recall of accelerator identification: proofs and classifier.
 
-The classifier is also judged without proofs, on projects from which it did not learn.
+The classifier is also judged without proofs, on projects that were left out of its training.
 """
 
 from collections import Counter
@@ -18,7 +18,7 @@ Found = dict[str, Any]
 
 
 class Judged(NamedTuple):
-    """A labelled function, and the proof that was found for it; None if none was found."""
+    """A labelled function, with the proof that was found for it, if any."""
 
     one: Labelled
     got: Found | None  # None without a proof
@@ -56,7 +56,7 @@ def figures(known: Sequence[Labelled], results: Sequence[dict[str, Any]]) -> str
 
 
 def _judged(known: Sequence[Labelled], results: Sequence[dict[str, Any]]) -> list[Judged]:
-    """Return the labelled functions that were analysed.
+    """Return the labelled functions that were analysed, with their proofs.
 
     Functions that implement no accelerator count only if the analysis did not run out of time.
     """
@@ -89,7 +89,7 @@ def _percent(part: int, whole: int) -> str:
 
 
 def _parameters(positives: Iterable[Judged]) -> list[str]:
-    """Compare the recovered CRC parameters with those that projects name or document."""
+    """Return lines that compare the CRC parameters of proofs with those that projects document."""
     table = catalogue()
     compared = [
         (one, differs(one.crc, got["parameters"], table))
@@ -102,7 +102,7 @@ def _parameters(positives: Iterable[Judged]) -> list[str]:
 
 
 def _unlabelled(known: Iterable[Labelled], results: Iterable[dict[str, Any]]) -> list[str]:
-    """Return the proofs about functions without a label, so that a person can check them."""
+    """Return lines about proofs for functions without a label, for a person to check."""
     labelled = {(one.project, one.path, one.function) for one in known}
     return [
         f"beside: {one['project']} {one['path']} {function['shown']}: "
@@ -114,7 +114,7 @@ def _unlabelled(known: Iterable[Labelled], results: Iterable[dict[str, Any]]) ->
 
 
 def _alone(known: Iterable[Labelled], results: Sequence[dict[str, Any]]) -> list[str]:
-    """Judge the classifier without proofs: as shipped, and on projects left out of training."""
+    """Judge the classifier without proofs: as shipped, and on projects left out of its training."""
     data = list(rows(known, results))
     projects = sorted({row.project for row in data})
     named = list[tuple[Row, str]]()

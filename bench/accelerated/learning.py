@@ -1,4 +1,4 @@
-"""Training of the classifier: patterns, linear support vector machines, probabilities.
+"""Trains the classifier of accelerator functions: patterns, support vector machines, probabilities.
 
 Frequent patterns are found by PrefixSpan (J. Pei et al., ICDE 2001), with a limit on gaps.
 """
@@ -42,9 +42,9 @@ class Row(NamedTuple):
 
 
 def learn(rows: Sequence[Row], folds: int = 5) -> str:
-    """Train the classifier and return the model as text.
+    """Train the classifier on labelled functions, and return the model as text.
 
-    Its probabilities are computed from functions of projects that were left out of the training.
+    Its probabilities are computed on functions of projects that were left out of the training.
     """
     rows = [row for row in rows if row.label != "other"]  # neither positive nor negative
     patterns = _patterns(rows)
@@ -94,7 +94,7 @@ def _patterns(rows: Sequence[Row]) -> list[tuple[str, ...]]:
 
 
 def frequent_patterns(sequences: Sequence[Words], least: int) -> dict[Words, int]:
-    """Return the word patterns that occur in at least `least` sequences, with their counts."""
+    """Return the patterns of tokens that occur in at least `least` sequences, with their counts."""
     found = dict[Words, int]()
     start = [(at, tuple(range(len(one)))) for at, one in enumerate(sequences)]
     _grow((), start, sequences, least, found)
@@ -129,7 +129,10 @@ def _grow(
 def telling(
     of: Sequence[Words], others: Sequence[Words], most: int, *, support: float = 0.2
 ) -> list[Words]:
-    """Return at most `most` patterns that occur often in the sequences `of`, rarely in `others`."""
+    """Return at most `most` patterns that distinguish the sequences `of` from `others`.
+
+    They occur often in the former, in at least the fraction `support`, and rarely in the latter.
+    """
     least = max(2, round(support * len(of)))
     scored = Counter[Words]()
     for pattern, count in frequent_patterns(of, least).items():
@@ -162,7 +165,7 @@ def _numbers(rows: Sequence[Row], patterns: Sequence[tuple[str, ...]]) -> Number
 
 
 def predicted(rows: Sequence[Row], model: Model) -> list[tuple[str, float]]:
-    """Return the predicted kind of each row's function, and the probability of this kind."""
+    """Return the kind that a model predicts for each function, and the probability of this kind."""
     found = []
     for numbers in _numbers(rows, model.patterns).tolist():
         likely = {one.kind: probability(one, numbers) for one in model.machines}

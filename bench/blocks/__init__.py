@@ -1,1 +1,1 @@
-"""Generates packet-processing programs, and trains models of their instruction counts."""
+"""Generates packet-processing programs, and trains models that predict their instruction counts."""

@@ -1,4 +1,4 @@
-"""A small convolutional network in numpy.
+"""A small convolutional network in NumPy, which predicts instruction counts.
 
 It predicts the number of machine instructions of a basic block from its tokens.
 """
@@ -32,7 +32,10 @@ class Convolution:
         }
 
     def run(self, batch: Batch, mask: Numbers) -> tuple[Numbers, tuple[Numbers, Numbers, Numbers]]:
-        """Return the predictions for a batch (blocks by tokens), and values that `back` needs."""
+        """Return the predictions for a batch of blocks, and intermediate values for `back`.
+
+        `batch` has token numbers by block and position; `mask` is 0 for padding.
+        """
         part, length = self.parts, batch.shape[1]
         beside = np.zeros((len(batch), length + _WIDE - 1, _NUMBERS))
         half = _WIDE // 2
@@ -47,7 +50,8 @@ class Convolution:
     ) -> dict[str, Numbers]:
         """Return the gradients of all weights.
 
-        `slope` is the gradient of the loss with respect to the predictions.
+        `kept` are the values that `run` returned; `slope` is the gradient of the loss with respect
+        to the predictions.
         """
         part, length = self.parts, batch.shape[1]
         windows, seen, mask = kept

@@ -1,4 +1,4 @@
-"""Generator of packet-processing C: random XDP programs with typical statements.
+"""Generates random XDP programs in C, with statements that are typical of packet processing.
 
 Each statement is of a random kind in `KINDS`, by weights. Clara (SOSP 2021) uses YarpGen with the
 distributions of Click elements; here weights are fitted to the instructions of real programs
@@ -150,7 +150,7 @@ class _Writer:
         return text
 
     def inside(self, most: int = 3) -> str:
-        """Return a few random C statements that can be nested inside another statement."""
+        """Return up to `most` random C statements that can stand within another statement."""
         saved = list(self.numbers), list(self.wide), list(self.entries), self.level
         self.depth += 1
         text = "".join(self.statement() for _ in range(self.rng.randint(1, most)))
@@ -165,7 +165,7 @@ class _Writer:
                 return KINDS[kind](self)
 
     def known(self) -> str:
-        """Return C code that sets variables to packet data, or no code; both are equally likely."""
+        """Return C code that sets variables to packet data or, with equal probability, no code."""
         return self.pick("", "w0 = *(__u64 *)data; x1 = *(__u32 *)(data + 8);\n")
 
     def new(self) -> str:
@@ -202,7 +202,7 @@ def _leave(w: _Writer) -> str:
 
 
 def _deeper(w: _Writer) -> str:
-    """Write code that parses the next header after checking the packet's length."""
+    """Return C code that checks the packet's length and parses the next header."""
     step = {"eth": ("ip", "ip6"), "ip": ("udp", "tcp"), "ip6": ()}.get(w.level, ())
     if not step or w.depth:
         return _leave(w)
@@ -363,7 +363,7 @@ def _copy(w: _Writer) -> str:
 
 
 def _gather(w: _Writer) -> str:
-    """Write C code that copies packet fields into a structure."""
+    """Return C code that copies packet fields into a structure."""
     name = w.new().replace("x", "g")
     text = f"struct key6 {name} = {{}};\n"
     parts = {
@@ -379,7 +379,7 @@ def _gather(w: _Writer) -> str:
 
 
 def _clear(w: _Writer) -> str:
-    """Write code that clears a structure for a helper, and sets some of its fields."""
+    """Return C code that clears a structure for a helper function, and sets some of its fields."""
     fields = w.rng.sample(
         [
             "family = 2",
@@ -409,7 +409,7 @@ def _atomics(w: _Writer) -> str:
 
 
 def _carry(w: _Writer) -> str:
-    """Write C code that folds a 64-bit sum to 16 bits, as in a checksum."""
+    """Return C code that folds a 64-bit sum to 16 bits, as in a checksum."""
     turns = w.rng.randint(2, 5)
     text = "".join(f"s += {w.operand()}; " for _ in range(w.rng.randint(1, 4)))
     return (
@@ -434,7 +434,7 @@ def _context(w: _Writer) -> str:
 
 
 def _apart(w: _Writer) -> str:
-    """Write a call of a C function that the compiler does not inline."""
+    """Return a call of a C function that the compiler does not inline."""
     name = w.new()
     what = w.pick(
         f"apart({w.number()}, {w.operand()})",
@@ -449,7 +449,7 @@ def _apart(w: _Writer) -> str:
 
 
 def _spread(w: _Writer) -> str:
-    """Write reads of packet bytes with random offsets and sizes, some at negative offsets."""
+    """Return C code that reads packet bytes at random offsets, some of them negative."""
     if w.rng.random() < 0.2:
         kind, size = w.rng.choice((("__u8", 1), ("__u8", 1), ("__u16", 2), ("__u32", 4)))
         return (
@@ -468,7 +468,7 @@ def _spread(w: _Writer) -> str:
 
 
 def _variables(w: _Writer) -> str:
-    """Write accesses to variables of all sizes on the stack, at small and large offsets."""
+    """Return C code that accesses stack variables of all sizes, at small and large offsets."""
     size = w.rng.choice((12, 20, 40, 60, 90, 120, 200))
     kinds = ("__u8", "__u16", "__u32", "__u64")
     bytes_ = {"__u8": 1, "__u16": 2, "__u32": 4, "__u64": 8}
@@ -485,7 +485,7 @@ def _variables(w: _Writer) -> str:
 
 
 def _large(w: _Writer) -> str:
-    """Write C statements with arithmetic on 64-bit and signed numbers."""
+    """Return C statements with arithmetic on 64-bit and signed numbers."""
     big = f"{w.rng.randrange(1 << w.rng.choice((31, 33, 40, 63)))}ull"
     return w.pick(
         f"if (w0 {w.pick('==', '!=', '>', '<')} {big}) x0++;\n",
@@ -527,7 +527,7 @@ def _shifts(w: _Writer) -> str:
 
 
 def _update(w: _Writer) -> str:
-    """Write code that inserts map elements, or looks them up by packet bytes."""
+    """Return C code that inserts map elements, or looks them up by packet bytes."""
     place = w.rng.randrange(64)
     return w.pick(
         "{ __u32 k = x0 & 3; struct big *b = bpf_map_lookup_elem(&bigs, &k); if (b) {"
@@ -580,9 +580,9 @@ KINDS: dict[str, Callable[[_Writer], str]] = {
 
 
 def program(seed: int, weights: Mapping[str, float], programs: int = 4) -> str:
-    """Return a C source with `programs` XDP programs.
+    """Return a C source with `programs` random XDP programs.
 
-    Equal seeds and weights give equal sources.
+    `weights` are those of the kinds of statements. Equal seeds and weights give equal sources.
     """
     rng = random.Random(seed)
     texts = [_HEAD]

@@ -1,4 +1,4 @@
-"""Weights of statement kinds that give generated programs the instruction mix of real ones.
+"""Finds weights of statement kinds with which generated programs resemble real ones.
 
 Each kind in turn gets a larger weight. Non-negative least squares then finds the mixture of the
 resulting distributions of LLVM instructions that is nearest to that of real programs. Distances
@@ -29,7 +29,10 @@ Distribution = Mapping[str, float]
 def opcodes(
     files: Iterable[str], flags: Mapping[str, tuple[str, ...]] | None = None
 ) -> Counter[str]:
-    """Count the LLVM instructions in the compiled files, by opcode."""
+    """Compile source files, and count their LLVM instructions by opcode.
+
+    `flags` are clang's flags for each file.
+    """
     found = Counter[str]()
     for file in files:
         text = compile_to_ir(file, Clang((flags or {}).get(file, ())))
@@ -51,7 +54,10 @@ def made_up(weights: Mapping[str, float], seeds: Iterable[int]) -> Counter[str]:
 
 
 def guided(guide: Counter[str]) -> dict[str, float]:
-    """Return weights for which generated programs have nearly the opcode frequencies `guide`."""
+    """Return weights of statement kinds for a given distribution of LLVM opcodes.
+
+    Programs generated with them have nearly the frequencies in `guide`.
+    """
     names = sorted(guide)
     columns = []
     for number, kind in enumerate(KINDS):
@@ -77,7 +83,10 @@ def _shares(counts: Counter[str], names: list[str]) -> np.ndarray:
 
 
 def distances(one: Counter[str], other: Counter[str]) -> dict[str, float]:
-    """Return distances between two distributions, as in Clara's Table 1 (Renyi's of order 2)."""
+    """Return distances between two distributions of opcodes, as in Clara's Table 1.
+
+    Renyi's divergence is of order 2.
+    """
     names = sorted(set(one) | set(other))
     p, q = _shares(one, names), _shares(other, names)
     small = 1e-6

@@ -1,4 +1,4 @@
-"""Models that predict the number of instructions of a block: the shipped model and alternatives."""
+"""Models that predict the number of instructions of a block: the shipped kind, and others."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -34,20 +34,23 @@ _TREES = 150
 
 
 def fitted(blocks: Blocks, targets: Numbers) -> dict[str, Any]:
-    """Train the kind of model that the package ships, and return it as JSON."""
+    """Train a model of the kind that the package ships, and return it as JSON.
+
+    `targets` are the true instruction counts of the blocks.
+    """
     weights, groups = _weights(blocks, targets)
     return {"weights": weights, "groups": groups, "errors": [[1e9, 1.0, 1.0]]}
 
 
 def with_errors(saved: dict[str, Any], blocks: Blocks, targets: Numbers) -> dict[str, Any]:
-    """Add error intervals to a model, computed from blocks that it was not trained on."""
+    """Add intervals to a model, computed from its errors on blocks that it was not trained on."""
     model = AdditiveModel(saved)
     guesses = np.array([model.predict(block).instructions for block in blocks])
     return saved | {"errors": scattered(guesses, targets)}
 
 
 def scattered(guesses: Numbers, targets: Numbers) -> list[list[float]]:
-    """Return, by range of predictions, the ratios of true to predicted instruction counts.
+    """Return the spread of the ratios of true to predicted instruction counts.
 
     Each row has the upper end of a range of predictions, and the lower and upper ratio that enclose
     four of five blocks.
@@ -64,8 +67,9 @@ def scattered(guesses: Numbers, targets: Numbers) -> list[list[float]]:
 def _weights(blocks: Blocks, targets: Numbers) -> tuple[dict[str, float], dict[str, float]]:
     """Return the non-negative weight of each word, and that of the rare words of each group.
 
-    The fit minimises absolute errors, by iteratively reweighted least squares. Rare words stay near
-    their prior, which follows from the rules of the code generator (`usual.py`).
+    A word is a token of a block. The fit minimises absolute errors, by iteratively reweighted least
+    squares. Rare words stay near their prior, which follows from the rules of the code generator
+    (`usual.py`).
     """
     often = Counter(word for block in blocks for word in set(block))
     names = sorted(word for word, times in often.items() if times >= _SELDOM)
@@ -121,7 +125,7 @@ def ours(blocks: Blocks, targets: Numbers) -> Callable[[Blocks], Numbers]:
 
 
 def _counted(make: Callable[[], Any]) -> Learner:
-    """Return a learner that trains a scikit-learn model on the number of occurrences of words."""
+    """Return a function that trains a scikit-learn model on the numbers of words in blocks."""
 
     def learn(blocks: Blocks, targets: Numbers) -> Callable[[Blocks], Numbers]:
         often = Counter(word for block in blocks for word in set(block))
@@ -148,7 +152,7 @@ def _counted(make: Callable[[], Any]) -> Learner:
 def _network(
     make: Callable[[int, np.random.Generator], networks.Network[Any]], epochs: int
 ) -> Learner:
-    """Return a learner that trains a neural network on the sequence of words."""
+    """Return a function that trains a neural network on the sequences of words in blocks."""
 
     def learn(blocks: Blocks, targets: Numbers) -> Callable[[Blocks], Numbers]:
         often = Counter(word for block in blocks for word in set(block))

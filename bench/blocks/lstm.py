@@ -1,6 +1,6 @@
-"""The model of Clara (SOSP 2021) in numpy: an LSTM over the words of a block, then two layers.
+"""The model of Clara (SOSP 2021) in NumPy: an LSTM over the words of a block, then two layers.
 
-Source: Hochreiter and Schmidhuber, Long Short-Term Memory (1997).
+A word is a token of the block. Source: Hochreiter and Schmidhuber, Long Short-Term Memory (1997).
 """
 
 import numpy as np
@@ -31,7 +31,10 @@ class Lstm:
         self.parts["bias"][hidden : 2 * hidden] = 1.0
 
     def run(self, batch: Batch, mask: Numbers) -> tuple[Numbers, list[tuple[Numbers, ...]]]:
-        """Return the predictions for a batch (blocks by words), and values that `back` needs."""
+        """Return the predictions for a batch of blocks, and intermediate values for `back`.
+
+        `batch` has word numbers by block and position; `mask` is 0 for padding.
+        """
         size, hidden, part = len(batch), _HIDDEN, self.parts
         state, cell = np.zeros((size, hidden)), np.zeros((size, hidden))
         steps: list[tuple[Numbers, ...]] = []
@@ -56,7 +59,8 @@ class Lstm:
     ) -> dict[str, Numbers]:
         """Return the gradients of all weights.
 
-        `slope` is the gradient of the loss with respect to the predictions.
+        `steps` are the values that `run` returned; `slope` is the gradient of the loss with respect
+        to the predictions.
         """
         part = self.parts
         found = {name: np.zeros_like(value) for name, value in part.items()}

@@ -1,4 +1,4 @@
-"""Training and evaluation of networks over the words of blocks.
+"""Trains neural networks over the words (tokens) of basic blocks, and computes predictions.
 
 Source: Kingma and Ba, Adam: A Method for Stochastic Optimization (2015).
 """
@@ -26,7 +26,7 @@ class Network(Protocol[Kept]):
     parts: dict[str, Numbers]
 
     def run(self, batch: Batch, mask: Numbers) -> tuple[Numbers, Kept]:
-        """Return the predictions for a batch, and intermediate values for `back`.
+        """Return the predictions for a batch of blocks, and intermediate values for `back`.
 
         `mask` is 1 for words and 0 for padding.
         """
@@ -46,7 +46,11 @@ def learn(
     words: int,
     epochs: int,
 ) -> Network[Kept]:
-    """Train a network on blocks; it minimises a smooth variant of the absolute error."""
+    """Train a network on blocks.
+
+    Training minimises a smooth variant of the absolute error. `make` creates the network for a
+    number of different words, `words`.
+    """
     rng = np.random.default_rng(1)
     net = make(words, rng)
     first = {name: np.zeros_like(value) for name, value in net.parts.items()}

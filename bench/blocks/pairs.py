@@ -1,4 +1,7 @@
-"""Reads training and test data: exact instruction and access counts of blocks and instructions."""
+"""Computes training and test data: exact instruction and access counts of programs.
+
+The counts are those of basic blocks, and of single BPF instructions.
+"""
 
 import contextlib
 from collections.abc import Iterator
@@ -34,7 +37,7 @@ from slowpath.insights.source.metadata import with_known_maps
 
 
 class Pair(NamedTuple):
-    """A basic block as tokens, with its exact numbers of instructions and memory accesses."""
+    """A basic block as tokens, with the exact counts of its compiled code."""
 
     program: str
     block: str
@@ -50,7 +53,7 @@ class Pair(NamedTuple):
 
 
 class Slot(NamedTuple):
-    """A BPF instruction from clang as tokens, with the instructions and accesses it compiles to."""
+    """A BPF instruction from clang as tokens, with the exact counts of its compiled code."""
 
     block: str
     words: list[str]
@@ -121,7 +124,7 @@ def _given(module: Module, program: ProgramInfo) -> dict[str, list[Given]]:
 def _slots(
     question: Question, module: Module, program: ProgramInfo, exact: Machine
 ) -> Iterator[Slot]:
-    """Yield the exact instruction and access counts of each BPF instruction of a program."""
+    """Yield the exact counts of each BPF instruction of a program."""
     done = compiled_for_card(question, module, program, Stopping())
     alone = {
         name: [one._replace(block=str(at)) for at, one in enumerate(placed)]

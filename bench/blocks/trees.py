@@ -1,4 +1,7 @@
-"""Trains the prefix tree of instruction words that `slowpath.insights.blocks.predicted` uses."""
+"""Trains the prefix tree of instruction words, a part of the shipped prediction model.
+
+`slowpath.insights.blocks.predicted` uses the tree.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -17,10 +20,10 @@ Label = tuple[float, float, float, float]
 
 
 def grown(slots: Iterable[Slot]) -> dict[str, Any]:
-    """Return a prefix tree of instruction words as JSON, without the errors of its predictions.
+    """Build a prefix tree of instruction words from exact counts, and return it as JSON.
 
-    Errors are a placeholder that the caller fills in. Each prefix of words has the median of its
-    observations, unless a shorter prefix has the same.
+    The errors of its predictions are placeholders that the caller replaces. Each prefix has the
+    median of its observations, unless a shorter prefix has the same.
     """
     seen = defaultdict[tuple[str, ...], list[Label]](list)
     for one in slots:

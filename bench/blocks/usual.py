@@ -1,7 +1,7 @@
-"""Expected number of instructions for a word of LLVM IR, from the rules of the code generator.
+"""Estimates the number of instructions for a word of LLVM IR, by the rules of the code generator.
 
-A 64-bit value is a pair of registers, so most operations take two instructions. A 32-bit value takes
-one, and another one if its upper half must be zero.
+A 64-bit value is a pair of registers, so most operations take two instructions. A 32-bit value
+takes one, and another one if its upper half must be zero.
 """
 
 _BY_START = (
@@ -53,7 +53,7 @@ _SHIFTS = frozenset({"shl", "lshr", "ashr"})
 
 
 def usual(word: str) -> float:
-    """Return the number of instructions that is expected for a word before any training."""
+    """Return the number of instructions to expect for a word without any training data."""
     found = next((takes for start, takes in _BY_START if word.startswith(start)), None)
     parts = word.split()
     if word.startswith("load packet") and word.endswith("again"):

@@ -16,7 +16,7 @@ EXAMPLES = ROOT / "examples/chain"
 
 
 class Run(NamedTuple):
-    """Results of a completed run of slowpath."""
+    """Results of a completed run of slowpath: its JSON document, and its duration."""
 
     report: dict[str, Any]
     seconds: float  # duration of the whole process
@@ -25,7 +25,7 @@ class Run(NamedTuple):
 def write(folder: Path, name: str, programs: Sequence[str]) -> Path:
     """Write the description of a chain of example programs, and return its file.
 
-    Each program runs when the one before it returns XDP_PASS. A program can occur several times, so
+    Each program runs if the one before it returns XDP_PASS. A program can occur several times, so
     names contain the position in the chain.
     """
     labels = [f"{program}_{place}" for place, program in enumerate(programs, 1)]
@@ -47,7 +47,7 @@ def slowpath(python: Path, *arguments: object) -> Run:
     """Run slowpath with these arguments, and read its JSON output.
 
     Raises:
-        SystemExit: when there is no output.
+        SystemExit: if there is no output.
     """
     command = [str(python), "-m", "slowpath", *map(str, arguments), "--format", "json"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "python")}

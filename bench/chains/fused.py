@@ -46,7 +46,7 @@ COLUMNS = [
 def rows(python: Path, clang: str, repeat: int, rounds: int) -> Iterator[Row]:
     """Yield a table row for each chain: sizes and times of the fused program and of tail calls.
 
-    Values are medians of several measurements.
+    Times are medians of several measurements.
     """
     with tempfile.TemporaryDirectory() as temporary:
         for programs in CHAINS:
@@ -109,9 +109,9 @@ def _rehearse(chained: Path, fused: bytes, witness: Witness, rounds: int) -> Reh
 
 
 def _instructions(python: Path, chained: Path, programs: int) -> int:
-    """Return the total number of instructions of the programs that tail calls chain.
+    """Return the total size of the programs that are chained by tail calls, in slots of 8 bytes.
 
-    The unit is slots of 8 bytes.
+    `programs` is the number of programs in the object `chained`.
     """
     (shown,) = slowpath(python, "show", chained).report["results"]
     steps = {f"{tail_calls.STEP}_{place}" for place in range(programs)}

@@ -1,4 +1,4 @@
-"""Measures how the analysis of a chain grows with its length: seconds, and solver queries."""
+"""Measures how the effort for a chain grows with its length: seconds, and solver queries."""
 
 import tempfile
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ DEADLINE = 60
 
 
 class Command(NamedTuple):
-    """A slowpath command whose analysis of chains is measured."""
+    """A slowpath command that analyses chains, and whose effort is measured."""
 
     key: str
     title: str
@@ -62,7 +62,7 @@ def firewall_first(number: int) -> list[str]:
 
 
 def _last(number: int) -> list[str]:
-    """Return the end of the chain: a list of the load balancer alone.
+    """Return the last program, the load balancer, as a list.
 
     If the chain has only one program, the list is empty.
     """
@@ -79,7 +79,7 @@ CHAINS = {"filters first": filters_first, "firewall first": firewall_first}
 def rows(python: Path, repeat: int) -> Iterator[Row]:
     """Yield a table row for each chain and length: seconds and solver queries by command.
 
-    They are medians over processes that take turns.
+    The values are medians of several runs; the commands take turns.
     """
     with tempfile.TemporaryDirectory() as temporary:
         for name, programs in CHAINS.items():
@@ -117,7 +117,7 @@ def _row(number: int, runs: dict[str, list[Run]]) -> Row:
 
 
 def queries(report: dict[str, Any]) -> int:
-    """Return the number of solver queries in the report of a command."""
+    """Return the number of solver queries that a command's report states."""
     if "results" in report:
         return sum(result["stats"]["solver_checks"] for result in report["results"])
     parts = [*report["programs"], *([report["fused"]] if report["fused"] else [])]

@@ -1,4 +1,4 @@
-"""Draws how the analysis of a chain grows with its length. Needs matplotlib."""
+"""Draws how the effort for a chain grows with its length. Needs matplotlib."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ LINES = ("-", "--")
 
 
 def draw(rows: list[Row], file: Path) -> None:
-    """Draw the seconds and solver queries of each command, by number of programs."""
+    """Draw the seconds and solver queries of each command, by number of programs in the chain."""
     numbers = sorted({row["number"] for row in rows})
     with plt.rc_context(SVG_STYLE):
         figure, panels = plt.subplots(1, len(PANELS), figsize=(9, 3), layout="constrained")

@@ -1,4 +1,4 @@
-"""Programs chained by tail calls, in one object.
+"""Compiles example programs to one object, in which they call each other by tail calls.
 
 Each example is inlined unchanged into a program. Where the example returns XDP_PASS, the program
 calls the next one through a program array, as dispatchers without freplace do. Maps stay separate.
@@ -21,7 +21,7 @@ NEXT = """
 
 
 def source(programs: Sequence[str]) -> str:
-    """Return the C source of the chain. Each example may occur only once."""
+    """Return the C source of a chain of examples; each example may occur only once."""
     parts = ["#include <linux/bpf.h>\n#include <bpf/bpf_helpers.h>\n"]
     for program in programs:
         # Rename all names that each example defines, and inline the example into another program.
@@ -54,10 +54,10 @@ int {STEP}_{place}(struct xdp_md *ctx)
 
 
 def build(clang: str, programs: Sequence[str], folder: Path) -> Path:
-    """Compile a chain, and return its object; the source is in the same folder.
+    """Compile a chain of examples, and return the object; its source is in the same folder.
 
     Raises:
-        SystemExit: when clang does not compile it.
+        SystemExit: if clang does not compile it.
     """
     file = folder / f"tail_calls_{len(programs)}_{programs[-1]}.bpf.c"
     file.write_text(source(programs))

@@ -1,4 +1,4 @@
-"""Measures the example of docs/explanation/chains-accuracy.md before and after rewriting."""
+"""Measures the example chain of docs/explanation/chains-accuracy.md before and after rewriting."""
 
 import json
 import subprocess
@@ -101,7 +101,7 @@ def _optimized(done: list[dict[str, Any]]) -> Row:
 
 
 def _repeating(python: Path, chain: Path, both: tuple[Path, Path]) -> Row:
-    """Return packet rates, measured with a packet that the programs do not change.
+    """Return packet rates for a packet that the programs do not change.
 
     Such a packet need not be restored between runs. It takes the slowest path. All bytes of packet
     and maps that this path does not determine are zero. Therefore, backend, service and sender of
@@ -135,7 +135,8 @@ def _repeating(python: Path, chain: Path, both: tuple[Path, Path]) -> Row:
 def _bounds(python: Path, folder: Path, both: tuple[Path, Path], card: bool) -> Row:
     """Return bounds for the load balancer behind the firewall, before and after rewriting.
 
-    With `card`, also return the guarantee for the SmartNIC, where it runs alone.
+    `both` are its objects. With `card`, also return the guarantee for the SmartNIC, where it runs
+    alone.
     """
     row: Row = {"card": None, "card_after": None}
     for name, file in zip(("", "_after"), both, strict=True):
@@ -160,7 +161,7 @@ def _result(python: Path, *arguments: object) -> dict[str, Any]:
 
 
 def table(python: Path) -> str:
-    """Return the output of `slowpath chain optimize` for the example in docs/how-to/chains.md."""
+    """Return the output of `slowpath chain optimize` that docs/how-to/chains.md shows."""
     with tempfile.TemporaryDirectory() as temporary:
         command = [str(python), "-m", "slowpath", "chain", "optimize"]
         run = subprocess.run(

@@ -1,1 +1,1 @@
-"""Measures paths, fits simpler models, and compares their errors with those of estimates."""
+"""Measures paths, and compares the errors of time estimates with those of simpler models."""

@@ -1,4 +1,7 @@
-"""Simple models of a path's time, fitted to the experiments of a calibration for comparison."""
+"""Simple models of a path's time, to compare with slowpath's estimates.
+
+They are fitted to the experiments of a calibration.
+"""
 
 import json
 from collections import Counter
@@ -31,11 +34,14 @@ LATENCY = {
 class Sum:
     """A linear model of a path's time.
 
-    The time is the sum of properties of the path (such as instructions), each times a fitted price.
+    The time is the sum of counts of the path, such as instructions, each times a fitted price.
     """
 
     def __init__(self, flows: Sequence[str], times: Sequence[float], counts: Counts) -> None:
-        """Fit the price of each counted property of a path to measured times."""
+        """Fit a price for each count to measured times of paths.
+
+        `counts` returns the counts of a path, which is given as JSON in `flows`.
+        """
         self._counts = counts
         counted = [counts(json.loads(flow)) for flow in flows]
         self._columns = sorted({name for each in counted for name in each})
@@ -47,17 +53,17 @@ class Sum:
         return [counted.get(name, 0.0) for name in self._columns]
 
     def __call__(self, flow: str) -> float:
-        """Return the time of a path that the model predicts, in nanoseconds."""
+        """Return the predicted time of a path in nanoseconds."""
         return float(np.array(self._row(self._counts(json.loads(flow)))) @ self._prices)
 
 
 def constant(flow: Stored) -> Counter[str]:
-    """Return counts for the simplest model: 1 for the kernel's loop, and the instruction count."""
+    """Return the counts of the simplest model: 1 for the kernel's loop, and instructions."""
     return Counter(loop=1, instructions=len(flow["steps"]))
 
 
 def calls(flow: Stored) -> Counter[str]:
-    """Return counts for a model of calls.
+    """Return the counts of a model of calls.
 
     They are 1 for the kernel's loop of test runs, the number of calls of each kind, and the bytes
     of calls for hash maps.
@@ -70,7 +76,7 @@ def calls(flow: Stored) -> Counter[str]:
 
 
 def classes(flow: Stored) -> Counter[str]:
-    """Return the counts of `calls`, and the number of instructions of each class."""
+    """Return the counts of `calls`, and the number of instructions of each class, such as jumps."""
     return calls(flow) + Counter(
         "jump" if jumps else work for work, _, _, jumps, _, _ in flow["steps"]
     )
@@ -95,7 +101,7 @@ SIMPLER: dict[str, Counts] = {
 
 
 def fitted(directory: str) -> dict[str, Model]:
-    """Return the simple models by name, fitted to the measured times of a calibration."""
+    """Fit the simple models to the measured times of a calibration; return them by name."""
     run = RunFolder(Path(directory))
     names = [name for name in run.settings()["experiments"] if run.of(name).measured]
     seen = list(observations({name: run.of(name) for name in names}))

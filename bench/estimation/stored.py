@@ -1,4 +1,4 @@
-"""Reads files of measured programs, in which each line is JSON."""
+"""Reads files of measured programs; each line is a program as JSON."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,10 @@ CONTENDING = 0.95
 
 
 def read(file: Path, limit: float) -> list[Program]:
-    """Return the undisturbed measurements in a file: for each program, the last one."""
+    """Return the last undisturbed measurement of each program in a file.
+
+    `limit` is the highest accepted disturbance, a limit of the busy loop's time.
+    """
     found = dict[tuple[str, str], Program]()
     for line in file.read_text().splitlines():
         one = json.loads(line)
@@ -39,7 +42,7 @@ def read(file: Path, limit: float) -> list[Program]:
 
 
 def loop_ns(program: Program) -> float:
-    """Return the median time that the kernel's test-run loop takes per run, without the program.
+    """Return the median time of the kernel's test-run loop per run, without the program.
 
     It is higher while another CPU shares the core.
     """
@@ -47,7 +50,7 @@ def loop_ns(program: Program) -> float:
 
 
 def contenders(paths: Sequence[Mapping[str, Any]]) -> list[int]:
-    """Return indices of paths: all that may be the slowest, and that with the highest estimate."""
+    """Return the indices of paths that may be the slowest, or have the highest estimate."""
     times = np.array([path["ns"] for path in paths])
     guessed = int(np.argmax([path["estimate"]["warm"]["ns"] for path in paths]))
     near = np.flatnonzero(times >= CONTENDING * times.max()).tolist()
@@ -55,7 +58,7 @@ def contenders(paths: Sequence[Mapping[str, Any]]) -> list[int]:
 
 
 def is_undecided(program: Program) -> bool:
-    """Return true if several paths may be the slowest, but were not measured together yet."""
+    """Return true if several paths may be the slowest, and have not been measured together."""
     paths = program["paths"]
     several = contenders(paths)
     return len(several) > 1 and all(paths[one]["again"] is None for one in several)

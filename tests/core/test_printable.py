@@ -644,6 +644,6 @@ def test_json_has_no_numbers_that_are_none(number: float) -> None:
 
 
 def test_options_are_read_as_typed() -> None:
-    """Check that control characters in option values are not escaped when they are parsed."""
+    """Check that the parser keeps control characters in options, for example in file names."""
     args = read(Parser("slowpath show", dict(commands())["show"]), [HOSTILE])
     assert args.file == [HOSTILE]

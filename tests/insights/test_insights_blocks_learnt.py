@@ -259,7 +259,7 @@ def test_refusals_of_the_card_are_predicted(tmp_path: Path) -> None:
 
 
 def test_labels_add_up_to_the_counts(tmp_path: Path) -> None:
-    """Check that training labels of instructions, and of blocks, add up to the program's total."""
+    """Check that training labels add up to the program's count, for instructions and for blocks."""
     file = "examples/flow_monitor.bpf.c"
     rows = pairs(file, tmp_path)
     [program] = predicted(Path(file))["programs"]

@@ -42,7 +42,7 @@ def reported(*words: object) -> dict[str, Any]:
 
 @cache
 def counted(name: str, flags: str) -> dict[str, Any]:
-    """Count the instructions and accesses of a program, block by block."""
+    """Run `insights blocks` on a test program, compiled with `flags`; return its counts."""
     file = FOLDER / f"{name}.bpf.c"
     [program] = reported("insights", "blocks", file, f"--cflags={flags}")["programs"]
     read: dict[str, Any] = program
@@ -59,7 +59,7 @@ def state(name: str, flags: str) -> int:
 
 @cache
 def slowest(name: str, flags: str) -> dict[str, float]:
-    """Return the cycles of a program's slowest path, by component of the card."""
+    """Return the cycles of a program's slowest path on each component of the card."""
     file = FOLDER / f"{name}.bpf.c"
     [result] = reported("bound", file, "--target", TARGET, f"--cflags={flags}")["results"]
     assert result["guarantee"]["exact"]
@@ -79,7 +79,7 @@ def announced(name: str) -> dict[str, Any]:
 
 
 def described(name: str) -> dict[str, Any]:
-    """Return the basic block named `read` of a program, from the file of variable layouts."""
+    """Return the basic block `read` of a test program from the file of variable layouts."""
     file = json.loads((FOLDER / "layouts.json").read_text())
     [element] = [one for one in file["elements"] if one["name"] == name]
     read: dict[str, Any] = next(one for one in element["blocks"] if one["name"] == "read")

@@ -308,7 +308,7 @@ def published() -> Path:
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_layouts_are_no_worse_than_the_published_ones(width: int) -> None:
-    """Check that orders need no more memory accesses than published ones, and are optimal."""
+    """Check that orders of variables are optimal, and not worse than published ones."""
     found = read_elements(str(published())).elements
     for one in found:
         assert one.published is not None

@@ -1,4 +1,7 @@
-"""Tests `slowpath insights cores`: knees of curves, predictions, and published functions."""
+"""Tests `slowpath insights cores`, which recommends numbers of cores.
+
+The recommendation is the knee of a predicted throughput curve, after which more cores hardly help.
+"""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Compares counts of functions over traces with independent counts of the same accesses."""
+"""Compares the counts of `insights counts` on traces with independent counts of these accesses."""
 
 import json
 import re

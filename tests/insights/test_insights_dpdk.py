@@ -1,4 +1,7 @@
-"""Compares DPDK functions over traces with real DPDK, and with counts from the trace."""
+"""Compares DPDK functions that `insights` runs on traces with runs on real DPDK.
+
+Other tests count the accesses of these functions independently.
+"""
 
 import json
 import re

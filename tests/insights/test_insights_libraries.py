@@ -85,7 +85,7 @@ def test_what_no_packet_came_to_is_last_and_says_so() -> None:
 
 
 def test_with_packets_that_come_there_it_is_not_last(tmp_path: Path) -> None:
-    """Check advice on a call that runs only for non-IPv4 packets, if the trace has some."""
+    """Check the advice on a call that only non-IPv4 packets reach, if the trace has some."""
     frames = frames_of(EXAMPLES / "nat.pcap")[:40]
     for one in range(0, len(frames), 2):
         changed = bytearray(frames[one])

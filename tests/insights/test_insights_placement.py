@@ -64,7 +64,10 @@ Prices = dict[str, dict[str, float]]
 
 @st.composite
 def cases(draw: st.DrawFn, most: int = 4) -> Case:
-    """Draw small placement cases; some lack access costs or memory, some have equal structures."""
+    """Draw small placement problems.
+
+    Some lack access costs or memory, and some have equal structures.
+    """
     names = [f"s{at}" for at in range(draw(st.integers(1, most)))]
     price = st.one_of(st.none(), st.integers(0, 50))
 
@@ -394,7 +397,7 @@ def test_a_byte_too_many_is_too_many(room: int, cost: float) -> None:
 
 
 def test_parts_that_are_alike_are_counted_not_told_apart() -> None:
-    """Check that forty equal structures are one unit of placement, of which 17 fit near memory."""
+    """Check that forty equal structures become one unit, of which 17 fit into near memory."""
     structures = [reads(f"s{at}", 10, 2.0) for at in range(40)]
     case = Case("alike", card(179, 10_000), structures)
     found = units(case, free=False, alike=True)
@@ -417,7 +420,7 @@ def test_structures_that_copy_to_the_same_one_are_alike_too() -> None:
 
 
 def test_a_hundred_structures_are_placed_and_proved() -> None:
-    """Check that a hundred structures, of ten kinds or all different, are placed optimally."""
+    """Check that a hundred structures are placed optimally, equal ones or all different."""
     for kinds in (10, 100):
         structures = [
             reads(f"s{at}", 50 + 37 * (at % kinds) % 400, 1.0 + at % kinds * 7 % 23)
@@ -527,7 +530,7 @@ def test_published_optima_are_reproduced(words: tuple[str, ...], costs: tuple[in
 
 
 def test_texts_are_as_expected() -> None:
-    """Compare text and CSV output with expected files, for the case with one best placement."""
+    """Compare text and CSV output with stored files, for the example with one best placement."""
     for name in ("txt", "csv"):
         words = ("--format", "csv") if name == "csv" else ()
         run = slowpath("insights", "placement", EXAMPLE.relative_to(ROOT), *words)

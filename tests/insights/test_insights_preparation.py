@@ -144,7 +144,7 @@ def test_code_decides_if_a_source_is_for_the_kernel(tmp_path: Path) -> None:
 
 
 def test_included_files_may_have_the_programs(tmp_path: Path) -> None:
-    """Check that a source is taken as XDP if an included file has its program, as in xdp-filter."""
+    """Check that a source counts as XDP if an included file has its program, as in xdp-filter."""
     whole = 'SEC("xdp") int f(struct xdp_md *ctx) { return 2; }\n'
     (tmp_path / "within").mkdir()
     (tmp_path / "within/program.h").write_text(f'#include "../again.h"\n{whole}')

@@ -67,7 +67,10 @@ def test_bursts_have_the_requested_length(tmp_path: Path, burst: int, times: int
     ),
 )
 def test_bursts_may_be_longer_than_most(tmp_path: Path, flags: str, times: int) -> None:
-    """Check that bursts of up to all buffers work; no buffer is reused within a burst."""
+    """Check that a burst may have as many packets as there are buffers.
+
+    No buffer may be reused within a burst.
+    """
     report = counted(LOOPS, packets(tmp_path, 250), "--entry", "all_at_once", f"--cflags={flags}")
     assert calls(report)["rte_eth_rx_burst"] == times
     assert report["fate"]["outputs"] == [{"output": 1, "packets": 250}]
@@ -265,7 +268,10 @@ SETTING_UP = (
 
 
 def routed(folder: Path) -> tuple[Path, int]:
-    """Write a trace of IPv4 packets. Return it, and how many of them match SETTING_UP's route."""
+    """Write a trace of IPv4 packets, and return the file.
+
+    Also return the number of packets that match the route of SETTING_UP.
+    """
     frames = []
     for at in range(PACKETS):
         header = bytearray(20)

@@ -1,4 +1,4 @@
-"""Tests reports on functions that are called by pointers, not run, or not worth advice."""
+"""Tests advice on functions that are called by pointers, do not run, or are not worth advice."""
 
 import json
 from pathlib import Path

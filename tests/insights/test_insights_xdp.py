@@ -1,4 +1,4 @@
-"""Compares XDP programs over traces with the running kernel and with known counts."""
+"""Compares XDP programs that `insights` runs on traces with the kernel, and known counts."""
 
 import json
 import re

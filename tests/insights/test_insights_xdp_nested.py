@@ -291,7 +291,10 @@ def test_wrong_content_of_maps_of_maps_is_refused(tmp_path: Path, said: str) -> 
 
 
 def programs(*names: str) -> str:
-    """Return the source of XDP programs with these names, and of `start`, which calls `last`."""
+    """Return the source of XDP programs with these names, and of `start`, which calls `last`.
+
+    The call is a tail call.
+    """
     declared = "".join(f"int {one}(struct xdp_md *ctx);\n" for one in ("behind", "last"))
     bodies = "".join(
         f'SEC("xdp") int {one}(struct xdp_md *ctx) {{ return XDP_TX; }}\n' for one in names

@@ -111,7 +111,10 @@ class Loaded:
     def make(
         self, name: str, kind: int, sizes: tuple[int, int, int], flags: int, extra: int
     ) -> None:
-        """Create an inner map; `sizes` are bytes of a key, bytes of a value, and max_entries."""
+        """Create an inner map of the BPF map type `kind`.
+
+        `sizes` are the bytes of a key, the bytes of a value, and max_entries.
+        """
         options = _MapOptions(size=ctypes.sizeof(_MapOptions), flags=flags, extra=extra)
         made = self._lib.bpf_map_create(kind, None, *sizes, ctypes.byref(options))
         assert made >= 0, f"the kernel does not make {name}: {errno.errorcode[-made]}"
@@ -153,7 +156,7 @@ class Loaded:
         return found
 
     def entries(self, name: str, key: int, value: int) -> dict[bytes, bytes]:
-        """Return the entries of a map; `key` and `value` are the sizes in bytes."""
+        """Return the entries of a map; `key` and `value` are the sizes in bytes of each."""
         return dict(self._entries(name, key, value))
 
     def _entries(self, name: str, key: int, value: int) -> Iterator[tuple[bytes, bytes]]:
@@ -166,7 +169,7 @@ class Loaded:
             at = ctypes.create_string_buffer(following.raw[:key], key)
 
     def _found(self, name: str) -> c_void_p | None:
-        """Return the map of the loaded object with this name; None if there is none."""
+        """Return the loaded object's map with this name; None if the object does not have it."""
         found = self._lib.bpf_object__find_map_by_name(self._object, name.encode())
         return c_void_p(found) if found else None
 

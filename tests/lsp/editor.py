@@ -167,7 +167,7 @@ class Editor:
     # --- the process ---------------------------------------------------------------------------
 
     def children(self) -> list[int]:
-        """Return the processes that the server has started and that still exist."""
+        """Return the processes that the server has started, directly or not, and that still run."""
         found = list[int]()
         todo = [self.process.pid]
         while todo:

@@ -1,4 +1,7 @@
-"""Tests `slowpath measure --pcap` in the running kernel. No test depends on measured times."""
+"""Tests `slowpath measure --pcap`, which runs the packets of a trace in the running kernel.
+
+No test depends on measured times.
+"""
 
 import csv
 import io
@@ -40,7 +43,7 @@ def kernel() -> None:
 
 
 def packet(source: int, port: int, protocol: int = 6) -> bytes:
-    """Return an IPv4 packet whose source address and port are made from these numbers."""
+    """Return an IPv4 packet; `source` and `port` determine its source address and port."""
     ip = struct.pack(
         ">BBHHHBBHII", 0x45, 0, 54, 0, 0, 64, protocol, 0, 0x0A000000 + source, 0x0A0000FF
     )
@@ -53,7 +56,7 @@ PACKETS += [bytes(12) + b"\x86\xdd" + bytes(50)] * 10
 
 
 def pcapng(packets: list[bytes], link: int = 1) -> bytes:
-    """Return a big-endian pcapng file whose packets alternate between two interfaces."""
+    """Return a big-endian pcapng file; its packets come from two interfaces in turn."""
 
     def block(kind: int, body: bytes) -> bytes:
         body += bytes(-len(body) % 4)
@@ -70,7 +73,7 @@ def pcapng(packets: list[bytes], link: int = 1) -> bytes:
 
 @cache
 def run(*words: str | Path) -> Any:
-    """Return the result of a measurement with hot caches, and the record of its program."""
+    """Run `slowpath measure` with hot caches; return the process and the record of the program."""
     options = ("--seconds", "0.1", *HOT, "--format", "json")
     done = slowpath("measure", *words, *options)
     return done, json.loads(done.stdout)["results"][0]
@@ -129,7 +132,10 @@ def test_the_first_packet_of_a_flow_takes_another_path(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("kernel")
 def test_the_slowest_path_is_recognised(tmp_path: Path) -> None:
-    """Check that the report on a trace with the slowest path's witness names this path."""
+    """Check that the report names the slowest path if a packet of the trace takes this path.
+
+    The packet is the witness of the path.
+    """
     _, alone = run(HEADER_PARSER, "--paths", "1")
     witness = bytes.fromhex(alone["paths"][0]["packet"])
     file = tmp_path / "slowest.pcap"
@@ -170,7 +176,7 @@ def test_packets_before_damage_count(tmp_path: Path) -> None:
 
 
 def read_bytes(process: int, file: Path) -> int:
-    """Return how much of a file a process has read so far; 0 if the file is not open."""
+    """Return the number of bytes of a file that a process has read; 0 if the file is not open."""
     for link in Path(f"/proc/{process}/fd").iterdir():
         with suppress(OSError):  # closed meanwhile
             if link.readlink() == file:
@@ -253,7 +259,7 @@ LINKS = {"RAW": (101, b""), "NULL": (0, b"\x02\0\0\0"), "LINUX_SLL": (113, COOKE
 
 @pytest.fixture(scope="module")
 def ethernet(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Return what the firewall does with some IPv4 packets that have an Ethernet header."""
+    """Return the record of the firewall for a trace of IPv4 packets with Ethernet headers."""
     needs_kernel()  # the fixture `kernel` is set up later than this one
     file = tmp_path_factory.mktemp("links") / "ethernet.pcap"
     file.write_bytes(pcap_bytes(PACKETS[:40]))
@@ -322,7 +328,7 @@ def test_a_path_of_the_analysis_does_not_fail_a_trace(tmp_path: Path) -> None:
 
 
 def flow(source: int, port: int, protocol: int = 6) -> str:
-    """Return the key of a packet's flow in the maps of the firewall, in hexadecimal."""
+    """Return the key, in hexadecimal, under which the firewall's maps have a packet's flow."""
     mapped = bytes(10) + b"\xff\xff"
     addresses = mapped + struct.pack(">I", 0x0A000000 + source)
     addresses += mapped + struct.pack(">I", 0x0A0000FF)
@@ -335,7 +341,7 @@ PREFIX = (128 - 8).to_bytes(4, "little").hex() + (bytes(10) + b"\xff\xff\x0b" + 
 
 @pytest.mark.usefixtures("kernel")
 def test_maps_hold_what_they_are_given_before_the_first_packet(trace: Path, tmp_path: Path) -> None:
-    """Check that map entries from `--maps` are set before the first packet of a trace.
+    """Check that the entries of `--maps` are in the maps before the first packet of a trace.
 
     Without rules, all packets pass; each rule drops the packets of its flow.
     """

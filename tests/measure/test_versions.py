@@ -1,4 +1,4 @@
-"""Tests `slowpath measure` with two files, which compares two versions of a program."""
+"""Tests `slowpath measure` with two files, which compares an old and a new version of a program."""
 
 import csv
 import io
@@ -40,7 +40,7 @@ def _kernel() -> None:
 
 
 def source(folder: Path, file: str, name: str, body: str = "") -> Path:
-    """Write a C source with a program called `name`, whose code includes `body`."""
+    """Write a C program called `name` that contains the code `body`, and return the source file."""
     needs_clang()
     path = folder / file
     path.write_text(SOURCE.replace("NAME", name).replace("BODY", body))

@@ -1,7 +1,7 @@
-"""Makes artefacts in the form of published ones from programs of this repository.
+"""Makes data in the form of published artefacts, from programs of this repository.
 
-Costs come from an analysis with other options than those of the tested command, so the artefact has
-numbers that the command should find again.
+Costs come from an analysis with other options than those of the tested command, so the data have
+figures that the command should find again.
 """
 
 import bz2
@@ -18,7 +18,7 @@ CORES = 5
 
 
 def analysed(name: str) -> dict[str, Any]:
-    """Return costs of a listing in `examples/`, both of all its paths and of the naive bound."""
+    """Analyse a listing in `examples/`; return the costs of all paths and of the naive bound."""
     found = slowpath.bound(
         ROOT / f"examples/{name}.asm", target="agilio-cx-2x40", cores=CORES, paths="all"
     )[0]
@@ -42,14 +42,17 @@ def analysed(name: str) -> dict[str, Any]:
 
 
 def write_listings(folder: Path) -> None:
-    """Copy the listings to a folder."""
+    """Copy the listings of the made-up artefact to a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in LISTINGS:
         (folder / f"{name}.asm").write_bytes((ROOT / f"examples/{name}.asm").read_bytes())
 
 
 def write_summary(folder: Path, slower: str | None = None) -> None:
-    """Write `summary.json`; the program `slower` gets a slowest path that takes a tenth longer."""
+    """Write `summary.json` with the costs of all listings.
+
+    The program `slower` gets a slowest path that takes a tenth longer.
+    """
     write_listings(folder)
     summary = {}
     for name in LISTINGS:
@@ -74,7 +77,7 @@ def _per_byte(path: dict[str, Any]) -> float:
 
 
 def write_clone(folder: Path) -> None:
-    """Write listings, reports and logs in the form of the authors' repository."""
+    """Write listings, reports and logs in the form of the repository of the paper's authors."""
     programs, reports = folder / "data-paper/programs", folder / "data-paper/predictions"
     write_listings(programs)
     reports.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Tests the comparison of predicted and measured scores of pairs."""
+"""Tests the comparison of predicted with measured scores of pairs of functions."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def test_overlap_and_loss_by_hand() -> None:
 
 
 def test_published_groups_that_were_left_out() -> None:
-    """Check the accuracy of predicted scores for groups of functions outside the training data."""
+    """Check the accuracy of predicted scores for published groups left out of training."""
     groups, pairs = published_groups()
     order = np.random.default_rng(0).permutation(groups.size)
     model = learn(*groups_at(groups, pairs, np.sort(order[:200])))

@@ -1,4 +1,4 @@
-"""Tests predicted throughput curves against the measurements of published functions."""
+"""Tests the comparison of predicted with measured throughput curves of published functions."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ def test_throughput_between_points_is_on_lines() -> None:
 
 @pytest.mark.parametrize(("traffic", "seen", "knee"), [("hit", 400, 1.7), ("miss", 256, 1.9)])
 def test_published_functions_that_were_left_out(traffic: str, seen: int, knee: float) -> None:
-    """Check the accuracy of predicted throughput curves for functions outside the training data.
+    """Check the accuracy of predicted throughput for published functions left out of training.
 
     The test uses one split and an ensemble of two models.
     """

@@ -1,4 +1,7 @@
-"""Tests that the registry has every figure that the documentation compares with."""
+"""Tests that the registry of published figures is complete.
+
+It must have every figure with which the documentation compares.
+"""
 
 import re
 from pathlib import Path
@@ -27,7 +30,7 @@ def pages() -> list[tuple[Path, str]]:
 
 
 def anchors(text: str) -> set[str]:
-    """Return the anchors of the headings of a Markdown page, as GitHub makes them."""
+    """Return the anchors of headings on a Markdown page, as GitHub derives them."""
     heads = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
     return {re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in heads}
 
@@ -45,7 +48,10 @@ def test_every_figure_that_a_page_names_is_in_the_registry(name: str) -> None:
 
 
 def test_every_comparison_with_clara_is_in_the_registry() -> None:
-    """Check that each section that quotes Clara's paper is the page of a registered figure."""
+    """Check that each section of the documentation that cites the paper Clara belongs to a figure.
+
+    The section must be the page of a figure in the registry.
+    """
     text = (DOCS / "explanation/insights-accuracy.md").read_text()
     sections = re.split(r"^## ", text, flags=re.MULTILINE)[1:]
     quoting = {one.partition("\n")[0] for one in sections if "paper of Clara" in one}

@@ -1,4 +1,4 @@
-"""Tests `slowpath reproduce` on made-up artefacts, and on the published ones where they are."""
+"""Tests `slowpath reproduce` on made-up artefacts, and on published ones if they are available."""
 
 import bz2
 import json
@@ -35,7 +35,7 @@ def document(*words: str | Path) -> dict[str, Any]:
 
 
 def percents(found: dict[str, Any], quantity: str) -> dict[str, float]:
-    """Return the deviation in percent of each item, for one quantity."""
+    """Return the deviation in percent of each item of a figure, for one quantity."""
     return {
         row["item"]: row["deviation_percent"]
         for row in found["results"]
@@ -224,7 +224,7 @@ def test_a_damaged_report_is_an_error(tmp_path: Path, cut: int) -> None:
 
 
 def test_any_damage_to_a_report_is_an_error_or_a_value(tmp_path: Path) -> None:
-    """Check that a report without one of its lines is either refused or read, without a crash."""
+    """Check that a report without one of its lines causes an error or is read, but no crash."""
     write_clone(tmp_path)
     report = tmp_path / "data-paper/predictions/size_classes.k.ereport"
     lines = bz2.decompress(report.read_bytes()).decode().splitlines()
@@ -235,7 +235,7 @@ def test_any_damage_to_a_report_is_an_error_or_a_value(tmp_path: Path) -> None:
 
 
 def outcome_of(report: Path) -> str:
-    """Return `read` if the report can be read, else the name of the file in the error."""
+    """Return `read` if a report can be read, else the file that the error names."""
     try:
         read_published(PublishedFiles(str(report)))
     except InputError as problem:
@@ -330,7 +330,7 @@ def test_a_stop_request_keeps_what_is_done(tmp_path: Path) -> None:
     stopping = Stopping()
 
     class Stops:
-        """Fake work on the first item of a figure, which also requests a stop."""
+        """Fake work on a figure that requests a stop during the first item."""
 
         def __call__(self, common: Any, item: Any, stop: Any) -> Any:
             found = plan.work(common, item, stop)

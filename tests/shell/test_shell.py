@@ -1,4 +1,4 @@
-"""Tests completions in the shells that are installed, and manual pages."""
+"""Tests completion scripts in the shells that are installed, and manual pages."""
 
 import shlex
 import shutil
@@ -20,7 +20,7 @@ Complete = Callable[[str], list[str]]
 
 @pytest.fixture(scope="module")
 def scripts(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with the scripts of all shells, and the tested `slowpath`."""
+    """Return a folder with the completion scripts of all shells, and the slowpath under test."""
     folder = tmp_path_factory.mktemp("scripts")
     for shell in SHELLS:
         (folder / shell).write_text(slowpath("completion", shell).stdout)
@@ -52,7 +52,7 @@ FISH = "source {script}; complete -C {line}"
 
 @pytest.fixture(params=SHELLS)
 def complete(request: pytest.FixtureRequest, scripts: Path) -> Complete:
-    """Return a function that completes a command line in a shell, and returns the offered words."""
+    """Return a function that completes a command line in a shell; it returns the offered words."""
     shell = str(request.param)
     program = shutil.which(shell)
     if program is None:

@@ -1,4 +1,4 @@
-"""Tests the HTML page of `slowpath show --html`, and the basic blocks on it."""
+"""Tests the HTML page of `slowpath show --html`, including its basic blocks."""
 
 import json
 import re
@@ -18,7 +18,7 @@ Made = tuple[list[dict[str, Any]], Element, Path]
 
 
 def made(folder: Path, *words: str | Path, code: int = 0) -> Made:
-    """Run the command; return its JSON results, the parsed page, and the page's file."""
+    """Run `slowpath show --html`; return the JSON results, the parsed page, and the page's file."""
     page = folder / "page.html"
     run = slowpath("show", *words, "--html", page, "--format", "json")
     assert run.returncode == code, run.stderr
@@ -123,9 +123,9 @@ def test_damaged_objects_are_told(tmp_path: Path) -> None:
 
 
 def hostile(value: Any) -> Any:
-    """Return a copy of a JSON value in which `HOSTILE` follows most of the texts.
+    """Return a copy of a JSON value with `HOSTILE` appended to most texts.
 
-    Kinds and instructions stay unchanged.
+    Kinds stay unchanged. `HOSTILE` contains HTML, which pages must escape.
     """
     if isinstance(value, list):
         return [hostile(one) for one in value]

@@ -1,4 +1,4 @@
-"""Tests `slowpath sweep`: each value of a definition has the results of `slowpath bound`."""
+"""Tests that `slowpath sweep` finds the results of `slowpath bound` for each macro value."""
 
 import csv
 import json
@@ -49,7 +49,7 @@ CARD = ("--target", "agilio-cx-2x40")
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
-    """Write a program whose code depends on preprocessor definitions, and return its path."""
+    """Write a program whose code depends on macro definitions, and return its path."""
     needs_clang()
     file = tmp_path / "program.bpf.c"
     file.write_text(SOURCE)

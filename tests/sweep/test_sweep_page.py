@@ -21,7 +21,7 @@ Made = tuple[dict[str, Any], Element, Path]
 
 
 def made(folder: Path, *words: str, code: int = 0) -> Made:
-    """Run the command; return its JSON document, the parsed page, and the page's file."""
+    """Run `slowpath sweep --html`; return the JSON document, the parsed page, and its file."""
     needs_clang()
     page = folder / "page.html"
     run = slowpath("sweep", SOURCE, *words, "--html", page, "--format", "json")

@@ -1,4 +1,4 @@
-"""Tests `slowpath watch` as a process whose files the tests save."""
+"""Tests `slowpath watch` as a process; the tests save files that it watches."""
 
 import os
 import shutil
@@ -33,7 +33,7 @@ BROKEN = SOURCE.replace("return VERDICT;", "return verdict;")
 
 
 class Watch:
-    """A running `slowpath watch` with its output so far."""
+    """A running `slowpath watch`, with its output so far."""
 
     def __init__(self, folder: Path, *words: str) -> None:
         self._output = folder / "output"
@@ -56,7 +56,7 @@ class Watch:
         return self._output.read_text()
 
     def next(self, *expected: str) -> str:
-        """Wait for output with these texts, and return the output since the last call."""
+        """Wait until new output contains these texts, and return all output since the last call."""
 
         def holds() -> bool:
             assert self.process.poll() is None, self.output()
@@ -69,7 +69,7 @@ class Watch:
         return new
 
     def end(self) -> None:
-        """Send Ctrl-C, and check that the command ends without leftovers."""
+        """Stop the command by Ctrl-C, and check that it leaves no temporary files."""
         self.process.send_signal(signal.SIGINT)
         assert self.process.wait(60) == 0, self.output()
         assert not list(self._temporary.iterdir())
@@ -77,7 +77,7 @@ class Watch:
 
 @pytest.fixture
 def started() -> Iterator[list[Watch]]:
-    """Return a list for processes, which are killed if the test has failed."""
+    """Yield a list for started processes, which are killed at the end of the test."""
     running = list[Watch]()
     yield running
     for one in running:
@@ -172,7 +172,10 @@ def test_settings_are_read_again(tmp_path: Path, started: list[Watch]) -> None:
 def test_a_save_ends_the_analysis_of_the_older_content(
     tmp_path: Path, started: list[Watch]
 ) -> None:
-    """Check that a save stops the analysis, with a program whose analysis would take hours."""
+    """Check that saving a file stops the analysis of its older content.
+
+    The analysis of that content would take hours.
+    """
     save(tmp_path / "prog.bpf.o", write_object({"hashes": hashes(400)}))
     watch = Watch(tmp_path, "prog.bpf.o", "--deadline", "0", "--target", "ebpf")
     started.append(watch)
@@ -229,7 +232,10 @@ def test_only_settled_changes_of_content_are_found(tmp_path: Path) -> None:
 
 
 def test_equal_times_do_not_prove_equal_content(tmp_path: Path) -> None:
-    """Check that a save within one tick of the file system's clock is found."""
+    """Check that a save is noticed even if the file's time stamp stays the same.
+
+    This happens within one tick of the file system's clock.
+    """
     file = tmp_path / "a"
     file.write_text("one")
     watched = WatchedFiles()
